@@ -1,0 +1,105 @@
+//! The only source of time: the system's, or one that is moved by hand.
+//! Waits for I/O stay on tokio's timers; waits that a person could notice stand on this clock.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::watch;
+
+#[derive(Clone, Debug)]
+pub struct Clock(Source);
+
+#[derive(Clone, Debug)]
+enum Source {
+    System,
+    ByHand(Arc<watch::Sender<Timestamp>>),
+}
+
+impl Clock {
+    pub fn system() -> Self {
+        Self(Source::System)
+    }
+
+    /// A clock that stands still until [`Clock::advance`] or [`Clock::advance_to`] moves it.
+    pub fn by_hand(start: Timestamp) -> Self {
+        Self(Source::ByHand(Arc::new(watch::channel(start).0)))
+    }
+
+    pub fn now(&self) -> Timestamp {
+        match &self.0 {
+            #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system for the time")]
+            Source::System => Timestamp::now(),
+            Source::ByHand(hand) => *hand.borrow(),
+        }
+    }
+
+    pub async fn sleep(&self, pause: SignedDuration) {
+        self.sleep_until(self.now() + pause).await;
+    }
+
+    pub async fn sleep_until(&self, until: Timestamp) {
+        match &self.0 {
+            Source::System => {
+                // The wall clock may be set back while we sleep, so look again after each nap.
+                while let Ok(rest) = std::time::Duration::try_from(until.duration_since(self.now())) {
+                    if rest.is_zero() {
+                        return;
+                    }
+                    tokio::time::sleep(rest).await;
+                }
+            }
+            Source::ByHand(hand) => {
+                let mut moved = hand.subscribe();
+                // The sender lives as long as `self`, so this can only end because time came.
+                let _ = moved.wait_for(|now| *now >= until).await;
+            }
+        }
+    }
+
+    /// Moves a clock that is moved by hand; the system's clock is not ours to move.
+    pub fn advance(&self, by: SignedDuration) {
+        self.advance_to(self.now() + by);
+    }
+
+    /// Moves forward only: an earlier `to` changes nothing.
+    pub fn advance_to(&self, to: Timestamp) {
+        if let Source::ByHand(hand) = &self.0 {
+            hand.send_if_modified(|now| {
+                let forward = to > *now;
+                if forward {
+                    *now = to;
+                }
+                forward
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_sleeper_wakes_only_when_the_hand_moves_far_enough() {
+        let clock = Clock::by_hand(Timestamp::UNIX_EPOCH);
+        let sleeper = tokio::spawn({
+            let clock = clock.clone();
+            async move { clock.sleep(SignedDuration::from_secs(10)).await }
+        });
+        // The sleeper must have begun before time moves.
+        tokio::task::yield_now().await;
+        clock.advance(SignedDuration::from_secs(9));
+        tokio::task::yield_now().await;
+        assert!(!sleeper.is_finished());
+        clock.advance(SignedDuration::from_secs(1));
+        sleeper.await.expect("the sleeper ends");
+    }
+
+    #[test]
+    fn the_hand_never_moves_back() {
+        let clock = Clock::by_hand(Timestamp::UNIX_EPOCH);
+        clock.advance(SignedDuration::from_secs(5));
+        clock.advance_to(Timestamp::UNIX_EPOCH);
+        assert_eq!(clock.now().as_second(), 5);
+    }
+}

@@ -1,0 +1,44 @@
+//! Who acts: a person in Slack, or the controller that deploys by itself.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// A person's id in Slack, as in `U024BE7LH`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PersonId(Arc<str>);
+
+impl PersonId {
+    pub fn new(id: &str) -> Self {
+        Self(id.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PersonId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    Person(PersonId),
+    Controller,
+}
+
+/// What Slack says a person is to the workspace. Only members may ask anything of us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Member,
+    Guest,
+    Bot,
+    Deactivated,
+    Stranger,
+}

@@ -1,0 +1,250 @@
+//! What a look at the cluster adds to what was seen before: a version that came to run, or that failed to.
+//! Told once, and locks nothing.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::artefact::ArtefactName;
+use super::environment::EnvironmentName;
+use super::rollout::{Rollout, RolloutState};
+use super::sighting::Sighting;
+use super::version::{Commit, Version};
+
+/// One look at one artefact in one environment.
+#[derive(Debug)]
+pub struct Look<'a> {
+    pub artefact: &'a ArtefactName,
+    pub environment: &'a EnvironmentName,
+    pub rollout: &'a Rollout,
+    /// What we saw there last, if anything.
+    pub before: Option<&'a Sighting>,
+    /// Nothing was ever looked at here: what runs is recorded, not announced.
+    pub first: bool,
+    pub deploy_timeout: SignedDuration,
+    pub now: Timestamp,
+}
+
+/// What is worth telling. The reason of a failure is asked of the cluster when it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    Arrived,
+    Failed,
+}
+
+#[derive(Debug)]
+pub struct Outcome {
+    pub sighting: Sighting,
+    pub news: Option<News>,
+}
+
+/// All that is told of an arrival.
+#[derive(Clone, Debug)]
+pub struct Arrival {
+    pub artefact: ArtefactName,
+    pub environment: EnvironmentName,
+    pub branch: String,
+    pub version: Version,
+    pub commit: Option<Commit>,
+    pub end: End,
+    /// The rung it could go to next; `None` on the last.
+    pub above: Option<EnvironmentName>,
+    /// The first rung is fed by pushes, and repaired by them.
+    pub is_first_rung: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// `took` is unknown where the rollout was over before it was seen.
+    Runs {
+        took: Option<SignedDuration>,
+    },
+    Failed {
+        reason: String,
+    },
+}
+
+impl Look<'_> {
+    /// `None` when nothing changed, or nothing can be known now.
+    pub fn outcome(&self) -> Option<Outcome> {
+        let version = self.rollout.version.as_ref()?;
+        if matches!(self.rollout.state, RolloutState::Missing | RolloutState::Unreadable { .. }) {
+            return None;
+        }
+        match self.before.filter(|before| before.version.is_image(version)) {
+            Some(before) => self.same_version(before),
+            None => Some(self.new_version()),
+        }
+    }
+
+    fn new_version(&self) -> Outcome {
+        let first = self.first && self.before.is_none();
+        let began = if first { self.rollout.since.unwrap_or(self.now) } else { self.now };
+        let mut sighting = Sighting {
+            artefact: self.artefact.clone(),
+            environment: self.environment.clone(),
+            version: self.rollout.version.clone().unwrap_or_default(),
+            seen_at: began,
+            running_at: None,
+            failed: None,
+            ended_at: None,
+            announced: false,
+        };
+        let news = match &self.rollout.state {
+            RolloutState::Running { .. } => {
+                sighting.running_at = Some(began);
+                Some(News::Arrived)
+            }
+            RolloutState::Degraded { reason } => {
+                sighting.failed = Some(reason.to_string());
+                Some(News::Failed)
+            }
+            _ => None,
+        };
+        let news = if first { None } else { news };
+        // A rollout that was under way at the first look is told when it ends: nobody has heard of it yet.
+        sighting.announced =
+            news.is_some() || (first && !matches!(self.rollout.state, RolloutState::RollingOut { .. }));
+        Outcome { sighting, news }
+    }
+
+    fn same_version(&self, before: &Sighting) -> Option<Outcome> {
+        let mut sighting = before.clone();
+        let news = match &self.rollout.state {
+            RolloutState::Running { .. } if before.running_at.is_none() => {
+                sighting.running_at = Some(self.now);
+                sighting.failed = None;
+                Some(News::Arrived)
+            }
+            RolloutState::Running { .. } if before.failed.is_some() => {
+                sighting.failed = None;
+                None
+            }
+            RolloutState::Degraded { reason } if before.failed.is_none() => {
+                sighting.failed = Some(reason.to_string());
+                // A version that has run well and broke later did not fail to arrive.
+                if before.running_at.is_none() { Some(News::Failed) } else { None }
+            }
+            // Stateful and daemon sets have no deadline of their own, so ours ends the wait.
+            RolloutState::RollingOut { ready, wanted }
+                if before.running_at.is_none()
+                    && before.failed.is_none()
+                    && self.now.duration_since(before.seen_at) > self.deploy_timeout =>
+            {
+                sighting.failed = Some(format!("only {ready} of {wanted} ready after {:#}", self.deploy_timeout));
+                Some(News::Failed)
+            }
+            _ => return None,
+        };
+        sighting.announced |= news.is_some();
+        Some(Outcome { sighting, news })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TIMEOUT: SignedDuration = SignedDuration::from_mins(20);
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    fn rollout(tag: &str, state: RolloutState) -> Rollout {
+        let version = Version { tag: Some(tag.into()), ..Version::default() };
+        Rollout { version: Some(version), state, since: Some(at(1)) }
+    }
+
+    /// Looks at each state in turn, a minute apart, and says what was told at which look.
+    fn told(first: bool, states: &[(&str, RolloutState)]) -> Vec<(usize, News)> {
+        let (artefact, environment) = (ArtefactName::new("checkout"), EnvironmentName::new("development"));
+        let mut before: Option<Sighting> = None;
+        let mut told = Vec::new();
+        for (index, (tag, state)) in states.iter().enumerate() {
+            let rollout = rollout(tag, state.clone());
+            let look = Look {
+                artefact: &artefact,
+                environment: &environment,
+                rollout: &rollout,
+                before: before.as_ref(),
+                first: first && index == 0,
+                deploy_timeout: TIMEOUT,
+                now: at(100 + 60 * i64::try_from(index).unwrap()),
+            };
+            if let Some(outcome) = look.outcome() {
+                told.extend(outcome.news.map(|news| (index, news)));
+                before = Some(outcome.sighting);
+            }
+        }
+        told
+    }
+
+    #[test]
+    fn a_version_is_told_once_and_only_when_the_cluster_shows_it() {
+        use News::*;
+        let running = || RolloutState::Running { ready: 2 };
+        let rolling = || RolloutState::RollingOut { ready: 0, wanted: 2 };
+        let degraded = || RolloutState::Degraded { reason: "CrashLoopBackOff".into() };
+        let unreadable = || RolloutState::Unreadable { why: "forbidden".into(), since: at(0) };
+        let cases = [
+            ("the first look is silent", true, vec![("1", running()), ("1", running())], vec![]),
+            (
+                "a push is told when it runs",
+                true,
+                vec![("1", running()), ("2", rolling()), ("2", running()), ("2", running())],
+                vec![(2, Arrived)],
+            ),
+            (
+                "a failure is told once",
+                true,
+                vec![("1", running()), ("2", rolling()), ("2", degraded()), ("2", degraded())],
+                vec![(2, Failed)],
+            ),
+            (
+                "a failure that recovers is told again",
+                true,
+                vec![("1", running()), ("2", degraded()), ("2", running())],
+                vec![(1, Failed), (2, Arrived)],
+            ),
+            ("a rollout missed is told at its end", true, vec![("1", running()), ("2", running())], vec![(1, Arrived)]),
+            (
+                "a rollout under way at the first look is told at its end",
+                true,
+                vec![("1", rolling()), ("1", running())],
+                vec![(1, Arrived)],
+            ),
+            ("a workload that was not there is an arrival", false, vec![("1", running())], vec![(0, Arrived)]),
+            (
+                "what cannot be read changes nothing",
+                true,
+                vec![("1", running()), ("1", unreadable()), ("1", running())],
+                vec![],
+            ),
+            (
+                "a return to an old version is an arrival",
+                true,
+                vec![("1", running()), ("2", running()), ("1", running())],
+                vec![(1, Arrived), (2, Arrived)],
+            ),
+        ];
+        for (name, first, states, expected) in cases {
+            assert_eq!(told(first, &states), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_version_that_broke_after_running_well_did_not_fail_to_arrive() {
+        let states = [
+            ("1", RolloutState::Running { ready: 1 }),
+            ("1", RolloutState::Degraded { reason: "OOMKilled".into() }),
+            ("1", RolloutState::Running { ready: 1 }),
+        ];
+        assert_eq!(told(true, &states), vec![]);
+    }
+
+    #[test]
+    fn a_rollout_without_end_fails_by_our_own_deadline() {
+        let mut states = vec![("1", RolloutState::Running { ready: 1 })];
+        states.extend(std::iter::repeat_n(("2", RolloutState::RollingOut { ready: 0, wanted: 1 }), 25));
+        assert_eq!(told(true, &states), vec![(22, News::Failed)], "21 minutes after the look that first saw it");
+    }
+}

@@ -1,0 +1,101 @@
+//! The rungs and the ladder they make: where each branch is deployed, and by which policy.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+use super::artefact::{Artefact, Namespace};
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct EnvironmentName(Arc<str>);
+
+impl EnvironmentName {
+    pub fn new(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for EnvironmentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How a promotion into an environment enters its branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PromoteBy {
+    Merge,
+    PullRequest,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Environment {
+    pub name: EnvironmentName,
+    pub aliases: Vec<String>,
+    pub branch: String,
+    pub namespace: Namespace,
+    /// The Slack channel its messages go to: a name (`#deploys`) or an id.
+    pub channel: String,
+    pub promote: PromoteBy,
+    pub deploy_timeout: SignedDuration,
+}
+
+/// The environments in order, lowest first. The first is fed by pushes, never by a promotion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ladder(Vec<Environment>);
+
+impl Ladder {
+    /// `rungs` has been validated: at least two, names, aliases and branches unique.
+    pub fn new(rungs: Vec<Environment>) -> Self {
+        Self(rungs)
+    }
+
+    pub fn rungs(&self) -> &[Environment] {
+        &self.0
+    }
+
+    /// Finds a rung by its name or an alias, in any case.
+    pub fn find(&self, text: &str) -> Option<&Environment> {
+        self.0.iter().find(|rung| {
+            rung.name.as_str().eq_ignore_ascii_case(text)
+                || rung.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text))
+        })
+    }
+
+    /// The next rung downwards that has the artefact.
+    pub fn below(&self, environment: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
+        let at = self.0.iter().position(|rung| rung.name == *environment)?;
+        self.0[..at].iter().rev().find(|rung| artefact.places.contains_key(&rung.name))
+    }
+
+    /// The next rung upwards that has the artefact.
+    pub fn above(&self, environment: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
+        let at = self.0.iter().position(|rung| rung.name == *environment)?;
+        self.0[at + 1..].iter().find(|rung| artefact.places.contains_key(&rung.name))
+    }
+}
+
+/// Everything that is configured to move, and the ladder it moves on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Catalogue {
+    pub ladder: Ladder,
+    /// Sorted by name, names unique.
+    pub artefacts: Vec<Artefact>,
+}
+
+impl Catalogue {
+    /// Finds an artefact by its name, in any case.
+    pub fn artefact(&self, text: &str) -> Option<&Artefact> {
+        match self.artefacts.binary_search_by(|artefact| artefact.name.as_str().cmp(text)) {
+            Ok(at) => self.artefacts.get(at),
+            Err(_) => self.artefacts.iter().find(|artefact| artefact.name.as_str().eq_ignore_ascii_case(text)),
+        }
+    }
+}

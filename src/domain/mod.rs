@@ -1,0 +1,16 @@
+//! What Gantry knows and decides, without any I/O. Nothing here is async, and no type of slack-morphism,
+//! octocrab, kube or sqlx comes in.
+
+pub mod actor;
+pub mod arrival;
+pub mod artefact;
+pub mod command;
+pub mod environment;
+pub mod listing;
+pub mod message;
+pub mod near;
+pub mod rollout;
+#[cfg(test)]
+pub(crate) mod sample;
+pub mod sighting;
+pub mod version;

@@ -1,0 +1,186 @@
+//! What ran: an image's tag, its digest and the commit it was built from, as far as they are known.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+/// The full name of a commit: 40 hex digits, lower case.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Sha(Arc<str>);
+
+impl Sha {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The seven digits people read.
+    pub fn short(&self) -> &str {
+        &self.0[..7]
+    }
+}
+
+impl FromStr for Sha {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
+            Ok(Self(text.to_ascii_lowercase().into()))
+        } else {
+            Err("a commit is named by 40 hex digits".to_owned())
+        }
+    }
+}
+
+impl TryFrom<String> for Sha {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<Sha> for String {
+    fn from(sha: Sha) -> Self {
+        sha.0.as_ref().to_owned()
+    }
+}
+
+impl fmt::Display for Sha {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Equal by commit where both know theirs, else by digest, else by tag: ask [`Version::is`], not `==`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Version {
+    pub tag: Option<Arc<str>>,
+    pub digest: Option<Arc<str>>,
+    pub commit: Option<Sha>,
+}
+
+impl Version {
+    pub fn is(&self, other: &Self) -> bool {
+        if let (Some(a), Some(b)) = (&self.commit, &other.commit) {
+            return a == b;
+        }
+        self.is_image(other)
+    }
+
+    /// The same image, whatever is known of commits.
+    pub fn is_image(&self, other: &Self) -> bool {
+        match (&self.digest, &other.digest) {
+            (Some(a), Some(b)) => a == b,
+            _ => self.tag.is_some() && self.tag == other.tag,
+        }
+    }
+
+    /// What people call it: the tag, else the commit, else the digest's first digits.
+    pub fn label(&self) -> &str {
+        match (&self.tag, &self.commit, &self.digest) {
+            (Some(tag), _, _) => tag,
+            (None, Some(commit), _) => commit.short(),
+            (None, None, Some(digest)) => digest.get(.."sha256:".len() + 12).unwrap_or(digest),
+            (None, None, None) => "unknown",
+        }
+    }
+}
+
+/// A commit as people know it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub sha: Sha,
+    pub subject: String,
+    pub author: String,
+    pub url: String,
+}
+
+/// An image reference as a workload's container holds it: `name[:tag][@digest]`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Image {
+    pub name: Arc<str>,
+    pub tag: Option<Arc<str>>,
+    pub digest: Option<Arc<str>>,
+}
+
+impl Image {
+    /// Takes any text apart; what has neither tag nor digest is `latest`, as the container runtimes have it.
+    pub fn parse(text: &str) -> Self {
+        let (rest, digest) = match text.split_once('@') {
+            Some((rest, digest)) => (rest, Some(digest.into())),
+            None => (text, None),
+        };
+        // A colon before the last slash belongs to the registry's port.
+        let (name, tag) = match rest.rsplit_once(':') {
+            Some((name, tag)) if !tag.contains('/') => (name, Some(tag.into())),
+            _ if digest.is_none() => (rest, Some("latest".into())),
+            _ => (rest, None),
+        };
+        Self { name: name.into(), tag, digest }
+    }
+
+    pub fn version(&self) -> Version {
+        Version { tag: self.tag.clone(), digest: self.digest.clone(), commit: None }
+    }
+}
+
+impl fmt::Display for Image {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        if let Some(tag) = &self.tag {
+            write!(f, ":{tag}")?;
+        }
+        if let Some(digest) = &self.digest {
+            write!(f, "@{digest}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn version(tag: Option<&str>, digest: Option<&str>, commit: Option<&str>) -> Version {
+        Version {
+            tag: tag.map(Into::into),
+            digest: digest.map(Into::into),
+            commit: commit.map(|c| c.repeat(40).parse().unwrap()),
+        }
+    }
+
+    #[test]
+    fn versions_are_equal_by_commit_else_digest_else_tag() {
+        let cases = [
+            (version(Some("1"), None, Some("a")), version(Some("2"), None, Some("a")), true),
+            (version(Some("1"), None, Some("a")), version(Some("1"), None, Some("b")), false),
+            (version(Some("1"), Some("d"), Some("a")), version(Some("2"), Some("d"), None), true),
+            (version(Some("1"), Some("d"), None), version(Some("1"), Some("e"), None), false),
+            (version(Some("1"), Some("d"), None), version(Some("1"), None, None), true),
+            (version(None, None, None), version(None, None, None), false),
+        ];
+        for (a, b, same) in cases {
+            assert_eq!(a.is(&b), same, "{a:?} {b:?}");
+            assert_eq!(b.is(&a), same, "{b:?} {a:?}");
+        }
+    }
+
+    #[test]
+    fn an_image_is_taken_apart_and_put_together() {
+        let cases = [
+            ("ghcr.io/acme/checkout:1.4", "ghcr.io/acme/checkout", Some("1.4"), None),
+            ("localhost:5000/checkout", "localhost:5000/checkout", Some("latest"), None),
+            ("localhost:5000/checkout:2", "localhost:5000/checkout", Some("2"), None),
+            ("checkout@sha256:ab", "checkout", None, Some("sha256:ab")),
+            ("checkout:3@sha256:ab", "checkout", Some("3"), Some("sha256:ab")),
+            ("", "", Some("latest"), None),
+        ];
+        for (text, name, tag, digest) in cases {
+            let image = Image::parse(text);
+            assert_eq!((&*image.name, image.tag.as_deref(), image.digest.as_deref()), (name, tag, digest), "{text}");
+        }
+    }
+}

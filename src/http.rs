@@ -1,0 +1,55 @@
+//! What every endpoint does before it trusts a request: read no further than the limit.
+
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::Request;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use tokio::sync::Semaphore;
+
+/// A sender that needs longer for its few kilobytes is none of those we wait for.
+const READ_WITHIN: Duration = Duration::from_secs(5);
+
+/// Bodies that are read at the same time. Nobody has proved anything before theirs is read, so this bounds what strangers
+/// can make us hold.
+static READING: Semaphore = Semaphore::const_new(64);
+
+/// An answer in words for whoever sent the request.
+pub fn refuse(status: StatusCode, sentence: &str) -> Response {
+    (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{sentence}\n")).into_response()
+}
+
+/// The bytes that hex digits spell, in either case.
+pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
+    let value = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let digits = digits.as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    digits.chunks_exact(2).map(|pair| Some((value(pair[0])? << 4) | value(pair[1])?)).collect()
+}
+
+/// Reads the body, but never more than `limit` bytes: a longer one is refused by its `Content-Length`,
+/// before reading, or as soon as it is seen to be longer.
+pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Response> {
+    let too_large = || refuse(StatusCode::PAYLOAD_TOO_LARGE, &format!("The body is larger than {limit} bytes."));
+    let declared =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
+    if declared.is_some_and(|length| length > limit as u64) {
+        return Err(too_large());
+    }
+    let reading = async {
+        // The semaphore is never closed.
+        let _turn = READING.acquire().await;
+        axum::body::to_bytes(request.into_body(), limit).await
+    };
+    let Ok(read) = tokio::time::timeout(READ_WITHIN, reading).await else {
+        return Err(refuse(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time."));
+    };
+    read.map_err(|error| {
+        use std::error::Error;
+        let limited = error.source().is_some_and(<dyn Error>::is::<http_body_util::LengthLimitError>);
+        if limited { too_large() } else { refuse(StatusCode::BAD_REQUEST, "The body could not be read to its end.") }
+    })
+}

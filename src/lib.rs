@@ -1,0 +1,30 @@
+//! Gantry lifts artefacts from one environment to the next, with GitHub as the lever and the cluster as the judge.
+//!
+//! # The map
+//!
+//! ```text
+//!  Slack ──HTTP──> slack::receive ──> workflow::answer ──> store (inbox) ──> workflow::inbox ──┐
+//!                    verify, parse      memory knows: the                                      │
+//!                                       answer is the ack                                      v
+//!  controller ───> reports ─────────> store (inbox) ──────────────────────────────────> workflow::observe
+//!                    verify, parse                                                             │
+//!  cluster <─watch─ cluster::watch ──> cluster::View ──wakes────────────────────────────> (facts -> domain)
+//!                                                                                              │
+//!  GitHub, registry <── github, registry (asked for facts) <───────────────────────────────────┤
+//!                                                                                              v
+//!  Slack <── slack::client <── workflow::outbox <── store (outbox, ledger: one transaction) <── slack::render
+//! ```
+//!
+//! # Who may import whom
+//!
+//! - `domain` imports no sibling: it is what we know and decide, without I/O.
+//! - `slack`, `github`, `cluster`, `registry`, `reports` and `store` import `domain`, `clock` and `config`,
+//!   and never each other. A library's types stay in the folder that wraps it.
+//! - `workflow` imports all of these: one file per use case, reading facts, then `domain`, then effects.
+//! - Only `app`, `main` and `sim` build clients.
+//!
+//! A test reads the `use` lines and holds us to it.
+
+pub mod clock;
+pub mod domain;
+pub mod http;

@@ -1,0 +1,3 @@
+//! The figures.
+
+fn main() {}
