@@ -26,5 +26,6 @@
 //! A test reads the `use` lines and holds us to it.
 
 pub mod clock;
+pub mod config;
 pub mod domain;
 pub mod http;

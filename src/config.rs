@@ -1,0 +1,212 @@
+//! What Gantry is told before it starts: one YAML file, and secrets from variables or files. The text becomes a tree that
+//! knows its places (`tree`), which is checked against the schema of the raw types (`shape`, `schema`, `file`) and turned
+//! into what the rest works with (`validate`, `scalar`). Everything that is wrong is said at once, with its place.
+
+mod file;
+mod problem;
+mod scalar;
+mod schema;
+mod secrets;
+mod shape;
+mod tree;
+mod validate;
+
+use std::collections::BTreeMap;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use jiff::SignedDuration;
+use jiff::civil::{Time, Weekday};
+use jiff::tz::TimeZone;
+
+use crate::domain::actor::PersonId;
+use crate::domain::environment::{Catalogue, EnvironmentName};
+
+pub use problem::Problem;
+use problem::{Findings, Position, Wrong, wrong};
+pub use schema::schema;
+pub use secrets::{GithubAuth, Secrets};
+
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub slack: Slack,
+    pub github: Github,
+    pub registry: Registry,
+    /// `None`: `$KUBECONFIG`, else the cluster that Gantry runs in.
+    pub kubeconfig: Option<PathBuf>,
+    pub catalogue: Catalogue,
+    /// An entry for every environment of the ladder.
+    pub environments: BTreeMap<EnvironmentName, Policy>,
+    /// Logins on GitHub, where the e-mail address does not tell.
+    pub people: BTreeMap<PersonId, String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slack {
+    /// Without a slash at its end.
+    pub api_url: String,
+    /// Scheme, host and port; the only place a `response_url` may point to.
+    pub hooks_origin: String,
+    /// The default channel. Every environment of the catalogue has its own already.
+    pub channel: Option<String>,
+    pub list_to: ListTo,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListTo {
+    Person,
+    Channel,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Github {
+    /// Without a slash at its end.
+    pub api_url: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Registry {
+    /// From a registry's host (`ghcr.io`) to the origin where it is reached (`http://127.0.0.1:8484`).
+    pub mirrors: BTreeMap<String, String>,
+}
+
+/// What is asked of a change to an environment, beyond what the ladder itself knows.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    pub approvals: Option<Approvals>,
+    /// Who may promote into it; empty means everyone in the workspace.
+    pub promoters: Vec<Member>,
+    pub freezes: Vec<Freeze>,
+    /// How long a version must have run well in the environment below.
+    pub soak: Option<SignedDuration>,
+    pub webhook_secret: Option<SecretSource>,
+    pub trigger: Option<Trigger>,
+    /// The template of its tags, with `{environment}`, `{artefact}`, `{date}` and `{n}`; `None`: the default of the delivery.
+    pub tag: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approvals {
+    /// At least 1.
+    pub required: u32,
+    /// Whose yes counts; empty means everyone in the workspace.
+    pub from: Vec<Member>,
+}
+
+/// Somebody of the Slack workspace.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Member {
+    /// Without its `@`: a user group's or a person's. Only Slack can tell which.
+    Handle(String),
+    /// A user group's id.
+    Group(String),
+    Person(PersonId),
+}
+
+/// Every week from one moment to the other, around the end of the week if need be.
+#[derive(Clone, Debug)]
+pub struct Freeze {
+    pub from: Moment,
+    pub to: Moment,
+    pub timezone: TimeZone,
+    pub reason: Option<String>,
+}
+
+/// A moment of the week.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    pub weekday: Weekday,
+    pub time: Time,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SecretSource {
+    /// A variable of this name, or the file that `<name>_FILE` names.
+    Variable(String),
+    File(PathBuf),
+}
+
+/// What to call after Git has moved, so that the controller looks at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trigger {
+    FluxReceiver(String),
+    ArgocdWebhook(String),
+}
+
+impl Config {
+    pub fn load(path: &Path) -> Result<Self, Vec<Problem>> {
+        let file = path.display().to_string();
+        let whole = |wrong: Wrong| {
+            let mut findings = Findings::new(&file);
+            findings.add(Position::WHOLE_FILE, wrong);
+            findings.into_problems()
+        };
+        let mut bytes = Vec::new();
+        std::fs::File::open(path)
+            // One byte more than is allowed is enough to know, and `/dev/zero` has no end.
+            .and_then(|file| file.take(tree::MOST_BYTES as u64 + 1).read_to_end(&mut bytes))
+            .map_err(|error| {
+                whole(match error.kind() {
+                    std::io::ErrorKind::NotFound => wrong(
+                        "there is no such file",
+                        "copy the commented example `config/gantry.yaml` of Gantry's repository to that place and adapt it, \
+                         or name another file with `--config`",
+                    ),
+                    std::io::ErrorKind::IsADirectory => wrong("this is a directory", "name a file with `--config`"),
+                    _ => wrong(format!("it cannot be read ({error})"), "make it readable for the user that runs Gantry"),
+                })
+            })?;
+        Self::parse_bytes(&file, &bytes)
+    }
+
+    fn parse_bytes(file: &str, bytes: &[u8]) -> Result<Self, Vec<Problem>> {
+        std::str::from_utf8(bytes).map_or_else(
+            |error| {
+                let sound = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+                let mut findings = Findings::new(file);
+                let advice = "save the file in UTF-8, the only encoding that is read";
+                findings.add(Position::of_end(&sound), wrong("this is not UTF-8", advice));
+                Err(findings.into_problems())
+            },
+            |text| Self::parse(file, text),
+        )
+    }
+
+    /// `file` is only what problems call it.
+    pub fn parse(file: &str, text: &str) -> Result<Self, Vec<Problem>> {
+        let mut findings = Findings::new(file);
+        let config = read(text, &mut findings);
+        match config {
+            Some(config) if findings.is_empty() => Ok(config),
+            _ => Err(findings.into_problems()),
+        }
+    }
+}
+
+fn read(text: &str, findings: &mut Findings) -> Option<Config> {
+    let mut note = |(at, wrong)| findings.add(at, wrong);
+    let tree: tree::Node = tree::read(text).map_err(&mut note).ok()?;
+    if matches!(tree.value, tree::Value::Nothing) {
+        let advice = "start from the commented example, `config/gantry.yaml` of Gantry's repository";
+        note((Position::WHOLE_FILE, wrong("the file is empty", advice)));
+        return None;
+    }
+    if shape::check(&schema(), &tree, findings) == shape::Verdict::Unreadable {
+        return None;
+    }
+    let file: file::File = tree::read(text).map_err(|(at, wrong)| findings.add(at, wrong)).ok()?;
+    Some(validate::validate(&file, findings))
+}
+
+/// A variable of this process. One that is not text counts as set, so that it is refused and not overlooked.
+pub fn process_environment(name: &str) -> Option<String> {
+    #[expect(clippy::disallowed_methods, reason = "this is the one place that reads variables; callers pass it on")]
+    match std::env::var(name) {
+        Ok(value) => Some(value),
+        Err(std::env::VarError::NotPresent) => None,
+        Err(std::env::VarError::NotUnicode(value)) => Some(value.to_string_lossy().into_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,306 @@
+//! The file as people write it: one type per block of `config/gantry.yaml`, nothing validated yet.
+//! The JSON Schema is made from these types, and the doc comments are what it says of each key.
+
+mod loose;
+
+use schemars::JsonSchema;
+
+pub(super) use loose::{Entries, OneOrMany};
+
+use super::tree::At;
+
+// Unknown keys are refused by the schema and not by serde, which would stop at the first of them.
+// An optional key may be left out but not left empty (`channel: #deploys` is empty: the rest is a comment), so the
+// schema takes the type inside the `Option`.
+
+/// The configuration of Gantry.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields, rename = "Gantry")]
+pub(super) struct File {
+    /// How Slack is reached, and where messages go.
+    #[serde(default)]
+    pub(super) slack: Slack,
+    /// How GitHub is reached.
+    #[serde(default)]
+    pub(super) github: Github,
+    /// How container registries are reached.
+    #[serde(default)]
+    pub(super) registry: Registry,
+    /// The path of a kubeconfig; when absent `$KUBECONFIG`, else the cluster that Gantry runs in.
+    #[serde(default)]
+    pub(super) kubeconfig: Option<At<String>>,
+    /// The ladder: the environments in order, lowest first.
+    #[schemars(extend("minItems" = 2))]
+    pub(super) environments: At<Vec<Environment>>,
+    /// What can be moved along the ladder.
+    #[schemars(extend("minItems" = 1))]
+    pub(super) artefacts: At<Vec<Artefact>>,
+    /// People's ids in Slack and their logins on GitHub, where the e-mail address does not tell.
+    #[serde(default)]
+    pub(super) people: Entries<At<String>>,
+}
+
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Slack {
+    /// The base of Slack's Web API; when absent `https://slack.com/api`.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"https://slack.com/api")]
+    pub(super) api_url: Option<At<String>>,
+    /// The only place a `response_url` may point to; when absent `https://hooks.slack.com`.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"https://hooks.slack.com")]
+    pub(super) hooks_origin: Option<At<String>>,
+    /// The channel of every environment that names none of its own.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"#deploys")]
+    pub(super) channel: Option<At<String>>,
+    /// Who sees the answer to `list`: the person who asked (when absent), or the channel.
+    #[serde(default)]
+    pub(super) list_to: ListTo,
+}
+
+#[derive(Clone, Copy, Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum ListTo {
+    #[default]
+    Person,
+    Channel,
+}
+
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Github {
+    /// The base of GitHub's REST API; when absent `https://api.github.com`. GitHub Enterprise Server has
+    /// `https://<host>/api/v3`.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"https://api.github.com")]
+    pub(super) api_url: Option<At<String>>,
+}
+
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Registry {
+    /// Registries that are reached at another place than their name says: `ghcr.io: https://mirror.example.com`.
+    #[serde(default)]
+    pub(super) mirrors: Entries<At<String>>,
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Environment {
+    /// What people call it.
+    #[schemars(example = &"staging")]
+    pub(super) name: At<String>,
+    /// What people may type instead of the name.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["stg"]]))]
+    pub(super) aliases: Vec<At<String>>,
+    /// The Git branch that is deployed here.
+    #[schemars(example = &"staging")]
+    pub(super) branch: At<String>,
+    /// Where its workloads run.
+    pub(super) cluster: Cluster,
+    /// The Slack channel that is told; when absent `slack.channel`.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"#deploys")]
+    pub(super) channel: Option<At<String>>,
+    /// How a promotion enters the branch: by a merge (when absent) or through a pull request.
+    #[serde(default)]
+    pub(super) promote: Promote,
+    /// Who must say yes to a change here.
+    #[serde(default)]
+    #[schemars(with = "Approvals")]
+    pub(super) approvals: Option<Approvals>,
+    /// The user groups and people of Slack who may promote into it; when absent everyone in the workspace.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["@developers"]]))]
+    pub(super) promoters: Vec<At<String>>,
+    /// How long a deployment may take before it counts as stalled; when absent `15m`.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"20m")]
+    pub(super) deploy_timeout: Option<At<String>>,
+    /// The times of the week when nobody may change it.
+    #[serde(default)]
+    pub(super) freezes: Vec<Freeze>,
+    /// How long a version must have run well in the environment below; when absent not at all.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"30m")]
+    pub(super) soak: Option<At<String>>,
+    /// Where to find the secret that signs its deployment webhooks; when absent they are refused.
+    #[serde(default)]
+    #[schemars(with = "SecretSource")]
+    pub(super) webhook_secret: Option<At<SecretSource>>,
+    /// What to nudge after Git has moved, so that the controller need not wait for its interval.
+    #[serde(default)]
+    #[schemars(with = "Trigger")]
+    pub(super) trigger: Option<At<Trigger>>,
+    /// The name of the Git tag that marks a change; when absent `{environment}/{date}-{n}`.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"{environment}/{date}-{n}")]
+    pub(super) tag: Option<At<String>>,
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Cluster {
+    /// A context of the kubeconfig; when absent its current one, or the cluster that Gantry runs in.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"prod")]
+    pub(super) context: Option<At<String>>,
+    /// The namespace of the workloads.
+    #[schemars(example = &"shop")]
+    pub(super) namespace: At<String>,
+}
+
+#[derive(Clone, Copy, Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum Promote {
+    #[default]
+    Merge,
+    PullRequest,
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Approvals {
+    /// How many people, apart from the one who asked.
+    #[schemars(range(min = 1, max = 20), example = 1)]
+    pub(super) required: At<u32>,
+    /// The user groups and people of Slack whose yes counts; when absent everyone in the workspace.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["@release-managers"]]))]
+    pub(super) from: Vec<At<String>>,
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Freeze {
+    /// When it begins, every week.
+    #[schemars(example = &"Fri 16:00")]
+    pub(super) from: At<String>,
+    /// When it ends.
+    #[schemars(example = &"Mon 08:00")]
+    pub(super) to: At<String>,
+    /// The time zone of both; when absent `UTC`.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"Europe/Kyiv")]
+    pub(super) timezone: Option<At<String>>,
+    /// What people are told who are refused.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"weekend")]
+    pub(super) reason: Option<At<String>>,
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields, extend("minProperties" = 1, "maxProperties" = 1))]
+pub(super) struct SecretSource {
+    /// The environment variable that holds it (or, with `_FILE` after its name, the path of a file that does).
+    #[serde(default)]
+    #[schemars(with = "String", example = &"FLUX_PROD_SECRET")]
+    pub(super) env: Option<At<String>>,
+    /// The path of the file that holds it.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"/run/secrets/flux-prod")]
+    pub(super) file: Option<At<String>>,
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields, extend("minProperties" = 1, "maxProperties" = 1))]
+pub(super) struct Trigger {
+    /// The URL of a Flux Receiver.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"https://flux.example.com/hook/...")]
+    pub(super) flux_receiver: Option<At<String>>,
+    /// The URL of Argo CD's webhook.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"https://argocd.example.com/api/webhook")]
+    pub(super) argocd_webhook: Option<At<String>>,
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Artefact {
+    /// What people call it.
+    #[schemars(example = &"checkout")]
+    pub(super) name: At<String>,
+    /// The repository on GitHub that it is built from.
+    #[schemars(example = &"acme/checkout")]
+    pub(super) repository: At<String>,
+    /// What concerns it in that repository, as globs; when absent everything.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["mailer/**", "lib/**"]]))]
+    pub(super) paths: Vec<At<String>>,
+    /// The image, without tag and digest.
+    #[schemars(example = &"ghcr.io/acme/checkout")]
+    pub(super) image: At<String>,
+    /// The workload that runs it, or a list of all that must be complete.
+    #[schemars(example = &"deployment/checkout")]
+    pub(super) workload: OneOrMany,
+    /// The container that runs the image, where a workload has several.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"app")]
+    pub(super) container: Option<At<String>>,
+    /// How a change reaches its environment; when absent by branch.
+    #[serde(default)]
+    pub(super) delivery: Delivery,
+    /// Environments that do not have it (`qa: false`) or have it elsewhere.
+    #[serde(default)]
+    pub(super) environments: Entries<Presence>,
+}
+
+#[derive(Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Delivery {
+    /// The environment's branch of the artefact's repository is moved.
+    #[default]
+    Branch,
+    /// The image's tag is written into a file of the repository that the controller reads.
+    Manifest(Manifest),
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Manifest {
+    /// The repository that the controller reads.
+    #[schemars(example = &"acme/gitops")]
+    pub(super) repository: At<String>,
+    /// The file with the image's tag; `{environment}` stands for the environment's name.
+    #[schemars(example = &"envs/{environment}/search/kustomization.yaml")]
+    pub(super) file: At<String>,
+    /// The branch that holds it; when absent the repository's default branch.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"main")]
+    pub(super) branch: Option<At<String>>,
+}
+
+/// `false`: not there. Settings: there, but elsewhere.
+#[derive(Debug, JsonSchema)]
+#[schemars(untagged)]
+pub(super) enum Presence {
+    Is(bool),
+    Elsewhere(Place),
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Place {
+    /// Another context of the kubeconfig than the environment's.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"prod-eu")]
+    pub(super) context: Option<At<String>>,
+    /// Another namespace than the environment's.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"mail")]
+    pub(super) namespace: Option<At<String>>,
+    /// Other workloads than the artefact has elsewhere.
+    #[serde(default)]
+    #[schemars(with = "OneOrMany", example = &"statefulset/mailer-eu")]
+    pub(super) workload: Option<OneOrMany>,
+    /// Another container than elsewhere.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"app")]
+    pub(super) container: Option<At<String>>,
+}

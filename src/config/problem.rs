@@ -1,0 +1,130 @@
+//! What is wrong with a configuration, where, and what would be right.
+
+use std::fmt;
+
+/// Displays as `config/gantry.yaml:12:5: unknown key `brnach`: did you mean `branch`?`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub file: String,
+    /// From 1; 0 where the file as a whole is meant.
+    pub line: u64,
+    /// In characters, from 1; 0 where the file as a whole is meant.
+    pub column: u64,
+    pub message: String,
+    pub advice: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if self.line > 0 {
+            write!(f, ":{}:{}", self.line, self.column)?;
+        }
+        write!(f, ": {}: {}", self.message, self.advice)
+    }
+}
+
+impl std::error::Error for Problem {}
+
+/// A place in the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Position {
+    pub(super) line: u64,
+    pub(super) column: u64,
+}
+
+impl Position {
+    pub(super) const WHOLE_FILE: Self = Self { line: 0, column: 0 };
+
+    /// Where the character after `text` stands.
+    pub(super) fn of_end(text: &str) -> Self {
+        let last_line = text.rsplit('\n').next().unwrap_or_default();
+        Self { line: text.matches('\n').count() as u64 + 1, column: last_line.chars().count() as u64 + 1 }
+    }
+}
+
+/// What is wrong with a value that does not know where it stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Wrong {
+    pub(super) message: String,
+    pub(super) advice: String,
+}
+
+pub(super) fn wrong(message: impl Into<String>, advice: impl Into<String>) -> Wrong {
+    Wrong { message: message.into(), advice: advice.into() }
+}
+
+/// The sentences of the domain say both in one: `what is wrong: what would be right`.
+impl From<String> for Wrong {
+    fn from(sentence: String) -> Self {
+        match sentence.split_once(": ") {
+            Some((message, advice)) => wrong(message, advice),
+            None => wrong(sentence, "see the commented example in `config/gantry.yaml`"),
+        }
+    }
+}
+
+/// Collects everything that is wrong, so that a person repairs a file once and not ten times.
+pub(super) struct Findings {
+    file: String,
+    found: Vec<Problem>,
+    left_out: usize,
+}
+
+impl Findings {
+    /// More would be noise; and a hostile file shall not cost memory for every one of its errors.
+    const MOST: usize = 100;
+
+    pub(super) fn new(file: &str) -> Self {
+        Self { file: file.to_owned(), found: Vec::new(), left_out: 0 }
+    }
+
+    pub(super) fn add(&mut self, at: Position, Wrong { message, advice }: Wrong) {
+        if self.found.len() == Self::MOST {
+            self.left_out += 1;
+            return;
+        }
+        let Position { line, column } = at;
+        let (message, advice) = (on_one_line(&message), on_one_line(&advice));
+        self.found.push(Problem { file: self.file.clone(), line, column, message, advice });
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// In the order of the file.
+    pub(super) fn into_problems(mut self) -> Vec<Problem> {
+        self.found.sort_by_key(|problem| (problem.line, problem.column));
+        self.found.dedup();
+        if self.left_out > 0 {
+            self.found.push(Problem {
+                file: self.file,
+                line: 0,
+                column: 0,
+                message: format!("{} more problems are not shown", self.left_out),
+                advice: "repair these first".to_owned(),
+            });
+        }
+        self.found
+    }
+}
+
+/// The file's own words are quoted back, and go to a terminal or a log: no line breaks, no escapes, no novels.
+fn on_one_line(text: &str) -> String {
+    const LONGEST: usize = 400;
+    let unseen = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let mut line = String::new();
+    for (at, c) in text.chars().enumerate() {
+        if at == LONGEST {
+            line.push_str("...");
+            break;
+        }
+        if unseen(c) {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    line
+}

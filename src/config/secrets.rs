@@ -1,0 +1,240 @@
+//! Secrets: from variables, or from files that variables name. Never in a message, a log or a `Debug`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::Read as _;
+use std::path::Path;
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::{Config, SecretSource};
+use crate::domain::environment::EnvironmentName;
+
+/// The variables that have a meaning of their own; no environment's webhook secret may be one of them.
+pub(super) const OWN_VARIABLES: [&str; 9] = [
+    "SLACK_SIGNING_SECRET",
+    "SLACK_BOT_TOKEN",
+    "SLACK_APP_TOKEN",
+    "GITHUB_TOKEN",
+    "GITHUB_APP_ID",
+    "GITHUB_APP_PRIVATE_KEY",
+    "GITHUB_APP_INSTALLATION_ID",
+    "GITHUB_WEBHOOK_SECRET",
+    "DATABASE_URL",
+];
+
+/// A private key of 16 kbit is 13 KB.
+const MOST_BYTES: u64 = 64 * 1024;
+
+/// What is missing is `None`, and refuses only what needs it.
+#[derive(Clone)]
+pub struct Secrets {
+    pub slack_signing_secret: Option<SecretString>,
+    pub slack_bot_token: Option<SecretString>,
+    /// For Socket Mode.
+    pub slack_app_token: Option<SecretString>,
+    pub github: Option<GithubAuth>,
+    pub github_webhook_secret: Option<SecretString>,
+    /// All different. An environment that is not here answers its webhooks with 401.
+    pub webhooks: BTreeMap<EnvironmentName, SecretString>,
+    /// May hold a password.
+    pub database_url: String,
+}
+
+#[derive(Clone, Debug)]
+pub enum GithubAuth {
+    Token(SecretString),
+    App { id: u64, private_key: SecretString, installation: u64 },
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Secrets").finish_non_exhaustive()
+    }
+}
+
+impl Secrets {
+    /// `environment` is [`super::process_environment`], except in tests. Everything that is wrong is said at once.
+    pub fn read(config: &Config, environment: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<String>> {
+        let mut reader = Reader { environment, wrong: Vec::new() };
+        let secrets = Self {
+            slack_signing_secret: reader.secret("SLACK_SIGNING_SECRET"),
+            slack_bot_token: reader.slack_token(
+                "SLACK_BOT_TOKEN",
+                "xapp-",
+                "an app-level token, not a bot's (`xoxb-`)",
+            ),
+            slack_app_token: reader.slack_token(
+                "SLACK_APP_TOKEN",
+                "xoxb-",
+                "a bot's token, not an app-level one (`xapp-`)",
+            ),
+            github: reader.github(),
+            github_webhook_secret: reader.secret("GITHUB_WEBHOOK_SECRET"),
+            webhooks: reader.webhooks(config),
+            database_url: reader.line("DATABASE_URL").unwrap_or_else(|| "sqlite://gantry.db".to_owned()),
+        };
+        if reader.wrong.is_empty() { Ok(secrets) } else { Err(reader.wrong) }
+    }
+}
+
+struct Reader<E> {
+    environment: E,
+    wrong: Vec<String>,
+}
+
+impl<E: Fn(&str) -> Option<String>> Reader<E> {
+    fn say(&mut self, sentence: String) {
+        self.wrong.push(sentence);
+    }
+
+    /// The value of `name`, or of the file that `<name>_FILE` names; `None` if missing, or wrong and said so.
+    fn value(&mut self, name: &str) -> Option<String> {
+        let by_file = format!("{name}_FILE");
+        match ((self.environment)(name), (self.environment)(&by_file)) {
+            (Some(_), Some(_)) => {
+                self.say(format!("Both {name} and {by_file} are set: unset one of them."));
+                None
+            }
+            (Some(value), None) if value.trim().is_empty() => {
+                self.say(format!("{name} is set but empty: give it a value, or unset it."));
+                None
+            }
+            (Some(value), None) => Some(value),
+            (None, Some(path)) if path.trim().is_empty() => {
+                self.say(format!("{by_file} is set but empty: name a file, or unset it."));
+                None
+            }
+            (None, Some(path)) => self.file(Path::new(&path), &format!("{by_file} names")),
+            (None, None) => None,
+        }
+    }
+
+    fn file(&mut self, path: &Path, who: &str) -> Option<String> {
+        let shown = path.display();
+        let mut text = String::new();
+        let read = std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+        match read {
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                self.say(format!("{who} the file {shown}, which is not UTF-8 text: write the secret into it as text."));
+                None
+            }
+            Err(error) => {
+                self.say(format!(
+                    "{who} the file {shown}, which cannot be read ({error}): check the path and its rights."
+                ));
+                None
+            }
+            Ok(length) if length as u64 > MOST_BYTES => {
+                self.say(format!(
+                    "{who} the file {shown}, which is too large for a secret: {MOST_BYTES} bytes are the most."
+                ));
+                None
+            }
+            Ok(_) if text.trim().is_empty() => {
+                self.say(format!("{who} the file {shown}, which is empty: write the secret into it."));
+                None
+            }
+            Ok(_) => {
+                // Editors and `echo` end a file with a newline that is not part of the secret.
+                text.truncate(text.trim_end_matches(['\r', '\n']).len());
+                Some(text)
+            }
+        }
+    }
+
+    /// A value that stands on one line.
+    fn line(&mut self, name: &str) -> Option<String> {
+        let value = self.value(name)?;
+        self.one_line(name, value)
+    }
+
+    fn one_line(&mut self, name: &str, value: String) -> Option<String> {
+        if value.contains(char::is_control) || value.trim() != value {
+            self.say(format!("{name} has a line break or a space at its edge: it was probably copied with too much."));
+            return None;
+        }
+        Some(value)
+    }
+
+    fn secret(&mut self, name: &str) -> Option<SecretString> {
+        self.line(name).map(SecretString::from)
+    }
+
+    fn slack_token(&mut self, name: &str, other: &str, mistaken: &str) -> Option<SecretString> {
+        let token = self.line(name)?;
+        if token.starts_with(other) {
+            self.say(format!("{name} holds {mistaken}: swap the two."));
+            return None;
+        }
+        Some(token.into())
+    }
+
+    fn number(&mut self, name: &str) -> Option<u64> {
+        let text = self.line(name)?;
+        let number = text.parse().ok();
+        if number.is_none() {
+            self.say(format!("{name} is not a number: take it from the settings of the GitHub App."));
+        }
+        number
+    }
+
+    fn github(&mut self) -> Option<GithubAuth> {
+        const APP: [&str; 3] = ["GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY", "GITHUB_APP_INSTALLATION_ID"];
+        let is_set =
+            |name: &&str| (self.environment)(name).is_some() || (self.environment)(&format!("{name}_FILE")).is_some();
+        let missing: Vec<&str> = APP.into_iter().filter(|name| !is_set(name)).collect();
+        let token_is_set = is_set(&"GITHUB_TOKEN");
+        if missing.len() < APP.len() && token_is_set {
+            self.say("Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used.".to_owned());
+            return None;
+        }
+        if missing.len() == APP.len() {
+            return self.secret("GITHUB_TOKEN").map(GithubAuth::Token);
+        }
+        if !missing.is_empty() {
+            self.say(format!("A GitHub App needs {} too: set what is missing.", missing.join(" and ")));
+        }
+        let (id, private_key, installation) = (self.number(APP[0]), self.private_key(APP[1]), self.number(APP[2]));
+        Some(GithubAuth::App { id: id?, private_key: private_key?, installation: installation? })
+    }
+
+    fn private_key(&mut self, name: &str) -> Option<SecretString> {
+        let mut key = self.value(name)?;
+        // Where a variable cannot hold line breaks, people write them as `\n`.
+        if !key.contains('\n') {
+            key = key.replace("\\n", "\n");
+        }
+        if !key.trim_start().starts_with("-----BEGIN ") {
+            self.say(format!("{name} is not a private key: give the content of the `.pem` file that GitHub made."));
+            return None;
+        }
+        Some(key.into())
+    }
+
+    fn webhooks(&mut self, config: &Config) -> BTreeMap<EnvironmentName, SecretString> {
+        let mut secrets: BTreeMap<EnvironmentName, SecretString> = BTreeMap::new();
+        for rung in config.catalogue.ladder.rungs() {
+            let source = config.environments.get(&rung.name).and_then(|policy| policy.webhook_secret.as_ref());
+            let value = match source {
+                None => None,
+                Some(SecretSource::Variable(name)) => self.secret(name),
+                Some(SecretSource::File(path)) => self
+                    .file(path, &format!("The `webhook_secret` of {} is", rung.name))
+                    .and_then(|value| self.one_line(&format!("The webhook secret of {}", rung.name), value))
+                    .map(SecretString::from),
+            };
+            let Some(value) = value else { continue };
+            let same = secrets.iter().find(|(_, other)| other.expose_secret() == value.expose_secret());
+            if let Some((other, _)) = same {
+                // The secret that verifies a report names the environment that it is about.
+                self.wrong.push(format!("{other} and {} have the same webhook secret: make one for each.", rung.name));
+            }
+            secrets.insert(rung.name.clone(), value);
+        }
+        secrets
+    }
+}
+
+#[cfg(test)]
+mod tests;

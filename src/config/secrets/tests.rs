@@ -1,0 +1,158 @@
+//! Secrets by variable and by file, given twice, empty, or not at all.
+
+use std::collections::HashMap;
+
+use super::*;
+
+fn config(secrets: [&str; 2]) -> Config {
+    let [first, second] = secrets;
+    let text = format!(
+        "slack: {{ channel: '#deploys' }}
+environments:
+  - {{ name: development, branch: develop, cluster: {{ namespace: development }}{first} }}
+  - {{ name: prod, branch: prod, cluster: {{ namespace: prod }}{second} }}
+artefacts: [{{ name: checkout, repository: acme/checkout, image: checkout, workload: deployment/checkout }}]
+"
+    );
+    Config::parse("gantry.yaml", &text).unwrap()
+}
+
+fn read(variables: &[(&str, &str)]) -> Result<Secrets, Vec<String>> {
+    read_for(&config(["", ""]), variables)
+}
+
+fn read_for(config: &Config, variables: &[(&str, &str)]) -> Result<Secrets, Vec<String>> {
+    let variables: HashMap<&str, &str> = variables.iter().copied().collect();
+    Secrets::read(config, |name| variables.get(name).map(|value| (*value).to_owned()))
+}
+
+fn file(directory: &tempfile::TempDir, name: &str, content: impl AsRef<[u8]>) -> String {
+    let path = directory.path().join(name);
+    std::fs::write(&path, content).unwrap();
+    path.display().to_string()
+}
+
+#[test]
+fn what_is_missing_is_none_and_refuses_nothing() {
+    let secrets = read(&[]).unwrap();
+    assert!(secrets.slack_signing_secret.is_none() && secrets.slack_bot_token.is_none());
+    assert!(secrets.slack_app_token.is_none() && secrets.github.is_none() && secrets.github_webhook_secret.is_none());
+    assert!(secrets.webhooks.is_empty());
+    assert_eq!(secrets.database_url, "sqlite://gantry.db");
+    let config = config(["", ", webhook_secret: { env: FLUX_PROD }"]);
+    assert!(read_for(&config, &[]).unwrap().webhooks.is_empty());
+}
+
+#[test]
+fn a_secret_comes_from_its_variable_or_from_the_file_that_another_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let by_file = file(&directory, "token", "xoxb-from-a-file\r\n");
+    let secrets = read(&[
+        ("SLACK_SIGNING_SECRET", "8f742231b10e8888"),
+        ("SLACK_BOT_TOKEN_FILE", &by_file),
+        ("GITHUB_TOKEN", "ghp_x"),
+        ("DATABASE_URL", "sqlite:///var/lib/gantry.db"),
+    ])
+    .unwrap();
+    assert_eq!(secrets.slack_signing_secret.unwrap().expose_secret(), "8f742231b10e8888");
+    assert_eq!(secrets.slack_bot_token.unwrap().expose_secret(), "xoxb-from-a-file");
+    assert!(matches!(secrets.github, Some(GithubAuth::Token(token)) if token.expose_secret() == "ghp_x"));
+    assert_eq!(secrets.database_url, "sqlite:///var/lib/gantry.db");
+}
+
+#[test]
+fn what_is_set_wrongly_is_told_in_a_sentence_each_and_all_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let (empty, binary, large) =
+        (file(&directory, "e", "\n"), file(&directory, "b", b"\xff\xfe"), file(&directory, "l", "x".repeat(100_000)));
+    let said = read(&[
+        ("SLACK_SIGNING_SECRET", ""),
+        ("SLACK_BOT_TOKEN", "xapp-1"),
+        ("SLACK_APP_TOKEN", "xoxb-1"),
+        ("GITHUB_APP_ID", "seven"),
+        ("GITHUB_APP_PRIVATE_KEY", "secret-and-no-key"),
+        ("GITHUB_WEBHOOK_SECRET", "a"),
+        ("GITHUB_WEBHOOK_SECRET_FILE", "/nowhere"),
+        ("DATABASE_URL", "sqlite://a\nb"),
+    ])
+    .unwrap_err();
+    assert_eq!(
+        said,
+        [
+            "SLACK_SIGNING_SECRET is set but empty: give it a value, or unset it.",
+            "SLACK_BOT_TOKEN holds an app-level token, not a bot's (`xoxb-`): swap the two.",
+            "SLACK_APP_TOKEN holds a bot's token, not an app-level one (`xapp-`): swap the two.",
+            "A GitHub App needs GITHUB_APP_INSTALLATION_ID too: set what is missing.",
+            "GITHUB_APP_ID is not a number: take it from the settings of the GitHub App.",
+            "GITHUB_APP_PRIVATE_KEY is not a private key: give the content of the `.pem` file that GitHub made.",
+            "Both GITHUB_WEBHOOK_SECRET and GITHUB_WEBHOOK_SECRET_FILE are set: unset one of them.",
+            "DATABASE_URL has a line break or a space at its edge: it was probably copied with too much.",
+        ]
+    );
+    for (path, end) in [
+        (empty.as_str(), "which is empty: write the secret into it."),
+        (binary.as_str(), "which is not UTF-8 text: write the secret into it as text."),
+        (large.as_str(), "which is too large for a secret: 65536 bytes are the most."),
+        ("/nowhere/x", "(No such file or directory (os error 2)): check the path and its rights."),
+    ] {
+        let said = read(&[("SLACK_BOT_TOKEN_FILE", path)]).unwrap_err();
+        assert!(
+            said.len() == 1 && said[0].starts_with(&format!("SLACK_BOT_TOKEN_FILE names the file {path}, which")),
+            "{said:?}"
+        );
+        assert!(said[0].ends_with(end), "{said:?}");
+    }
+    assert_eq!(
+        read(&[("SLACK_BOT_TOKEN_FILE", " ")]).unwrap_err(),
+        ["SLACK_BOT_TOKEN_FILE is set but empty: name a file, or unset it."]
+    );
+}
+
+#[test]
+fn github_is_spoken_to_by_a_token_or_by_an_app_and_not_by_both() {
+    let key = "-----BEGIN RSA PRIVATE KEY-----\\nabc\\n-----END RSA PRIVATE KEY-----";
+    let app = [("GITHUB_APP_ID", "7"), ("GITHUB_APP_PRIVATE_KEY", key), ("GITHUB_APP_INSTALLATION_ID", "42")];
+    let secrets = read(&app).unwrap();
+    let Some(GithubAuth::App { id: 7, private_key, installation: 42 }) = secrets.github else { panic!("an app") };
+    assert_eq!(private_key.expose_secret().lines().count(), 3, "`\\n` stands for a line break where there is none");
+    let both = [&app[..], &[("GITHUB_TOKEN", "ghp_x")]].concat();
+    assert_eq!(
+        read(&both).unwrap_err(),
+        ["Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used."]
+    );
+}
+
+#[test]
+fn each_environment_has_a_webhook_secret_of_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(&directory, "prod", "one\n");
+    let config = config([", webhook_secret: { env: FLUX_DEV }", &format!(", webhook_secret: {{ file: '{path}' }}")]);
+    let secrets = read_for(&config, &[("FLUX_DEV", "two")]).unwrap();
+    let values: Vec<(&str, &str)> =
+        secrets.webhooks.iter().map(|(name, secret)| (name.as_str(), secret.expose_secret())).collect();
+    assert_eq!(values, [("development", "two"), ("prod", "one")]);
+    assert_eq!(
+        read_for(&config, &[("FLUX_DEV", "one")]).unwrap_err(),
+        ["development and prod have the same webhook secret: make one for each."]
+    );
+    assert_eq!(
+        read_for(&config, &[("FLUX_DEV", " ")]).unwrap_err(),
+        ["FLUX_DEV is set but empty: give it a value, or unset it."]
+    );
+    std::fs::remove_file(&path).unwrap();
+    let said = read_for(&config, &[("FLUX_DEV", "two")]).unwrap_err();
+    assert!(said[0].starts_with("The `webhook_secret` of prod is the file "), "{said:?}");
+}
+
+#[test]
+fn no_secret_shows_in_debug_or_in_what_is_said() {
+    let secret = "s3cr3t-value";
+    let variables = [("SLACK_BOT_TOKEN", secret), ("GITHUB_TOKEN", secret), ("DATABASE_URL", secret)];
+    let secrets = read(&variables).unwrap();
+    assert!(!format!("{secrets:?} {:?}", secrets.github).contains(secret));
+    let wrong = format!("{secret}\n{secret}");
+    for name in OWN_VARIABLES {
+        let said = read(&[(name, wrong.as_str())]).unwrap_err().join(" ");
+        assert!(said.contains(name) && !said.contains(secret), "{said}");
+    }
+}

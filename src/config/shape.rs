@@ -1,0 +1,249 @@
+//! Does the tree have the shape that the schema says? Every wrong key, type and choice at once, each with its place.
+//! Reads only the part of JSON Schema that our own types produce.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::problem::{Findings, Position, Wrong, wrong};
+use super::tree::{At, Node, Value};
+use crate::domain::near::nearest;
+
+/// What the shape check thought of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// It can be read into types, even if it has keys that nobody knows.
+    Readable,
+    Unreadable,
+}
+
+pub(super) fn check(schema: &Json, tree: &Node, findings: &mut Findings) -> Verdict {
+    let mut shape = Shape { root: schema, findings, verdict: Verdict::Readable };
+    shape.node(schema, "the file", tree.at, tree);
+    shape.verdict
+}
+
+struct Shape<'a> {
+    root: &'a Json,
+    findings: &'a mut Findings,
+    verdict: Verdict,
+}
+
+impl<'a> Shape<'a> {
+    fn fatal(&mut self, at: Position, wrong: Wrong) {
+        self.verdict = Verdict::Unreadable;
+        self.findings.add(at, wrong);
+    }
+
+    /// `name` is how a message calls the node; `place` is where a person looks for it, its key.
+    fn node(&mut self, schema: &'a Json, name: &str, place: Position, node: &Node) {
+        let choices = self.choices(schema);
+        let Some(chosen) = choices.iter().copied().find(|choice| fits(choice, &node.value)) else {
+            let at = if matches!(node.value, Value::Nothing) { place } else { node.at };
+            return self.fatal(at, misfit(schema, &choices, name, &node.value));
+        };
+        match &node.value {
+            Value::Map(entries) => self.map(chosen, name, place, entries),
+            Value::List(items) => {
+                for item in items {
+                    self.node(&chosen["items"], &format!("an item of {name}"), item.at, item);
+                }
+            }
+            Value::Text(text) => self.text(&choices, name, node.at, text),
+            Value::Integer(number) => self.integer(chosen, name, node.at, *number),
+            Value::Nothing | Value::Truth(_) | Value::Fraction(_) => {}
+        }
+    }
+
+    fn map(&mut self, schema: &'a Json, name: &str, place: Position, entries: &[(At<String>, Node)]) {
+        let known = schema["properties"].as_object();
+        let mut seen: BTreeMap<&str, Position> = BTreeMap::new();
+        let mut meant: Vec<&str> = Vec::new();
+        for (key, value) in entries {
+            if let Some(first) = seen.insert(&key.value, key.at) {
+                let advice = format!("keep one; the first stands on line {}", first.line);
+                // The types take the last one, which is as good as any: the file is refused either way.
+                self.findings.add(key.at, wrong(format!("`{}` is given twice", key.value), advice));
+            }
+            if let Some(inner) = known.and_then(|known| known.get(&key.value)) {
+                self.node(inner, &format!("`{}`", key.value), key.at, value);
+            } else if schema["additionalProperties"].is_object() {
+                self.node(&schema["additionalProperties"], &format!("`{}`", key.value), key.at, value);
+            } else {
+                let keys = || known.into_iter().flat_map(|known| known.keys().map(String::as_str));
+                let near = nearest(&key.value, keys());
+                meant.extend(near);
+                let advice = near.map_or_else(
+                    || format!("the keys here are {}", listed(keys(), "and")),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                self.findings.add(key.at, wrong(format!("unknown key `{}`", key.value), advice));
+            }
+        }
+        if schema["maxProperties"] == 1 && entries.len() != 1 {
+            let keys = known.into_iter().flat_map(|known| known.keys().map(String::as_str));
+            let message = format!("{name} must have one key and has {}", entries.len());
+            self.fatal(place, wrong(message, format!("write either {}", listed(keys, "or"))));
+        }
+        for missing in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
+            if seen.contains_key(missing) {
+                continue;
+            }
+            self.verdict = Verdict::Unreadable;
+            // Who wrote `brnach` has been told of `branch` already.
+            if meant.contains(&missing) {
+                continue;
+            }
+            let at = entries.first().map_or(place, |(first, _)| first.at);
+            let place = if name == "the file" { String::new() } else { format!(" in {name}") };
+            let about = known.and_then(|known| known.get(missing)).unwrap_or(&Json::Null);
+            self.findings
+                .add(at, wrong(format!("`{missing}` is missing{place}"), format!("add it: {}", describe(about))));
+        }
+    }
+
+    fn text(&mut self, choices: &[&'a Json], name: &str, at: Position, text: &str) {
+        let words: Vec<&str> = choices.iter().flat_map(|choice| words_of(choice)).collect();
+        let free = choices.iter().any(|choice| has_type(choice, "string") && words_of(choice).is_empty());
+        if free || words.contains(&text) {
+            return;
+        }
+        let advice = match nearest(text, words.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("use {}", alternatives(choices)),
+        };
+        self.fatal(at, wrong(format!("{name} cannot be `{text}`"), advice));
+    }
+
+    fn integer(&mut self, schema: &'a Json, name: &str, at: Position, number: i128) {
+        let least = schema["minimum"].as_i64().map_or(i128::MIN, i128::from);
+        let most = schema["maximum"].as_i64().map_or(i128::MAX, i128::from);
+        if number < least || number > most {
+            self.fatal(at, wrong(format!("{name} cannot be {number}"), format!("use a number from {least} to {most}")));
+        }
+    }
+
+    /// A schema's alternatives, with references followed; most have one.
+    fn choices(&self, schema: &'a Json) -> Vec<&'a Json> {
+        if let Some(reference) = schema["$ref"].as_str() {
+            let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
+            return target.map_or_else(Vec::new, |target| self.choices(target));
+        }
+        match schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
+            Some(choices) => choices.iter().flat_map(|choice| self.choices(choice)).collect(),
+            None => vec![schema],
+        }
+    }
+}
+
+fn has_type(schema: &Json, kind: &str) -> bool {
+    match &schema["type"] {
+        Json::String(only) => only == kind,
+        Json::Array(any) => any.iter().any(|one| one == kind),
+        _ => false,
+    }
+}
+
+fn fits(schema: &Json, value: &Value) -> bool {
+    let kind = match value {
+        Value::Nothing => "null",
+        Value::Truth(_) => "boolean",
+        Value::Integer(_) => "integer",
+        Value::Fraction(_) => "number",
+        Value::Text(_) => "string",
+        Value::List(_) => "array",
+        Value::Map(_) => "object",
+    };
+    has_type(schema, kind)
+}
+
+fn misfit(schema: &Json, choices: &[&Json], name: &str, found: &Value) -> Wrong {
+    let text_wanted = choices.iter().any(|choice| has_type(choice, "string"));
+    let found = match found {
+        Value::Nothing if text_wanted => {
+            return wrong(
+                format!("{name} is empty"),
+                "give it a value or remove the key; text that begins with `#` must stand in quotes, else it is a comment",
+            );
+        }
+        Value::Nothing => {
+            return wrong(format!("{name} is empty"), format!("fill it or remove the key: {}", describe(schema)));
+        }
+        Value::Truth(truth) => format!("`{truth}`"),
+        Value::Integer(number) => format!("the number {number}"),
+        Value::Fraction(number) => format!("the number {number}"),
+        Value::Text(text) => format!("the text `{}`", short(text)),
+        Value::List(_) => "a list".to_owned(),
+        Value::Map(_) => "a block of keys".to_owned(),
+    };
+    let example = match schema["examples"][0].as_str() {
+        Some(example) => format!(", for example \"{example}\""),
+        None => String::new(),
+    };
+    wrong(format!("{name} cannot be {found}"), format!("write {}{example}", alternatives(choices)))
+}
+
+/// A value that is quoted back to a person should not fill the screen.
+pub(super) fn short(text: &str) -> String {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// The words among which a choice is made, if it is one.
+fn words_of(schema: &Json) -> Vec<&str> {
+    let listed = schema["enum"].as_array().into_iter().flatten();
+    listed.chain([&schema["const"]]).filter_map(Json::as_str).collect()
+}
+
+fn alternatives(choices: &[&Json]) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for choice in choices {
+        let words = words_of(choice);
+        said.extend(words.iter().map(|word| format!("`{word}`")));
+        if words.is_empty() {
+            let kinds = match &choice["type"] {
+                Json::String(kind) => vec![kind.as_str()],
+                Json::Array(kinds) => kinds.iter().filter_map(Json::as_str).collect(),
+                _ => Vec::new(),
+            };
+            let keys = || choice["properties"].as_object().into_iter().flat_map(|known| known.keys());
+            said.extend(kinds.into_iter().map(|kind| match kind {
+                "string" => "text (in quotes if it looks like something else)".to_owned(),
+                "integer" => "a whole number".to_owned(),
+                "boolean" => "`true` or `false`".to_owned(),
+                "array" => "a list".to_owned(),
+                "null" => "`~`".to_owned(),
+                _ if keys().next().is_some() => format!("a block with {}", listed(keys().map(String::as_str), "or")),
+                _ => "a block of `key: value`".to_owned(),
+            }));
+        }
+    }
+    said.join(" or ")
+}
+
+fn listed<'k>(words: impl Iterator<Item = &'k str>, last: &str) -> String {
+    let words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
+    match words.split_last() {
+        Some((end, [])) => end.clone(),
+        Some((end, rest)) => format!("{} {last} {end}", rest.join(", ")),
+        None => "none".to_owned(),
+    }
+}
+
+/// The schema's own words for a key, as the end of a sentence.
+fn describe(schema: &Json) -> String {
+    let text = schema["description"].as_str().unwrap_or("see the commented example in `config/gantry.yaml`");
+    let text = text.replace('\n', " ");
+    let text = text.trim_end_matches('.');
+    let example = match schema["examples"][0].as_str() {
+        Some(example) => format!(", for example \"{example}\""),
+        None => String::new(),
+    };
+    let mut letters = text.chars();
+    match letters.next() {
+        Some(first) => format!("{}{}{example}", first.to_lowercase(), letters.as_str()),
+        None => example,
+    }
+}

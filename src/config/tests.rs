@@ -1,0 +1,411 @@
+//! Configurations as people write them: what is read, and what is said of what is wrong.
+
+mod wrong;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::domain::artefact::Delivery;
+use crate::domain::environment::PromoteBy;
+
+const EXAMPLE: &str = include_str!("../../config/gantry.yaml");
+
+/// The smallest file that is right; wrong ones are made of it.
+const SMALL: &str = "\
+slack: { channel: '#deploys' }
+environments:
+  - name: development
+    branch: develop
+    cluster: { namespace: development }
+  - name: prod
+    aliases: [production]
+    branch: prod
+    cluster: { namespace: prod }
+artefacts:
+  - name: checkout
+    repository: acme/checkout
+    image: ghcr.io/acme/checkout
+    workload: deployment/checkout
+";
+
+fn problems(text: &str) -> String {
+    match Config::parse("gantry.yaml", text) {
+        Ok(_) => "nothing".to_owned(),
+        Err(problems) => problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// The problems of the small file after one line of it has become another.
+fn with(line: &str, instead: &str) -> String {
+    assert_eq!(SMALL.matches(line).count(), 1, "{line:?} is one place of the small file");
+    problems(&SMALL.replace(line, instead))
+}
+
+#[test]
+fn the_example_is_right_and_says_what_it_says() {
+    let config = Config::parse("config/gantry.yaml", EXAMPLE).unwrap();
+    assert_eq!(config.slack.api_url, "https://slack.com/api");
+    assert_eq!(config.slack.hooks_origin, "https://hooks.slack.com");
+    assert_eq!(config.slack.list_to, ListTo::Person);
+    assert_eq!(config.github.api_url, "https://api.github.com");
+    assert_eq!(config.kubeconfig, None);
+
+    let rungs = config.catalogue.ladder.rungs();
+    assert_eq!(
+        rungs.iter().map(|rung| rung.name.as_str()).collect::<Vec<_>>(),
+        ["development", "qa", "staging", "prod"]
+    );
+    let prod = config.catalogue.ladder.find("Production").unwrap();
+    assert_eq!(prod.namespace.to_string(), "shop in prod");
+    assert_eq!(prod.channel, "#releases");
+    assert_eq!(rungs[0].channel, "#deploys");
+    assert_eq!(prod.promote, PromoteBy::PullRequest);
+    assert_eq!(prod.deploy_timeout, SignedDuration::from_mins(20));
+    assert_eq!(rungs[0].deploy_timeout, SignedDuration::from_mins(15));
+
+    let policy = &config.environments[&prod.name];
+    let managers = vec![Member::Handle("release-managers".to_owned())];
+    assert_eq!(policy.approvals, Some(Approvals { required: 1, from: managers }));
+    assert_eq!(policy.promoters, [Member::Handle("developers".to_owned())]);
+    assert_eq!(policy.soak, Some(SignedDuration::from_mins(30)));
+    assert_eq!(policy.webhook_secret, Some(SecretSource::Variable("FLUX_PROD_SECRET".to_owned())));
+    assert!(matches!(&policy.trigger, Some(Trigger::FluxReceiver(url)) if url.starts_with("https://flux.")));
+    assert_eq!(policy.freezes[0].from, Moment { weekday: Weekday::Friday, time: Time::constant(16, 0, 0, 0) });
+    assert_eq!(policy.freezes[0].timezone.iana_name(), Some("Europe/Kyiv"));
+    assert_eq!(policy.freezes[0].reason.as_deref(), Some("weekend"));
+    assert_eq!(config.environments.len(), 4);
+
+    let names: Vec<&str> = config.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str()).collect();
+    assert_eq!(names, ["checkout", "mailer", "search", "storefront"]);
+    let mailer = config.catalogue.artefact("mailer").unwrap();
+    assert_eq!(mailer.places.len(), 3, "it is not in qa");
+    assert_eq!(mailer.places[&rungs[0].name].workloads.len(), 2);
+    let place = &mailer.places[&prod.name];
+    assert_eq!((place.namespace.to_string().as_str(), place.workloads.len()), ("mail in prod", 1));
+    assert_eq!(place.workloads[0].to_string(), "statefulset/mailer-eu");
+    let search = config.catalogue.artefact("search").unwrap();
+    assert!(
+        matches!(&search.delivery, Delivery::Manifest { repository, branch: None, .. } if repository.name() == "gitops")
+    );
+    assert_eq!(config.people[&PersonId::new("U024BE7LH")], "octocat");
+}
+
+#[test]
+fn what_the_example_leaves_out_is_what_it_says_is_the_default() {
+    let uncommented: String = EXAMPLE
+        .lines()
+        .map(|line| match line.split_once("# ") {
+            Some((indent, rest))
+                if indent.trim().is_empty() && rest.contains(": ") && rest.starts_with(char::is_lowercase) =>
+            {
+                format!("{indent}{rest}\n")
+            }
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    assert!(uncommented.contains("\n  api_url: https://slack.com/api"), "{uncommented}");
+    let uncommented =
+        uncommented.replace("# github:", "github:").replace("# registry:", "registry:").replace("#   ", "  ");
+    let config = Config::parse("config/gantry.yaml", &uncommented).unwrap();
+    assert_eq!(config.slack, Config::parse("config/gantry.yaml", EXAMPLE).unwrap().slack);
+    assert_eq!(config.registry.mirrors["ghcr.io"], "https://mirror.example.com");
+    assert_eq!(config.kubeconfig, Some("/etc/gantry/kubeconfig".into()));
+}
+
+#[test]
+fn the_small_file_is_right() {
+    assert_eq!(problems(SMALL), "nothing");
+}
+
+#[test]
+fn every_problem_of_a_file_is_told_at_once_and_in_its_order() {
+    let text = "\
+slack: { chanel: '#deploys', list_to: chanel }
+environments:
+  - name: development
+    brnach: develop
+    cluster: { namespace: development }
+  - name: prod
+    branch: 7
+    branch: prod
+    cluster: prod
+    approvals: { required: 0 }
+artefacts:
+  - name: checkout
+    image: ghcr.io/acme/checkout
+    workload: deployment/checkout
+    delivery: banch
+    colour: red
+peple: {}
+";
+    insta::assert_snapshot!(problems(text), @r#"
+    gantry.yaml:1:10: unknown key `chanel`: did you mean `channel`?
+    gantry.yaml:1:39: `list_to` cannot be `chanel`: did you mean `channel`?
+    gantry.yaml:4:5: unknown key `brnach`: did you mean `branch`?
+    gantry.yaml:7:13: `branch` cannot be the number 7: write text (in quotes if it looks like something else), for example "staging"
+    gantry.yaml:8:5: `branch` is given twice: keep one; the first stands on line 7
+    gantry.yaml:9:14: `cluster` cannot be the text `prod`: write a block with `context` or `namespace`
+    gantry.yaml:10:28: `required` cannot be 0: use a number from 1 to 20
+    gantry.yaml:12:5: `repository` is missing in an item of `artefacts`: add it: the repository on GitHub that it is built from, for example "acme/checkout"
+    gantry.yaml:15:15: `delivery` cannot be `banch`: did you mean `branch`?
+    gantry.yaml:16:5: unknown key `colour`: the keys here are `container`, `delivery`, `environments`, `image`, `name`, `paths`, `repository` and `workload`
+    gantry.yaml:17:1: unknown key `peple`: did you mean `people`?
+    "#);
+}
+
+#[test]
+fn what_makes_no_sense_is_told_beside_unknown_keys() {
+    let text = SMALL
+        .replace("slack: {", "slcak: {")
+        .replace("acme/checkout", "checkout")
+        .replace("/checkout\n", "/Checkout\n");
+    insta::assert_snapshot!(problems(&text), @"
+    gantry.yaml:1:1: unknown key `slcak`: did you mean `slack`?
+    gantry.yaml:3:11: `development` has no channel: set `channel` here, or `channel` under `slack` for all environments
+    gantry.yaml:6:11: `prod` has no channel: set `channel` here, or `channel` under `slack` for all environments
+    gantry.yaml:12:17: `checkout` is not a repository: write `owner/name`
+    gantry.yaml:13:12: `ghcr.io/Checkout` is not the name of an image: write registry and name in lower case, for example `ghcr.io/acme/checkout`
+    gantry.yaml:14:15: `Checkout` cannot be the name of a workload: Kubernetes takes lower-case letters, digits, `-` and `.`
+    ");
+}
+
+#[test]
+fn environments_do_not_share_a_webhook_secret() {
+    let with_secrets = |first: &str, second: &str| {
+        let text = SMALL
+            .replace("    branch: develop\n", &format!("    branch: develop\n    webhook_secret: {first}\n"))
+            .replace("    branch: prod\n", &format!("    branch: prod\n    webhook_secret: {second}\n"));
+        problems(&text)
+    };
+    assert_eq!(with_secrets("{ env: A }", "{ env: B }"), "nothing");
+    assert_eq!(with_secrets("{ env: A }", "{ file: A }"), "nothing");
+    assert_eq!(
+        with_secrets("{ env: A }", "{ env: A }"),
+        "gantry.yaml:10:28: two environments have the same webhook secret: line 5 has it already; make a secret for each \
+         environment"
+    );
+    assert_eq!(
+        with_secrets("{ file: /run/a }", "{ file: /run/a }"),
+        "gantry.yaml:10:29: two environments have the same webhook secret: line 5 has it already; make a secret for each \
+         environment"
+    );
+}
+
+#[test]
+fn a_ladder_has_two_rungs_or_more() {
+    let rung = |n: usize| format!("  - {{ name: e{n}, branch: b{n}, cluster: {{ namespace: n{n} }} }}\n");
+    let ladder = |length: usize| {
+        let rungs = (0..length).map(rung).collect::<Vec<_>>().concat();
+        let artefact = "[{ name: a, repository: a/a, image: a, workload: deployment/a }]";
+        format!("slack: {{ channel: '#d' }}\nartefacts: {artefact}\nenvironments:\n{rungs}")
+    };
+    assert_eq!(
+        problems(&ladder(1)),
+        "gantry.yaml:4:3: the ladder has 1 of at least 2 environments: list them in order, lowest first: the first is fed by \
+         pushes, the others by promotions"
+    );
+    for length in [2, 7, 100] {
+        let config = Config::parse("gantry.yaml", &ladder(length)).unwrap();
+        assert_eq!(config.catalogue.ladder.rungs().len(), length);
+        assert_eq!(config.catalogue.artefacts[0].places.len(), length);
+    }
+}
+
+#[test]
+fn a_file_that_is_none_says_so() {
+    assert_eq!(
+        problems(""),
+        "gantry.yaml: the file is empty: start from the commented example, `config/gantry.yaml` of Gantry's repository"
+    );
+    assert_eq!(problems("# nothing but a comment\n"), problems(""));
+    assert_eq!(
+        problems("[]"),
+        "gantry.yaml:1:1: the file cannot be a list: write a block with `artefacts`, `environments`, `github`, `kubeconfig`, \
+         `people`, `registry` or `slack`"
+    );
+    let missing = Config::load(Path::new("/nowhere/gantry.yaml")).unwrap_err();
+    assert_eq!(
+        missing[0].to_string(),
+        "/nowhere/gantry.yaml: there is no such file: copy the commented example `config/gantry.yaml` of Gantry's repository \
+         to that place and adapt it, or name another file with `--config`"
+    );
+    let directory = tempfile::tempdir().unwrap();
+    assert!(Config::load(directory.path()).unwrap_err()[0].to_string().contains("directory"));
+    let latin = directory.path().join("latin.yaml");
+    std::fs::write(&latin, b"slack:\n  channel: '#\xe4'\n").unwrap();
+    let problem = &Config::load(&latin).unwrap_err()[0];
+    assert_eq!((problem.line, problem.column, problem.message.as_str()), (2, 14, "this is not UTF-8"));
+    let sound = directory.path().join("gantry.yaml");
+    std::fs::write(&sound, format!("\u{feff}{EXAMPLE}")).unwrap();
+    assert_eq!(Config::load(&sound).unwrap().people.len(), 1, "with a byte order mark, as some editors write it");
+}
+
+#[test]
+fn what_is_too_large_or_too_deep_is_refused_and_not_read() {
+    let deep = format!("people: {}{}", "[".repeat(200), "]".repeat(200));
+    let block = (0..200).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect::<Vec<_>>().concat();
+    let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..12 {
+        let last = level - 1;
+        bomb = format!("{bomb}a{level}: &a{level} [{}]\n", vec![format!("*a{last}"); 10].join(", "));
+    }
+    for hostile in [deep, block, bomb] {
+        let said = problems(&hostile);
+        assert!(said.contains("the file is larger or deeper than a configuration can be"), "{said}");
+    }
+    let huge = format!("people: {{}}\n#{}", "x".repeat(tree::MOST_BYTES));
+    assert!(problems(&huge).starts_with("gantry.yaml: the file has more than 8388608 bytes"), "{}", problems(&huge));
+    let endless = Config::load(Path::new("/dev/zero"));
+    assert!(endless.is_err());
+}
+
+#[test]
+fn ten_thousand_artefacts_are_not_too_large() {
+    let mut text = EXAMPLE.to_owned();
+    let at = text.find("# Slack to GitHub").unwrap();
+    let (_, search) = EXAMPLE.split_once("  - name: search\n").unwrap();
+    let (search, _) = search.split_once("  # Two artefacts").unwrap();
+    let many = (0..10_000)
+        .map(|n| format!("  - name: search{n}\n{}", search.replace("search", &format!("search{n}"))))
+        .collect::<Vec<_>>()
+        .concat();
+    text.insert_str(at, &many);
+    assert_eq!(Config::parse("gantry.yaml", &text).unwrap().catalogue.artefacts.len(), 10_004);
+}
+
+#[test]
+fn a_thousand_errors_are_cut_short() {
+    let text = (0..1000).map(|n| format!("key{n}: 1\n")).collect::<Vec<_>>().concat();
+    let problems = Config::parse("gantry.yaml", &text).unwrap_err();
+    assert_eq!(problems.len(), 101);
+    assert_eq!(problems[100].to_string(), "gantry.yaml: 902 more problems are not shown: repair these first");
+}
+
+#[test]
+fn anchors_save_repetition_and_a_wrong_use_is_told_where_it_is_used() {
+    let text = SMALL.replace("workload: deployment/checkout\n", "workload: &work [deployment/checkout]\n")
+        + "  - { name: till, repository: acme/till, image: till, workload: *work }\n";
+    assert_eq!(problems(&text), "nothing");
+    let text = text.replace("&work [deployment/", "&work [deploymnet/");
+    assert_eq!(
+        problems(&text),
+        "gantry.yaml:14:22: `deploymnet` is not a kind of workload: did you mean `deployment`?\n\
+         gantry.yaml:15:65: `deploymnet` is not a kind of workload: did you mean `deployment`?"
+    );
+}
+
+#[test]
+fn urls_lose_the_slash_at_their_end() {
+    let slack = "slack: { channel: '#d', api_url: 'http://127.0.0.1:8484/sim/slack/api/', hooks_origin: 'http://127.0.0.1:8484/' }";
+    let text = SMALL.replace("slack: { channel: '#deploys' }", slack);
+    let config = Config::parse("gantry.yaml", &text).unwrap();
+    assert_eq!(config.slack.api_url, "http://127.0.0.1:8484/sim/slack/api");
+    assert_eq!(config.slack.hooks_origin, "http://127.0.0.1:8484");
+}
+
+/// The shape check passes silently over a keyword that it does not read, so the schema must not come to have one.
+#[test]
+fn the_schema_describes_every_key_in_words_that_the_shape_check_reads() {
+    fn walk(schema: &serde_json::Value, described: &mut usize) {
+        const READ: [&str; 19] = [
+            "$schema",
+            "$ref",
+            "$defs",
+            "title",
+            "description",
+            "examples",
+            "type",
+            "properties",
+            "required",
+            "additionalProperties",
+            "items",
+            "enum",
+            "const",
+            "anyOf",
+            "oneOf",
+            "minimum",
+            "maximum",
+            "minProperties",
+            "maxProperties",
+        ];
+        let Some(schema) = schema.as_object() else { return };
+        for (keyword, value) in schema {
+            // `minItems` is checked with better words in `validate`; `format` says how wide an integer is.
+            assert!(READ.contains(&keyword.as_str()) || matches!(keyword.as_str(), "minItems" | "format"), "{keyword}");
+            match keyword.as_str() {
+                "properties" => {
+                    for (key, property) in value.as_object().unwrap() {
+                        if key != "manifest" {
+                            let words = property["description"].as_str();
+                            assert!(words.is_some_and(|words| words.ends_with('.')), "{key} has no description");
+                            *described += 1;
+                        }
+                        walk(property, described);
+                    }
+                    assert!(!schema["additionalProperties"].is_null(), "unknown keys are errors");
+                }
+                "$defs" => value.as_object().unwrap().values().for_each(|inner| walk(inner, described)),
+                "anyOf" | "oneOf" => value.as_array().unwrap().iter().for_each(|inner| walk(inner, described)),
+                "items" | "additionalProperties" => walk(value, described),
+                _ => {}
+            }
+        }
+    }
+    let mut described = 0;
+    walk(&schema(), &mut described);
+    assert!(described > 40, "{described}");
+}
+
+/// A file of this text, changed at a few places: near enough to a right one to reach every check.
+fn damaged() -> impl Strategy<Value = String> {
+    let bits = prop::sample::select(vec![
+        "", "\n", " ", "  ", ":", "- ", "[", "]", "{", "}", "'", "\"", "#", "&a ", "*a", "!!str ", "|\n", "~", "false",
+        "1e999", "0x10", "\u{202e}", "é", "<<: ", "? ", "prod", "\t", ", ",
+    ]);
+    let cut = (any::<prop::sample::Index>(), 0..30usize, bits);
+    prop::collection::vec(cut, 1..4).prop_map(|cuts| {
+        let mut characters: Vec<char> = EXAMPLE.chars().collect();
+        for (index, length, bit) in cuts {
+            let from = index.index(characters.len());
+            let to = (from + length).min(characters.len());
+            characters.splice(from..to, bit.chars());
+        }
+        characters.into_iter().collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        let _ = Config::parse_bytes("any", &bytes);
+    }
+
+    #[test]
+    fn any_text_is_answered(text in "[-a-z:\\[\\]{}'\"#&*!|>~?%@ \n\t0-9.]{0,120}") {
+        let _ = Config::parse("any", &text);
+    }
+
+    #[test]
+    fn a_damaged_file_is_told_on_one_line_each_with_a_place_that_exists(text in damaged()) {
+        if let Err(problems) = Config::parse("gantry.yaml", &text) {
+            prop_assert!(!problems.is_empty());
+            for problem in problems {
+                let line = problem.to_string();
+                prop_assert!(!line.contains(char::is_control), "{}", line);
+                prop_assert!(!problem.message.is_empty() && !problem.advice.is_empty(), "{}", line);
+                prop_assert!(problem.line <= text.lines().count() as u64 + 1, "{}", line);
+                prop_assert!((problem.line == 0) == (problem.column == 0), "{}", line);
+            }
+        }
+    }
+
+    #[test]
+    fn what_fits_the_schema_can_be_read(text in damaged()) {
+        let Ok(tree) = tree::read::<tree::Node>(&text) else { return Ok(()) };
+        let mut findings = Findings::new("gantry.yaml");
+        if shape::check(&schema(), &tree, &mut findings) == shape::Verdict::Readable {
+            let read = tree::read::<file::File>(&text);
+            prop_assert!(read.is_ok(), "{:?}", read.err());
+        }
+    }
+}
