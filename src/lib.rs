@@ -29,3 +29,4 @@ pub mod clock;
 pub mod config;
 pub mod domain;
 pub mod http;
+pub mod store;

@@ -1,0 +1,307 @@
+//! What is written in one transaction: effects, what they leave in the ledger, and what they say.
+
+use jiff::Timestamp;
+use serde_json::Value;
+use sqlx::SqliteConnection;
+
+use super::outbox::{self, MessageId, Said};
+use super::{InboxId, micros, micros_up, timestamp, unwritable};
+use crate::domain::actor::Actor;
+use crate::domain::artefact::{ArtefactName, Repository};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::message::Message;
+use crate::domain::sighting::Sighting;
+use crate::domain::version::{Sha, Version};
+
+/// One thing that happened; never changed afterwards.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub at: Timestamp,
+    pub change: Option<String>,
+    pub kind: String,
+    pub artefact: Option<ArtefactName>,
+    pub environment: Option<EnvironmentName>,
+    pub actor: Option<Actor>,
+    pub body: Value,
+}
+
+/// Which commit an image was built from; `commit` is `None` where nothing tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImageCommit {
+    pub image: String,
+    /// A tag or a digest.
+    pub reference: String,
+    pub commit: Option<Sha>,
+    /// What told us.
+    pub proof: String,
+}
+
+/// By how many commits `head` is ahead of and behind `base`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    pub repository: Repository,
+    pub base: Sha,
+    pub head: Sha,
+    pub ahead_by: u32,
+    pub behind_by: u32,
+}
+
+/// Writes that take effect together or not at all, in this order.
+#[derive(Clone, Debug, Default)]
+pub struct Batch(Vec<Write>);
+
+#[derive(Clone, Debug)]
+pub(super) enum Write {
+    Done(InboxId),
+    Postpone { id: InboxId, until: Timestamp, error: String },
+    Say(Message),
+    Sent { id: MessageId, revision: i64, said: Option<Said> },
+    Delay { id: MessageId, until: Timestamp, error: Option<String> },
+    Unsay { id: MessageId, revision: i64 },
+    Ledger(Entry),
+    Saw(Sighting),
+    ImageCommit(ImageCommit),
+    Comparison(Comparison),
+    Setting { key: String, value: String },
+}
+
+impl Batch {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The inbox item is worked off. Its key stays for a while, its body goes.
+    #[must_use]
+    pub fn done(self, id: InboxId) -> Self {
+        self.with(Write::Done(id))
+    }
+
+    #[must_use]
+    pub fn postpone(self, id: InboxId, until: Timestamp, error: &str) -> Self {
+        self.with(Write::Postpone { id, until, error: error.to_owned() })
+    }
+
+    /// Puts a message into the outbox, or into the place of an unsent one of the same key.
+    #[must_use]
+    pub fn say(self, message: Message) -> Self {
+        self.with(Write::Say(message))
+    }
+
+    /// Slack has the message. The row stays if a newer text took its place meanwhile.
+    #[must_use]
+    pub fn sent(self, id: MessageId, revision: i64, said: Option<Said>) -> Self {
+        self.with(Write::Sent { id, revision, said })
+    }
+
+    /// The message waits; with an `error` this counts as an attempt.
+    #[must_use]
+    pub fn delay(self, id: MessageId, until: Timestamp, error: Option<String>) -> Self {
+        self.with(Write::Delay { id, until, error })
+    }
+
+    /// The message can never be sent. The row stays if a newer text took its place meanwhile.
+    #[must_use]
+    pub fn unsay(self, id: MessageId, revision: i64) -> Self {
+        self.with(Write::Unsay { id, revision })
+    }
+
+    #[must_use]
+    pub fn ledger(self, entry: Entry) -> Self {
+        self.with(Write::Ledger(entry))
+    }
+
+    /// Updates the current stay if it is of the same version, else ends it and begins this one. A stay that has
+    /// already ended, of another version than the current, is only recorded. Of what was once known, `running_at`,
+    /// `announced` and the version's parts are not forgotten.
+    #[must_use]
+    pub fn saw(self, sighting: Sighting) -> Self {
+        self.with(Write::Saw(sighting))
+    }
+
+    #[must_use]
+    pub fn image_commit(self, image_commit: ImageCommit) -> Self {
+        self.with(Write::ImageCommit(image_commit))
+    }
+
+    #[must_use]
+    pub fn comparison(self, comparison: Comparison) -> Self {
+        self.with(Write::Comparison(comparison))
+    }
+
+    #[must_use]
+    pub fn setting(self, key: &str, value: &str) -> Self {
+        self.with(Write::Setting { key: key.to_owned(), value: value.to_owned() })
+    }
+
+    fn with(mut self, write: Write) -> Self {
+        self.0.push(write);
+        self
+    }
+
+    pub(super) fn into_writes(self) -> Vec<Write> {
+        self.0
+    }
+}
+
+impl Write {
+    /// Does it put something into the outbox?
+    pub(super) fn speaks(&self) -> bool {
+        matches!(self, Self::Say(_))
+    }
+
+    pub(super) async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        match self {
+            Self::Done(id) => {
+                sqlx::query("UPDATE inbox SET done_at = $1, body = NULL, error = NULL WHERE id = $2")
+                    .bind(micros(now))
+                    .bind(id.0)
+                    .execute(connection)
+                    .await?;
+            }
+            Self::Postpone { id, until, error } => {
+                sqlx::query("UPDATE inbox SET due_at = $1, attempts = attempts + 1, error = $2 WHERE id = $3")
+                    .bind(micros_up(*until))
+                    .bind(error)
+                    .bind(id.0)
+                    .execute(connection)
+                    .await?;
+            }
+            Self::Say(message) => outbox::say(connection, message, now).await?,
+            Self::Sent { id, revision, said } => outbox::sent(connection, *id, *revision, said.as_ref(), now).await?,
+            Self::Delay { id, until, error } => outbox::delay(connection, *id, *until, error.as_deref()).await?,
+            Self::Unsay { id, revision } => outbox::unsay(connection, *id, *revision).await?,
+            Self::Ledger(entry) => append(connection, entry).await?,
+            Self::Saw(sighting) => saw(connection, sighting).await?,
+            Self::ImageCommit(known) => {
+                sqlx::query(
+                    "INSERT INTO image_commit (image, reference, commit_sha, proof, learned_at)
+                     VALUES ($1, $2, $3, $4, $5)
+                     ON CONFLICT (image, reference) DO UPDATE
+                     SET commit_sha = excluded.commit_sha, proof = excluded.proof, learned_at = excluded.learned_at",
+                )
+                .bind(&known.image)
+                .bind(&known.reference)
+                .bind(known.commit.as_ref().map(Sha::as_str))
+                .bind(&known.proof)
+                .bind(micros(now))
+                .execute(connection)
+                .await?;
+            }
+            Self::Comparison(known) => {
+                sqlx::query(
+                    "INSERT INTO comparison (repository, base, head, ahead_by, behind_by) VALUES ($1, $2, $3, $4, $5)
+                     ON CONFLICT (repository, base, head) DO NOTHING",
+                )
+                .bind(known.repository.to_string())
+                .bind(known.base.as_str())
+                .bind(known.head.as_str())
+                .bind(i64::from(known.ahead_by))
+                .bind(i64::from(known.behind_by))
+                .execute(connection)
+                .await?;
+            }
+            Self::Setting { key, value } => {
+                sqlx::query(
+                    "INSERT INTO setting (key, value) VALUES ($1, $2)
+                     ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+                )
+                .bind(key)
+                .bind(value)
+                .execute(connection)
+                .await?;
+            }
+        }
+        Ok(())
+    }
+}
+
+async fn append(connection: &mut SqliteConnection, entry: &Entry) -> Result<(), sqlx::Error> {
+    let actor = entry.actor.as_ref().map(serde_json::to_string).transpose().map_err(unwritable)?;
+    sqlx::query(
+        "INSERT INTO ledger (at, change_id, kind, artefact, environment, actor, body)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(micros(entry.at))
+    .bind(&entry.change)
+    .bind(&entry.kind)
+    .bind(entry.artefact.as_ref().map(ArtefactName::as_str))
+    .bind(entry.environment.as_ref().map(EnvironmentName::as_str))
+    .bind(actor)
+    .bind(entry.body.to_string())
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+type StayRow = (i64, Option<String>, Option<String>, Option<String>, i64);
+
+async fn saw(connection: &mut SqliteConnection, sighting: &Sighting) -> Result<(), sqlx::Error> {
+    let current: Option<StayRow> = sqlx::query_as(
+        "SELECT id, tag, digest, commit_sha, seen_at FROM sighting
+         WHERE artefact = $1 AND environment = $2 AND ended_at IS NULL",
+    )
+    .bind(sighting.artefact.as_str())
+    .bind(sighting.environment.as_str())
+    .fetch_optional(&mut *connection)
+    .await?;
+    if let Some((id, tag, digest, commit, seen_at)) = current {
+        if version(tag, digest, commit).is(&sighting.version) {
+            return update(connection, id, sighting).await;
+        }
+        if sighting.ended_at.is_none() {
+            // A clock that was set back must not make a stay end before it began.
+            let ended_at = sighting.seen_at.max(timestamp(seen_at));
+            sqlx::query("UPDATE sighting SET ended_at = $1 WHERE id = $2")
+                .bind(micros(ended_at))
+                .bind(id)
+                .execute(&mut *connection)
+                .await?;
+        }
+    }
+    sqlx::query(
+        "INSERT INTO sighting (artefact, environment, tag, digest, commit_sha, seen_at, running_at, failed, ended_at,
+             announced)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(sighting.artefact.as_str())
+    .bind(sighting.environment.as_str())
+    .bind(sighting.version.tag.as_deref())
+    .bind(sighting.version.digest.as_deref())
+    .bind(sighting.version.commit.as_ref().map(Sha::as_str))
+    .bind(micros(sighting.seen_at))
+    .bind(sighting.running_at.map(micros))
+    .bind(&sighting.failed)
+    .bind(sighting.ended_at.map(micros))
+    .bind(sighting.announced)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn update(connection: &mut SqliteConnection, id: i64, sighting: &Sighting) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE sighting
+         SET tag = COALESCE($1, tag), digest = COALESCE($2, digest), commit_sha = COALESCE($3, commit_sha),
+             running_at = COALESCE(running_at, $4), failed = $5, ended_at = $6, announced = announced OR $7
+         WHERE id = $8",
+    )
+    .bind(sighting.version.tag.as_deref())
+    .bind(sighting.version.digest.as_deref())
+    .bind(sighting.version.commit.as_ref().map(Sha::as_str))
+    .bind(sighting.running_at.map(micros))
+    .bind(&sighting.failed)
+    .bind(sighting.ended_at.map(micros))
+    .bind(sighting.announced)
+    .bind(id)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+pub(super) fn version(tag: Option<String>, digest: Option<String>, commit: Option<String>) -> Version {
+    Version { tag: tag.map(Into::into), digest: digest.map(Into::into), commit: commit.and_then(|c| c.parse().ok()) }
+}

@@ -1,0 +1,165 @@
+//! Opening the database: the address, the lock, the version of the library, the migrations, the connections.
+
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use sqlx::migrate::{MigrateError, Migrator};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{ConnectOptions, Connection, SqliteConnection};
+use tokio::sync::{Mutex, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+use super::lock::Lock;
+use super::writer::{self, QUEUE};
+use super::{Inner, Store, StoreError, Wakes};
+use crate::clock::Clock;
+
+static MIGRATIONS: Migrator = sqlx::migrate!("src/store/migrations");
+
+/// From 3.7.0 up to the one before this, a write-ahead log could be corrupted by a race at a checkpoint.
+const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
+
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl Store {
+    /// Opens `sqlite://path`, creating and migrating the file as needed.
+    pub async fn open(url: &str, clock: Clock) -> Result<Self, StoreError> {
+        Self::open_within(url, clock, PATIENCE).await
+    }
+
+    pub(super) async fn open_within(url: &str, clock: Clock, patience: Duration) -> Result<Self, StoreError> {
+        let options = options(url)?;
+        let lock = Lock::take(options.get_filename(), patience).await?;
+        let cannot_open = |error: &sqlx::Error| {
+            StoreError::Refused(format!(
+                "The database `{}` cannot be opened: {error}. Is it a file that Gantry made and may write?",
+                options.get_filename().display()
+            ))
+        };
+        let mut connection = connect(&options).await.map_err(|error| cannot_open(&error))?;
+        assert_version(&mut connection).await?;
+        migrate(&mut connection, options.get_filename()).await?;
+
+        let readers = SqlitePoolOptions::new()
+            .max_connections(2)
+            .min_connections(0)
+            .test_before_acquire(false)
+            .connect_lazy_with(options.clone().create_if_missing(false).pragma("query_only", "ON"));
+        let (requests, queue) = mpsc::channel(QUEUE);
+        let (wake, wakes) = watch::channel(Wakes::default());
+        let closing = CancellationToken::new();
+        let task = writer::run(connection, lock, clock.clone(), queue, wake, closing.clone());
+        Ok(Self(Arc::new(Inner {
+            readers,
+            requests,
+            wakes,
+            closing,
+            writer: Mutex::new(Some(tokio::spawn(task))),
+            clock,
+        })))
+    }
+}
+
+/// Boxed, because the compiler cannot prove the opaque future to be `Send` for every lifetime.
+fn connect(options: &SqliteConnectOptions) -> BoxFuture<'_, Result<SqliteConnection, sqlx::Error>> {
+    Box::pin(options.connect())
+}
+
+fn options(url: &str) -> Result<SqliteConnectOptions, StoreError> {
+    let refused = |why: &str| Err(StoreError::Refused(why.to_owned()));
+    if url.starts_with("postgres://") || url.starts_with("postgresql://") {
+        // The address may hold a password, so it is not repeated.
+        return refused(
+            "PostgreSQL is not supported yet: set DATABASE_URL to a file, as in `sqlite://gantry.db`, and run one \
+             Gantry per file.",
+        );
+    }
+    if !url.starts_with("sqlite:") {
+        return refused("DATABASE_URL must name a SQLite file, as in `sqlite://gantry.db`.");
+    }
+    if url.contains(":memory:") || url.contains("mode=memory") {
+        return refused("A database in memory would forget everything: name a file, as in `sqlite://gantry.db`.");
+    }
+    let options = SqliteConnectOptions::from_str(url).map_err(|error| {
+        StoreError::Refused(format!("DATABASE_URL is not understood: {error}. Write it as `sqlite://gantry.db`."))
+    })?;
+    if options.get_filename().as_os_str().is_empty() {
+        return refused("DATABASE_URL names no file: write it as `sqlite://gantry.db`.");
+    }
+    Ok(options
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(5))
+        // A few hundred KiB serve our small rows; SQLite's default would be 2 MiB for each connection.
+        .pragma("cache_size", "-256")
+        .pragma("journal_size_limit", "4194304")
+        .statement_cache_capacity(48))
+}
+
+async fn assert_version(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    let version: String = sqlx::query_scalar("SELECT sqlite_version()").fetch_one(connection).await?;
+    if is_at_least(&version, OLDEST_SQLITE) {
+        return Ok(());
+    }
+    let [major, minor, patch] = OLDEST_SQLITE;
+    Err(StoreError::Refused(format!(
+        "SQLite {version} can corrupt its write-ahead log: build Gantry with {major}.{minor}.{patch} or newer."
+    )))
+}
+
+fn is_at_least(version: &str, oldest: [u32; 3]) -> bool {
+    let mut parts = version.split('.').map(|part| part.parse().unwrap_or(0));
+    [(); 3].map(|()| parts.next().unwrap_or(0)) >= oldest
+}
+
+async fn migrate(connection: &mut SqliteConnection, file: &Path) -> Result<(), StoreError> {
+    MIGRATIONS.run_direct(None, connection, false).await.map_err(|error| {
+        let file = file.display();
+        StoreError::Refused(match error {
+            MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..) => format!(
+                "The database `{file}` was written by a newer Gantry: start that one, or set DATABASE_URL to another \
+                 file."
+            ),
+            other => format!(
+                "The database `{file}` cannot be brought up to date: {other}. Keep a copy of the file before you try \
+                 another version of Gantry on it."
+            ),
+        })
+    })
+}
+
+/// The last connection to close folds the log into the file.
+pub(super) async fn shut(connection: SqliteConnection) {
+    if let Err(error) = connection.close().await {
+        tracing::warn!(%error, "the database did not close cleanly; its log is read at the next start");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_number_and_not_by_text() {
+        for (version, fine) in
+            [("3.51.3", true), ("3.51.2", false), ("3.7.17", false), ("3.100.0", true), ("4.0", true), ("", false)]
+        {
+            assert_eq!(is_at_least(version, OLDEST_SQLITE), fine, "{version}");
+        }
+    }
+
+    #[test]
+    fn an_address_that_is_not_a_sqlite_file_is_refused_with_what_to_write() {
+        for url in ["postgres://gantry:secret@db/gantry", "sqlite::memory:", "sqlite://", "mysql://x", "gantry.db", ""]
+        {
+            let refusal = options(url).expect_err(url).to_string();
+            assert!(refusal.contains("sqlite://gantry.db"), "{url}: {refusal}");
+            assert!(!refusal.contains("secret"), "{refusal}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The outbox's rows: one queue per channel or person, in order, and only the newest unsent text of each message.
+
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use sqlx::SqliteConnection;
+
+use super::{Store, StoreError, micros, micros_up, timestamp, unwritable};
+use crate::domain::message::{Message, MessageKey, Place, To};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct MessageId(i64);
+
+/// The first message of a queue: its turn comes at `due_at`.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub id: MessageId,
+    pub queue: String,
+    pub due_at: Timestamp,
+}
+
+/// A message to be sent.
+#[derive(Clone, Debug)]
+pub struct Outgoing {
+    pub id: MessageId,
+    /// Which text of the row this is.
+    pub revision: i64,
+    pub queue: String,
+    /// Or why it cannot be read any more.
+    pub message: Result<Message, String>,
+    pub created_at: Timestamp,
+    pub attempts: u32,
+}
+
+/// Where a message of ours stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub place: Place,
+    /// Why it stands there and not where it was meant to; every edit must say it again.
+    pub note: Option<String>,
+}
+
+impl Store {
+    /// The head of every queue, the longest due first.
+    pub async fn turns(&self) -> Result<Vec<Turn>, StoreError> {
+        let rows: Vec<(i64, String, i64)> = sqlx::query_as(
+            "SELECT o.id, o.queue, o.due_at FROM outbox o
+             JOIN (SELECT MIN(id) AS id FROM outbox GROUP BY queue) head ON head.id = o.id
+             ORDER BY o.due_at, o.id",
+        )
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows
+            .into_iter()
+            .map(|(id, queue, due_at)| Turn { id: MessageId(id), queue, due_at: timestamp(due_at) })
+            .collect())
+    }
+
+    pub async fn outgoing(&self, id: MessageId) -> Result<Option<Outgoing>, StoreError> {
+        let row: Option<(i64, String, String, i64, i64)> =
+            sqlx::query_as("SELECT revision, queue, body, created_at, attempts FROM outbox WHERE id = $1")
+                .bind(id.0)
+                .fetch_optional(&self.0.readers)
+                .await?;
+        Ok(row.map(|(revision, queue, body, created_at, attempts)| Outgoing {
+            id,
+            revision,
+            queue,
+            message: serde_json::from_str(&body).map_err(|error| error.to_string()),
+            created_at: timestamp(created_at),
+            attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
+        }))
+    }
+
+    /// Where the message of that key stands, once Slack has it.
+    pub async fn said(&self, key: &MessageKey) -> Result<Option<Said>, StoreError> {
+        if let Some(place) = key.place() {
+            return Ok(Some(Said { place, note: None }));
+        }
+        let row: Option<(String, String, Option<String>)> =
+            sqlx::query_as("SELECT channel, ts, note FROM said WHERE key = $1")
+                .bind(key.as_str())
+                .fetch_optional(&self.0.readers)
+                .await?;
+        Ok(row.map(|(channel, ts, note)| Said { place: Place { channel, ts }, note }))
+    }
+
+    /// Was a message of this name posted, or is it about to be?
+    pub async fn is_spoken(&self, key: &MessageKey) -> Result<bool, StoreError> {
+        let found: Option<i64> =
+            sqlx::query_scalar("SELECT 1 FROM said WHERE key = $1 UNION ALL SELECT 1 FROM outbox WHERE key = $1")
+                .bind(key.as_str())
+                .fetch_optional(&self.0.readers)
+                .await?;
+        Ok(found.is_some())
+    }
+}
+
+pub(super) async fn say(
+    connection: &mut SqliteConnection,
+    message: &Message,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    if let Some(key) = message.key() {
+        let unsent: Option<(i64, String)> = sqlx::query_as("SELECT id, body FROM outbox WHERE key = $1")
+            .bind(key.as_str())
+            .fetch_optional(&mut *connection)
+            .await?;
+        if let Some((id, body)) = unsent {
+            return replace(connection, id, &body, message).await;
+        }
+    }
+    let queue = queue_of(connection, message).await?;
+    sqlx::query("INSERT INTO outbox (queue, key, body, created_at, due_at) VALUES ($1, $2, $3, $4, $5)")
+        .bind(queue)
+        .bind(message.key().map(MessageKey::as_str))
+        .bind(serde_json::to_string(message).map_err(unwritable)?)
+        .bind(micros(now))
+        .bind(micros(now))
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// Keeps the row's place in its queue and where it goes, and takes the newer text.
+async fn replace(
+    connection: &mut SqliteConnection,
+    id: i64,
+    unsent: &str,
+    message: &Message,
+) -> Result<(), sqlx::Error> {
+    let to = serde_json::from_str(unsent).map_or_else(|_| message.to.clone(), |unsent: Message| unsent.to);
+    let body = serde_json::to_string(&Message { to, ..message.clone() }).map_err(unwritable)?;
+    sqlx::query("UPDATE outbox SET body = $1, revision = revision + 1 WHERE id = $2")
+        .bind(body)
+        .bind(id)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// A message and what is said about it later (its edits, its thread) share a queue, so that they keep their order.
+async fn queue_of(connection: &mut SqliteConnection, message: &Message) -> Result<String, sqlx::Error> {
+    Ok(match &message.to {
+        To::Post { channel, thread, .. } => match thread {
+            Some(parent) => queue_of_key(connection, parent).await?.unwrap_or_else(|| channel.clone()),
+            None => channel.clone(),
+        },
+        To::Edit { key } => queue_of_key(connection, key).await?.unwrap_or_else(|| key.as_str().to_owned()),
+        To::Person { person, .. } => person.as_str().to_owned(),
+        // A digest, so that the address itself stands in one place only, which is deleted when it was used.
+        To::Reply { response_url, .. } => format!("reply:{:x}", Sha256::digest(&response_url.url)),
+    })
+}
+
+async fn queue_of_key(connection: &mut SqliteConnection, key: &MessageKey) -> Result<Option<String>, sqlx::Error> {
+    if let Some(place) = key.place() {
+        return Ok(Some(place.channel));
+    }
+    sqlx::query_scalar("SELECT queue FROM outbox WHERE key = $1 UNION ALL SELECT queue FROM said WHERE key = $1")
+        .bind(key.as_str())
+        .fetch_optional(connection)
+        .await
+}
+
+pub(super) async fn sent(
+    connection: &mut SqliteConnection,
+    id: MessageId,
+    revision: i64,
+    said: Option<&Said>,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    if let Some(said) = said {
+        sqlx::query(
+            "INSERT INTO said (key, queue, channel, ts, note, said_at)
+             SELECT key, queue, $1, $2, $3, $4 FROM outbox WHERE id = $5 AND key IS NOT NULL
+             ON CONFLICT (key) DO UPDATE SET channel = excluded.channel, ts = excluded.ts, note = excluded.note,
+                 said_at = excluded.said_at",
+        )
+        .bind(&said.place.channel)
+        .bind(&said.place.ts)
+        .bind(&said.note)
+        .bind(micros(now))
+        .bind(id.0)
+        .execute(&mut *connection)
+        .await?;
+    }
+    // A newer text that came meanwhile starts afresh.
+    sqlx::query("UPDATE outbox SET attempts = 0, error = NULL WHERE id = $1")
+        .bind(id.0)
+        .execute(&mut *connection)
+        .await?;
+    unsay(connection, id, revision).await
+}
+
+pub(super) async fn delay(
+    connection: &mut SqliteConnection,
+    id: MessageId,
+    until: Timestamp,
+    error: Option<&str>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE outbox SET due_at = $1, attempts = attempts + $2, error = COALESCE($3, error) WHERE id = $4")
+        .bind(micros_up(until))
+        .bind(i64::from(error.is_some()))
+        .bind(error)
+        .bind(id.0)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn unsay(connection: &mut SqliteConnection, id: MessageId, revision: i64) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM outbox WHERE id = $1 AND revision = $2")
+        .bind(id.0)
+        .bind(revision)
+        .execute(connection)
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! Questions to the database. Readers have their own small pool and never wait for the writer.
+
+use jiff::Timestamp;
+
+use super::batch::{Comparison, Entry, ImageCommit, version};
+use super::{InboxId, Pending, Received, Source, Store, StoreError, micros, timestamp};
+use crate::domain::artefact::{ArtefactName, Repository};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::sighting::Sighting;
+use crate::domain::version::Sha;
+
+/// Which entries of the ledger; `None` matches all.
+#[derive(Clone, Debug, Default)]
+pub struct LedgerFilter {
+    pub change: Option<String>,
+    pub kind: Option<String>,
+    pub artefact: Option<ArtefactName>,
+    pub environment: Option<EnvironmentName>,
+}
+
+#[derive(sqlx::FromRow)]
+struct SightingRow {
+    artefact: String,
+    environment: String,
+    tag: Option<String>,
+    digest: Option<String>,
+    commit_sha: Option<String>,
+    seen_at: i64,
+    running_at: Option<i64>,
+    failed: Option<String>,
+    ended_at: Option<i64>,
+    announced: bool,
+}
+
+impl From<SightingRow> for Sighting {
+    fn from(row: SightingRow) -> Self {
+        Self {
+            artefact: ArtefactName::new(&row.artefact),
+            environment: EnvironmentName::new(&row.environment),
+            version: version(row.tag, row.digest, row.commit_sha),
+            seen_at: timestamp(row.seen_at),
+            running_at: row.running_at.map(timestamp),
+            failed: row.failed,
+            ended_at: row.ended_at.map(timestamp),
+            announced: row.announced,
+        }
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct EntryRow {
+    at: i64,
+    change_id: Option<String>,
+    kind: String,
+    artefact: Option<String>,
+    environment: Option<String>,
+    actor: Option<String>,
+    body: String,
+}
+
+impl From<EntryRow> for Entry {
+    fn from(row: EntryRow) -> Self {
+        Self {
+            at: timestamp(row.at),
+            change: row.change_id,
+            kind: row.kind,
+            artefact: row.artefact.as_deref().map(ArtefactName::new),
+            environment: row.environment.as_deref().map(EnvironmentName::new),
+            actor: row.actor.and_then(|actor| serde_json::from_str(&actor).ok()),
+            body: serde_json::from_str(&row.body).unwrap_or_default(),
+        }
+    }
+}
+
+type ReceivedRow = (i64, String, String, String, i64, i64);
+
+impl Store {
+    /// What is in the inbox and due, oldest first.
+    pub async fn waiting(&self, limit: u32) -> Result<Vec<Received>, StoreError> {
+        let rows: Vec<ReceivedRow> = sqlx::query_as(
+            "SELECT id, source, key, body, received_at, attempts FROM inbox
+             WHERE done_at IS NULL AND due_at <= $1 ORDER BY id LIMIT $2",
+        )
+        .bind(micros(self.0.clock.now()))
+        .bind(i64::from(limit))
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows.into_iter().filter_map(received).collect())
+    }
+
+    /// When the next of the inbox will be due that is not due yet.
+    pub async fn next_waiting(&self) -> Result<Option<Timestamp>, StoreError> {
+        let due: Option<i64> =
+            sqlx::query_scalar("SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL AND due_at > $1")
+                .bind(micros(self.0.clock.now()))
+                .fetch_one(&self.0.readers)
+                .await?;
+        Ok(due.map(timestamp))
+    }
+
+    pub async fn pending(&self) -> Result<Pending, StoreError> {
+        let (inbox, inbox_due, outbox, outbox_due): (i64, Option<i64>, i64, Option<i64>) = sqlx::query_as(
+            "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL),
+                    (SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL),
+                    (SELECT COUNT(*) FROM outbox),
+                    (SELECT MIN(due_at) FROM outbox WHERE id IN (SELECT MIN(id) FROM outbox GROUP BY queue))",
+        )
+        .fetch_one(&self.0.readers)
+        .await?;
+        Ok(Pending {
+            inbox: u64::try_from(inbox).unwrap_or_default(),
+            outbox: u64::try_from(outbox).unwrap_or_default(),
+            next_due: [inbox_due, outbox_due].into_iter().flatten().min().map(timestamp),
+        })
+    }
+
+    /// The stays that have not ended.
+    pub async fn sightings_now(&self) -> Result<Vec<Sighting>, StoreError> {
+        let rows: Vec<SightingRow> = sqlx::query_as(
+            "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, failed, ended_at, announced
+             FROM sighting WHERE ended_at IS NULL ORDER BY artefact, environment",
+        )
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// The stays of one artefact in one environment, newest first.
+    pub async fn sightings(
+        &self,
+        artefact: &ArtefactName,
+        environment: &EnvironmentName,
+        limit: u32,
+    ) -> Result<Vec<Sighting>, StoreError> {
+        let rows: Vec<SightingRow> = sqlx::query_as(
+            "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, failed, ended_at, announced
+             FROM sighting WHERE artefact = $1 AND environment = $2 ORDER BY seen_at DESC, id DESC LIMIT $3",
+        )
+        .bind(artefact.as_str())
+        .bind(environment.as_str())
+        .bind(i64::from(limit))
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    pub async fn image_commits(&self) -> Result<Vec<ImageCommit>, StoreError> {
+        let rows: Vec<(String, String, Option<String>, String)> =
+            sqlx::query_as("SELECT image, reference, commit_sha, proof FROM image_commit ORDER BY image, reference")
+                .fetch_all(&self.0.readers)
+                .await?;
+        Ok(rows
+            .into_iter()
+            .map(|(image, reference, commit, proof)| ImageCommit {
+                image,
+                reference,
+                commit: commit.and_then(|commit| commit.parse().ok()),
+                proof,
+            })
+            .collect())
+    }
+
+    pub async fn comparison(
+        &self,
+        repository: &Repository,
+        base: &Sha,
+        head: &Sha,
+    ) -> Result<Option<Comparison>, StoreError> {
+        let row: Option<(i64, i64)> = sqlx::query_as(
+            "SELECT ahead_by, behind_by FROM comparison WHERE repository = $1 AND base = $2 AND head = $3",
+        )
+        .bind(repository.to_string())
+        .bind(base.as_str())
+        .bind(head.as_str())
+        .fetch_optional(&self.0.readers)
+        .await?;
+        Ok(row.map(|(ahead_by, behind_by)| Comparison {
+            repository: repository.clone(),
+            base: base.clone(),
+            head: head.clone(),
+            ahead_by: u32::try_from(ahead_by).unwrap_or(u32::MAX),
+            behind_by: u32::try_from(behind_by).unwrap_or(u32::MAX),
+        }))
+    }
+
+    pub async fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
+        Ok(sqlx::query_scalar("SELECT value FROM setting WHERE key = $1")
+            .bind(key)
+            .fetch_optional(&self.0.readers)
+            .await?)
+    }
+
+    /// Newest first.
+    pub async fn ledger(&self, filter: &LedgerFilter, limit: u32) -> Result<Vec<Entry>, StoreError> {
+        let rows: Vec<EntryRow> = sqlx::query_as(
+            "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger
+             WHERE ($1 IS NULL OR change_id = $1) AND ($2 IS NULL OR kind = $2)
+               AND ($3 IS NULL OR artefact = $3) AND ($4 IS NULL OR environment = $4)
+             ORDER BY id DESC LIMIT $5",
+        )
+        .bind(&filter.change)
+        .bind(&filter.kind)
+        .bind(filter.artefact.as_ref().map(ArtefactName::as_str))
+        .bind(filter.environment.as_ref().map(EnvironmentName::as_str))
+        .bind(i64::from(limit))
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+}
+
+/// A row that another version of Gantry wrote and we cannot read must not hold up those behind it.
+fn received((id, source, key, body, received_at, attempts): ReceivedRow) -> Option<Received> {
+    let Some(source) = Source::parse(&source) else {
+        tracing::error!(row = id, source, "this row of the inbox cannot be read and is left alone");
+        return None;
+    };
+    Some(Received {
+        id: InboxId(id),
+        source,
+        key,
+        // What is no JSON is nothing to whoever works it off, and so comes to its end.
+        body: serde_json::from_str(&body).unwrap_or_default(),
+        received_at: timestamp(received_at),
+        attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
+    })
+}
