@@ -26,7 +26,11 @@
 //! A test reads the `use` lines and holds us to it.
 
 pub mod clock;
+pub mod cluster;
 pub mod config;
 pub mod domain;
+pub mod github;
 pub mod http;
+pub mod registry;
+pub mod reports;
 pub mod store;

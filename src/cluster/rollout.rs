@@ -1,0 +1,342 @@
+//! From a workload as the API server tells it to the little that is kept of it: images, state, since when.
+//! The rules are those of `kubectl rollout status`, with what it leaves out decided here.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, DeploymentCondition, StatefulSet};
+use k8s_openapi::api::core::v1::PodTemplateSpec;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::shortened;
+use crate::domain::artefact::WorkloadKind;
+use crate::domain::rollout::RolloutState;
+use crate::domain::version::Image;
+
+/// What one look at a workload told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    pub containers: Box<[Container]>,
+    /// Only `Running`, `RollingOut` and `Degraded`: a workload that stands here is neither missing nor unreadable.
+    pub state: RolloutState,
+    /// Since when it asks for these images, as far as the cluster tells.
+    pub since: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Container {
+    pub name: Arc<str>,
+    pub image: Image,
+}
+
+/// The three kinds of workload, read alike.
+pub trait Stands:
+    kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
+    + Clone
+    + std::fmt::Debug
+    + serde::de::DeserializeOwned
+    + Send
+    + 'static
+{
+    const KIND: WorkloadKind;
+
+    fn standing(&self) -> Standing;
+}
+
+impl Stands for Deployment {
+    const KIND: WorkloadKind = WorkloadKind::Deployment;
+
+    fn standing(&self) -> Standing {
+        let spec = self.spec.as_ref();
+        let status = self.status.clone().unwrap_or_default();
+        let conditions = status.conditions.unwrap_or_default();
+        let progressing = conditions.iter().find(|condition| condition.type_ == "Progressing");
+        let wanted = count(spec.and_then(|spec| spec.replicas).or(Some(1)));
+        let (replicas, updated) = (count(status.replicas), count(status.updated_replicas));
+        let available = count(status.available_replicas);
+        // Old replicas are taken to be available, so this is what the new ones have at least.
+        let ready = available.saturating_sub(replicas.saturating_sub(updated)).min(wanted);
+
+        let state = if !observed(&self.metadata, status.observed_generation) {
+            RolloutState::RollingOut { ready: 0, wanted }
+        } else if let Some(late) = progressing.filter(|c| c.reason.as_deref() == Some("ProgressDeadlineExceeded")) {
+            degraded(late, "it exceeded its progress deadline")
+        } else if updated >= wanted && replicas <= updated && available >= updated {
+            RolloutState::Running { ready: available }
+        } else if let Some(failure) = conditions.iter().find(|c| c.type_ == "ReplicaFailure" && c.status == "True") {
+            degraded(failure, "its replicas cannot be created")
+        } else {
+            RolloutState::RollingOut { ready, wanted }
+        };
+        // While a rollout is complete, nothing touches this condition: it keeps the moment of completion.
+        // Before, it is the last sign of progress.
+        let told = progressing.and_then(|c| c.last_update_time.as_ref().or(c.last_transition_time.as_ref()));
+        Standing {
+            containers: containers(spec.map(|spec| &spec.template)),
+            state,
+            since: told.map(|time| time.0).or_else(|| created(&self.metadata)),
+        }
+    }
+}
+
+impl Stands for StatefulSet {
+    const KIND: WorkloadKind = WorkloadKind::StatefulSet;
+
+    fn standing(&self) -> Standing {
+        let spec = self.spec.as_ref();
+        let status = self.status.clone().unwrap_or_default();
+        let strategy = spec.and_then(|spec| spec.update_strategy.as_ref());
+        let by_hand = strategy.and_then(|strategy| strategy.type_.as_deref()) == Some("OnDelete");
+        let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref()).filter(|_| !by_hand);
+        let replicas = count(spec.and_then(|spec| spec.replicas).or(Some(1)));
+        let wanted = replicas.saturating_sub(count(rolling.and_then(|rolling| rolling.partition)));
+        let (ready, updated) = (count(status.ready_replicas), count(status.updated_replicas));
+        let one_revision = status.update_revision == status.current_revision;
+
+        let new_ones_stand = if by_hand {
+            // `kubectl` refuses to judge; the new version runs once every pod was deleted by hand.
+            one_revision || updated >= replicas
+        } else if rolling.is_some() {
+            // A partition that holds all pods back runs nothing new, though `kubectl` calls it complete.
+            updated >= wanted && (wanted > 0 || replicas == 0 || one_revision)
+        } else {
+            one_revision
+        };
+        let seen = status.observed_generation.is_some_and(|seen| seen > 0)
+            && observed(&self.metadata, status.observed_generation);
+        let state = if seen && ready >= replicas && new_ones_stand {
+            RolloutState::Running { ready }
+        } else if seen {
+            let old = if one_revision { 0 } else { replicas.saturating_sub(updated) };
+            RolloutState::RollingOut { ready: ready.saturating_sub(old), wanted: replicas }
+        } else {
+            RolloutState::RollingOut { ready: 0, wanted: replicas }
+        };
+        Standing {
+            containers: containers(spec.map(|spec| &spec.template)),
+            state,
+            since: specified(&self.metadata).or_else(|| created(&self.metadata)),
+        }
+    }
+}
+
+impl Stands for DaemonSet {
+    const KIND: WorkloadKind = WorkloadKind::DaemonSet;
+
+    fn standing(&self) -> Standing {
+        // The same figures hold for `OnDelete`, which `kubectl` refuses to judge.
+        let status = self.status.clone().unwrap_or_default();
+        let wanted = count(Some(status.desired_number_scheduled));
+        let updated = count(status.updated_number_scheduled);
+        let available = count(status.number_available);
+
+        let state = if self.status.is_none() || !observed(&self.metadata, status.observed_generation) {
+            RolloutState::RollingOut { ready: 0, wanted }
+        } else if updated >= wanted && available >= wanted {
+            RolloutState::Running { ready: available }
+        } else {
+            RolloutState::RollingOut { ready: updated.saturating_sub(wanted.saturating_sub(available)), wanted }
+        };
+        Standing {
+            containers: containers(self.spec.as_ref().map(|spec| &spec.template)),
+            state,
+            since: specified(&self.metadata).or_else(|| created(&self.metadata)),
+        }
+    }
+}
+
+/// What the status says is about the specification as it stands now, not about an earlier one.
+fn observed(metadata: &ObjectMeta, seen: Option<i64>) -> bool {
+    metadata.generation.unwrap_or(0) <= seen.unwrap_or(0)
+}
+
+fn created(metadata: &ObjectMeta) -> Option<Timestamp> {
+    metadata.creation_timestamp.as_ref().map(|time| time.0)
+}
+
+/// When somebody last wrote the object, other than its status: the only trace these kinds keep of a new version.
+fn specified(metadata: &ObjectMeta) -> Option<Timestamp> {
+    let writes = metadata.managed_fields.iter().flatten().filter(|write| write.subresource.is_none());
+    writes.filter_map(|write| write.time.as_ref()).map(|time| time.0).max()
+}
+
+fn degraded(condition: &DeploymentCondition, otherwise: &str) -> RolloutState {
+    let message = condition.message.as_deref().filter(|message| !message.trim().is_empty());
+    RolloutState::Degraded { reason: shortened(message.unwrap_or(otherwise), 200).into() }
+}
+
+fn containers(template: Option<&PodTemplateSpec>) -> Box<[Container]> {
+    let containers = template.and_then(|template| template.spec.as_ref()).map(|spec| spec.containers.as_slice());
+    let read = |container: &k8s_openapi::api::core::v1::Container| Container {
+        name: container.name.as_str().into(),
+        image: Image::parse(container.image.as_deref().unwrap_or_default()),
+    };
+    containers.unwrap_or_default().iter().map(read).collect()
+}
+
+fn count(replicas: Option<i32>) -> u32 {
+    replicas.and_then(|replicas| u32::try_from(replicas).ok()).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn standing<K: Stands>(metadata: &Value, spec: &Value, status: &Value) -> Standing {
+        let mut whole = json!({ "metadata": metadata, "spec": { "selector": {}, "serviceName": "x", "template": {} } });
+        whole["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
+        if !status.is_null() {
+            whole["status"] = status.clone();
+        }
+        serde_json::from_value::<K>(whole).unwrap().standing()
+    }
+
+    fn table<K: Stands>(cases: Vec<(&str, &Value, Value, RolloutState)>) {
+        for (name, spec, status, expected) in cases {
+            let state = standing::<K>(&json!({ "generation": 4 }), spec, &status).state;
+            assert_eq!(state, expected, "{name}");
+        }
+    }
+
+    fn running(ready: u32) -> RolloutState {
+        RolloutState::Running { ready }
+    }
+
+    fn rolling_out(ready: u32, wanted: u32) -> RolloutState {
+        RolloutState::RollingOut { ready, wanted }
+    }
+
+    fn broken(reason: &str) -> RolloutState {
+        RolloutState::Degraded { reason: reason.into() }
+    }
+
+    /// Figures in the order observed generation (the newest is 4), replicas, updated, available.
+    fn deployed([observed, replicas, updated, available]: [i32; 4], conditions: &Value) -> Value {
+        json!({ "observedGeneration": observed, "replicas": replicas, "updatedReplicas": updated,
+            "availableReplicas": available, "conditions": conditions })
+    }
+
+    #[test]
+    fn a_deployment_is_complete_by_the_rules_of_kubectl() {
+        let (none, three, zero) = (&json!([]), &json!({ "replicas": 3 }), &json!({ "replicas": 0 }));
+        table::<Deployment>(vec![
+            ("complete", three, deployed([4, 3, 3, 3], none), running(3)),
+            ("the newer specification was not seen yet", three, deployed([3, 3, 3, 3], none), rolling_out(0, 3)),
+            ("no status at all", three, Value::Null, rolling_out(0, 3)),
+            ("not all are updated", three, deployed([4, 3, 2, 3], none), rolling_out(2, 3)),
+            ("an old one is still there", three, deployed([4, 4, 3, 4], none), rolling_out(3, 3)),
+            ("a new one is not available", three, deployed([4, 3, 3, 2], none), rolling_out(2, 3)),
+            ("the first new one beside all old ones", three, deployed([4, 4, 1, 3], none), rolling_out(0, 3)),
+            ("scaled to nothing", zero, deployed([4, 0, 0, 0], none), running(0)),
+            ("scaled to nothing, an old one ends", zero, deployed([4, 1, 0, 1], none), rolling_out(0, 0)),
+            ("replicas by default are one", &json!({}), deployed([4, 0, 0, 0], none), rolling_out(0, 1)),
+            ("nonsense from outside", &json!({ "replicas": -3 }), deployed([4, -1, -1, -1], none), running(0)),
+        ]);
+    }
+
+    #[test]
+    fn a_deployment_is_degraded_when_it_is_too_late_or_cannot_make_pods() {
+        let condition = |kind: &str, status: &str, reason: &str, message: &str| json!([{ "type": kind, "status": status, "reason": reason, "message": message }]);
+        let late = &condition("Progressing", "False", "ProgressDeadlineExceeded", "ReplicaSet \"x\" has timed out");
+        let silent = &condition("Progressing", "False", "ProgressDeadlineExceeded", " ");
+        let quota = &condition("ReplicaFailure", "True", "FailedCreate", "exceeded quota: small");
+        let over = &condition("ReplicaFailure", "False", "FailedCreate", "exceeded quota: small");
+        let pause = &condition("Progressing", "Unknown", "DeploymentPaused", "");
+        let (three, paused) = (&json!({ "replicas": 3 }), &json!({ "replicas": 3, "paused": true }));
+        table::<Deployment>(vec![
+            ("too late", three, deployed([4, 4, 1, 3], late), broken("ReplicaSet \"x\" has timed out")),
+            ("without a message", three, deployed([4, 4, 1, 3], silent), broken("it exceeded its progress deadline")),
+            ("the deadline of an older specification", three, deployed([3, 4, 1, 3], late), rolling_out(0, 3)),
+            ("pods cannot be created", three, deployed([4, 3, 0, 3], quota), broken("exceeded quota: small")),
+            ("pods can be created again", three, deployed([4, 3, 0, 3], over), rolling_out(0, 3)),
+            ("a failure that did not matter", three, deployed([4, 3, 3, 3], quota), running(3)),
+            ("paused half-way", paused, deployed([4, 4, 1, 4], pause), rolling_out(1, 3)),
+            ("paused when complete", paused, deployed([4, 3, 3, 3], pause), running(3)),
+        ]);
+    }
+
+    #[test]
+    fn a_stateful_set_is_complete_by_the_rules_of_kubectl() {
+        let status = |[observed, ready, updated]: [i32; 3], current: &str| {
+            json!({ "observedGeneration": observed, "replicas": 3, "readyReplicas": ready, "updatedReplicas": updated,
+                "currentRevision": current, "updateRevision": "new" })
+        };
+        let by = |strategy: Value| json!({ "replicas": 3, "updateStrategy": strategy });
+        let partition = |from: i32| by(json!({ "type": "RollingUpdate", "rollingUpdate": { "partition": from } }));
+        let (all, last, two, none) = (&partition(0), &partition(2), &partition(1), &partition(3));
+        let (by_hand, plain) = (&by(json!({ "type": "OnDelete" })), &json!({ "replicas": 3 }));
+        let zero = &json!({ "replicas": 0, "updateStrategy": { "rollingUpdate": {} } });
+        table::<StatefulSet>(vec![
+            ("complete", all, status([4, 3, 3], "new"), running(3)),
+            ("all updated, the revision is about to follow", all, status([4, 3, 3], "old"), running(3)),
+            ("the newer specification was not seen yet", all, status([3, 3, 3], "new"), rolling_out(0, 3)),
+            ("nothing was seen yet", all, Value::Null, rolling_out(0, 3)),
+            ("one is not ready", all, status([4, 2, 3], "new"), rolling_out(2, 3)),
+            ("one is not updated", all, status([4, 3, 2], "old"), rolling_out(2, 3)),
+            ("the part that should be new is", last, status([4, 3, 1], "old"), running(3)),
+            ("the part that should be new is not", two, status([4, 3, 1], "old"), rolling_out(1, 3)),
+            ("a partition holds everything back", none, status([4, 3, 0], "old"), rolling_out(0, 3)),
+            ("a partition, but nothing new", none, status([4, 3, 0], "new"), running(3)),
+            ("no strategy told: by revision", plain, status([4, 3, 3], "new"), running(3)),
+            ("no strategy told: another revision", plain, status([4, 3, 1], "old"), rolling_out(1, 3)),
+            ("by hand, all deleted", by_hand, status([4, 3, 3], "old"), running(3)),
+            ("by hand, none deleted", by_hand, status([4, 3, 0], "old"), rolling_out(0, 3)),
+            ("scaled to nothing", zero, status([4, 0, 0], "old"), running(0)),
+        ]);
+    }
+
+    #[test]
+    fn a_daemon_set_is_complete_by_the_rules_of_kubectl() {
+        let status = |[observed, desired, updated, available]: [i32; 4]| {
+            json!({ "observedGeneration": observed, "desiredNumberScheduled": desired, "numberReady": available,
+                "updatedNumberScheduled": updated, "numberAvailable": available, "currentNumberScheduled": desired,
+                "numberMisscheduled": 0 })
+        };
+        let (plain, by_hand) = (&json!({}), &json!({ "updateStrategy": { "type": "OnDelete" } }));
+        table::<DaemonSet>(vec![
+            ("complete", plain, status([4, 5, 5, 5]), running(5)),
+            ("the newer specification was not seen yet", plain, status([3, 5, 5, 5]), rolling_out(0, 5)),
+            ("no status at all", plain, Value::Null, rolling_out(0, 0)),
+            ("not all are updated", plain, status([4, 5, 3, 5]), rolling_out(3, 5)),
+            ("not all are available", plain, status([4, 5, 5, 4]), rolling_out(4, 5)),
+            ("no node is meant", plain, status([4, 0, 0, 0]), running(0)),
+            ("by hand, none deleted", by_hand, status([4, 5, 0, 5]), rolling_out(0, 5)),
+        ]);
+    }
+
+    #[test]
+    fn the_cluster_tells_since_when() {
+        let since = |seconds: i64| Some(Timestamp::from_second(seconds).unwrap());
+        let created = json!({ "creationTimestamp": "1970-01-01T00:00:10Z" });
+        let condition = |times: Value| {
+            let mut condition = json!({ "type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable" });
+            condition.as_object_mut().unwrap().extend(times.as_object().unwrap().clone());
+            json!({ "conditions": [condition] })
+        };
+        let both = condition(
+            json!({ "lastUpdateTime": "1970-01-01T00:00:30Z", "lastTransitionTime": "1970-01-01T00:00:20Z" }),
+        );
+        let transition = condition(json!({ "lastTransitionTime": "1970-01-01T00:00:20Z" }));
+        assert_eq!(standing::<Deployment>(&created, &json!({}), &both).since, since(30));
+        assert_eq!(standing::<Deployment>(&created, &json!({}), &transition).since, since(20));
+        assert_eq!(standing::<Deployment>(&created, &json!({}), &json!({})).since, since(10));
+        assert_eq!(standing::<Deployment>(&json!({}), &json!({}), &json!({})).since, None);
+
+        assert_eq!(standing::<StatefulSet>(&created, &json!({}), &Value::Null).since, since(10));
+        let written = json!({ "creationTimestamp": "1970-01-01T00:00:10Z", "managedFields": [
+            { "time": "1970-01-01T00:00:40Z" }, { "time": "1970-01-01T00:00:50Z", "subresource": "status" } ] });
+        assert_eq!(standing::<StatefulSet>(&written, &json!({}), &Value::Null).since, since(40));
+        assert_eq!(standing::<DaemonSet>(&written, &json!({}), &Value::Null).since, since(40));
+    }
+
+    #[test]
+    fn all_containers_and_their_images_are_kept() {
+        let spec = json!({ "template": { "spec": { "containers": [
+            { "name": "app", "image": "ghcr.io/acme/checkout:1.4" }, { "name": "proxy" } ] } } });
+        let standing = standing::<Deployment>(&json!({}), &spec, &Value::Null);
+        assert_eq!(standing.containers[0].image.to_string(), "ghcr.io/acme/checkout:1.4");
+        assert_eq!(&*standing.containers[1].name, "proxy");
+    }
+}

@@ -1,0 +1,654 @@
+//! The compact picture of all watched workloads, read by everybody and fed by the watches.
+//! No object of Kubernetes is kept in it, and reading asks nobody.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use super::rollout::{Container, Standing};
+use crate::clock::Clock;
+use crate::domain::artefact::{Namespace, Place, Workload, WorkloadKind};
+use crate::domain::rollout::{Rollout, RolloutState};
+
+#[derive(Clone)]
+pub struct View(Arc<Inner>);
+
+struct Inner {
+    clock: Clock,
+    began: Timestamp,
+    shelves: RwLock<HashMap<Namespace, Shelf>>,
+    words: Mutex<Words>,
+    /// Counts changes; a shelf notes the count of its last one.
+    changes: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Shelf {
+    changed: AtomicU64,
+    /// In the order of [`WorkloadKind::ALL`].
+    kinds: [RwLock<Collection>; 3],
+}
+
+#[derive(Default)]
+struct Collection {
+    /// `None`: nobody watches this kind here.
+    reading: Option<Reading>,
+    reached: u64,
+    workloads: HashMap<Arc<str>, Kept>,
+}
+
+/// How well a namespace can be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    Readable { since: Timestamp },
+    NotYet { since: Timestamp },
+    Unreadable { why: Arc<str>, since: Timestamp },
+}
+
+impl Reading {
+    /// The worse of two, and of equally bad ones the older.
+    fn rank(&self) -> (u8, Reverse<Timestamp>) {
+        match self {
+            Self::Readable { since } => (0, Reverse(*since)),
+            Self::NotYet { since } => (1, Reverse(*since)),
+            Self::Unreadable { since, .. } => (2, Reverse(*since)),
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+struct Kept {
+    containers: Box<[Container]>,
+    state: RolloutState,
+    /// Since when it asks for these images.
+    since: Option<Timestamp>,
+    /// Since when the rollout of these images is incomplete; `None` while it is complete.
+    incomplete: Option<Timestamp>,
+}
+
+impl Kept {
+    fn new(kind: WorkloadKind, now: Standing, before: Option<&Self>, at: Timestamp) -> Self {
+        let same = before.filter(|before| before.containers == now.containers);
+        let since = match (before, same) {
+            // Deployments tell it themselves; of the others we know at best the last time somebody wrote to them.
+            (Some(_), Some(same)) if kind != WorkloadKind::Deployment => same.since,
+            (Some(before), None) if kind != WorkloadKind::Deployment => {
+                now.since.filter(|told| Some(*told) > before.since).or(Some(at))
+            }
+            _ => now.since,
+        };
+        let incomplete = match (&now.state, before, same) {
+            (RolloutState::Running { .. }, ..) => None,
+            (_, _, Some(Self { incomplete: Some(incomplete), .. })) => Some(*incomplete),
+            (_, Some(_), _) => Some(at),
+            (_, None, _) => now.since.or(Some(at)),
+        };
+        Self { containers: now.containers, state: now.state, since, incomplete }
+    }
+
+    fn rollout(&self, container: Option<&str>, image: &str) -> Rollout {
+        let meant = match container {
+            Some(name) => self.containers.iter().find(|container| &*container.name == name),
+            None => {
+                self.containers.iter().find(|container| &*container.image.name == image).or(match &*self.containers {
+                    [only] => Some(only),
+                    _ => None,
+                })
+            }
+        };
+        Rollout {
+            version: meant.map(|container| container.image.version()),
+            state: self.state.clone(),
+            since: self.incomplete.or(self.since),
+        }
+    }
+}
+
+impl Collection {
+    fn rollout(&self, workload: &Workload, container: Option<&str>, image: &str, began: Timestamp) -> Rollout {
+        let known = self.workloads.get(&workload.name).map(|kept| kept.rollout(container, image));
+        match &self.reading {
+            Some(Reading::Readable { .. }) => known.unwrap_or_else(Rollout::missing),
+            Some(Reading::Unreadable { why, since }) => {
+                let last = known.unwrap_or_else(Rollout::missing);
+                Rollout { state: RolloutState::Unreadable { why: why.clone(), since: *since }, ..last }
+            }
+            Some(Reading::NotYet { .. }) | None => not_read_yet(began),
+        }
+    }
+}
+
+fn not_read_yet(since: Timestamp) -> Rollout {
+    Rollout { state: RolloutState::Unreadable { why: "not read yet".into(), since }, ..Rollout::missing() }
+}
+
+impl View {
+    pub fn new(clock: Clock) -> Self {
+        let began = clock.now();
+        Self(Arc::new(Inner {
+            clock,
+            began,
+            shelves: RwLock::default(),
+            words: Mutex::default(),
+            changes: watch::Sender::new(0),
+        }))
+    }
+
+    /// What the cluster is doing with an artefact in a place. While a rollout is incomplete, `since` tells since when;
+    /// of a namespace that cannot be read, the last known version stays.
+    pub fn rollout(&self, place: &Place, image: &str) -> Rollout {
+        let known = self.shelves();
+        let Some(here) = known.get(&place.namespace) else { return not_read_yet(self.0.began) };
+        Rollout::of_all(place.workloads.iter().map(|workload| {
+            read(here, workload.kind).rollout(workload, place.container.as_deref(), image, self.0.began)
+        }))
+    }
+
+    /// Wakes whoever follows the view. The first wake-up tells of all that happened before.
+    pub fn changes(&self) -> Changes {
+        Changes { view: self.clone(), counted: self.0.changes.subscribe(), seen: 0 }
+    }
+
+    /// The resource version up to which the watch of this kind has come; 0 before the first list.
+    pub fn reached(&self, namespace: &Namespace, kind: WorkloadKind) -> u64 {
+        self.shelves().get(namespace).map_or(0, |shelf| read(shelf, kind).reached)
+    }
+
+    /// Every watched namespace with the worst reading of its kinds, in order.
+    pub fn health(&self) -> Vec<(Namespace, Reading)> {
+        let worst = |shelf: &Shelf| {
+            let readings = WorkloadKind::ALL.into_iter().filter_map(|kind| read(shelf, kind).reading.clone());
+            readings.max_by_key(Reading::rank)
+        };
+        let mut health: Vec<_> =
+            self.shelves().iter().filter_map(|(namespace, shelf)| Some((namespace.clone(), worst(shelf)?))).collect();
+        health.sort_by(|(a, _), (b, _)| a.cmp(b));
+        health
+    }
+
+    /// This kind will be read here: until then it is `NotYet`, and not missing.
+    pub fn expect(&self, namespace: &Namespace, kind: WorkloadKind) {
+        let since = self.0.began;
+        self.update(namespace, kind, |collection| {
+            collection.reading.get_or_insert(Reading::NotYet { since });
+            false
+        });
+    }
+
+    /// Puts a whole new list in the place of what was known. The reading stays as it is until [`View::readable`].
+    pub fn replace(
+        &self,
+        namespace: &Namespace,
+        kind: WorkloadKind,
+        listed: impl IntoIterator<Item = (String, Standing)>,
+        version: u64,
+    ) {
+        let now = self.0.clock.now();
+        let listed: Vec<_> = listed.into_iter().map(|(name, standing)| (name, self.shared(standing))).collect();
+        self.update(namespace, kind, |collection| {
+            let before = std::mem::take(&mut collection.workloads);
+            collection.workloads = listed
+                .into_iter()
+                .map(|(name, standing)| {
+                    let (name, earlier) = match before.get_key_value(name.as_str()) {
+                        Some((name, kept)) => (name.clone(), Some(kept)),
+                        None => (name.into(), None),
+                    };
+                    (name, Kept::new(kind, standing, earlier, now))
+                })
+                .collect();
+            collection.reached = version;
+            collection.workloads != before
+        });
+    }
+
+    /// The watch stands: what is kept is what the cluster says.
+    pub fn readable(&self, namespace: &Namespace, kind: WorkloadKind) {
+        let since = self.0.clock.now();
+        self.update(namespace, kind, |collection| {
+            let news = !matches!(collection.reading, Some(Reading::Readable { .. }));
+            if news {
+                collection.reading = Some(Reading::Readable { since });
+            }
+            news
+        });
+    }
+
+    pub(super) fn unreadable(&self, namespace: &Namespace, kind: WorkloadKind, why: &str) {
+        let now = self.0.clock.now();
+        self.update(namespace, kind, |collection| {
+            let since = match &collection.reading {
+                Some(Reading::Unreadable { why: known, .. }) if **known == *why => return false,
+                Some(Reading::Unreadable { since, .. }) => *since,
+                _ => now,
+            };
+            collection.reading = Some(Reading::Unreadable { why: why.into(), since });
+            true
+        });
+    }
+
+    pub(super) fn apply(&self, namespace: &Namespace, kind: WorkloadKind, name: &str, now: Standing, version: u64) {
+        let at = self.0.clock.now();
+        let standing = self.shared(now);
+        self.update(namespace, kind, |collection| {
+            collection.reached = collection.reached.max(version);
+            let (name, before) = match collection.workloads.remove_entry(name) {
+                Some((name, before)) => (name, Some(before)),
+                None => (name.into(), None),
+            };
+            let kept = Kept::new(kind, standing, before.as_ref(), at);
+            let news = before.as_ref() != Some(&kept);
+            collection.workloads.insert(name, kept);
+            news
+        });
+    }
+
+    pub(super) fn remove(&self, namespace: &Namespace, kind: WorkloadKind, name: &str, version: u64) {
+        self.update(namespace, kind, |collection| {
+            collection.reached = collection.reached.max(version);
+            collection.workloads.remove(name).is_some()
+        });
+    }
+
+    pub(super) fn advance(&self, namespace: &Namespace, kind: WorkloadKind, version: u64) {
+        self.update(namespace, kind, |collection| {
+            collection.reached = collection.reached.max(version);
+            false
+        });
+    }
+
+    /// `work` says whether there is something new for those who follow.
+    fn update(&self, namespace: &Namespace, kind: WorkloadKind, work: impl FnOnce(&mut Collection) -> bool) {
+        if !self.shelves().contains_key(namespace) {
+            let mut shelves = self.0.shelves.write().unwrap_or_else(PoisonError::into_inner);
+            shelves.entry(namespace.clone()).or_default();
+        }
+        let known = self.shelves();
+        let Some(here) = known.get(namespace) else { return };
+        if work(&mut write(here, kind)) {
+            // The count and the note of it change under one lock: who sees the count finds the note.
+            self.0.changes.send_modify(|count| {
+                *count += 1;
+                here.changed.store(*count, Ordering::Release);
+            });
+        }
+    }
+
+    fn shelves(&self) -> RwLockReadGuard<'_, HashMap<Namespace, Shelf>> {
+        self.0.shelves.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Container and image names repeat in every environment; they are kept once.
+    fn shared(&self, mut standing: Standing) -> Standing {
+        let mut words = self.0.words.lock().unwrap_or_else(PoisonError::into_inner);
+        for container in &mut standing.containers {
+            words.share(&mut container.name);
+            words.share(&mut container.image.name);
+        }
+        standing
+    }
+
+    /// About how many bytes the view takes: tables as they are allocated, and every shared string once.
+    pub fn weight(&self) -> usize {
+        let mut counted = HashSet::new();
+        let mut text = |word: &Arc<str>| {
+            let counts = 2 * size_of::<usize>();
+            if counted.insert(word.as_ptr()) { (counts + word.len()).next_multiple_of(16) } else { 0 }
+        };
+        let mut weight = {
+            let words = self.0.words.lock().unwrap_or_else(PoisonError::into_inner);
+            table(words.known.capacity(), size_of::<Arc<str>>())
+        };
+        let shelves = self.shelves();
+        weight += table(shelves.capacity(), size_of::<(Namespace, Shelf)>());
+        for shelf in shelves.values() {
+            for kind in WorkloadKind::ALL {
+                let collection = read(shelf, kind);
+                weight += table(collection.workloads.capacity(), size_of::<(Arc<str>, Kept)>());
+                for (name, kept) in &collection.workloads {
+                    weight += text(name) + size_of_val(&*kept.containers);
+                    for Container { name, image } in &kept.containers {
+                        weight += text(name) + text(&image.name);
+                        weight += image.tag.as_ref().map_or(0, &mut text) + image.digest.as_ref().map_or(0, &mut text);
+                    }
+                    if let RolloutState::Degraded { reason } = &kept.state {
+                        weight += text(reason);
+                    }
+                }
+            }
+        }
+        weight
+    }
+}
+
+/// What a hash table of this capacity allocates: seven of eight slots are used, and each has a byte beside it.
+fn table(capacity: usize, entry: usize) -> usize {
+    if capacity == 0 { 0 } else { (capacity * 8 / 7).next_power_of_two() * (entry + 1) }
+}
+
+fn slot(shelf: &Shelf, kind: WorkloadKind) -> &RwLock<Collection> {
+    let [deployments, stateful_sets, daemon_sets] = &shelf.kinds;
+    match kind {
+        WorkloadKind::Deployment => deployments,
+        WorkloadKind::StatefulSet => stateful_sets,
+        WorkloadKind::DaemonSet => daemon_sets,
+    }
+}
+
+fn read(shelf: &Shelf, kind: WorkloadKind) -> RwLockReadGuard<'_, Collection> {
+    slot(shelf, kind).read().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn write(shelf: &Shelf, kind: WorkloadKind) -> RwLockWriteGuard<'_, Collection> {
+    slot(shelf, kind).write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One follower of the view. Wake-ups coalesce, and none is lost.
+pub struct Changes {
+    view: View,
+    counted: watch::Receiver<u64>,
+    seen: u64,
+}
+
+impl Changes {
+    /// The namespaces that changed since the last call, as soon as there are any. Safe to drop while waiting.
+    pub async fn next(&mut self) -> BTreeSet<Namespace> {
+        loop {
+            let count = *self.counted.borrow_and_update();
+            if count > self.seen {
+                let changed = |shelf: &Shelf| shelf.changed.load(Ordering::Acquire) > self.seen;
+                let shelves = self.view.shelves();
+                let changed =
+                    shelves.iter().filter(|(_, shelf)| changed(shelf)).map(|(name, _)| name.clone()).collect();
+                drop(shelves);
+                self.seen = count;
+                return changed;
+            }
+            if self.counted.changed().await.is_err() {
+                // The sender lives in the view that we hold.
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+}
+
+/// Strings that many workloads have in common.
+#[derive(Default)]
+struct Words {
+    known: HashSet<Arc<str>>,
+    sweep_at: usize,
+}
+
+impl Words {
+    fn share(&mut self, word: &mut Arc<str>) {
+        if let Some(known) = self.known.get(word) {
+            *word = known.clone();
+            return;
+        }
+        if self.known.len() >= self.sweep_at {
+            // Those that nobody else holds belong to workloads that are gone.
+            self.known.retain(|word| Arc::strong_count(word) > 1);
+            self.sweep_at = (2 * self.known.len()).max(1024);
+        }
+        self.known.insert(word.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::domain::version::Image;
+
+    fn clock() -> Clock {
+        Clock::by_hand(Timestamp::from_second(1_000).unwrap())
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    fn namespace(name: &str) -> Namespace {
+        Namespace { context: None, name: name.into() }
+    }
+
+    fn place(workloads: &[&str]) -> Place {
+        let workloads = workloads.iter().map(|text| text.parse().unwrap()).collect();
+        Place { namespace: namespace("qa"), workloads, container: None }
+    }
+
+    /// Containers with their images.
+    type Images<'a> = &'a [(&'a str, &'a str)];
+
+    fn standing(images: Images<'_>, state: RolloutState, since: Option<i64>) -> Standing {
+        let container = |(name, image): &(&str, &str)| Container { name: (*name).into(), image: Image::parse(image) };
+        Standing { containers: images.iter().map(container).collect(), state, since: since.map(at) }
+    }
+
+    fn running(image: &str) -> Standing {
+        standing(&[("app", image)], RolloutState::Running { ready: 1 }, Some(10))
+    }
+
+    fn rolling(image: &str) -> Standing {
+        standing(&[("app", image)], RolloutState::RollingOut { ready: 0, wanted: 1 }, Some(10))
+    }
+
+    fn view_with(kind: WorkloadKind, workloads: Vec<(&str, Standing)>) -> (View, Clock) {
+        let clock = clock();
+        let view = View::new(clock.clone());
+        view.replace(&namespace("qa"), kind, workloads.into_iter().map(|(name, s)| (name.to_owned(), s)), 7);
+        view.readable(&namespace("qa"), kind);
+        (view, clock)
+    }
+
+    #[test]
+    fn the_container_is_the_one_named_else_the_one_of_the_image_else_the_only_one() {
+        let two = &[("proxy", "envoy:9"), ("app", "acme/checkout:2")][..];
+        let cases: [(Images<'_>, Option<&str>, Option<&str>); 6] = [
+            (two, None, Some("2")),
+            (two, Some("proxy"), Some("9")),
+            (two, Some("nobody"), None),
+            (&[("app", "mirror/checkout:3")], None, Some("3")),
+            (&[("proxy", "envoy:9"), ("app", "mirror/checkout:2")], None, None),
+            (&[], None, None),
+        ];
+        for (images, container, tag) in cases {
+            let state = RolloutState::Running { ready: 1 };
+            let (view, _) =
+                view_with(WorkloadKind::Deployment, vec![("checkout", standing(images, state.clone(), None))]);
+            let place = Place { container: container.map(Into::into), ..place(&["deployment/checkout"]) };
+            let rollout = view.rollout(&place, "acme/checkout");
+            let found = rollout.version.and_then(|version| version.tag);
+            assert_eq!(found.as_deref(), tag, "{images:?} {container:?}");
+            assert_eq!(rollout.state, state);
+        }
+    }
+
+    #[test]
+    fn before_the_first_list_nothing_is_known_and_nothing_is_missing() {
+        let view = View::new(clock());
+        let not_yet = RolloutState::Unreadable { why: "not read yet".into(), since: at(1_000) };
+        let checkout = place(&["deployment/checkout"]);
+        assert_eq!(view.rollout(&checkout, "x").state, not_yet);
+        view.expect(&namespace("qa"), WorkloadKind::Deployment);
+        assert_eq!(view.rollout(&checkout, "x").state, not_yet);
+        assert_eq!(view.health(), [(namespace("qa"), Reading::NotYet { since: at(1_000) })]);
+
+        view.replace(&namespace("qa"), WorkloadKind::Deployment, [], 1);
+        assert_eq!(view.rollout(&checkout, "x").state, not_yet, "the watch does not stand yet");
+        view.readable(&namespace("qa"), WorkloadKind::Deployment);
+        assert_eq!(view.rollout(&checkout, "x").state, RolloutState::Missing);
+    }
+
+    #[test]
+    fn all_workloads_of_a_place_make_one_rollout() {
+        let (view, _) = view_with(WorkloadKind::Deployment, vec![("a", running("x:1")), ("b", rolling("x:1"))]);
+        let state = |workloads: &[&str]| view.rollout(&place(workloads), "x").state;
+        assert_eq!(state(&["deployment/a"]), RolloutState::Running { ready: 1 });
+        assert_eq!(state(&["deployment/a", "deployment/b"]), RolloutState::RollingOut { ready: 1, wanted: 2 });
+        assert_eq!(state(&["deployment/a", "deployment/c"]), RolloutState::Missing);
+        assert!(matches!(state(&["deployment/a", "statefulset/a"]), RolloutState::Unreadable { .. }));
+    }
+
+    #[test]
+    fn an_unreadable_namespace_keeps_what_was_known_and_says_since_when() {
+        let (view, clock) = view_with(WorkloadKind::Deployment, vec![("checkout", running("x:1"))]);
+        let qa = namespace("qa");
+        clock.advance(SignedDuration::from_secs(5));
+        view.unreadable(&qa, WorkloadKind::Deployment, "unreachable: refused");
+        clock.advance(SignedDuration::from_secs(5));
+        view.unreadable(&qa, WorkloadKind::Deployment, "forbidden");
+
+        let rollout = view.rollout(&place(&["deployment/checkout"]), "x");
+        assert_eq!(rollout.state, RolloutState::Unreadable { why: "forbidden".into(), since: at(1_005) });
+        assert_eq!(rollout.version.unwrap().label(), "1");
+        assert_eq!(view.health(), [(qa.clone(), Reading::Unreadable { why: "forbidden".into(), since: at(1_005) })]);
+
+        view.readable(&qa, WorkloadKind::Deployment);
+        let rollout = view.rollout(&place(&["deployment/checkout"]), "x");
+        assert_eq!(rollout.state, RolloutState::Running { ready: 1 });
+        assert_eq!(view.health(), [(qa, Reading::Readable { since: at(1_010) })]);
+    }
+
+    #[test]
+    fn one_kind_that_is_forbidden_hinders_the_others_only_in_health() {
+        let (view, _) = view_with(WorkloadKind::Deployment, vec![("checkout", running("x:1"))]);
+        view.unreadable(&namespace("qa"), WorkloadKind::StatefulSet, "forbidden");
+        let rollout = view.rollout(&place(&["deployment/checkout"]), "x");
+        assert_eq!(rollout.state, RolloutState::Running { ready: 1 });
+        assert!(matches!(&view.health()[..], [(_, Reading::Unreadable { .. })]));
+    }
+
+    #[test]
+    fn a_stateful_set_tells_since_when_it_is_incomplete_and_since_when_it_runs() {
+        let kind = WorkloadKind::StatefulSet;
+        let (view, clock) = view_with(kind, vec![("mailer", running("x:1"))]);
+        let since = |view: &View| view.rollout(&place(&["statefulset/mailer"]), "x").since;
+        assert_eq!(since(&view), Some(at(10)), "told by the cluster at the first look");
+        let steps = [
+            (rolling("x:2"), 1_010, "the rollout begins when the image changes"),
+            (rolling("x:2"), 1_010, "and stays as old while it goes on"),
+            (running("x:2"), 1_010, "complete: since it asks for this image"),
+            (rolling("x:2"), 1_040, "a pod that ends later begins a new wait"),
+            (running("x:2"), 1_010, "and the image is still as old as it was"),
+            (rolling("x:3"), 1_060, "another image"),
+            (rolling("x:4"), 1_070, "another image before the last one stood"),
+        ];
+        for (version, (standing, expected, why)) in (8..).zip(steps) {
+            clock.advance(SignedDuration::from_secs(10));
+            view.apply(&namespace("qa"), kind, "mailer", standing.clone(), version);
+            assert_eq!(since(&view), Some(at(expected)), "{why}");
+            // A relist in between must not make anything younger.
+            view.replace(&namespace("qa"), kind, [("mailer".to_owned(), standing)], version);
+            assert_eq!(since(&view), Some(at(expected)), "{why}, after a relist");
+        }
+    }
+
+    #[test]
+    fn a_deployment_runs_since_the_cluster_says_so() {
+        let kind = WorkloadKind::Deployment;
+        let (view, clock) = view_with(kind, vec![("checkout", rolling("x:1"))]);
+        let since = |view: &View| view.rollout(&place(&["deployment/checkout"]), "x").since;
+        assert_eq!(since(&view), Some(at(10)));
+        clock.advance(SignedDuration::from_secs(10));
+        let told = standing(&[("app", "x:1")], RolloutState::Running { ready: 1 }, Some(900));
+        view.apply(&namespace("qa"), kind, "checkout", told, 8);
+        assert_eq!(since(&view), Some(at(900)));
+    }
+
+    #[test]
+    fn the_resource_version_only_goes_back_with_a_new_list() {
+        let kind = WorkloadKind::Deployment;
+        let (view, _) = view_with(kind, vec![]);
+        let qa = namespace("qa");
+        assert_eq!(view.reached(&qa, kind), 7);
+        view.apply(&qa, kind, "checkout", running("x:1"), 12);
+        view.advance(&qa, kind, 11);
+        assert_eq!(view.reached(&qa, kind), 12);
+        view.remove(&qa, kind, "checkout", 13);
+        assert_eq!(view.reached(&qa, kind), 13);
+        view.replace(&qa, kind, [], 3);
+        assert_eq!(view.reached(&qa, kind), 3);
+        assert_eq!(view.reached(&namespace("prod"), kind), 0);
+    }
+
+    #[tokio::test]
+    async fn a_follower_hears_of_every_namespace_that_changed_and_of_no_other() {
+        let kind = WorkloadKind::Deployment;
+        let (view, _) = view_with(kind, vec![("checkout", running("x:1"))]);
+        let mut changes = view.changes();
+        assert_eq!(changes.next().await, BTreeSet::from([namespace("qa")]), "what happened before is told");
+
+        view.apply(&namespace("qa"), kind, "checkout", running("x:1"), 8);
+        view.advance(&namespace("qa"), kind, 9);
+        view.expect(&namespace("dev"), kind);
+        let quiet = tokio::time::timeout(std::time::Duration::from_millis(20), changes.next()).await;
+        assert!(quiet.is_err(), "nothing new is no wake-up: {quiet:?}");
+
+        view.apply(&namespace("prod"), kind, "checkout", running("x:1"), 8);
+        view.apply(&namespace("qa"), kind, "checkout", running("x:2"), 10);
+        view.remove(&namespace("qa"), kind, "checkout", 11);
+        assert_eq!(changes.next().await, BTreeSet::from([namespace("prod"), namespace("qa")]));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn no_wake_up_is_lost_between_threads() {
+        const ROUNDS: u64 = 2_000;
+        let view = View::new(clock());
+        let (qa, kind) = (namespace("qa"), WorkloadKind::Deployment);
+        let writer = tokio::task::spawn_blocking({
+            let (view, qa) = (view.clone(), qa.clone());
+            move || (1..=ROUNDS).for_each(|n| view.apply(&qa, kind, "checkout", running(&format!("x:{n}")), n))
+        });
+        view.readable(&qa, kind);
+        let mut changes = view.changes();
+        let last = async {
+            loop {
+                changes.next().await;
+                let seen = view.rollout(&place(&["deployment/checkout"]), "x").version;
+                if seen.is_some_and(|version| version.label() == ROUNDS.to_string()) {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(20), last)
+            .await
+            .expect("the last change wakes the follower");
+        writer.await.unwrap();
+    }
+
+    #[test]
+    fn forty_thousand_workloads_are_small() {
+        let view = View::new(clock());
+        for environment in ["development", "qa", "staging", "prod"] {
+            let workloads = (0..10_000).map(|n| {
+                let image = format!("ghcr.io/acme/artefact-{n:05}:1.{n}.0-9be01d7");
+                (
+                    format!("artefact-{n:05}"),
+                    standing(&[("app", &image), ("proxy", "envoy:9")], RolloutState::Running { ready: 3 }, Some(n)),
+                )
+            });
+            view.replace(&namespace(environment), WorkloadKind::Deployment, workloads, 1);
+            view.readable(&namespace(environment), WorkloadKind::Deployment);
+        }
+        let each = view.weight() / 40_000;
+        assert!(each > 100, "a weight of {each} bytes cannot be all");
+        assert!(each < 1_500, "{each} bytes a workload");
+        assert!(each < 600, "{each} bytes a workload with two containers is more than it was");
+    }
+
+    #[test]
+    fn strings_of_workloads_that_are_gone_are_forgotten() {
+        let view = View::new(clock());
+        for n in 0..10_000 {
+            view.apply(&namespace("qa"), WorkloadKind::Deployment, "checkout", running(&format!("name-{n}:1")), n);
+        }
+        let known = view.0.words.lock().unwrap().known.len();
+        assert!(known <= 1_024, "{known} strings for one workload");
+    }
+}

@@ -1,0 +1,390 @@
+//! Questions to GitHub over octocrab, with our own timeouts and retries: its own would repeat what has effects.
+//! Answers are narrow structs of ours, because GitHub's typed models break on fields that nobody needs.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use octocrab::Octocrab;
+use octocrab::service::middleware::retry::RetryConfig;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use crate::clock::Clock;
+use crate::domain::artefact::Repository;
+use crate::domain::version::Sha;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(15);
+/// Around a whole answer, body included.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Pauses before a question is asked again; reading twice harms nobody.
+const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
+/// GitHub asks for a minute where it does not say how long a secondary limit lasts.
+const UNTOLD_LIMIT: SignedDuration = SignedDuration::from_mins(1);
+/// An annotated tag may name another; nobody means a long chain.
+const TAG_DEPTH: usize = 4;
+
+pub enum Auth {
+    None,
+    Token(SecretString),
+    App { id: u64, private_key: SecretString, installation: u64 },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum GithubError {
+    #[error("GitHub refuses us: {0}. Check the token, or the app's installation and permissions")]
+    Unauthorised(String),
+    #[error("GitHub does not have it: {0}")]
+    NotFound(String),
+    #[error("GitHub's rate limit is used up until {until}")]
+    RateLimited { until: Timestamp },
+    #[error("GitHub is not available: {0}")]
+    Unavailable(String),
+    #[error("GitHub's answer is of no use: {0}")]
+    Other(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub sha: Sha,
+    pub subject: String,
+    pub author_name: String,
+    /// Where GitHub knows whose e-mail address it is.
+    pub author_login: Option<String>,
+    pub author_email: String,
+    pub authored_at: Option<Timestamp>,
+    pub parents: Vec<Sha>,
+    pub html_url: String,
+}
+
+/// How `head` stands to `base`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    pub ahead_by: u64,
+    pub behind_by: u64,
+    pub status: ComparisonStatus,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ComparisonStatus {
+    Ahead,
+    Behind,
+    Diverged,
+    Identical,
+}
+
+/// What is left of the hour's requests, as of the last answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLeft {
+    pub requests: u64,
+    pub resets_at: Option<Timestamp>,
+}
+
+#[derive(Clone)]
+pub struct Client {
+    octocrab: Octocrab,
+    clock: Clock,
+    limits: Arc<Mutex<Limits>>,
+}
+
+#[derive(Default)]
+struct Limits {
+    left: Option<RateLeft>,
+    closed_until: Option<Timestamp>,
+}
+
+impl Client {
+    /// Needs a tokio runtime around it. Asks nobody yet.
+    pub fn new(api_url: &str, auth: Auth, clock: Clock) -> Result<Self, GithubError> {
+        let unusable = |error: octocrab::Error| GithubError::Other(cause(&error));
+        let builder = Octocrab::builder()
+            .base_uri(api_url)
+            .map_err(|_| GithubError::Other(format!("`{api_url}` is not the address of an API")))?
+            .add_retry_config(RetryConfig::None)
+            .set_connect_timeout(Some(CONNECT_TIMEOUT))
+            .set_read_timeout(Some(READ_TIMEOUT))
+            .set_write_timeout(Some(READ_TIMEOUT));
+        let octocrab = match auth {
+            Auth::None => builder.build().map_err(unusable)?,
+            Auth::Token(token) => builder.personal_token(token).build().map_err(unusable)?,
+            Auth::App { id, private_key, installation } => builder
+                .app_from_rsa_pem(id.into(), private_key.expose_secret())
+                // The cause could quote the key.
+                .map_err(|_| GithubError::Other("the app's private key is not an RSA key in PEM form".to_owned()))?
+                .build()
+                .and_then(|app| app.installation_builder(installation.into()).build())
+                .map_err(unusable)?,
+        };
+        Ok(Self { octocrab, clock, limits: Arc::default() })
+    }
+
+    /// The commit that a branch, a tag or a (short) SHA names; `None` where it names none, or more than one.
+    pub async fn commit(&self, repository: &Repository, reference: &str) -> Result<Option<Commit>, GithubError> {
+        let Some(reference) = in_path(reference) else { return Ok(None) };
+        // The files of a commit come in pages, and we want none of them.
+        let path = format!("/repos/{repository}/commits/{reference}?per_page=1");
+        match self.read::<WireCommit>(&path).await? {
+            Found::Yes(commit) => commit.into_commit().map(Some),
+            Found::No(_) => Ok(None),
+        }
+    }
+
+    /// The one commit whose name begins with `hex`: a branch or a tag of that name does not count.
+    pub async fn commit_of(&self, repository: &Repository, hex: &str) -> Result<Option<Commit>, GithubError> {
+        let hex = hex.to_ascii_lowercase();
+        if !(4..=40).contains(&hex.len()) || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Ok(None);
+        }
+        let commit = self.commit(repository, &hex).await?;
+        Ok(commit.filter(|commit| commit.sha.as_str().starts_with(&hex)))
+    }
+
+    pub async fn compare(&self, repository: &Repository, base: &Sha, head: &Sha) -> Result<Comparison, GithubError> {
+        let path = format!("/repos/{repository}/compare/{base}...{head}?per_page=1");
+        match self.read::<WireComparison>(&path).await? {
+            Found::Yes(WireComparison { ahead_by, behind_by, status }) => {
+                Ok(Comparison { ahead_by, behind_by, status })
+            }
+            Found::No(why) => Err(GithubError::NotFound(why)),
+        }
+    }
+
+    /// The commit that a tag names, through the tag's own object where it is annotated.
+    pub async fn tag_commit(&self, repository: &Repository, tag: &str) -> Result<Option<Sha>, GithubError> {
+        let Some(tag) = in_path(tag) else { return Ok(None) };
+        let mut path = format!("/repos/{repository}/git/ref/tags/{tag}");
+        for _ in 0..TAG_DEPTH {
+            let Found::Yes(WirePointer { object }) = self.read(&path).await? else { return Ok(None) };
+            match object.kind.as_str() {
+                "commit" => return sha(&object.sha).map(Some),
+                "tag" => path = format!("/repos/{repository}/git/tags/{}", sha(&object.sha)?),
+                _ => return Ok(None),
+            }
+        }
+        Ok(None)
+    }
+
+    /// `None` before the first answer, and where the server has no limits.
+    pub fn rate_left(&self) -> Option<RateLeft> {
+        self.limits().left
+    }
+
+    /// A GET, asked again while GitHub is not available.
+    async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<Found<T>, GithubError> {
+        let mut pauses = PAUSES.into_iter();
+        loop {
+            match self.read_once(path).await {
+                Err(GithubError::Unavailable(why)) => match pauses.next() {
+                    Some(pause) => tokio::time::sleep(pause).await,
+                    None => return Err(GithubError::Unavailable(why)),
+                },
+                answer => return answer,
+            }
+        }
+    }
+
+    async fn read_once<T: DeserializeOwned>(&self, path: &str) -> Result<Found<T>, GithubError> {
+        // Asking on while a limit is in force makes GitHub prolong it.
+        let closed = self.limits().closed_until;
+        if let Some(until) = closed.filter(|until| *until > self.clock.now()) {
+            return Err(GithubError::RateLimited { until });
+        }
+        let asked = async {
+            let response = self.octocrab._get(path).await?;
+            let (status, headers) = (response.status().as_u16(), Headers::of(response.headers()));
+            Ok((status, headers, self.octocrab.body_to_string(response).await?))
+        };
+        let (status, headers, body) = match tokio::time::timeout(ANSWER_TIMEOUT, asked).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(error)) => return Err(self.trouble(&error)),
+            Err(_) => return Err(GithubError::Unavailable(format!("no answer in {} s", ANSWER_TIMEOUT.as_secs()))),
+        };
+        if let Some(requests) = headers.remaining {
+            self.limits().left = Some(RateLeft { requests, resets_at: headers.resets_at });
+        }
+        match status {
+            200 => serde_json::from_str(&body).map(Found::Yes).map_err(|error| GithubError::Other(error.to_string())),
+            // 409 is an empty repository, 422 a SHA that names no commit or several.
+            404 | 409 | 422 => Ok(Found::No(said(&body))),
+            _ => Err(self.refusal(status, headers, &said(&body))),
+        }
+    }
+
+    fn refusal(&self, status: u16, headers: Headers, message: &str) -> GithubError {
+        let limited = headers.retry_after.is_some()
+            || headers.remaining == Some(0)
+            || message.to_ascii_lowercase().contains("rate limit");
+        match status {
+            403 | 429 if limited || status == 429 => {
+                let now = self.clock.now();
+                let told = headers.retry_after.map(|wait| now + wait);
+                // The reset is of the hour's limit; it says nothing about a secondary one.
+                let reset = headers.resets_at.filter(|_| headers.remaining == Some(0));
+                let until = told.or(reset).unwrap_or(now + UNTOLD_LIMIT);
+                self.limits().closed_until = Some(until);
+                GithubError::RateLimited { until }
+            }
+            401 | 403 => GithubError::Unauthorised(message.to_owned()),
+            500.. => GithubError::Unavailable(format!("it answered {status}")),
+            _ => GithubError::Other(format!("it answered {status}: {message}")),
+        }
+    }
+
+    /// Errors of the way to GitHub, and of fetching the app's token, which octocrab does by itself.
+    fn trouble(&self, error: &octocrab::Error) -> GithubError {
+        match error {
+            octocrab::Error::GitHub { source, .. } => {
+                let headers = source.headers.as_ref().map(Headers::of).unwrap_or_default();
+                match source.status_code.as_u16() {
+                    404 => GithubError::Unauthorised("the app or its installation does not exist".to_owned()),
+                    status => self.refusal(status, headers, &source.message),
+                }
+            }
+            octocrab::Error::Service { .. } | octocrab::Error::Hyper { .. } => GithubError::Unavailable(cause(error)),
+            error => GithubError::Other(cause(error)),
+        }
+    }
+
+    fn limits(&self) -> std::sync::MutexGuard<'_, Limits> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Found<T> {
+    Yes(T),
+    /// With what GitHub said about it.
+    No(String),
+}
+
+#[derive(Clone, Copy, Default)]
+struct Headers {
+    remaining: Option<u64>,
+    resets_at: Option<Timestamp>,
+    retry_after: Option<SignedDuration>,
+}
+
+impl Headers {
+    fn of(headers: &axum::http::HeaderMap) -> Self {
+        let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
+        // An hour is the longest that GitHub asks for; more would be a mistake that closes the door for ever.
+        let seconds = |seconds: u64| SignedDuration::from_secs(i64::try_from(seconds.min(3_600)).unwrap_or(3_600));
+        Self {
+            remaining: number("x-ratelimit-remaining"),
+            resets_at: number("x-ratelimit-reset").and_then(|at| Timestamp::from_second(i64::try_from(at).ok()?).ok()),
+            retry_after: number("retry-after").map(seconds),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct WireCommit {
+    sha: String,
+    #[serde(default)]
+    html_url: String,
+    commit: WireCommitBody,
+    author: Option<WireAccount>,
+    #[serde(default)]
+    parents: Vec<WireParent>,
+}
+
+#[derive(Deserialize)]
+struct WireCommitBody {
+    #[serde(default)]
+    message: String,
+    author: Option<WireAuthor>,
+}
+
+#[derive(Default, Deserialize)]
+struct WireAuthor {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    email: String,
+    date: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireAccount {
+    /// Missing where the account is gone: GitHub sends an empty object.
+    login: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireParent {
+    sha: String,
+}
+
+#[derive(Deserialize)]
+struct WireComparison {
+    ahead_by: u64,
+    behind_by: u64,
+    status: ComparisonStatus,
+}
+
+#[derive(Deserialize)]
+struct WirePointer {
+    object: WireObject,
+}
+
+#[derive(Deserialize)]
+struct WireObject {
+    #[serde(rename = "type")]
+    kind: String,
+    sha: String,
+}
+
+impl WireCommit {
+    fn into_commit(self) -> Result<Commit, GithubError> {
+        let author = self.commit.author.unwrap_or_default();
+        Ok(Commit {
+            sha: sha(&self.sha)?,
+            subject: self.commit.message.lines().next().unwrap_or_default().trim_end().to_owned(),
+            author_name: author.name,
+            author_login: self.author.and_then(|account| account.login),
+            author_email: author.email,
+            authored_at: author.date.and_then(|date| date.parse().ok()),
+            parents: self.parents.iter().map(|parent| sha(&parent.sha)).collect::<Result<_, _>>()?,
+            html_url: self.html_url,
+        })
+    }
+}
+
+fn sha(text: &str) -> Result<Sha, GithubError> {
+    text.parse().map_err(GithubError::Other)
+}
+
+/// A reference as it stands in a path; `None` for what Git would never take as one.
+fn in_path(reference: &str) -> Option<String> {
+    if reference.is_empty() || reference.len() > 250 || reference.split('/').any(|part| matches!(part, "" | "." | ".."))
+    {
+        return None;
+    }
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'/');
+    Some(reference.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect())
+}
+
+/// GitHub's own words about a refusal; octocrab would show none of them.
+fn said(body: &str) -> String {
+    #[derive(Deserialize)]
+    struct Refusal {
+        message: String,
+    }
+    let message = serde_json::from_str::<Refusal>(body).map(|refusal| refusal.message);
+    message.unwrap_or_else(|_| body.to_owned()).chars().take(200).collect()
+}
+
+/// octocrab's errors display as their kind alone; what happened stands at the bottom of the chain.
+fn cause(error: &octocrab::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    cause.to_string().chars().take(200).collect()
+}
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;
