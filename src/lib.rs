@@ -33,4 +33,5 @@ pub mod github;
 pub mod http;
 pub mod registry;
 pub mod reports;
+pub mod slack;
 pub mod store;

@@ -1,0 +1,326 @@
+//! Slack's Web API and response URLs as we use them: one call for one message, and who somebody is.
+//! It neither waits nor repeats; what to do about a failure is for the outbox to decide.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper_rustls::ConfigBuilderExt;
+use reqwest::Url;
+use rustls::{ClientConfig, RootCertStore};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use slack_morphism::errors::SlackClientError;
+use slack_morphism::hyper_tokio::{SlackClientHyperConnector, SlackHyperClient};
+use slack_morphism::{SlackApiToken, SlackApiTokenValue, SlackClient};
+use tokio::sync::OnceCell;
+
+use crate::domain::actor::{PersonId, Role};
+use crate::domain::message::{Message, Place, ResponseUrl, To};
+
+mod answer;
+#[cfg(test)]
+pub(crate) mod fake;
+mod fit;
+
+pub use answer::SendError;
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    api: SlackHyperClient,
+    token: SecretString,
+    hooks: reqwest::Client,
+    hooks_origin: Url,
+    identity: OnceCell<Identity>,
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").field("hooks_origin", &self.0.hooks_origin.as_str()).finish_non_exhaustive()
+    }
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct ClientError(String);
+
+/// Who we are in Slack.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    pub team: String,
+    pub bot: PersonId,
+}
+
+/// What is known of the places a message refers to.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Where the message itself stands: then it is edited.
+    pub at: Option<Place>,
+    /// Where the first message of its thread stands.
+    pub thread: Option<Place>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sent {
+    /// `None` for what cannot be edited: answers by `response_url`, ephemeral messages.
+    pub at: Option<Place>,
+    /// Slack refused the blocks and took the plain ones, or the text alone.
+    pub plain: bool,
+}
+
+#[derive(Deserialize)]
+struct Posted {
+    channel: String,
+    ts: String,
+}
+
+#[derive(Deserialize)]
+struct Taken {}
+
+#[derive(Deserialize)]
+struct AuthTest {
+    team_id: String,
+    user_id: String,
+}
+
+#[derive(Deserialize)]
+struct UsersInfo {
+    user: Account,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "these are Slack's flags, as Slack names them")]
+struct Account {
+    id: String,
+    team_id: Option<String>,
+    deleted: bool,
+    is_bot: bool,
+    is_stranger: bool,
+    is_restricted: bool,
+    is_ultra_restricted: bool,
+    enterprise_user: Option<EnterpriseUser>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct EnterpriseUser {
+    teams: Vec<String>,
+}
+
+impl Client {
+    /// `api_url` as in `https://slack.com/api`; a `response_url` may point to `hooks_origin` only.
+    pub fn new(api_url: &str, hooks_origin: &str, token: SecretString) -> Result<Self, ClientError> {
+        let url = |what: &str, text: &str| {
+            Url::parse(text)
+                .ok()
+                .filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+                .ok_or_else(|| ClientError(format!("slack.{what} must be an http or https URL, not `{text}`.")))
+        };
+        let api = url("api_url", api_url)?;
+        let hooks_origin = url("hooks_origin", hooks_origin)?;
+        let tls = tls(api.scheme() == "https" || hooks_origin.scheme() == "https")?;
+        let hooks = reqwest::Client::builder()
+            .tls_backend_preconfigured(tls.clone())
+            // A redirect could lead to where a response URL may not point.
+            .redirect(reqwest::redirect::Policy::none())
+            .timeout(TIMEOUT)
+            .build()
+            .map_err(|error| ClientError(format!("The client for Slack's response URLs cannot be made: {error}.")))?;
+        let connector = hyper_rustls::HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .enable_http2()
+            .build();
+        let connector =
+            SlackClientHyperConnector::with_connector(connector).with_slack_api_url(api.as_str().trim_end_matches('/'));
+        let api = SlackClient::new(connector);
+        Ok(Self(Arc::new(Inner { api, token, hooks, hooks_origin, identity: OnceCell::new() })))
+    }
+
+    /// Sends one message once, with plain blocks or none where Slack refuses what it has.
+    pub async fn send(&self, message: &Message, known: &Known) -> Result<Sent, SendError> {
+        let text = fit::text(&message.text);
+        let full = fit::blocks(&message.blocks);
+        match self.deliver(message, known, &text, &full).await {
+            Err(SendError::BlocksRefused) => {}
+            other => return other.map(|at| Sent { at, plain: false }),
+        }
+        if let Some(plain) = &message.plain {
+            match self.deliver(message, known, &text, &fit::blocks(plain)).await {
+                Err(SendError::BlocksRefused) => {}
+                other => return other.map(|at| Sent { at, plain: true }),
+            }
+        }
+        let at = self.deliver(message, known, &text, &[]).await?;
+        Ok(Sent { at, plain: true })
+    }
+
+    /// Asked once; who we are does not change under a token.
+    pub async fn whoami(&self) -> Result<Identity, SendError> {
+        let ask = || async {
+            let me: AuthTest = self.read("auth.test", vec![]).await?;
+            Ok(Identity { team: me.team_id, bot: PersonId::new(&me.user_id) })
+        };
+        self.0.identity.get_or_try_init(ask).await.cloned()
+    }
+
+    pub async fn role(&self, person: &PersonId) -> Result<Role, SendError> {
+        let team = self.whoami().await?.team;
+        match self.read::<UsersInfo>("users.info", vec![("user", Some(person.as_str()))]).await {
+            Ok(info) => Ok(role_of(&info.user, &team)),
+            Err(SendError::Final(code)) if matches!(code.as_str(), "user_not_found" | "user_not_visible") => {
+                Ok(Role::Stranger)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn deliver(
+        &self,
+        message: &Message,
+        known: &Known,
+        text: &str,
+        blocks: &[Value],
+    ) -> Result<Option<Place>, SendError> {
+        let thread = known.thread.as_ref().map(|parent| parent.ts.as_str());
+        match (&message.to, &known.at) {
+            (To::Post { .. } | To::Edit { .. }, Some(at)) => {
+                // Without `blocks` Slack would keep the old ones, so an empty list is sent too.
+                let body = json!({ "channel": at.channel, "ts": at.ts, "text": text, "blocks": blocks });
+                self.write::<Taken>("chat.update", &body).await?;
+                Ok(Some(at.clone()))
+            }
+            (To::Edit { key }, None) => Err(SendError::Final(format!("there is no message {key} to edit"))),
+            (To::Post { channel, .. }, None) => {
+                // A thread is answered where it stands, wherever the message was meant to go.
+                let channel = known.thread.as_ref().map_or(channel, |parent| &parent.channel);
+                self.post(channel, thread, text, blocks).await
+            }
+            (To::Reply { response_url, in_channel, replace }, _) => {
+                self.respond(response_url, *in_channel, *replace, text, blocks).await.map(|()| None)
+            }
+            (To::Person { response_url: Some(url), replace, .. }, _) => {
+                self.respond(url, false, *replace, text, blocks).await.map(|()| None)
+            }
+            (To::Person { person, channel: Some(channel), .. }, _) if !channel.starts_with('D') => {
+                let mut body = json!({ "channel": channel, "user": person, "text": text, "blocks": blocks });
+                if let Some(thread) = thread {
+                    body["thread_ts"] = thread.into();
+                }
+                self.write::<Taken>("chat.postEphemeral", &body).await.map(|_| None)
+            }
+            // A direct message is private by itself, and unlike an ephemeral one it stays.
+            (To::Person { person, channel, .. }, _) => {
+                self.post(channel.as_deref().unwrap_or(person.as_str()), thread, text, blocks).await
+            }
+        }
+    }
+
+    async fn post(
+        &self,
+        channel: &str,
+        thread: Option<&str>,
+        text: &str,
+        blocks: &[Value],
+    ) -> Result<Option<Place>, SendError> {
+        let mut body = json!({
+            "channel": channel, "text": text, "blocks": blocks, "unfurl_links": false, "unfurl_media": false,
+        });
+        if let Some(thread) = thread {
+            body["thread_ts"] = thread.into();
+        }
+        let posted: Posted = self.write("chat.postMessage", &body).await?;
+        Ok(Some(Place { channel: posted.channel, ts: posted.ts }))
+    }
+
+    /// Without the bot's token: the address alone is the permission.
+    async fn respond(
+        &self,
+        to: &ResponseUrl,
+        in_channel: bool,
+        replace: bool,
+        text: &str,
+        blocks: &[Value],
+    ) -> Result<(), SendError> {
+        let url = Url::parse(&to.url).ok().filter(|url| {
+            url.origin() == self.0.hooks_origin.origin() && url.username().is_empty() && url.password().is_none()
+        });
+        let Some(url) = url else {
+            return Err(SendError::Final("the response URL does not point to slack.hooks_origin".to_owned()));
+        };
+        let body = json!({
+            "response_type": if in_channel { "in_channel" } else { "ephemeral" },
+            "replace_original": replace, "text": text, "blocks": blocks, "unfurl_links": false, "unfurl_media": false,
+        });
+        answer::of_hook(self.0.hooks.post(url).json(&body).send().await).await
+    }
+
+    async fn write<T>(&self, method: &str, body: &Value) -> Result<T, SendError>
+    where
+        T: for<'de> Deserialize<'de> + Send,
+    {
+        let token = self.token();
+        let session = self.0.api.open_session(&token);
+        in_time(method, session.http_session_api.http_post(method, body, None)).await
+    }
+
+    async fn read<T>(&self, method: &str, parameters: Vec<(&str, Option<&str>)>) -> Result<T, SendError>
+    where
+        T: for<'de> Deserialize<'de> + Send,
+    {
+        let token = self.token();
+        let session = self.0.api.open_session(&token);
+        in_time(method, session.http_session_api.http_get(method, &parameters, None)).await
+    }
+
+    fn token(&self) -> SlackApiToken {
+        SlackApiToken::new(SlackApiTokenValue(self.0.token.expose_secret().to_owned()))
+    }
+}
+
+/// slack-morphism has no timeout of its own.
+async fn in_time<T>(method: &str, call: impl Future<Output = Result<T, SlackClientError>>) -> Result<T, SendError> {
+    match tokio::time::timeout(TIMEOUT, call).await {
+        Ok(answer) => answer.map_err(|error| answer::of_api(method, error)),
+        Err(_) => Err(SendError::Transient(format!("{method} was not answered within {} s", TIMEOUT.as_secs()))),
+    }
+}
+
+/// One configuration for both clients, so that the system's roots are held once, and only where they are needed.
+fn tls(needed: bool) -> Result<ClientConfig, ClientError> {
+    let failed = |error: &dyn std::fmt::Display| ClientError(format!("TLS towards Slack cannot be set up: {error}."));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(|e| failed(&e))?;
+    let builder = if needed {
+        builder.with_native_roots().map_err(|e| failed(&e))?
+    } else {
+        builder.with_root_certificates(RootCertStore::empty())
+    };
+    Ok(builder.with_no_client_auth())
+}
+
+fn role_of(user: &Account, team: &str) -> Role {
+    let ours = user.team_id.as_deref().is_none_or(|of| of == team)
+        || user.enterprise_user.as_ref().is_some_and(|enterprise| enterprise.teams.iter().any(|of| of == team));
+    if user.deleted {
+        Role::Deactivated
+    } else if user.is_bot || user.id == "USLACKBOT" {
+        Role::Bot
+    } else if user.is_stranger || !ours {
+        Role::Stranger
+    } else if user.is_restricted || user.is_ultra_restricted {
+        Role::Guest
+    } else {
+        Role::Member
+    }
+}
+
+#[cfg(test)]
+mod tests;

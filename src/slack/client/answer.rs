@@ -1,0 +1,148 @@
+//! What Slack's answers mean to the one who sent a message.
+
+use std::time::Duration;
+
+use slack_morphism::errors::SlackClientError;
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SendError {
+    /// `everywhere` where the limit counts all channels together.
+    #[error("Slack asks us to wait for {} s", retry_after.as_secs())]
+    RateLimited { retry_after: Duration, everywhere: bool },
+    #[error("Slack does not let us write there: {code}")]
+    ChannelUnwritable { code: String },
+    #[error("Slack does not take these blocks")]
+    BlocksRefused,
+    #[error("the response URL has expired or was used up")]
+    UrlSpent,
+    #[error("the message is not there any more")]
+    Gone,
+    /// Worth another try later.
+    #[error("{0}")]
+    Transient(String),
+    /// Slack's code, or a sentence of ours: no other try can help.
+    #[error("{0}")]
+    Final(String),
+}
+
+/// What we assume where Slack names no time.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
+
+pub(super) fn of_api(method: &str, error: SlackClientError) -> SendError {
+    match error {
+        SlackClientError::RateLimitError(limit) => SendError::RateLimited {
+            retry_after: limit.retry_after.unwrap_or(RETRY_AFTER),
+            everywhere: counts_everywhere(method),
+        },
+        SlackClientError::ApiError(error) => of_code(method, &error.code),
+        SlackClientError::HttpError(error) => of_status(method, error.status_code.as_u16()),
+        // Slack did it, and then answered something we cannot read: again would be twice.
+        SlackClientError::ProtocolError(error) => {
+            SendError::Final(format!("{method} was answered by something unreadable: {}", error.json_error))
+        }
+        // Its text holds no more than the kind of failure, never the request.
+        other => SendError::Transient(format!("{method} failed: {other}")),
+    }
+}
+
+pub(super) async fn of_hook(answer: Result<reqwest::Response, reqwest::Error>) -> Result<(), SendError> {
+    let failed = |error: reqwest::Error| {
+        // The address is a permission: it must not stand in logs and ledger.
+        SendError::Transient(format!("the response URL failed: {}", error.without_url()))
+    };
+    let answer = answer.map_err(failed)?;
+    let status = answer.status();
+    if status.as_u16() == 429 {
+        let seconds = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+        let retry_after = seconds.map_or(RETRY_AFTER, Duration::from_secs);
+        return Err(SendError::RateLimited { retry_after, everywhere: false });
+    }
+    let body = answer.text().await.map_err(failed)?;
+    // Errors come as `{"ok": false, "error": code}`, with status 200 too, or as the bare code.
+    let json: Option<serde_json::Value> = serde_json::from_str(&body).ok();
+    let code = match &json {
+        Some(json) if json["ok"] == false => json["error"].as_str().unwrap_or("unknown_error"),
+        _ if status.is_success() => return Ok(()),
+        _ => body.trim(),
+    };
+    match code {
+        "expired_url" | "used_url" | "invalid_url" | "url_expired" => Err(SendError::UrlSpent),
+        _ if matches!(status.as_u16(), 404 | 410) => Err(SendError::UrlSpent),
+        code if is_code(code) => Err(of_code("the response URL", code)),
+        _ => Err(of_status("the response URL", status.as_u16())),
+    }
+}
+
+fn is_code(text: &str) -> bool {
+    !text.is_empty() && text.len() < 60 && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
+}
+
+fn of_status(method: &str, status: u16) -> SendError {
+    match status {
+        400 | 413 => SendError::Final(format!("{method} was answered with HTTP status {status}")),
+        // A proxy, an expired certificate, an outage: somebody will repair it.
+        _ => SendError::Transient(format!("{method} was answered with HTTP status {status}")),
+    }
+}
+
+fn of_code(method: &str, code: &str) -> SendError {
+    match code {
+        "ratelimited" | "rate_limited" => {
+            SendError::RateLimited { retry_after: RETRY_AFTER, everywhere: counts_everywhere(method) }
+        }
+        "message_limit_exceeded" => SendError::RateLimited { retry_after: RETRY_AFTER, everywhere: true },
+        "not_in_channel"
+        | "channel_not_found"
+        | "is_archived"
+        | "user_not_in_channel"
+        | "messages_tab_disabled"
+        | "cannot_dm_bot"
+        | "no_permission"
+        | "is_inactive"
+        | "team_access_not_granted" => SendError::ChannelUnwritable { code: code.to_owned() },
+        code if code.starts_with("restricted_action") => SendError::ChannelUnwritable { code: code.to_owned() },
+        "invalid_blocks" | "invalid_blocks_format" | "msg_blocks_too_long" | "block_mismatch" => {
+            SendError::BlocksRefused
+        }
+        "message_not_found" | "cant_update_message" | "edit_window_closed" => SendError::Gone,
+        "internal_error"
+        | "fatal_error"
+        | "service_unavailable"
+        | "request_timeout"
+        | "rollup_error"
+        | "team_added_to_org"
+        | "org_login_required" => SendError::Transient(format!("{method}: {code}")),
+        // The token is wrong, not the message: what waits goes out once somebody has put it right.
+        "invalid_auth" | "not_authed" | "account_inactive" | "token_revoked" | "token_expired" | "missing_scope"
+        | "access_denied" => SendError::Transient(format!("{method}: {code}: check SLACK_BOT_TOKEN and its scopes")),
+        other => SendError::Final(other.to_owned()),
+    }
+}
+
+/// Slack limits `chat.postMessage` and a response URL for each channel, everything else for the workspace.
+fn counts_everywhere(method: &str) -> bool {
+    !matches!(method, "chat.postMessage" | "the response URL")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_code_means_what_the_outbox_must_do() {
+        let unwritable = |code: &str| SendError::ChannelUnwritable { code: code.into() };
+        for (code, meaning) in [
+            ("not_in_channel", unwritable("not_in_channel")),
+            ("is_archived", unwritable("is_archived")),
+            ("restricted_action_read_only_channel", unwritable("restricted_action_read_only_channel")),
+            ("invalid_blocks", SendError::BlocksRefused),
+            ("message_not_found", SendError::Gone),
+            ("no_text", SendError::Final("no_text".into())),
+            ("message_limit_exceeded", SendError::RateLimited { retry_after: RETRY_AFTER, everywhere: true }),
+            ("ratelimited", SendError::RateLimited { retry_after: RETRY_AFTER, everywhere: false }),
+        ] {
+            assert_eq!(of_code("chat.postMessage", code), meaning);
+        }
+        assert!(matches!(of_code("chat.update", "invalid_auth"), SendError::Transient(_)));
+    }
+}

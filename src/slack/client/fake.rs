@@ -1,0 +1,126 @@
+//! As much of Slack as the tests of sending need: it takes everything, unless told what to answer.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use super::Client;
+
+#[derive(Clone, Default)]
+pub(crate) struct FakeSlack(Arc<Mutex<Inner>>);
+
+#[derive(Default)]
+struct Inner {
+    address: String,
+    heard: Vec<Heard>,
+    answers: HashMap<String, VecDeque<Answer>>,
+    hanging: Option<(String, Arc<Notify>)>,
+    posts: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Heard {
+    pub(crate) method: String,
+    pub(crate) body: Value,
+    pub(crate) token: Option<String>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Answer {
+    Code(&'static str),
+    Json(Value),
+    Status(u16, &'static str),
+    RetryAfter(u64),
+    Redirect(&'static str),
+}
+
+impl FakeSlack {
+    pub(crate) async fn start() -> Self {
+        let fake = Self::default();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        fake.0.lock().unwrap().address = format!("http://{}", listener.local_addr().unwrap());
+        let router = Router::new()
+            .route("/prefix/api/{method}", any(answer))
+            .route("/{hook}", any(answer))
+            .with_state(fake.clone());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        fake
+    }
+
+    pub(crate) fn address(&self) -> String {
+        self.0.lock().unwrap().address.clone()
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        let address = self.address();
+        Client::new(&format!("{address}/prefix/api/"), &address, "xoxb-secret".to_owned().into()).unwrap()
+    }
+
+    /// The next call of `method` (or of a channel: `method channel`) is answered so; several come in turn.
+    pub(crate) fn answers(&self, method: &str, answer: Answer) {
+        self.0.lock().unwrap().answers.entry(method.to_owned()).or_default().push_back(answer);
+    }
+
+    /// Calls that concern `channel` are not answered until the `Notify` is told to.
+    pub(crate) fn hangs(&self, channel: &str) -> Arc<Notify> {
+        let release = Arc::new(Notify::new());
+        self.0.lock().unwrap().hanging = Some((channel.to_owned(), release.clone()));
+        release
+    }
+
+    pub(crate) fn heard(&self) -> Vec<Heard> {
+        self.0.lock().unwrap().heard.clone()
+    }
+
+    /// What was said, as `method channel: text`.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let line = |heard: Heard| {
+            let channel = heard.body["channel"].as_str().unwrap_or("-").to_owned();
+            format!("{} {channel}: {}", heard.method, heard.body["text"].as_str().unwrap_or("-"))
+        };
+        self.heard().into_iter().map(line).collect()
+    }
+}
+
+async fn answer(
+    State(fake): State<FakeSlack>,
+    Path(method): Path<String>,
+    headers: HeaderMap,
+    body: String,
+) -> Response {
+    let body: Value = serde_json::from_str(&body).unwrap_or_default();
+    let channel = body["channel"].as_str().unwrap_or_default().to_owned();
+    let token = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
+    let (scripted, hanging, posts) = {
+        let mut inner = fake.0.lock().unwrap();
+        inner.heard.push(Heard { method: method.clone(), body, token });
+        let keys = [format!("{method} {channel}"), method.clone()];
+        let scripted = keys.iter().find_map(|key| inner.answers.get_mut(key)?.pop_front());
+        inner.posts += 1;
+        (scripted, inner.hanging.clone().filter(|(hangs, _)| *hangs == channel), inner.posts)
+    };
+    if let Some((_, release)) = hanging {
+        release.notified().await;
+    }
+    match scripted {
+        None => {
+            Json(json!({ "ok": true, "channel": format!("C-{channel}"), "ts": format!("{posts}.0") })).into_response()
+        }
+        Some(Answer::Code(code)) => Json(json!({ "ok": false, "error": code })).into_response(),
+        Some(Answer::Json(body)) => Json(body).into_response(),
+        Some(Answer::Status(status, body)) => (StatusCode::from_u16(status).unwrap(), body).into_response(),
+        Some(Answer::Redirect(to)) => (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, to)]).into_response(),
+        Some(Answer::RetryAfter(seconds)) => {
+            let headers = [(header::RETRY_AFTER, seconds.to_string())];
+            (StatusCode::TOO_MANY_REQUESTS, headers, Json(json!({ "ok": false, "error": "ratelimited" })))
+                .into_response()
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Makes a message fit into Slack's limits: what is too long ends in an ellipsis instead of an error.
+
+use serde_json::{Value, json};
+
+const TEXT: usize = 4_000;
+const BLOCKS: usize = 50;
+/// Of all blocks together; Slack answers `msg_blocks_too_long` somewhat above it.
+const TOTAL: usize = 13_000;
+const SECTION: usize = 3_000;
+const FIELD: usize = 2_000;
+const FIELDS: usize = 10;
+const HEADER: usize = 150;
+const CONTEXT: usize = 2_000;
+const CONTEXT_ELEMENTS: usize = 10;
+const BUTTON: usize = 75;
+const ACTIONS: usize = 25;
+const MARKDOWN: usize = 12_000;
+const ROWS: usize = 100;
+
+pub(super) fn text(text: &str) -> String {
+    // Slack refuses a message without any text.
+    if text.is_empty() { "…".to_owned() } else { shorten(text, TEXT).unwrap_or_else(|| text.to_owned()) }
+}
+
+pub(super) fn blocks(blocks: &[Value]) -> Vec<Value> {
+    let mut fitted: Vec<Value> = blocks.iter().cloned().map(block).collect();
+    let cut = json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": "…" }] });
+    let mut kept = fitted.len();
+    let mut total: usize = fitted.iter().map(letters).sum();
+    while kept > 1 && (total > TOTAL || kept > BLOCKS || (kept < fitted.len() && kept == BLOCKS)) {
+        kept -= 1;
+        total -= letters(&fitted[kept]);
+    }
+    if kept < fitted.len() {
+        fitted.truncate(kept);
+        fitted.push(cut);
+    }
+    fitted
+}
+
+fn block(mut block: Value) -> Value {
+    let kind = block["type"].as_str().unwrap_or_default().to_owned();
+    match kind.as_str() {
+        "section" => {
+            string(&mut block, "/text/text", SECTION);
+            items(&mut block, "fields", FIELDS, |field| string(field, "/text", FIELD));
+            string(&mut block, "/accessory/text/text", BUTTON);
+        }
+        "header" => string(&mut block, "/text/text", HEADER),
+        "context" => items(&mut block, "elements", CONTEXT_ELEMENTS, |element| string(element, "/text", CONTEXT)),
+        "actions" => items(&mut block, "elements", ACTIONS, |element| string(element, "/text/text", BUTTON)),
+        "markdown" => string(&mut block, "/text", MARKDOWN),
+        "table" => items(&mut block, "rows", ROWS, |_| ()),
+        _ => {}
+    }
+    block
+}
+
+fn items(block: &mut Value, name: &str, limit: usize, each: impl Fn(&mut Value)) {
+    if let Some(items) = block.get_mut(name).and_then(Value::as_array_mut) {
+        items.truncate(limit);
+        items.iter_mut().for_each(each);
+    }
+}
+
+fn string(value: &mut Value, pointer: &str, limit: usize) {
+    if let Some(text) = value.pointer_mut(pointer)
+        && let Some(short) = text.as_str().and_then(|text| shorten(text, limit))
+    {
+        *text = short.into();
+    }
+}
+
+/// `None` if it fits.
+fn shorten(text: &str, limit: usize) -> Option<String> {
+    let end = text.char_indices().nth(limit.saturating_sub(1)).map(|(end, _)| end)?;
+    text[end..].chars().nth(1)?;
+    let mut kept = &text[..end];
+    // Half of a `<link|label>` or of an `&amp;` would be shown as it stands.
+    if let Some(open) = kept.rfind('<')
+        && !kept[open..].contains('>')
+    {
+        kept = &kept[..open];
+    }
+    if let Some(open) = kept.rfind('&')
+        && !kept[open..].contains(';')
+    {
+        kept = &kept[..open];
+    }
+    Some(format!("{kept}…"))
+}
+
+/// The letters people read; the JSON around them does not count.
+fn letters(value: &Value) -> usize {
+    match value {
+        Value::Object(map) => map
+            .iter()
+            .map(|(key, value)| match value {
+                Value::String(text) if matches!(key.as_str(), "text" | "alt_text" | "title") => text.chars().count(),
+                Value::String(_) => 0,
+                other => letters(other),
+            })
+            .sum(),
+        Value::Array(items) => items.iter().map(letters).sum(),
+        _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_fits_is_left_as_it_is() {
+        let fine = vec![
+            json!({ "type": "section", "text": { "type": "mrkdwn", "text": "a".repeat(SECTION) } }),
+            json!({ "type": "actions", "elements": [{ "type": "button", "text": { "type": "plain_text", "text": "Promote" }, "value": "x" }] }),
+            json!({ "type": "divider" }),
+        ];
+        assert_eq!(blocks(&fine), fine);
+        assert_eq!(text("short"), "short");
+    }
+
+    #[test]
+    fn a_cut_leaves_no_half_of_a_link_or_an_entity() {
+        assert_eq!(shorten("12345 <https://example.com|x>", 12).as_deref(), Some("12345 …"));
+        assert_eq!(shorten("12345 &amp; more", 9).as_deref(), Some("12345 …"));
+        assert_eq!(shorten("äöüß", 4), None);
+        assert_eq!(shorten("äöüßé", 4).as_deref(), Some("äöü…"));
+    }
+
+    #[test]
+    fn too_many_blocks_end_in_an_ellipsis() {
+        let many = vec![json!({ "type": "section", "text": { "type": "mrkdwn", "text": "line" } }); 51];
+        let fitted = blocks(&many);
+        assert_eq!(fitted.len(), BLOCKS);
+        assert_eq!(fitted[BLOCKS - 1]["elements"][0]["text"], "…");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_ever_too_long(lengths in prop::collection::vec(0_usize..4_000, 0..70), words in 0_usize..6_000) {
+            let long: Vec<_> = lengths
+                .iter()
+                .map(|length| json!({ "type": "section", "text": { "type": "mrkdwn", "text": "é".repeat(*length) } }))
+                .collect();
+            let fitted = blocks(&long);
+            prop_assert!(fitted.len() <= BLOCKS);
+            prop_assert!(fitted.iter().map(letters).sum::<usize>() <= TOTAL + 1);
+            for block in &fitted {
+                prop_assert!(letters(block) <= SECTION);
+            }
+            prop_assert!(text(&"é".repeat(words)).chars().count() <= TEXT);
+        }
+    }
+}

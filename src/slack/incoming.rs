@@ -1,0 +1,250 @@
+//! What Slack tells us, as narrow types of our own. slack-morphism's types fail on what they do not know
+//! and drop what we need, so the bodies are read here.
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::domain::actor::PersonId;
+use crate::domain::message::ResponseUrl;
+
+/// How long Slack lets a `response_url` live.
+const RESPONSE_URL_LIFE: SignedDuration = SignedDuration::from_mins(30);
+
+/// Where an answer can go, and who asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    pub team: String,
+    pub person: PersonId,
+    pub channel: String,
+    /// The thread it was said in, where it was.
+    pub thread: Option<String>,
+    pub response_url: Option<String>,
+    /// What makes this request this one: `trigger_id` or `event_id`.
+    pub key: String,
+}
+
+impl Origin {
+    /// The `response_url` with the end of its life, counted from when we first saw it.
+    pub fn response_url(&self, received_at: Timestamp) -> Option<ResponseUrl> {
+        self.response_url.as_ref().map(|url| ResponseUrl { url: url.clone(), until: received_at + RESPONSE_URL_LIFE })
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "incoming", rename_all = "snake_case")]
+pub enum Incoming {
+    /// `/promote checkout qa`: `text` has the verb in front, whatever the slash command was.
+    Command { from: Origin, text: String },
+    /// A mention in a channel or a direct message.
+    Said { from: Origin, text: String, direct: bool },
+    /// A button that was pressed.
+    Click { from: Origin, action: String, value: String },
+    /// Nothing that concerns us.
+    Ignored,
+}
+
+pub(super) enum Event {
+    UrlVerification { challenge: String },
+    Incoming(Box<Incoming>),
+}
+
+/// A slash command's form.
+pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
+    let mut form = Form::default();
+    for (name, value) in form_urlencoded::parse(body) {
+        let field = match &*name {
+            "ssl_check" if value == "1" => return Ok(Incoming::Ignored),
+            "team_id" => &mut form.team,
+            "channel_id" => &mut form.channel,
+            "user_id" => &mut form.person,
+            "command" => &mut form.command,
+            "text" => &mut form.text,
+            "trigger_id" => &mut form.trigger,
+            "response_url" => &mut form.response_url,
+            _ => continue,
+        };
+        *field = value.into_owned();
+    }
+    let required = [
+        ("team_id", &form.team),
+        ("channel_id", &form.channel),
+        ("user_id", &form.person),
+        ("command", &form.command),
+        ("trigger_id", &form.trigger),
+    ];
+    if let Some((name, _)) = required.iter().find(|(_, value)| value.is_empty()) {
+        return Err(format!("This is not a slash command: `{name}` is missing."));
+    }
+    let text = match form.command.trim_start_matches('/') {
+        "gantry" => form.text,
+        verb => format!("{verb} {}", form.text),
+    };
+    let from = Origin {
+        team: form.team,
+        person: PersonId::new(&form.person),
+        channel: form.channel,
+        thread: None,
+        response_url: Some(form.response_url).filter(|url| !url.is_empty()),
+        key: form.trigger,
+    };
+    Ok(Incoming::Command { from, text })
+}
+
+#[derive(Default)]
+struct Form {
+    team: String,
+    channel: String,
+    person: String,
+    command: String,
+    text: String,
+    trigger: String,
+    response_url: String,
+}
+
+/// An interaction: a form with one field, `payload`, that holds JSON.
+pub(super) fn interaction(body: &[u8]) -> Result<Incoming, String> {
+    let (_, payload) = form_urlencoded::parse(body)
+        .find(|(name, _)| name == "payload")
+        .ok_or("This is not an interaction: `payload` is missing.")?;
+    let payload: Value =
+        serde_json::from_str(&payload).map_err(|error| format!("The interaction's payload is not JSON: {error}."))?;
+    // Slack adds kinds of interaction as it pleases; only what we put into a message can come back as a click.
+    if text(&payload, "/type") != Some("block_actions") {
+        return Ok(Incoming::Ignored);
+    }
+    let need = |pointer: &'static str| {
+        text(&payload, pointer).ok_or_else(|| format!("The interaction has no `{}`.", pointer.trim_start_matches('/')))
+    };
+    let from = Origin {
+        team: text(&payload, "/team/id").or(text(&payload, "/user/team_id")).unwrap_or_default().to_owned(),
+        person: PersonId::new(need("/user/id")?),
+        channel: text(&payload, "/channel/id")
+            .or(text(&payload, "/container/channel_id"))
+            .unwrap_or_default()
+            .to_owned(),
+        thread: text(&payload, "/message/thread_ts").map(str::to_owned),
+        response_url: text(&payload, "/response_url").map(str::to_owned),
+        key: need("/trigger_id")?.to_owned(),
+    };
+    let action = need("/actions/0/action_id")?.to_owned();
+    let value = text(&payload, "/actions/0/value").unwrap_or_default().to_owned();
+    Ok(Incoming::Click { from, action, value })
+}
+
+/// An event: the handshake, a mention or a direct message.
+pub(super) fn event(body: &[u8]) -> Result<Event, String> {
+    let event: Value = serde_json::from_slice(body).map_err(|error| format!("The event is not JSON: {error}."))?;
+    match text(&event, "/type") {
+        Some("url_verification") => {
+            let challenge = text(&event, "/challenge").ok_or("The handshake has no `challenge`.")?.to_owned();
+            return Ok(Event::UrlVerification { challenge });
+        }
+        Some("event_callback") => {}
+        Some(_) => return Ok(Event::Incoming(Box::new(Incoming::Ignored))),
+        None => return Err("The event has no `type`.".to_owned()),
+    }
+    let direct = match (text(&event, "/event/type"), text(&event, "/event/channel_type")) {
+        (Some("app_mention"), _) => false,
+        (Some("message"), Some("im")) => true,
+        _ => return Ok(Event::Incoming(Box::new(Incoming::Ignored))),
+    };
+    // Bots, our own echo and edits: answering them would have us talk to ourselves.
+    let from_a_person =
+        event.pointer("/event/bot_id").is_none_or(Value::is_null) && event.pointer("/event/subtype").is_none();
+    let (Some(person), true) = (text(&event, "/event/user"), from_a_person) else {
+        return Ok(Event::Incoming(Box::new(Incoming::Ignored)));
+    };
+    let from = Origin {
+        team: text(&event, "/team_id").unwrap_or_default().to_owned(),
+        person: PersonId::new(person),
+        channel: text(&event, "/event/channel").ok_or("The event has no `event.channel`.")?.to_owned(),
+        thread: text(&event, "/event/thread_ts").map(str::to_owned),
+        response_url: None,
+        key: text(&event, "/event_id").ok_or("The event has no `event_id`.")?.to_owned(),
+    };
+    let said = without_mention(text(&event, "/event/text").unwrap_or_default());
+    Ok(Event::Incoming(Box::new(Incoming::Said { from, text: said, direct })))
+}
+
+/// `<@U0GANTRY> list` is `list`: the mention that addresses us is no part of the command, wherever it stands.
+fn without_mention(text: &str) -> String {
+    let mention = text.find("<@").and_then(|start| Some((start, start + text[start..].find('>')? + 1)));
+    match mention {
+        // With a label it is a name that was typed and that Slack took for a person's.
+        Some((start, end)) if !text[start..end].contains('|') => format!("{}{}", &text[..start], &text[end..]),
+        _ => text.to_owned(),
+    }
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+    value.pointer(pointer)?.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_slash_command_of_its_own_is_the_verb() {
+        let body = |command: &str| {
+            format!(
+                "team_id=T&channel_id=C&user_id=U&command=%2F{command}&text=checkout+qa&trigger_id=1&response_url=https%3A%2F%2Fx"
+            )
+        };
+        for (command, typed) in [("promote", "promote checkout qa"), ("gantry", "checkout qa")] {
+            let Ok(Incoming::Command { from, text }) = super::command(body(command).as_bytes()) else {
+                panic!("a command")
+            };
+            assert_eq!((text.as_str(), from.response_url.as_deref()), (typed, Some("https://x")));
+        }
+    }
+
+    #[test]
+    fn a_mention_is_taken_out_wherever_it_stands() {
+        let cases = [
+            ("<@U0GANTRY> list", " list"),
+            ("list <@U0GANTRY>", "list "),
+            ("list", "list"),
+            ("<@U0", "<@U0"),
+            ("list <@U1|qa>", "list <@U1|qa>"),
+        ];
+        for (said, left) in cases {
+            assert_eq!(without_mention(said), left);
+        }
+    }
+
+    #[test]
+    fn bots_edits_and_our_own_echo_are_ignored() {
+        let event = |extra: &str| {
+            format!(
+                r#"{{"type":"event_callback","event_id":"E","team_id":"T","event":{{"type":"app_mention","channel":"C","text":"list"{extra}}}}}"#
+            )
+        };
+        let heard = |extra: &str| match super::event(event(extra).as_bytes()) {
+            Ok(Event::Incoming(incoming)) => *incoming != Incoming::Ignored,
+            _ => panic!("an event"),
+        };
+        assert!(heard(r#","user":"U""#));
+        assert!(!heard(""));
+        assert!(!heard(r#","user":"U","bot_id":"B""#));
+        assert!(!heard(r#","user":"U","subtype":"message_changed""#));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_answered(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            let _ = super::command(&body);
+            let _ = super::interaction(&body);
+            let _ = super::event(&body);
+        }
+
+        #[test]
+        fn any_json_is_answered(text in "[\\[\\]{}\":,a-z0-9]{0,80}") {
+            let _ = super::interaction(format!("payload={text}").as_bytes());
+            let _ = super::event(text.as_bytes());
+        }
+    }
+}

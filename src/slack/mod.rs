@@ -1,0 +1,7 @@
+//! Everything that is Slack's: receiving, sending, and all text that people read.
+
+pub mod client;
+pub mod incoming;
+pub mod pace;
+pub mod receive;
+pub mod render;

@@ -1,0 +1,141 @@
+//! How fast Slack lets us speak: one message a second in each channel, with a short burst.
+//! It only says when; it never waits, because governor's own waits would pass by our clock.
+
+use std::num::NonZeroU32;
+use std::ops::Add;
+
+use governor::clock::Reference;
+use governor::nanos::Nanos;
+use governor::state::keyed::HashMapStateStore;
+use governor::{Quota, RateLimiter};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::clock::Clock;
+
+/// Slack promises "short bursts" and no number; a few messages pass in practice.
+const BURST: NonZeroU32 = NonZeroU32::new(3).unwrap();
+
+/// Above this many channels and persons, those that have not spoken for a while are forgotten.
+const REMEMBERED: usize = 256;
+
+#[derive(Debug)]
+pub struct Pace {
+    clock: Clock,
+    limiter: Limiter,
+}
+
+type Limiter = RateLimiter<String, HashMapStateStore<String>, Ticks, governor::middleware::NoOpMiddleware<Instant>>;
+
+impl Pace {
+    pub fn new(clock: Clock) -> Self {
+        let limiter = limiter(&clock);
+        Self { clock, limiter }
+    }
+
+    /// May a message go to `channel` now? Yes counts as sent; no says from when on it may.
+    pub fn check(&mut self, channel: &str) -> Result<(), Timestamp> {
+        if self.limiter.len() > REMEMBERED {
+            self.limiter.retain_recent();
+        }
+        let channel = channel.to_owned();
+        let Err(not_until) = self.limiter.check_key(&channel) else { return Ok(()) };
+        let now = self.clock.now();
+        let next = not_until.earliest_possible().timestamp();
+        if next.duration_since(now) <= SignedDuration::from_secs(1) {
+            return Err(next);
+        }
+        // No wait is longer than a second, so the system's clock was set back: what we remember is of no use.
+        self.limiter = limiter(&self.clock);
+        self.limiter.check_key(&channel).map_err(|not_until| not_until.earliest_possible().timestamp())
+    }
+}
+
+fn limiter(clock: &Clock) -> Limiter {
+    let quota = Quota::per_second(NonZeroU32::MIN).allow_burst(BURST);
+    RateLimiter::new(quota, HashMapStateStore::default(), Ticks(clock.clone()))
+}
+
+/// Our clock as governor wants it.
+#[derive(Clone, Debug)]
+struct Ticks(Clock);
+
+impl governor::clock::Clock for Ticks {
+    type Instant = Instant;
+
+    fn now(&self) -> Instant {
+        Instant(u64::try_from(self.0.now().as_nanosecond()).unwrap_or_default())
+    }
+}
+
+/// Nanoseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Instant(u64);
+
+impl Instant {
+    fn timestamp(self) -> Timestamp {
+        Timestamp::from_nanosecond(i128::from(self.0)).unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl Add<Nanos> for Instant {
+    type Output = Self;
+
+    fn add(self, more: Nanos) -> Self {
+        Self(self.0.saturating_add(more.as_u64()))
+    }
+}
+
+impl Reference for Instant {
+    fn duration_since(&self, earlier: Self) -> Nanos {
+        self.0.saturating_sub(earlier.0).into()
+    }
+
+    fn saturating_sub(&self, duration: Nanos) -> Self {
+        Self(self.0.checked_sub(duration.as_u64()).unwrap_or(self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start() -> Timestamp {
+        "2026-11-16T09:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn after_the_burst_one_a_second_passes_and_the_clock_says_when() {
+        let clock = Clock::by_hand(start());
+        let mut pace = Pace::new(clock.clone());
+        for _ in 0..BURST.get() {
+            assert_eq!(pace.check("C0DEPLOYS"), Ok(()));
+        }
+        for _ in 0..3 {
+            let next = pace.check("C0DEPLOYS").expect_err("the burst is over");
+            assert_eq!(next, clock.now() + SignedDuration::from_secs(1));
+            clock.advance(SignedDuration::from_millis(999));
+            assert_eq!(pace.check("C0DEPLOYS"), Err(next));
+            clock.advance_to(next);
+            assert_eq!(pace.check("C0DEPLOYS"), Ok(()));
+        }
+    }
+
+    #[test]
+    fn one_channel_does_not_slow_down_another() {
+        let mut pace = Pace::new(Clock::by_hand(start()));
+        while pace.check("C0DEPLOYS").is_ok() {}
+        assert_eq!(pace.check("C0RELEASES"), Ok(()));
+    }
+
+    #[test]
+    fn channels_that_fell_silent_are_forgotten() {
+        let clock = Clock::by_hand(start());
+        let mut pace = Pace::new(clock.clone());
+        for person in 0..=REMEMBERED {
+            assert_eq!(pace.check(&person.to_string()), Ok(()));
+        }
+        clock.advance(SignedDuration::from_mins(1));
+        assert_eq!(pace.check("C0DEPLOYS"), Ok(()));
+        assert!(pace.limiter.len() < 10, "{}", pace.limiter.len());
+    }
+}

@@ -1,0 +1,144 @@
+//! Requests from Slack: limited, verified, parsed, and handed on as [`Incoming`]. Transport only: what is answered
+//! is decided by whoever is asked, so that HTTP and Socket Mode can feed one function.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::post;
+use futures::future::BoxFuture;
+use hmac::{Hmac, Mac};
+use jiff::Timestamp;
+use secrecy::{ExposeSecret, SecretString};
+use sha2::Sha256;
+
+use super::incoming::{self, Incoming};
+use crate::clock::Clock;
+use crate::http::{from_hex, read_body, refuse};
+
+/// Slack's own bodies stay far below this; an interaction carries the whole message it came from.
+pub const BODY_LIMIT: usize = 128 * 1024;
+
+/// Older or newer than this is refused, as Slack advises: a recorded request is worthless after it.
+const SKEW_SECONDS: i64 = 300;
+
+/// What Slack gets as the answer to its request, within three seconds.
+#[derive(Debug, PartialEq)]
+pub enum Ack {
+    /// Received; words may follow another way.
+    Silent,
+    /// Words in the answer itself: JSON as Slack takes it.
+    Words(String),
+    /// Not kept, so Slack must send it again.
+    NotKept,
+}
+
+pub type Answer = Arc<dyn Fn(Incoming) -> BoxFuture<'static, Ack> + Send + Sync>;
+
+pub struct Receiver {
+    key: Hmac<Sha256>,
+    clock: Clock,
+    answer: Answer,
+}
+
+impl std::fmt::Debug for Receiver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Receiver").finish_non_exhaustive()
+    }
+}
+
+impl Receiver {
+    #[expect(clippy::missing_panics_doc, reason = "HMAC takes a key of any length")]
+    pub fn new(signing_secret: &SecretString, clock: Clock, answer: Answer) -> Self {
+        #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
+        let key = <Hmac<Sha256> as Mac>::new_from_slice(signing_secret.expose_secret().as_bytes()).expect("any length");
+        Self { key, clock, answer }
+    }
+
+    pub fn router(self) -> Router {
+        Router::new()
+            .route("/slack/commands", post(commands))
+            .route("/slack/interactions", post(interactions))
+            .route("/slack/events", post(events))
+            .with_state(Arc::new(self))
+    }
+
+    /// The body, once it is certain that Slack sent it, and lately.
+    async fn verified(&self, request: Request) -> Result<Bytes, Response> {
+        let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The request is not signed by Slack.");
+        // Refused before a byte of the body is read: nobody without the secret makes us keep anything.
+        let (timestamp, signature) = signature(request.headers()).ok_or_else(unsigned)?;
+        let now = self.clock.now();
+        if !fresh(&timestamp, now) {
+            return Err(refuse(StatusCode::UNAUTHORIZED, "The request's timestamp is more than five minutes off."));
+        }
+        let body = read_body(request, BODY_LIMIT).await?;
+        let mut mac = self.key.clone();
+        mac.update(b"v0:");
+        mac.update(timestamp.as_bytes());
+        mac.update(b":");
+        mac.update(&body);
+        // Compares all bytes whatever they are, so that time tells nothing.
+        mac.verify_slice(&signature).map_err(|_| unsigned())?;
+        Ok(body)
+    }
+}
+
+fn fresh(timestamp: &str, now: Timestamp) -> bool {
+    timestamp.parse::<i64>().is_ok_and(|sent| now.as_second().abs_diff(sent) <= SKEW_SECONDS.unsigned_abs())
+}
+
+fn signature(headers: &HeaderMap) -> Option<(String, Vec<u8>)> {
+    let timestamp = headers.get("x-slack-request-timestamp")?.to_str().ok()?;
+    let digits = headers.get("x-slack-signature")?.to_str().ok()?.strip_prefix("v0=")?;
+    if digits.len() != 64 || timestamp.len() > 20 {
+        return None;
+    }
+    Some((timestamp.to_owned(), from_hex(digits)?))
+}
+
+async fn commands(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
+    let body = match receiver.verified(request).await {
+        Ok(verified) => verified,
+        Err(response) => return response,
+    };
+    answered(&receiver, incoming::command(&body)).await
+}
+
+async fn interactions(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
+    let body = match receiver.verified(request).await {
+        Ok(verified) => verified,
+        Err(response) => return response,
+    };
+    answered(&receiver, incoming::interaction(&body)).await
+}
+
+async fn events(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
+    let body = match receiver.verified(request).await {
+        Ok(verified) => verified,
+        Err(response) => return response,
+    };
+    match incoming::event(&body) {
+        Ok(incoming::Event::UrlVerification { challenge }) => {
+            ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], challenge).into_response()
+        }
+        Ok(incoming::Event::Incoming(incoming)) => answered(&receiver, Ok(*incoming)).await,
+        Err(wrong) => refuse(StatusCode::BAD_REQUEST, &wrong),
+    }
+}
+
+async fn answered(receiver: &Receiver, incoming: Result<Incoming, String>) -> Response {
+    let incoming = match incoming {
+        Ok(Incoming::Ignored) => return StatusCode::OK.into_response(),
+        Ok(incoming) => incoming,
+        Err(wrong) => return refuse(StatusCode::BAD_REQUEST, &wrong),
+    };
+    match (receiver.answer)(incoming).await {
+        Ack::Silent => StatusCode::OK.into_response(),
+        Ack::Words(json) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
+        Ack::NotKept => refuse(StatusCode::SERVICE_UNAVAILABLE, "The request could not be kept. Please send it again."),
+    }
+}

@@ -1,0 +1,148 @@
+//! Help, and the answer to what was not understood: usage with examples to copy, made from the parser's own table.
+
+use super::Said;
+use super::blocks::{context, section};
+use super::mrkdwn::Mrkdwn;
+use crate::domain::command::{Entry, Misunderstanding, TABLE, Verb};
+use crate::domain::environment::Catalogue;
+
+pub fn help(about: Option<Verb>, catalogue: &Catalogue) -> Said {
+    match about {
+        Some(verb) => about_one(verb.entry(), catalogue),
+        None => about_all(catalogue),
+    }
+}
+
+fn about_all(catalogue: &Catalogue) -> Said {
+    let mut lines = Mrkdwn::new("*I move artefacts from one environment to the next.*");
+    for entry in TABLE {
+        lines =
+            lines.raw("\n\u{2022} ").code(&typed(entry, entry.usage)).raw(" ").raw(entry.summary).and(&not_yet(entry));
+    }
+    let ladder = ladder(catalogue);
+    let ways = Mrkdwn::new("In a thread: ")
+        .code("@gantry list")
+        .raw(". More about one: ")
+        .code("/gantry help promote")
+        .raw(".");
+    let text = "I understand: ".to_owned() + &TABLE.iter().map(|entry| entry.names[0]).collect::<Vec<_>>().join(", ");
+    Said { text, blocks: vec![section(lines), context(ladder), context(ways)] }
+}
+
+fn about_one(entry: &'static Entry, catalogue: &Catalogue) -> Said {
+    let usage = typed(entry, entry.usage);
+    let text = Mrkdwn::default().code(&usage).raw("\n").raw(entry.summary).and(&not_yet(entry));
+    let blocks = vec![section(text), section(examples(entry, catalogue)), context(ladder(catalogue))];
+    Said { text: format!("{usage}: {}", entry.summary), blocks }
+}
+
+fn not_yet(entry: &Entry) -> Mrkdwn {
+    if entry.ready { Mrkdwn::default() } else { Mrkdwn::new(" _(not in this version yet)_") }
+}
+
+pub fn misunderstood(what: &Misunderstanding, catalogue: &Catalogue) -> Said {
+    let (sentence, entry) = match what {
+        Misunderstanding::NoVerb { word, meant } => {
+            let sentence = Mrkdwn::new("I do not know ").code(word).raw(". ");
+            match meant.and_then(|meant| TABLE.iter().find(|entry| entry.names.contains(&meant))) {
+                Some(entry) => (sentence.raw("Did you mean ").code(entry.names[0]).raw("?"), Some(entry)),
+                None => (sentence.raw("This is what I understand:"), None),
+            }
+        }
+        Misunderstanding::NoArtefact { word, meant } => {
+            let sentence = Mrkdwn::new("There is no artefact ").code(word).raw(". ");
+            let sentence = match meant {
+                Some(meant) => sentence.raw("Did you mean ").code(meant.as_str()).raw("?"),
+                None => sentence.raw("There ").and(&known_artefacts(catalogue)),
+            };
+            return one_line(sentence);
+        }
+        Misunderstanding::NoEnvironment { verb, word, meant } => {
+            let sentence = Mrkdwn::new("There is no environment ").code(word).raw(". ");
+            let sentence = match meant {
+                Some(meant) => sentence.raw("Did you mean ").code(meant.as_str()).raw("?"),
+                None => sentence.and(&ladder(catalogue)),
+            };
+            (sentence, Some(verb.entry()))
+        }
+        Misunderstanding::Missing { verb, what } => (
+            Mrkdwn::default().code(verb.name()).raw(" needs ").raw(article(what)).raw(what).raw("."),
+            Some(verb.entry()),
+        ),
+        Misunderstanding::Surplus { verb, word } => (
+            Mrkdwn::new("I do not know what ").code(word).raw(" means in ").code(verb.name()).raw("."),
+            Some(verb.entry()),
+        ),
+        Misunderstanding::NoFlag { verb, word, meant } => {
+            let sentence = Mrkdwn::default().code(verb.name()).raw(" has no ").code(&format!("--{word}")).raw(".");
+            let sentence = match meant {
+                Some(meant) => sentence.raw(" Did you mean ").code(&format!("--{meant}")).raw("?"),
+                None => sentence,
+            };
+            (sentence, Some(verb.entry()))
+        }
+    };
+    let Some(entry) = entry else {
+        let mut help = about_all(catalogue);
+        sentence.as_str().clone_into(&mut help.text);
+        help.blocks.insert(0, section(sentence));
+        return help;
+    };
+    let text = sentence.as_str().to_owned();
+    let usage = Mrkdwn::new("Usage: ").code(&typed(entry, entry.usage));
+    Said { text, blocks: vec![section(sentence), section(usage), section(examples(entry, catalogue))] }
+}
+
+fn one_line(sentence: Mrkdwn) -> Said {
+    let text = sentence.as_str().to_owned();
+    Said { text, blocks: vec![section(sentence)] }
+}
+
+fn article(what: &str) -> &'static str {
+    match what {
+        "artefact" => "an ",
+        _ => "",
+    }
+}
+
+/// `/list` where the verb has a slash command of its own, else `/gantry help`.
+fn typed(entry: &Entry, text: &str) -> String {
+    if entry.slash { format!("/{text}") } else { format!("/gantry {text}") }
+}
+
+fn examples(entry: &Entry, catalogue: &Catalogue) -> Mrkdwn {
+    let rungs = catalogue.ladder.rungs();
+    let name = |at: usize| rungs.get(at).map_or("qa", |rung| rung.name.as_str());
+    let artefact = catalogue.artefacts.first().map_or("checkout", |artefact| artefact.name.as_str());
+    let mut lines = Mrkdwn::new("For example: ");
+    for (index, example) in entry.examples.iter().enumerate() {
+        let filled =
+            example.replace("{artefact}", artefact).replace("{environment}", name(1)).replace("{below}", name(0));
+        lines = if index == 0 { lines } else { lines.raw(" or ") };
+        lines = lines.code(&typed(entry, &filled));
+    }
+    lines
+}
+
+fn ladder(catalogue: &Catalogue) -> Mrkdwn {
+    let mut line = Mrkdwn::new("The environments are ");
+    for (index, rung) in catalogue.ladder.rungs().iter().enumerate() {
+        line = if index == 0 { line } else { line.raw(" \u{2192} ") };
+        line = line.code(rung.name.as_str());
+    }
+    line.raw(".")
+}
+
+/// Some names at least: hundreds would drown the answer.
+fn known_artefacts(catalogue: &Catalogue) -> Mrkdwn {
+    const SHOWN: usize = 10;
+    let mut line = Mrkdwn::new("are ");
+    for (index, artefact) in catalogue.artefacts.iter().take(SHOWN).enumerate() {
+        line = if index == 0 { line } else { line.raw(", ") };
+        line = line.code(artefact.name.as_str());
+    }
+    match catalogue.artefacts.len().saturating_sub(SHOWN) {
+        0 => line.raw("."),
+        more => line.raw(" and ").plain(&more.to_string()).raw(" more: ").code("/list").raw(" shows them."),
+    }
+}

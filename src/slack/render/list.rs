@@ -1,0 +1,295 @@
+//! The answer to `list`: a table, or plain sections where a workspace does not take tables.
+
+use std::fmt::Write;
+
+use jiff::Timestamp;
+
+use super::Said;
+use super::blocks::{Block, Button, Line, actions, button, context, section, table};
+use super::mrkdwn::{Mrkdwn, shorten, span};
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::listing::{Cell, Filter, Listing, Shape};
+use crate::domain::rollout::RolloutState;
+
+pub const EARLIER: &str = "list:earlier";
+pub const LATER: &str = "list:later";
+/// The same on a list that the whole channel sees, and whose pages turn for all.
+pub const OPEN_EARLIER: &str = "list:open:earlier";
+pub const OPEN_LATER: &str = "list:open:later";
+pub const SHARE: &str = "list:share";
+
+/// What fits: with these a page of a [`Listing`] stays below Slack's limit on a message, as table and as sections.
+const NAME: usize = 40;
+const TITLE: usize = 24;
+const CELL_VERSION: usize = 30;
+const CELL_REASON: usize = 24;
+const LINE_VERSION: usize = 60;
+const LINE_REASON: usize = 120;
+
+/// The last column of a list by lines.
+const WHAT_RUNS: &str = "what runs";
+
+/// A section must stay below 3000 characters.
+const SECTION: usize = 2800;
+
+/// Who sees it: the one who asked, with buttons, or the channel, with the name of whoever shared it.
+#[derive(Clone, Copy, Debug)]
+pub enum For<'a> {
+    Person,
+    Channel { shared_by: Option<&'a PersonId> },
+}
+
+pub fn list(listing: &Listing, whom: For<'_>, now: Timestamp) -> Said {
+    let lines = lines(listing, now);
+    let head = head(listing);
+    let text = text(&head, &lines);
+    let mut blocks = vec![section(head)];
+    if lines.len() > 1 {
+        blocks.push(table(lines));
+    }
+    blocks.extend(foot(listing, whom));
+    Said { text, blocks }
+}
+
+fn head(listing: &Listing) -> Mrkdwn {
+    let head = match (&listing.filter.artefact, &listing.filter.environment) {
+        (Some(artefact), Some(environment)) => {
+            Mrkdwn::default().bold(artefact.as_str()).raw(" in ").bold(environment.as_str())
+        }
+        (Some(artefact), None) => Mrkdwn::new("Where ").bold(artefact.as_str()).raw(" runs"),
+        (None, Some(environment)) => Mrkdwn::new("What runs in ").bold(environment.as_str()),
+        (None, None) => Mrkdwn::new("*What runs where*"),
+    };
+    let empty = match &listing.shape {
+        Shape::Grid { lines, .. } => lines.is_empty(),
+        Shape::Lines(lines) => lines.is_empty(),
+    };
+    if empty {
+        return head.raw(": nothing is meant to be there.");
+    }
+    match listing.pages {
+        1 => head,
+        pages => head.raw(" \u{b7} ").plain(&format!(
+            "page {} of {pages}, {} artefacts",
+            listing.page + 1,
+            listing.artefacts
+        )),
+    }
+}
+
+/// The head and then the lines, as a table has them.
+fn lines(listing: &Listing, now: Timestamp) -> Vec<Line> {
+    match &listing.shape {
+        Shape::Grid { environments, lines } => {
+            let mut head = vec!["artefact".into()];
+            head.extend(environments.iter().map(|name| shorten(name.as_str(), TITLE).into_owned().into()));
+            let mut table = vec![head];
+            for (artefact, cells) in lines {
+                let mut line = vec![short(artefact.as_str()).into()];
+                line.extend(cells.iter().map(|cell| match cell {
+                    Some(cell) => describe(cell, now, CELL_VERSION, CELL_REASON).into(),
+                    None => "\u{2014}".into(),
+                }));
+                table.push(line);
+            }
+            table
+        }
+        Shape::Lines(lines) => {
+            // What was asked for stands in the title, and is not repeated in each line.
+            let (one_artefact, one_environment) =
+                (listing.filter.artefact.is_some(), listing.filter.environment.is_some());
+            let names = |artefact: &str, environment: &str| -> Line {
+                match (one_artefact, one_environment) {
+                    (true, false) => vec![short(environment).into()],
+                    (false, true) => vec![short(artefact).into()],
+                    _ => vec![short(artefact).into(), short(environment).into()],
+                }
+            };
+            let mut head = names("artefact", "environment");
+            head.push(WHAT_RUNS.into());
+            let mut table = vec![head];
+            for (artefact, environment, cell) in lines {
+                let mut line = names(artefact.as_str(), environment.as_str());
+                line.push(describe(cell, now, LINE_VERSION, LINE_REASON).into());
+                table.push(line);
+            }
+            table
+        }
+    }
+}
+
+fn short(name: &str) -> String {
+    shorten(name, NAME).into_owned()
+}
+
+/// `🟢 develop-4f1c2ab · running · 3 h · ⬆ behind`: state in a colour and in words.
+fn describe(cell: &Cell, now: Timestamp, version: usize, reason: usize) -> String {
+    let mut text = String::with_capacity(96);
+    text.push_str(match &cell.state {
+        RolloutState::Running { .. } => "\u{1f7e2} ",
+        RolloutState::RollingOut { .. } => "\u{1f7e1} ",
+        RolloutState::Degraded { .. } => "\u{1f534} ",
+        RolloutState::Missing => "\u{26ab} ",
+        RolloutState::Unreadable { .. } => "\u{26aa} ",
+    });
+    if let Some(tag) = &cell.version {
+        text.push_str(&shorten(tag, version));
+        text.push_str(" \u{b7} ");
+    }
+    // Writing to a string cannot fail.
+    let _ = match &cell.state {
+        RolloutState::Running { .. } => text.write_str("running"),
+        RolloutState::RollingOut { ready, wanted } => write!(text, "rolling out {ready}/{wanted}"),
+        RolloutState::Degraded { reason: why } => write!(text, "degraded: {}", tame(why, reason)),
+        RolloutState::Missing => text.write_str("missing"),
+        RolloutState::Unreadable { why, .. } => write!(text, "unreadable: {}", tame(why, reason)),
+    };
+    let since = match &cell.state {
+        RolloutState::Unreadable { since, .. } => Some(*since),
+        _ => cell.since,
+    };
+    if let Some(since) = since {
+        text.push_str(" \u{b7} ");
+        text.push_str(&span(now.duration_since(since)));
+    }
+    if cell.behind == Some(true) {
+        text.push_str(" \u{b7} \u{2b06} behind");
+    }
+    text
+}
+
+/// A cluster's words, short, and without the characters that escaping would make five times as long.
+fn tame(words: &str, most: usize) -> String {
+    shorten(words, most).replace('<', "\u{2039}").replace('>', "\u{203a}").replace('&', "+")
+}
+
+/// The table's lines as sections, several in each.
+pub(super) fn sections(lines: &[Line]) -> Vec<Block> {
+    let Some((head, lines)) = lines.split_first() else { return Vec::new() };
+    // A grid's cells stand under their environments' names; a line's cells speak for themselves.
+    let grid = head.last().is_some_and(|title| title.text != WHAT_RUNS);
+    let mut sections = Vec::new();
+    let mut text = Mrkdwn::default();
+    for line in lines {
+        let mut entry = Mrkdwn::default();
+        for (index, (title, cell)) in head.iter().zip(line).enumerate() {
+            entry = match index {
+                0 => entry.bold(&cell.text),
+                _ if grid => entry.raw("\n      ").code(&title.text).raw(" ").plain(&cell.text),
+                _ => entry.raw(" \u{b7} ").plain(&cell.text),
+            };
+        }
+        if text.as_str().len() + entry.as_str().len() > SECTION && !text.as_str().is_empty() {
+            sections.push(section(std::mem::take(&mut text)));
+        }
+        text = if text.as_str().is_empty() { text } else { text.raw("\n") }.and(&entry);
+    }
+    sections.push(section(text));
+    sections
+}
+
+/// For notifications and screen readers: the first lines, in words.
+fn text(head: &Mrkdwn, lines: &[Line]) -> String {
+    const MOST: usize = 1000;
+    let mut text = Mrkdwn::with_room(MOST / 2).and(head);
+    for line in lines.iter().skip(1) {
+        for (index, cell) in line.iter().enumerate() {
+            text = text.raw(if index == 0 { "\n" } else { " | " }).plain(&cell.text);
+        }
+        if text.as_str().len() > MOST {
+            break;
+        }
+    }
+    text.into_string()
+}
+
+fn foot(listing: &Listing, whom: For<'_>) -> Vec<Block> {
+    let mut foot = Vec::new();
+    let marked = match &listing.shape {
+        Shape::Grid { lines, .. } => {
+            lines.iter().flat_map(|(_, cells)| cells).flatten().any(|cell| cell.behind == Some(true))
+        }
+        Shape::Lines(lines) => lines.iter().any(|(_, _, cell)| cell.behind == Some(true)),
+    };
+    if marked {
+        foot.push(context(Mrkdwn::new("\u{2b06} behind: the environment below runs something newer.")));
+    }
+    match whom {
+        For::Channel { shared_by: Some(person) } => {
+            foot.push(context(Mrkdwn::new("Shared by ").person(person).raw(".")));
+        }
+        For::Channel { shared_by: None } => {
+            let buttons = turns(listing, OPEN_EARLIER, OPEN_LATER);
+            if !buttons.is_empty() {
+                foot.push(actions(buttons));
+            }
+        }
+        For::Person => {
+            let mut buttons = turns(listing, EARLIER, LATER);
+            buttons.push(button("Share", SHARE, Request::of(listing, listing.page).value()));
+            foot.push(actions(buttons));
+        }
+    }
+    foot
+}
+
+/// The buttons that turn the pages, where there are others.
+fn turns(listing: &Listing, earlier: &'static str, later: &'static str) -> Vec<Button> {
+    let mut buttons = Vec::new();
+    if listing.page > 0 {
+        buttons.push(button("Earlier", earlier, Request::of(listing, listing.page - 1).value()));
+    }
+    if listing.page + 1 < listing.pages {
+        buttons.push(button("Later", later, Request::of(listing, listing.page + 1).value()));
+    }
+    buttons
+}
+
+/// What a button of a list asks for. It says no more than anybody could type, so a forged one gains nothing.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Request {
+    pub filter: Filter,
+    pub page: usize,
+}
+
+impl Request {
+    fn of(listing: &Listing, page: usize) -> Self {
+        Self { filter: listing.filter.clone(), page }
+    }
+
+    fn value(&self) -> String {
+        let artefact = self.filter.artefact.as_ref().map_or("", |name| name.as_str());
+        let environment = self.filter.environment.as_ref().map_or("", |name| name.as_str());
+        format!("{}|{artefact}|{environment}", self.page)
+    }
+
+    /// Reads a button's value back; `None` for what is none of ours.
+    pub fn parse(value: &str) -> Option<Self> {
+        let mut parts = value.splitn(3, '|');
+        let page = parts.next()?.parse().ok()?;
+        let artefact = parts.next()?;
+        let environment = parts.next()?;
+        let filter = Filter {
+            artefact: (!artefact.is_empty()).then(|| ArtefactName::new(artefact)),
+            environment: (!environment.is_empty()).then(|| EnvironmentName::new(environment)),
+        };
+        Some(Self { filter, page })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_button_asks_for_what_could_be_typed_and_a_forged_one_for_nothing() {
+        let request =
+            Request { filter: Filter { artefact: Some(ArtefactName::new("checkout")), environment: None }, page: 3 };
+        assert_eq!(Request::parse(&request.value()), Some(request));
+        for forged in ["", "x", "1", "-1||", "99999999999999999999||", "1|a"] {
+            assert_eq!(Request::parse(forged), None, "{forged}");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Slack's mark-up, built so that text from outside cannot become mark-up: it enters by [`Mrkdwn::plain`] and
+//! [`Mrkdwn::code`], which escape it; only literals of ours enter as they are.
+
+use std::fmt::Write;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::actor::PersonId;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mrkdwn(String);
+
+impl Mrkdwn {
+    pub fn new(literal: &'static str) -> Self {
+        Self(literal.to_owned())
+    }
+
+    /// Nothing yet, with room for so many bytes.
+    pub fn with_room(bytes: usize) -> Self {
+        Self(String::with_capacity(bytes))
+    }
+
+    /// Mark-up of our own.
+    #[must_use]
+    pub fn raw(mut self, literal: &'static str) -> Self {
+        self.0.push_str(literal);
+        self
+    }
+
+    /// Anybody's text, on one line.
+    #[must_use]
+    pub fn plain(mut self, text: &str) -> Self {
+        escape_into(&mut self.0, text, false);
+        self
+    }
+
+    /// Anybody's text as code.
+    #[must_use]
+    pub fn code(mut self, text: &str) -> Self {
+        self.0.push('`');
+        escape_into(&mut self.0, text, true);
+        self.0.push('`');
+        self
+    }
+
+    /// Anybody's text, bold.
+    #[must_use]
+    pub fn bold(mut self, text: &str) -> Self {
+        self.0.push('*');
+        escape_into(&mut self.0, text, false);
+        self.0.push('*');
+        self
+    }
+
+    #[must_use]
+    pub fn person(mut self, person: &PersonId) -> Self {
+        self.0.push_str("<@");
+        self.0.extend(person.as_str().chars().filter(char::is_ascii_alphanumeric));
+        self.0.push('>');
+        self
+    }
+
+    /// A link, or the text alone where the address is none of the web's.
+    #[must_use]
+    pub fn link(mut self, url: &str, text: &str) -> Self {
+        let web = url.starts_with("https://") || url.starts_with("http://");
+        if !web || url.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '<' | '>' | '|')) {
+            return self.plain(text);
+        }
+        self.0.push('<');
+        escape_into(&mut self.0, url, false);
+        self.0.push('|');
+        escape_into(&mut self.0, text, false);
+        self.0.push('>');
+        self
+    }
+
+    /// A moment in the reader's own time zone.
+    #[must_use]
+    pub fn moment(mut self, at: Timestamp) -> Self {
+        let fallback = at.strftime("%Y-%m-%d %H:%M UTC");
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "<!date^{}^{{date_short_pretty}} {{time}}|{fallback}>", at.as_second());
+        self
+    }
+
+    #[must_use]
+    pub fn and(mut self, other: &Self) -> Self {
+        self.0.push_str(&other.0);
+        self
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+fn escape_into(out: &mut String, text: &str, code: bool) {
+    // What needs no escape is copied in one piece: it is nearly all of nearly every text.
+    let mut from = 0;
+    for (at, c) in text.char_indices() {
+        let instead = match c {
+            '&' => "&amp;",
+            '<' => "&lt;",
+            '>' => "&gt;",
+            // Inside code a backtick would end it; a typographic one looks the same.
+            '`' if code => "\u{2018}",
+            // Marks that turn the reading direction, or that nobody sees, can make one name look like another.
+            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => "",
+            c if c.is_control() => " ",
+            _ => continue,
+        };
+        out.push_str(&text[from..at]);
+        out.push_str(instead);
+        from = at + c.len_utf8();
+    }
+    out.push_str(&text[from..]);
+}
+
+/// Shortens to `most` characters, keeping both ends: a tag's end often is its commit.
+pub fn shorten(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
+    // A text of so few bytes has no more characters.
+    if text.len() <= most {
+        return text.into();
+    }
+    let count = text.chars().count();
+    if count <= most {
+        return text.into();
+    }
+    let tail = most / 2;
+    let head = most.saturating_sub(tail + 1);
+    let first: String = text.chars().take(head).collect();
+    let last: String = text.chars().skip(count - tail).collect();
+    format!("{first}\u{2026}{last}").into()
+}
+
+/// How long, in the one unit that people would say.
+pub fn span(duration: SignedDuration) -> String {
+    let seconds = duration.as_secs().max(0);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        3600..172_800 => format!("{} h", seconds / 3600),
+        _ => format!("{} d", seconds / 86_400),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn text_from_outside_cannot_become_mark_up() {
+        let cases = [
+            ("<!channel> hi", "&lt;!channel&gt; hi", "`&lt;!channel&gt; hi`"),
+            ("<@U1> & <http://x|y>", "&lt;@U1&gt; &amp; &lt;http://x|y&gt;", "`&lt;@U1&gt; &amp; &lt;http://x|y&gt;`"),
+            ("a`b", "a`b", "`a\u{2018}b`"),
+            ("two\nlines\u{202e}", "two lines", "`two lines`"),
+        ];
+        for (text, plain, code) in cases {
+            assert_eq!(Mrkdwn::default().plain(text).as_str(), plain);
+            assert_eq!(Mrkdwn::default().code(text).as_str(), code);
+        }
+    }
+
+    #[test]
+    fn a_link_leads_only_to_the_web() {
+        let link = |url| Mrkdwn::default().link(url, "a<b").into_string();
+        assert_eq!(link("https://example.com/?a=1&b=2"), "<https://example.com/?a=1&amp;b=2|a&lt;b>");
+        for url in ["javascript:alert(1)", "https://x|y>", "https://x y", "!channel"] {
+            assert_eq!(link(url), "a&lt;b", "{url}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_keeps_both_ends() {
+        assert_eq!(shorten("feature-very-long-name-4f1c2ab", 16), "feature\u{2026}-4f1c2ab");
+        assert_eq!(shorten("short", 16), "short");
+    }
+
+    #[test]
+    fn a_span_is_said_in_one_unit() {
+        let cases = [
+            (0, "0 s"),
+            (59, "59 s"),
+            (60, "1 min"),
+            (3599, "59 min"),
+            (3600, "1 h"),
+            (172_799, "47 h"),
+            (172_800, "2 d"),
+            (-5, "0 s"),
+        ];
+        for (seconds, said) in cases {
+            assert_eq!(span(SignedDuration::from_secs(seconds)), said);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn escaped_text_has_no_bracket(text in "\\PC{0,60}") {
+            prop_assert!(!Mrkdwn::default().plain(&text).as_str().contains(['<', '>']));
+            prop_assert!(shorten(&text, 16).chars().count() <= 16);
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Short sentences about the conversation itself: received, not for you, not now.
+
+use super::Said;
+use super::blocks::section;
+use super::mrkdwn::Mrkdwn;
+use crate::domain::actor::Role;
+use crate::domain::command::{Command, Verb};
+
+fn said(text: Mrkdwn) -> Said {
+    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+}
+
+/// The acknowledgement of a command whose answer needs a look somewhere.
+pub fn looking(command: &Command) -> Said {
+    said(match command {
+        Command::Promote { artefact, environment, .. } => {
+            let text = Mrkdwn::new("Looking at ").bold(artefact.as_str());
+            match environment {
+                Some(environment) => text.raw(" for ").bold(environment.as_str()).raw("..."),
+                None => text.raw("..."),
+            }
+        }
+        Command::Rollback { artefact, .. } => {
+            Mrkdwn::new("Looking at what ran before of ").bold(artefact.as_str()).raw("...")
+        }
+        Command::Diff { source, target, .. } => {
+            Mrkdwn::new("Comparing ").bold(source.as_str()).raw(" with ").bold(target.as_str()).raw("...")
+        }
+        Command::List { .. } | Command::Help { .. } => Mrkdwn::new("One moment..."),
+    })
+}
+
+/// Why somebody gets nothing, whatever they ask.
+pub fn not_for(role: Role) -> Said {
+    said(match role {
+        Role::Guest => Mrkdwn::new(
+            "I answer members of this workspace only, and you are a guest here. Ask a member to do it for you.",
+        ),
+        Role::Stranger => Mrkdwn::new(
+            "I answer members of this workspace only, and you belong to another one. Ask a member to do it for you.",
+        ),
+        Role::Bot => Mrkdwn::new("I answer people only."),
+        Role::Deactivated => Mrkdwn::new("This account is deactivated, so I cannot do anything for it."),
+        Role::Member => Mrkdwn::new("You are welcome here."),
+    })
+}
+
+pub fn role_unknown() -> Said {
+    said(Mrkdwn::new("Slack does not tell me right now who you are, so I cannot answer. Please try again in a minute."))
+}
+
+/// A verb that is understood but that this build cannot do.
+pub fn not_ready(verb: Verb) -> Said {
+    said(
+        Mrkdwn::new("I understand ")
+            .code(verb.entry().usage)
+            .raw(", but this version of me cannot do it yet. ")
+            .code("/list")
+            .raw(" shows what runs where."),
+    )
+}
+
+pub fn not_stored() -> Said {
+    said(Mrkdwn::new("I could not keep your request, so nothing was done. Please send it again in a minute."))
+}
