@@ -1,0 +1,91 @@
+//! What the simulated world is going to do, and when: builds, rollouts, webhooks.
+//! One queue for all of it, so that a test knows when the world has come to rest.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures::future::BoxFuture;
+use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+
+type Step = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
+
+#[derive(Clone)]
+pub struct Agenda {
+    clock: Clock,
+    queue: Arc<Mutex<Queue>>,
+    changed: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct Queue {
+    steps: BTreeMap<(Timestamp, u64), Step>,
+    added: u64,
+    running: Option<Timestamp>,
+}
+
+impl Agenda {
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, queue: Arc::default(), changed: Arc::default() }
+    }
+
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Does `step` once `delay` has passed. Steps of the same moment keep their order.
+    pub fn after<F>(&self, delay: SignedDuration, step: impl FnOnce() -> F + Send + 'static)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let due = self.clock.now() + delay;
+        let mut queue = self.lock();
+        queue.added += 1;
+        let key = (due, queue.added);
+        queue.steps.insert(key, Box::new(move || Box::pin(step())));
+        drop(queue);
+        self.changed.notify_one();
+    }
+
+    /// When the next step is due (in the past while one is running); `None` when the world is at rest.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        let queue = self.lock();
+        queue.running.or_else(|| queue.steps.keys().next().map(|(due, _)| *due))
+    }
+
+    /// Works the agenda off, one step after another, until it is cancelled.
+    pub async fn run(self, cancel: CancellationToken) {
+        loop {
+            let due = self.lock().steps.keys().next().map(|(due, _)| *due);
+            let ready = async {
+                match due {
+                    Some(due) => self.clock.sleep_until(due).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                () = self.changed.notified() => {}
+                () = ready => {
+                    let step = {
+                        let mut queue = self.lock();
+                        let step = queue.steps.pop_first();
+                        queue.running = step.as_ref().map(|((due, _), _)| *due);
+                        step
+                    };
+                    if let Some((_, step)) = step {
+                        step().await;
+                        self.lock().running = None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,312 @@
+//! The simulated CI: a branch moves, and after a moment an image of that commit is in the registry under a new tag.
+//! It is told of moves by whoever wires it, and knows neither GitHub nor the cluster.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+use crate::domain::version::Sha;
+
+use super::agenda::Agenda;
+use super::pace::Pace;
+use super::registry::Registry;
+
+/// What CI builds, from where, and how it names the result.
+#[derive(Clone, Debug)]
+pub struct Build {
+    pub artefact: String,
+    /// `owner/name`
+    pub repository: String,
+    /// Without tag, as in `ghcr.io/acme/checkout`.
+    pub image: String,
+    pub branches: Vec<String>,
+    pub tags: TagStyle,
+    /// Globs; a commit that touches none of them is not built. Empty: every commit is.
+    pub paths: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TagStyle {
+    /// `develop-4f1c2ab`: the tag tells the commit.
+    ShortSha,
+    /// `1.4.3`: the image's revision label tells it.
+    Semver,
+    /// `build-12`: nothing tells it.
+    Opaque,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Built {
+    pub artefact: String,
+    pub image: String,
+    pub tag: String,
+    pub digest: String,
+    pub branch: String,
+    pub commit: Sha,
+}
+
+type Listener = Arc<dyn Fn(&Built) + Send + Sync>;
+type Changes = Arc<dyn Fn(&str, &Sha) -> Vec<String> + Send + Sync>;
+
+#[derive(Clone)]
+pub struct Ci {
+    agenda: Agenda,
+    pace: Pace,
+    registry: Registry,
+    builds: Arc<Vec<Build>>,
+    desk: Arc<Mutex<Desk>>,
+}
+
+#[derive(Default)]
+struct Desk {
+    /// By image and tag: what CI remembers of its builds, even where the image itself says nothing.
+    commits: BTreeMap<(String, String), Sha>,
+    changes: Option<Changes>,
+    listeners: Vec<Listener>,
+}
+
+impl Ci {
+    pub fn new(agenda: Agenda, pace: Pace, registry: Registry, builds: Vec<Build>) -> Self {
+        Self { agenda, pace, registry, builds: Arc::new(builds), desk: Arc::default() }
+    }
+
+    /// Asks `changes` which paths a commit of a repository touches, for builds that look at them.
+    pub fn read_changes_with(&self, changes: impl Fn(&str, &Sha) -> Vec<String> + Send + Sync + 'static) {
+        self.lock().changes = Some(Arc::new(changes));
+    }
+
+    /// Calls `listener` after each build, inside the agenda's step.
+    pub fn on_built(&self, listener: impl Fn(&Built) + Send + Sync + 'static) {
+        self.lock().listeners.push(Arc::new(listener));
+    }
+
+    /// A branch of a repository now points to `after`. Moves in quick succession are all built, in their order.
+    pub fn branch_moved(&self, repository: &str, branch: &str, after: &Sha) {
+        for build in self.concerned(repository, branch, after) {
+            let (ci, branch, commit) = (self.clone(), branch.to_owned(), after.clone());
+            self.agenda.after(self.pace.build, move || async move {
+                let built = ci.build(&build, &branch, &commit, ci.agenda.clock().now());
+                let listeners = ci.lock().listeners.clone();
+                for listener in listeners {
+                    listener(&built);
+                }
+            });
+        }
+    }
+
+    /// Builds at once and tells nobody: the history that was there before the world began.
+    pub fn build_now(&self, repository: &str, branch: &str, commit: &Sha, at: Timestamp) -> Vec<Built> {
+        self.concerned(repository, branch, commit).iter().map(|build| self.build(build, branch, commit, at)).collect()
+    }
+
+    /// The commit an image was built from, even where its tag and labels tell nothing.
+    pub fn commit_of(&self, image: &str, tag: &str) -> Option<Sha> {
+        self.lock().commits.get(&(image.to_owned(), tag.to_owned())).cloned()
+    }
+
+    fn concerned(&self, repository: &str, branch: &str, commit: &Sha) -> Vec<Build> {
+        let changes = self.lock().changes.clone();
+        let touches = |build: &Build| match &changes {
+            Some(changes) if !build.paths.is_empty() => {
+                changes(repository, commit).iter().any(|path| build.paths.iter().any(|glob| matches(glob, path)))
+            }
+            _ => true,
+        };
+        let here = |build: &&Build| {
+            build.repository == repository && build.branches.iter().any(|b| b == branch) && touches(build)
+        };
+        self.builds.iter().filter(here).cloned().collect()
+    }
+
+    fn build(&self, build: &Build, branch: &str, commit: &Sha, at: Timestamp) -> Built {
+        let mut desk = self.lock();
+        let tag = self.next_tag(&desk, build, branch, commit);
+        desk.commits.insert((build.image.clone(), tag.clone()), commit.clone());
+        drop(desk);
+        let revision = (build.tags == TagStyle::Semver).then_some(commit);
+        let digest = self.registry.publish(&build.image, &tag, revision, at);
+        Built {
+            artefact: build.artefact.clone(),
+            image: build.image.clone(),
+            tag,
+            digest,
+            branch: branch.to_owned(),
+            commit: commit.clone(),
+        }
+    }
+
+    fn next_tag(&self, desk: &Desk, build: &Build, branch: &str, commit: &Sha) -> String {
+        // Tags that were removed from the registry are remembered too: a number is never given twice.
+        let known = || {
+            let ours = desk.commits.keys().filter(|(image, _)| *image == build.image).map(|(_, tag)| tag.clone());
+            self.registry.tags(&build.image).into_iter().chain(ours)
+        };
+        match build.tags {
+            TagStyle::ShortSha => format!("{}-{}", branch.replace('/', "-"), commit.short()),
+            TagStyle::Semver => {
+                let (major, minor, patch) = known().filter_map(|tag| semver(&tag)).max().unwrap_or((1, 0, 0));
+                format!("{major}.{minor}.{}", patch + 1)
+            }
+            TagStyle::Opaque => {
+                let last = known().filter_map(|tag| tag.strip_prefix("build-")?.parse::<u64>().ok()).max();
+                format!("build-{}", last.unwrap_or_default() + 1)
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn semver(tag: &str) -> Option<(u64, u64, u64)> {
+    let mut parts = tag.strip_prefix('v').unwrap_or(tag).splitn(3, '.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??, parts.next()??))
+}
+
+/// `**` stands for any number of folders, `*` for anything within one name.
+fn matches(glob: &str, path: &str) -> bool {
+    fn folders(glob: &[&str], path: &[&str]) -> bool {
+        match (glob, path) {
+            ([], []) => true,
+            // Of a folder's own name it is not a part.
+            (["**"], below) => !below.is_empty(),
+            (["**", rest @ ..], _) => (0..=path.len()).any(|skipped| folders(rest, &path[skipped..])),
+            ([first, rest @ ..], [name, below @ ..]) => within(first, name) && folders(rest, below),
+            _ => false,
+        }
+    }
+    fn within(glob: &str, name: &str) -> bool {
+        match glob.split_once('*') {
+            None => glob == name,
+            Some((head, rest)) => name.strip_prefix(head).is_some_and(|left| {
+                left.char_indices().map(|(at, _)| at).chain([left.len()]).any(|at| within(rest, &left[at..]))
+            }),
+        }
+    }
+    let split = |text| str::split(text, '/').collect::<Vec<_>>();
+    folders(&split(glob), &split(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use tokio_util::sync::CancellationToken;
+
+    use crate::clock::Clock;
+    use crate::sim::strays::Strays;
+
+    use super::*;
+
+    fn build(artefact: &str, repository: &str, tags: TagStyle, paths: &[&str]) -> Build {
+        Build {
+            artefact: artefact.into(),
+            repository: repository.into(),
+            image: format!("ghcr.io/acme/{artefact}"),
+            branches: vec!["develop".into(), "qa".into()],
+            tags,
+            paths: paths.iter().map(|&path| path.into()).collect(),
+        }
+    }
+
+    fn sha(digit: &str) -> Sha {
+        digit.repeat(40).parse().unwrap()
+    }
+
+    fn ci() -> (Ci, Clock, Arc<Mutex<Vec<String>>>) {
+        let clock = Clock::by_hand(Timestamp::UNIX_EPOCH);
+        let agenda = Agenda::new(clock.clone());
+        let builds = vec![
+            build("checkout", "acme/checkout", TagStyle::ShortSha, &[]),
+            build("search", "acme/search", TagStyle::Semver, &[]),
+            build("mailer", "acme/shop", TagStyle::Opaque, &["mailer/**", "lib/*.rs"]),
+        ];
+        let ci = Ci::new(agenda.clone(), Pace::default(), Registry::new(Strays::default()), builds);
+        let told = Arc::new(Mutex::new(Vec::new()));
+        ci.on_built({
+            let told = told.clone();
+            move |built| told.lock().unwrap().push(format!("{}:{} {}", built.image, built.tag, built.commit.short()))
+        });
+        tokio::spawn(agenda.run(CancellationToken::new()));
+        (ci, clock, told)
+    }
+
+    async fn rest(ci: &Ci, clock: &Clock) {
+        while let Some(due) = ci.agenda.next_due() {
+            clock.advance_to(due);
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[tokio::test]
+    async fn two_quick_commits_are_both_built_in_their_order() {
+        let (ci, clock, told) = ci();
+        ci.branch_moved("acme/checkout", "develop", &sha("a"));
+        clock.advance(SignedDuration::from_millis(10));
+        ci.branch_moved("acme/checkout", "develop", &sha("b"));
+        tokio::task::yield_now().await;
+        assert!(told.lock().unwrap().is_empty(), "a build takes its time");
+        rest(&ci, &clock).await;
+        assert_eq!(
+            *told.lock().unwrap(),
+            ["ghcr.io/acme/checkout:develop-aaaaaaa aaaaaaa", "ghcr.io/acme/checkout:develop-bbbbbbb bbbbbbb"]
+        );
+        assert!(ci.registry.has("ghcr.io/acme/checkout", "develop-bbbbbbb"));
+    }
+
+    #[tokio::test]
+    async fn each_style_names_its_images_in_its_own_way() {
+        let (ci, clock, told) = ci();
+        ci.registry.publish("ghcr.io/acme/search", "1.4.9", None, Timestamp::UNIX_EPOCH);
+        ci.registry.publish("ghcr.io/acme/search", "1.4.10", None, Timestamp::UNIX_EPOCH);
+        for repository in ["acme/search", "acme/shop", "acme/unknown"] {
+            ci.branch_moved(repository, "develop", &sha("c"));
+            ci.branch_moved(repository, "feature", &sha("d"));
+        }
+        rest(&ci, &clock).await;
+        assert_eq!(
+            *told.lock().unwrap(),
+            ["ghcr.io/acme/search:1.4.11 ccccccc", "ghcr.io/acme/mailer:build-1 ccccccc"]
+        );
+        assert_eq!(ci.commit_of("ghcr.io/acme/mailer", "build-1"), Some(sha("c")));
+    }
+
+    #[tokio::test]
+    async fn a_number_is_not_given_twice_even_when_its_image_is_gone() {
+        let (ci, _, told) = ci();
+        let first = ci.build_now("acme/search", "develop", &sha("a"), Timestamp::UNIX_EPOCH);
+        ci.registry.remove(&first[0].image, &first[0].tag);
+        let second = ci.build_now("acme/search", "qa", &sha("b"), Timestamp::UNIX_EPOCH);
+        assert_eq!((first[0].tag.as_str(), second[0].tag.as_str()), ("1.0.1", "1.0.2"));
+        assert!(told.lock().unwrap().is_empty(), "history is told to nobody");
+    }
+
+    #[tokio::test]
+    async fn a_commit_that_does_not_concern_an_artefact_is_not_built() {
+        let (ci, _, _) = ci();
+        ci.read_changes_with(|_, commit| {
+            vec![if commit.short() == "aaaaaaa" { "mailer/src/x.rs" } else { "shop/x.rs" }.to_owned()]
+        });
+        assert_eq!(ci.build_now("acme/shop", "develop", &sha("a"), Timestamp::UNIX_EPOCH).len(), 1);
+        assert_eq!(ci.build_now("acme/shop", "develop", &sha("b"), Timestamp::UNIX_EPOCH).len(), 0);
+    }
+
+    #[test]
+    fn globs_stand_for_folders_and_names() {
+        let cases = [
+            ("mailer/**", "mailer/a/b.rs", true),
+            ("mailer/**", "mailer", false),
+            ("mailer/**", "mailers/a", false),
+            ("**", "a/b", true),
+            ("**/Cargo.toml", "Cargo.toml", true),
+            ("**/Cargo.toml", "a/b/Cargo.toml", true),
+            ("lib/*.rs", "lib/x.rs", true),
+            ("lib/*.rs", "lib/x/y.rs", false),
+            ("lib/*ä*.rs", "lib/xäy.rs", true),
+        ];
+        for (glob, path, expected) in cases {
+            assert_eq!(matches(glob, path), expected, "{glob} {path}");
+        }
+    }
+}

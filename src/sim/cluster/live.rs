@@ -1,0 +1,434 @@
+//! A workload that lives in the simulated cluster: its revisions, its pods, and how a rollout moves them.
+//! It has no clock and no agenda: it is told when to take the next step.
+
+use jiff::Timestamp;
+
+use crate::domain::artefact::{Workload, WorkloadKind};
+
+/// As Kubernetes keeps them by default.
+const REVISION_HISTORY: usize = 10;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Container {
+    pub(super) name: String,
+    pub(super) image: String,
+}
+
+/// One pod template: a `ReplicaSet` of a `Deployment`, a `ControllerRevision` of the others.
+#[derive(Clone, Debug)]
+pub(super) struct Revision {
+    pub(super) number: u64,
+    pub(super) hash: String,
+    pub(super) uid: String,
+    pub(super) containers: Vec<Container>,
+    pub(super) created: Timestamp,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Pod {
+    pub(super) name: String,
+    pub(super) uid: String,
+    pub(super) ordinal: u32,
+    /// The hash of its revision.
+    pub(super) hash: String,
+    pub(super) created: Timestamp,
+    pub(super) health: Health,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Health {
+    Starting,
+    Ready { since: Timestamp },
+    Failing { container: String, why: Why },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Why {
+    CrashLoop,
+    ImagePull,
+}
+
+impl Why {
+    pub(super) fn reason(self) -> &'static str {
+        match self {
+            Self::CrashLoop => "CrashLoopBackOff",
+            Self::ImagePull => "ImagePullBackOff",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    Rolling,
+    Complete,
+    Degraded,
+}
+
+/// What a step came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Going,
+    Stuck,
+    Complete,
+}
+
+/// Names that are never given twice: the last digits of uids, hashes and pod names.
+#[derive(Debug, Default)]
+pub(super) struct Serial(u64);
+
+impl Serial {
+    pub(super) fn next(&mut self) -> u64 {
+        self.0 += 1;
+        self.0
+    }
+
+    pub(super) fn uid(&mut self) -> String {
+        format!("5eed0000-0000-4000-8000-{:012x}", self.next())
+    }
+
+    /// Five letters as Kubernetes appends them, from its alphabet without vowels and look-alikes.
+    fn suffix(&mut self) -> String {
+        const ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+        // The multiplier shares no divisor with 27^5, so neighbours look different and none is given twice.
+        let mut rest = self.next().wrapping_mul(5_915_587_277) % 14_348_907;
+        (0..5)
+            .map(|_| {
+                let letter = ALPHABET[usize::try_from(rest % 27).unwrap_or_default()];
+                rest /= 27;
+                char::from(letter)
+            })
+            .collect()
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Live {
+    pub(super) namespace: String,
+    pub(super) workload: Workload,
+    pub(super) uid: String,
+    pub(super) created: Timestamp,
+    /// What the specification asks for.
+    pub(super) containers: Vec<Container>,
+    pub(super) replicas: u32,
+    pub(super) generation: i64,
+    pub(super) observed: i64,
+    /// Oldest first; the last is the one the controller works on.
+    pub(super) revisions: Vec<Revision>,
+    /// The hash of the revision that was last complete.
+    pub(super) settled: Option<String>,
+    pub(super) pods: Vec<Pod>,
+    pub(super) phase: Phase,
+    /// When the rollout last came further, and when its condition last turned.
+    pub(super) progressed: Timestamp,
+    pub(super) turned: Timestamp,
+    /// Which rollout this is; steps of an earlier one find another number here and do nothing.
+    pub(super) rollout: u64,
+    /// The container that crashes in this rollout, if one is to.
+    pub(super) crashing: Option<String>,
+    /// How many times slower than usual this rollout is.
+    pub(super) slowness: i32,
+}
+
+impl Live {
+    /// A workload without a single pod, asking for nothing yet.
+    pub(super) fn new(namespace: &str, workload: &Workload, replicas: u32, at: Timestamp, serial: &mut Serial) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            workload: workload.clone(),
+            uid: serial.uid(),
+            created: at,
+            containers: Vec::new(),
+            replicas,
+            generation: 0,
+            observed: 0,
+            revisions: Vec::new(),
+            settled: None,
+            pods: Vec::new(),
+            phase: Phase::Complete,
+            progressed: at,
+            turned: at,
+            rollout: 0,
+            crashing: None,
+            slowness: 1,
+        }
+    }
+
+    /// Writes an image into the specification. Did that change it?
+    pub(super) fn ask(&mut self, container: &str, image: &str) -> bool {
+        match self.containers.iter_mut().find(|known| known.name == container) {
+            Some(known) if known.image == image => return false,
+            Some(known) => image.clone_into(&mut known.image),
+            None => self.containers.push(Container { name: container.to_owned(), image: image.to_owned() }),
+        }
+        self.generation += 1;
+        true
+    }
+
+    /// The controller sees the specification: a revision for it, and the first pods of that revision.
+    pub(super) fn observe(&mut self, now: Timestamp, serial: &mut Serial) {
+        self.observed = self.generation;
+        let number = self.revisions.iter().map(|revision| revision.number).max().unwrap_or_default() + 1;
+        let revision = match self.revisions.iter().position(|revision| revision.containers == self.containers) {
+            // A template that was there before comes back as itself, with a new number.
+            Some(at) => Revision { number, ..self.revisions.remove(at) },
+            None => Revision {
+                number,
+                hash: format!("{:x}", 0x6b00_0000 + serial.next()),
+                uid: serial.uid(),
+                containers: self.containers.clone(),
+                created: now,
+            },
+        };
+        self.revisions.push(revision);
+        let pods = &self.pods;
+        let spare = self.revisions.len().saturating_sub(REVISION_HISTORY + 1);
+        let mut dropped = 0;
+        self.revisions.retain(|revision| {
+            let drop = dropped < spare && !pods.iter().any(|pod| pod.hash == revision.hash);
+            dropped += usize::from(drop);
+            !drop
+        });
+        if self.phase == Phase::Degraded {
+            self.turned = now;
+        }
+        self.phase = Phase::Rolling;
+        self.progressed = now;
+        self.start_pods(now, serial);
+    }
+
+    /// The oldest starting pod becomes ready or fails; where it is ready, the next one takes its turn.
+    pub(super) fn step(&mut self, now: Timestamp, serial: &mut Serial, can_pull: &dyn Fn(&str) -> bool) -> Step {
+        let crashing = self.crashing.clone();
+        let containers = self.revision().map(|revision| revision.containers.clone()).unwrap_or_default();
+        if let Some(pod) = self.pods.iter_mut().find(|pod| pod.health == Health::Starting) {
+            let unpullable = containers.iter().find(|container| !can_pull(&container.image));
+            pod.health = match (unpullable, crashing) {
+                (Some(container), _) => Health::Failing { container: container.name.clone(), why: Why::ImagePull },
+                (None, Some(container)) => Health::Failing { container, why: Why::CrashLoop },
+                (None, None) => Health::Ready { since: now },
+            };
+            if matches!(pod.health, Health::Ready { .. }) {
+                self.progressed = now;
+                self.start_pods(now, serial);
+            }
+        }
+        if self.pods.iter().any(|pod| pod.health == Health::Starting) {
+            Step::Going
+        } else if self.is_complete() {
+            self.phase = Phase::Complete;
+            self.settled = self.revision().map(|revision| revision.hash.clone());
+            Step::Complete
+        } else {
+            Step::Stuck
+        }
+    }
+
+    /// The deadline has passed without progress.
+    pub(super) fn give_up(&mut self, now: Timestamp) {
+        self.phase = Phase::Degraded;
+        self.progressed = now;
+        self.turned = now;
+    }
+
+    /// Stands complete at once with what the specification asks for.
+    pub(super) fn settle(&mut self, now: Timestamp, serial: &mut Serial) {
+        self.observe(now, serial);
+        self.crashing = None;
+        while self.step(now, serial, &|_| true) == Step::Going {}
+    }
+
+    pub(super) fn revision(&self) -> Option<&Revision> {
+        self.revisions.last()
+    }
+
+    pub(super) fn is_rolling(&self) -> bool {
+        self.phase == Phase::Rolling || self.observed < self.generation
+    }
+
+    pub(super) fn is_current(&self, pod: &Pod) -> bool {
+        self.revision().is_some_and(|revision| revision.hash == pod.hash)
+    }
+
+    /// How many pods there are for which `wanted` holds.
+    pub(super) fn count(&self, wanted: impl Fn(&Pod) -> bool) -> u32 {
+        u32::try_from(self.pods.iter().filter(|pod| wanted(pod)).count()).unwrap_or(u32::MAX)
+    }
+
+    /// Pods that are ready and of the revision that is asked for.
+    pub(super) fn updated_and_ready(&self) -> u32 {
+        if self.observed < self.generation { 0 } else { self.count(|pod| self.is_current(pod) && pod.is_ready()) }
+    }
+
+    /// Why a pod fails, where one does.
+    pub(super) fn failure(&self) -> Option<&'static str> {
+        self.pods.iter().find_map(|pod| match &pod.health {
+            Health::Failing { why, .. } => Some(why.reason()),
+            _ => None,
+        })
+    }
+
+    fn is_complete(&self) -> bool {
+        self.count(|pod| self.is_current(pod) && pod.is_ready()) == self.replicas
+            && self.count(|_| true) == self.replicas
+    }
+
+    fn start_pods(&mut self, now: Timestamp, serial: &mut Serial) {
+        match self.workload.kind {
+            WorkloadKind::Deployment => self.surge(now, serial),
+            WorkloadKind::StatefulSet | WorkloadKind::DaemonSet => self.replace(now, serial),
+        }
+    }
+
+    /// As a Deployment does it with one pod of surge and none unavailable: the old goes when the new is ready.
+    fn surge(&mut self, now: Timestamp, serial: &mut Serial) {
+        let current = self.revision().map(|revision| revision.hash.clone());
+        // Old pods that serve nobody go first.
+        self.pods.retain(|pod| pod.is_ready() || Some(&pod.hash) == current.as_ref());
+        loop {
+            let new = self.count(|pod| self.is_current(pod));
+            let old = self.count(|pod| !self.is_current(pod));
+            let ready = self.count(Pod::is_ready);
+            if old > 0 && ready > self.replicas {
+                let oldest = self.pods.iter().position(|pod| Some(&pod.hash) != current.as_ref());
+                oldest.map(|at| self.pods.remove(at));
+            } else if new < self.replicas && new + old <= self.replicas && (old > 0 || new + old < self.replicas) {
+                self.start_pod(0, now, serial);
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// As the other kinds do it: one pod after another is replaced in its place.
+    fn replace(&mut self, now: Timestamp, serial: &mut Serial) {
+        let in_order = self.workload.kind == WorkloadKind::StatefulSet;
+        for ordinal in 0..self.replicas {
+            let busy = self.pods.iter().any(|pod| self.is_current(pod) && !pod.is_ready());
+            if self.pods.iter().all(|pod| pod.ordinal != ordinal) && !(in_order && busy) {
+                self.start_pod(ordinal, now, serial);
+            }
+        }
+        if self.pods.iter().any(|pod| self.is_current(pod) && !pod.is_ready()) {
+            return;
+        }
+        let next = self
+            .pods
+            .iter()
+            .filter(|pod| !self.is_current(pod))
+            .max_by_key(|pod| (!pod.is_ready(), pod.ordinal))
+            .map(|pod| pod.ordinal);
+        if let Some(ordinal) = next {
+            self.pods.retain(|pod| pod.ordinal != ordinal);
+            self.start_pod(ordinal, now, serial);
+        }
+    }
+
+    fn start_pod(&mut self, ordinal: u32, now: Timestamp, serial: &mut Serial) {
+        let Some(hash) = self.revision().map(|revision| revision.hash.clone()) else { return };
+        let name = match self.workload.kind {
+            WorkloadKind::Deployment => format!("{}-{hash}-{}", self.workload.name, serial.suffix()),
+            WorkloadKind::StatefulSet => format!("{}-{ordinal}", self.workload.name),
+            WorkloadKind::DaemonSet => format!("{}-{}", self.workload.name, serial.suffix()),
+        };
+        self.pods.push(Pod { name, uid: serial.uid(), ordinal, hash, created: now, health: Health::Starting });
+    }
+}
+
+impl Pod {
+    pub(super) fn is_ready(&self) -> bool {
+        matches!(self.health, Health::Ready { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn settled(workload: &str, replicas: u32) -> (Live, Serial) {
+        let mut serial = Serial::default();
+        let mut live = Live::new("qa", &workload.parse().unwrap(), replicas, NOW, &mut serial);
+        live.ask("app", "checkout:1");
+        live.settle(NOW, &mut serial);
+        assert_eq!(live.phase, Phase::Complete);
+        (live, serial)
+    }
+
+    /// (pods in all, ready, of the new revision and ready)
+    fn counts(live: &Live) -> (u32, u32, u32) {
+        (live.count(|_| true), live.count(Pod::is_ready), live.updated_and_ready())
+    }
+
+    #[test]
+    fn each_kind_replaces_its_pods_in_its_own_way() {
+        let cases = [
+            ("deployment/checkout", vec![(3, 2, 0), (3, 2, 1), (2, 2, 2)]),
+            ("statefulset/mailer", vec![(2, 1, 0), (2, 1, 1), (2, 2, 2)]),
+            ("daemonset/agent", vec![(2, 1, 0), (2, 1, 1), (2, 2, 2)]),
+        ];
+        for (workload, expected) in cases {
+            let (mut live, mut serial) = settled(workload, 2);
+            assert!(live.ask("app", "checkout:2"));
+            assert_eq!(counts(&live), (2, 2, 0), "{workload}: asked for, not yet seen");
+            live.observe(NOW, &mut serial);
+            let mut seen = vec![counts(&live)];
+            while live.step(NOW, &mut serial, &|_| true) == Step::Going {
+                seen.push(counts(&live));
+            }
+            seen.push(counts(&live));
+            assert_eq!(seen, expected, "{workload}");
+            assert_eq!(live.phase, Phase::Complete);
+        }
+    }
+
+    #[test]
+    fn a_statefulset_begins_with_its_last_pod() {
+        let (mut live, mut serial) = settled("statefulset/mailer", 3);
+        live.ask("app", "checkout:2");
+        live.observe(NOW, &mut serial);
+        let starting = live.pods.iter().find(|pod| pod.health == Health::Starting).unwrap();
+        assert_eq!(starting.name, "mailer-2");
+    }
+
+    #[test]
+    fn a_failing_pod_stops_the_rollout_and_leaves_the_old_ones() {
+        for (workload, left) in [("deployment/checkout", 2), ("statefulset/mailer", 1), ("daemonset/agent", 1)] {
+            let (mut live, mut serial) = settled(workload, 2);
+            live.ask("app", "checkout:2");
+            live.observe(NOW, &mut serial);
+            assert_eq!(live.step(NOW, &mut serial, &|image| image != "checkout:2"), Step::Stuck);
+            assert_eq!(live.failure(), Some("ImagePullBackOff"));
+            assert_eq!(live.count(Pod::is_ready), left, "{workload}");
+
+            live.ask("app", "checkout:3");
+            live.observe(NOW, &mut serial);
+            while live.step(NOW, &mut serial, &|_| true) == Step::Going {}
+            assert_eq!(live.phase, Phase::Complete, "{workload} recovers with a better image");
+            assert_eq!(live.failure(), None);
+        }
+    }
+
+    #[test]
+    fn an_image_that_comes_back_is_its_old_revision_with_a_new_number() {
+        let (mut live, mut serial) = settled("deployment/checkout", 1);
+        let first = live.revision().unwrap().hash.clone();
+        for image in ["checkout:2", "checkout:1"] {
+            live.ask("app", image);
+            live.settle(NOW, &mut serial);
+        }
+        let numbers: Vec<u64> = live.revisions.iter().map(|revision| revision.number).collect();
+        assert_eq!((live.revision().unwrap().hash.clone(), numbers), (first, vec![2, 3]));
+    }
+
+    #[test]
+    fn revisions_are_not_kept_for_ever() {
+        let (mut live, mut serial) = settled("deployment/checkout", 1);
+        for n in 0..30 {
+            live.ask("app", &format!("checkout:v{n}"));
+            live.settle(NOW, &mut serial);
+        }
+        assert_eq!(live.revisions.len(), REVISION_HISTORY + 1);
+        assert_eq!(live.revision().unwrap().number, 31);
+    }
+}

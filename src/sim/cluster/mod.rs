@@ -1,0 +1,356 @@
+//! The simulated Kubernetes cluster: workloads that roll out replica by replica on the [`Agenda`], behind the
+//! API that `kube` speaks. It knows images and replicas, and nothing of branches, CI or webhooks.
+
+mod api;
+mod live;
+mod objects;
+mod pods;
+mod rollouts;
+mod selector;
+mod store;
+#[cfg(test)]
+mod tests;
+mod watch;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::artefact::{Workload, WorkloadKind};
+
+use self::live::{Live, Phase, Serial};
+use self::store::{Key, Store};
+use super::agenda::Agenda;
+use super::faults::{Fault, Faults};
+use super::pace::Pace;
+use super::strays::Strays;
+
+/// What a workload does, as the cluster itself knows it: the truth that the bot's words are held against.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkloadState {
+    /// What its first container is asked to run; `None` where there is no workload.
+    pub image: Option<String>,
+    /// `running`, `rolling_out`, `degraded` or `missing`.
+    pub state: &'static str,
+    /// Replicas that run what is asked for, of those that should.
+    pub ready: u32,
+    pub wanted: u32,
+    /// Why a pod fails, where one does: `CrashLoopBackOff`, `ImagePullBackOff`.
+    pub reason: Option<&'static str>,
+    /// When it last came further.
+    pub since: Option<Timestamp>,
+}
+
+/// What a controller asks of a workload.
+#[derive(Clone, Debug)]
+pub struct Order<'a> {
+    pub container: &'a str,
+    pub image: &'a str,
+    /// Used only where the workload is not there yet and is created.
+    pub replicas: u32,
+    /// The new pods crash.
+    pub crashes: bool,
+    /// How many times longer than usual it takes.
+    pub slowness: i32,
+}
+
+/// Names one rollout of one workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RolloutId(u64);
+
+/// A rollout that came to its end: complete, or given up. One that is overtaken by a newer one ends silently.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    pub rollout: RolloutId,
+    pub namespace: String,
+    pub workload: Workload,
+    pub complete: bool,
+}
+
+/// Something about this workload changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Changed {
+    pub namespace: String,
+    pub workload: Workload,
+}
+
+type Listeners<T> = Mutex<Vec<Arc<dyn Fn(&T) + Send + Sync>>>;
+type Place = (String, Workload);
+
+#[derive(Clone)]
+pub struct Cluster(Arc<Inner>);
+
+struct Inner {
+    agenda: Agenda,
+    pace: Pace,
+    faults: Faults,
+    strays: Strays,
+    state: Mutex<State>,
+    /// Wakes the watches: something happened, or they are cut.
+    woken: tokio::sync::watch::Sender<()>,
+    ended: CancellationToken,
+    on_change: Listeners<Changed>,
+    on_end: Listeners<Ended>,
+}
+
+struct State {
+    store: Store,
+    serial: Serial,
+    live: BTreeMap<Place, Live>,
+    down: BTreeSet<String>,
+    forbidden: BTreeSet<String>,
+    /// How often the watches of a namespace (`None`: of the whole cluster) were cut.
+    cuts: BTreeMap<Option<String>, u64>,
+    can_pull: Arc<dyn Fn(&str) -> bool + Send + Sync>,
+    bookmark_every: Duration,
+}
+
+impl Cluster {
+    pub fn new(agenda: Agenda, pace: Pace, faults: Faults, strays: Strays) -> Self {
+        let state = State {
+            store: Store::default(),
+            serial: Serial::default(),
+            live: BTreeMap::new(),
+            down: BTreeSet::new(),
+            forbidden: BTreeSet::new(),
+            cuts: BTreeMap::new(),
+            can_pull: Arc::new(|_| true),
+            bookmark_every: Duration::from_secs(10),
+        };
+        Self(Arc::new(Inner {
+            agenda,
+            pace,
+            faults,
+            strays,
+            state: Mutex::new(state),
+            woken: tokio::sync::watch::Sender::new(()),
+            ended: CancellationToken::new(),
+            on_change: Listeners::default(),
+            on_end: Listeners::default(),
+        }))
+    }
+
+    /// The Kubernetes API, to be nested under any prefix.
+    pub fn router(&self) -> axum::Router {
+        api::router(self.clone())
+    }
+
+    /// Nodes ask this before they start a pod. Without it every image can be pulled.
+    pub fn pull_from(&self, can_pull: impl Fn(&str) -> bool + Send + Sync + 'static) {
+        self.lock().can_pull = Arc::new(can_pull);
+    }
+
+    /// Puts a workload there, complete at once. Where it exists, it runs the image at once, and the earlier
+    /// one stays in its revision history; another container's name adds that container.
+    pub fn place(&self, namespace: &str, workload: &Workload, container: &str, image: &str, replicas: u32) {
+        self.place_since(namespace, workload, container, image, replicas, self.0.agenda.clock().now());
+    }
+
+    /// As [`Cluster::place`], but it has stood so since `at`.
+    pub fn place_since(
+        &self,
+        namespace: &str,
+        workload: &Workload,
+        container: &str,
+        image: &str,
+        replicas: u32,
+        at: Timestamp,
+    ) {
+        self.change(namespace, workload, |state, place| {
+            let State { live, serial, .. } = state;
+            let live =
+                live.entry(place.clone()).or_insert_with(|| Live::new(namespace, workload, replicas, at, serial));
+            live.replicas = replicas;
+            live.ask(container, image);
+            live.rollout = serial.next();
+            live.settle(at, serial);
+        });
+    }
+
+    /// Starts a rollout as a person with `kubectl set image` would; nothing happens where the workload is not there.
+    pub fn set_image(&self, namespace: &str, workload: &Workload, container: &str, image: &str) -> Option<RolloutId> {
+        let there = self.lock().live.contains_key(&(namespace.to_owned(), workload.clone()));
+        let order = Order { container, image, replicas: 1, crashes: false, slowness: 1 };
+        there.then(|| self.roll_out(namespace, workload, &order)).flatten()
+    }
+
+    /// Starts a rollout, or joins the one that is already on its way to this image. A workload that is not there
+    /// is created. `None`: nothing to do, the workload is at rest with this image.
+    pub fn roll_out(&self, namespace: &str, workload: &Workload, order: &Order<'_>) -> Option<RolloutId> {
+        let now = self.0.agenda.clock().now();
+        let (id, started) = self.change(namespace, workload, |state, place| {
+            let State { live, serial, .. } = state;
+            let live = live
+                .entry(place.clone())
+                .or_insert_with(|| Live::new(namespace, workload, order.replicas, now, serial));
+            let started = live.ask(order.container, order.image);
+            if started {
+                live.rollout = serial.next();
+                live.crashing = order.crashes.then(|| order.container.to_owned());
+                live.slowness = order.slowness.max(1);
+            }
+            (live.is_rolling().then_some(RolloutId(live.rollout)), started)
+        });
+        if let (Some(id), true) = (id, started) {
+            self.begin(namespace, workload, id);
+        }
+        id
+    }
+
+    pub fn remove(&self, namespace: &str, workload: &Workload) {
+        self.change(namespace, workload, |state, place| state.live.remove(place));
+    }
+
+    pub fn state(&self, namespace: &str, workload: &Workload) -> WorkloadState {
+        let state = self.lock();
+        let Some(live) = state.live.get(&(namespace.to_owned(), workload.clone())) else {
+            return WorkloadState { image: None, state: "missing", ready: 0, wanted: 0, reason: None, since: None };
+        };
+        let word = match live.phase {
+            _ if live.observed < live.generation => "rolling_out",
+            Phase::Rolling => "rolling_out",
+            Phase::Complete => "running",
+            Phase::Degraded => "degraded",
+        };
+        WorkloadState {
+            image: live.containers.first().map(|container| container.image.clone()),
+            state: word,
+            ready: live.updated_and_ready(),
+            wanted: live.replicas,
+            reason: live.failure(),
+            since: Some(live.progressed),
+        }
+    }
+
+    /// The workloads of a namespace.
+    pub fn workloads(&self, namespace: &str) -> Vec<Workload> {
+        self.lock()
+            .live
+            .keys()
+            .filter(|(within, _)| within == namespace)
+            .map(|(_, workload)| workload.clone())
+            .collect()
+    }
+
+    /// The resourceVersion of the last change in this collection, for which a watch can be waited.
+    pub fn last_change(&self, namespace: &str, kind: WorkloadKind) -> u64 {
+        self.lock().store.last_change(namespace, kind.into())
+    }
+
+    /// Calls `listener` after each change of a workload.
+    pub fn on_change(&self, listener: impl Fn(&Changed) + Send + Sync + 'static) {
+        lock(&self.0.on_change).push(Arc::new(listener));
+    }
+
+    /// Calls `listener` when a rollout ends, inside the agenda's step that ended it.
+    pub fn on_end(&self, listener: impl Fn(&Ended) + Send + Sync + 'static) {
+        lock(&self.0.on_end).push(Arc::new(listener));
+    }
+
+    /// From now on requests to this namespace answer 403.
+    pub fn forbid(&self, namespace: &str) {
+        self.lock().forbidden.insert(namespace.to_owned());
+        self.cut(Some(namespace));
+    }
+
+    pub fn allow(&self, namespace: &str) {
+        self.lock().forbidden.remove(namespace);
+    }
+
+    /// While a namespace is down, its requests answer 503; its open watches are cut.
+    pub fn set_down(&self, namespace: &str, down: bool) {
+        if down {
+            self.lock().down.insert(namespace.to_owned());
+            self.cut(Some(namespace));
+        } else {
+            self.lock().down.remove(namespace);
+        }
+    }
+
+    /// Forgets the history: every open watch, and every later one from before now, is told 410 Gone.
+    pub fn compact(&self) {
+        self.lock().store.compact();
+        self.0.woken.send_replace(());
+    }
+
+    /// How often watches that ask for bookmarks get one, in real time: it is the transport's heartbeat.
+    pub fn bookmark_every(&self, pause: Duration) {
+        self.lock().bookmark_every = pause;
+        self.0.woken.send_replace(());
+    }
+
+    /// Ends all watches for good, so that a server with open streams can shut down.
+    pub fn end_streams(&self) {
+        self.0.ended.cancel();
+    }
+
+    /// Changes the state, shows the workload's objects as they now are, and tells watches and listeners.
+    fn change<T>(&self, namespace: &str, workload: &Workload, change: impl FnOnce(&mut State, &Place) -> T) -> T {
+        let place = (namespace.to_owned(), workload.clone());
+        let mut state = self.lock();
+        let before = state.store.version();
+        let shown = state.keys(&place);
+        let result = change(&mut state, &place);
+        let deadline = i32::try_from(self.0.pace.deadline.as_secs()).unwrap_or(i32::MAX).max(1);
+        let objects = state.live.get(&place).map(|live| objects::all(live, deadline)).unwrap_or_default();
+        for key in shown.into_iter().filter(|key| objects.iter().all(|(kept, _)| kept != key)) {
+            state.store.delete(key);
+        }
+        for (key, object) in objects {
+            state.store.put(key, object);
+        }
+        let changed = state.store.version() != before;
+        drop(state);
+        if changed {
+            self.0.woken.send_replace(());
+            tell(&self.0.on_change, &Changed { namespace: place.0, workload: place.1 });
+        }
+        result
+    }
+
+    /// Cuts the open watches of a namespace, as a broken connection does.
+    fn cut(&self, namespace: Option<&str>) {
+        *self.lock().cuts.entry(namespace.map(str::to_owned)).or_default() += 1;
+        self.0.woken.send_replace(());
+    }
+
+    /// Is the API server unreachable for this namespace now? A fault that strikes cuts its watches too.
+    fn is_down(&self, namespace: Option<&str>) -> bool {
+        if namespace.is_some_and(|namespace| self.lock().down.contains(namespace)) {
+            return true;
+        }
+        let struck = self.0.faults.strikes(Fault::ClusterDown, None, namespace);
+        if struck {
+            self.cut(namespace);
+        }
+        struck
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        lock(&self.0.state)
+    }
+}
+
+impl State {
+    /// The keys of everything that the API shows of this workload now.
+    fn keys(&self, place: &Place) -> Vec<Key> {
+        let objects = self.live.get(place).map(|live| objects::all(live, 1)).unwrap_or_default();
+        objects.into_iter().map(|(key, _)| key).collect()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Listeners are called without a lock: they may ask the cluster, or listen to more.
+fn tell<T>(listeners: &Listeners<T>, what: &T) {
+    let listeners = lock(listeners).clone();
+    for listener in listeners {
+        listener(what);
+    }
+}

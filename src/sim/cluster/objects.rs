@@ -1,0 +1,302 @@
+//! A living workload as the objects that the Kubernetes API shows of it: with every field that
+//! `kubectl rollout status` and a person looking for the reason of a failure would read.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use k8s_openapi::api::apps::v1::{
+    DaemonSet, DaemonSetSpec, DaemonSetStatus, Deployment, DeploymentCondition, DeploymentSpec, DeploymentStatus,
+    ReplicaSet, ReplicaSetSpec, ReplicaSetStatus, StatefulSet, StatefulSetSpec, StatefulSetStatus,
+    StatefulSetUpdateStrategy,
+};
+use k8s_openapi::api::core::v1::{Container as ContainerSpec, PodSpec, PodTemplateSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference, Time};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::domain::artefact::WorkloadKind;
+
+use super::live::{Container, Live, Phase, Pod, Revision};
+use super::pods::pod;
+use super::store::{Collection, Key};
+
+const REVISION: &str = "deployment.kubernetes.io/revision";
+const HASH: &str = "pod-template-hash";
+const CONTROLLER_HASH: &str = "controller-revision-hash";
+
+/// Everything the API shows of `live`, the workload itself last.
+pub(super) fn all(live: &Live, deadline_seconds: i32) -> Vec<(Key, Value)> {
+    let mut objects = Vec::new();
+    for one in &live.pods {
+        objects.extend(object(live, Collection::Pods, &one.name, &pod(live, one)));
+    }
+    let name = &*live.workload.name;
+    let whole = match live.workload.kind {
+        WorkloadKind::Deployment => {
+            for revision in &live.revisions {
+                let name = format!("{name}-{}", revision.hash);
+                objects.extend(object(live, Collection::ReplicaSets, &name, &replica_set(live, revision)));
+            }
+            object(live, Collection::Deployments, name, &deployment(live, deadline_seconds))
+        }
+        WorkloadKind::StatefulSet => object(live, Collection::StatefulSets, name, &stateful_set(live)),
+        WorkloadKind::DaemonSet => object(live, Collection::DaemonSets, name, &daemon_set(live)),
+    };
+    objects.extend(whole);
+    objects
+}
+
+fn object(live: &Live, collection: Collection, name: &str, object: &impl Serialize) -> Option<(Key, Value)> {
+    let key = Key { collection, namespace: live.namespace.clone(), name: name.to_owned() };
+    match serde_json::to_value(object) {
+        Ok(value) => Some((key, value)),
+        Err(error) => {
+            tracing::error!(%error, ?key, "a simulated object cannot be written as JSON");
+            None
+        }
+    }
+}
+
+pub(super) fn labels(live: &Live) -> BTreeMap<String, String> {
+    let name = live.workload.name.to_string();
+    [("app".to_owned(), name.clone()), ("app.kubernetes.io/name".to_owned(), name)].into()
+}
+
+/// The labels of a pod: those of its workload, and the hash of its revision.
+pub(super) fn pod_labels(live: &Live, hash: &str) -> BTreeMap<String, String> {
+    let mut labels = labels(live);
+    match live.workload.kind {
+        WorkloadKind::Deployment => labels.insert(HASH.to_owned(), hash.to_owned()),
+        WorkloadKind::StatefulSet => labels.insert(CONTROLLER_HASH.to_owned(), revision_name(live, hash)),
+        WorkloadKind::DaemonSet => labels.insert(CONTROLLER_HASH.to_owned(), hash.to_owned()),
+    };
+    labels
+}
+
+/// Who owns a pod of this revision: its `ReplicaSet`, or the workload itself.
+pub(super) fn pod_owner(live: &Live, hash: &str) -> OwnerReference {
+    let of_replica_set = live.revisions.iter().find(|revision| revision.hash == hash);
+    match (live.workload.kind, of_replica_set) {
+        (WorkloadKind::Deployment, Some(revision)) => {
+            owner(Collection::ReplicaSets, &revision_name(live, hash), &revision.uid)
+        }
+        (kind, _) => owner(kind.into(), &live.workload.name, &live.uid),
+    }
+}
+
+pub(super) fn time(at: Timestamp) -> Time {
+    // The API server writes whole seconds.
+    Time(Timestamp::from_second(at.as_second()).unwrap_or(at))
+}
+
+pub(super) fn container_specs(containers: &[Container]) -> Vec<ContainerSpec> {
+    containers
+        .iter()
+        .map(|container| ContainerSpec {
+            name: container.name.clone(),
+            image: Some(container.image.clone()),
+            image_pull_policy: Some("IfNotPresent".to_owned()),
+            ..ContainerSpec::default()
+        })
+        .collect()
+}
+
+fn owner(collection: Collection, name: &str, uid: &str) -> OwnerReference {
+    OwnerReference {
+        api_version: collection.api_version().to_owned(),
+        kind: collection.kind().to_owned(),
+        name: name.to_owned(),
+        uid: uid.to_owned(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }
+}
+
+fn revision_name(live: &Live, hash: &str) -> String {
+    format!("{}-{hash}", live.workload.name)
+}
+
+fn template(labels: BTreeMap<String, String>, containers: &[Container]) -> PodTemplateSpec {
+    PodTemplateSpec {
+        metadata: Some(ObjectMeta { labels: Some(labels), ..ObjectMeta::default() }),
+        spec: Some(PodSpec { containers: container_specs(containers), ..PodSpec::default() }),
+    }
+}
+
+fn metadata(live: &Live) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(live.workload.name.to_string()),
+        namespace: Some(live.namespace.clone()),
+        uid: Some(live.uid.clone()),
+        generation: Some(live.generation),
+        creation_timestamp: Some(time(live.created)),
+        labels: Some(labels(live)),
+        ..ObjectMeta::default()
+    }
+}
+
+fn selector(labels: BTreeMap<String, String>) -> LabelSelector {
+    LabelSelector { match_labels: Some(labels), match_expressions: None }
+}
+
+fn int(count: u32) -> i32 {
+    i32::try_from(count).unwrap_or(i32::MAX)
+}
+
+/// The API server leaves zeros out of a status.
+fn some(count: u32) -> Option<i32> {
+    (count > 0).then_some(int(count))
+}
+
+fn deployment(live: &Live, deadline_seconds: i32) -> Deployment {
+    let mut metadata = metadata(live);
+    if let Some(revision) = live.revision() {
+        metadata.annotations = Some([(REVISION.to_owned(), revision.number.to_string())].into());
+    }
+    let pods = live.count(|_| true);
+    let ready = live.count(Pod::is_ready);
+    Deployment {
+        metadata,
+        spec: Some(DeploymentSpec {
+            replicas: Some(int(live.replicas)),
+            selector: selector(labels(live)),
+            template: template(labels(live), &live.containers),
+            progress_deadline_seconds: Some(deadline_seconds),
+            revision_history_limit: Some(10),
+            ..DeploymentSpec::default()
+        }),
+        status: Some(DeploymentStatus {
+            observed_generation: Some(live.observed),
+            replicas: some(pods),
+            updated_replicas: some(live.count(|pod| live.is_current(pod))),
+            ready_replicas: some(ready),
+            available_replicas: some(ready),
+            unavailable_replicas: some(pods.max(live.replicas) - ready),
+            conditions: live.revision().map(|revision| conditions(live, revision, ready)),
+            ..DeploymentStatus::default()
+        }),
+    }
+}
+
+fn conditions(live: &Live, revision: &Revision, ready: u32) -> Vec<DeploymentCondition> {
+    let available = ready >= live.replicas;
+    let (enough, minimum, has) = if available {
+        ("True", "MinimumReplicasAvailable", "Deployment has minimum availability.")
+    } else {
+        ("False", "MinimumReplicasUnavailable", "Deployment does not have minimum availability.")
+    };
+    let (progressing, reason, how) = match live.phase {
+        Phase::Rolling => ("True", "ReplicaSetUpdated", "is progressing."),
+        Phase::Complete => ("True", "NewReplicaSetAvailable", "has successfully progressed."),
+        Phase::Degraded => ("False", "ProgressDeadlineExceeded", "has timed out progressing."),
+    };
+    let condition = |type_: &str, status: &str, reason: &str, message: String, turned, updated| DeploymentCondition {
+        type_: type_.to_owned(),
+        status: status.to_owned(),
+        reason: Some(reason.to_owned()),
+        message: Some(message),
+        last_transition_time: Some(time(turned)),
+        last_update_time: Some(time(updated)),
+    };
+    let name = revision_name(live, &revision.hash);
+    vec![
+        condition("Available", enough, minimum, has.to_owned(), live.created, live.created),
+        condition(
+            "Progressing",
+            progressing,
+            reason,
+            format!("ReplicaSet \"{name}\" {how}"),
+            live.turned,
+            live.progressed,
+        ),
+    ]
+}
+
+fn replica_set(live: &Live, revision: &Revision) -> ReplicaSet {
+    let labels = pod_labels(live, &revision.hash);
+    let pods = live.count(|pod| pod.hash == revision.hash);
+    let ready = live.count(|pod| pod.hash == revision.hash && pod.is_ready());
+    ReplicaSet {
+        metadata: ObjectMeta {
+            name: Some(revision_name(live, &revision.hash)),
+            namespace: Some(live.namespace.clone()),
+            uid: Some(revision.uid.clone()),
+            generation: Some(1),
+            creation_timestamp: Some(time(revision.created)),
+            labels: Some(labels.clone()),
+            annotations: Some([(REVISION.to_owned(), revision.number.to_string())].into()),
+            owner_references: Some(vec![owner(Collection::Deployments, &live.workload.name, &live.uid)]),
+            ..ObjectMeta::default()
+        },
+        spec: Some(ReplicaSetSpec {
+            replicas: Some(int(pods)),
+            selector: selector(labels.clone()),
+            template: Some(template(labels, &revision.containers)),
+            ..ReplicaSetSpec::default()
+        }),
+        status: Some(ReplicaSetStatus {
+            replicas: int(pods),
+            ready_replicas: some(ready),
+            available_replicas: some(ready),
+            fully_labeled_replicas: some(pods),
+            observed_generation: Some(1),
+            ..ReplicaSetStatus::default()
+        }),
+    }
+}
+
+fn stateful_set(live: &Live) -> StatefulSet {
+    let update = live.revision().map(|revision| revision.hash.as_str());
+    // Before it was ever complete, Kubernetes calls its first revision the current one too.
+    let current = live.settled.as_deref().or(live.revisions.first().map(|revision| revision.hash.as_str()));
+    let ready = live.count(Pod::is_ready);
+    StatefulSet {
+        metadata: metadata(live),
+        spec: Some(StatefulSetSpec {
+            replicas: Some(int(live.replicas)),
+            selector: selector(labels(live)),
+            service_name: Some(live.workload.name.to_string()),
+            template: template(labels(live), &live.containers),
+            update_strategy: Some(StatefulSetUpdateStrategy {
+                type_: Some("RollingUpdate".to_owned()),
+                rolling_update: None,
+            }),
+            ..StatefulSetSpec::default()
+        }),
+        status: Some(StatefulSetStatus {
+            observed_generation: Some(live.observed),
+            replicas: int(live.count(|_| true)),
+            ready_replicas: some(ready),
+            available_replicas: some(ready),
+            current_replicas: some(live.count(|pod| Some(pod.hash.as_str()) == current)),
+            updated_replicas: some(live.count(|pod| live.is_current(pod))),
+            current_revision: current.map(|hash| revision_name(live, hash)),
+            update_revision: update.map(|hash| revision_name(live, hash)),
+            collision_count: Some(0),
+            conditions: None,
+        }),
+    }
+}
+
+fn daemon_set(live: &Live) -> DaemonSet {
+    let ready = live.count(Pod::is_ready);
+    DaemonSet {
+        metadata: metadata(live),
+        spec: Some(DaemonSetSpec {
+            selector: selector(labels(live)),
+            template: template(labels(live), &live.containers),
+            ..DaemonSetSpec::default()
+        }),
+        status: Some(DaemonSetStatus {
+            observed_generation: Some(live.observed),
+            desired_number_scheduled: int(live.replicas),
+            current_number_scheduled: int(live.count(|_| true)),
+            updated_number_scheduled: some(live.count(|pod| live.is_current(pod))),
+            number_ready: int(ready),
+            number_available: some(ready),
+            number_unavailable: some(live.replicas.saturating_sub(ready)),
+            number_misscheduled: 0,
+            ..DaemonSetStatus::default()
+        }),
+    }
+}

@@ -1,0 +1,545 @@
+//! The simulated cluster as `kube` and its watcher see it, on a clock that is moved by hand.
+
+use std::pin::pin;
+
+use futures::{Stream, StreamExt, TryStreamExt};
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::ListParams;
+use kube::runtime::watcher::{self, Event, watcher};
+use kube::{Api, Client, ResourceExt};
+
+use crate::clock::Clock;
+
+use super::*;
+
+/// A cluster behind a real listener, and a clock that is moved by hand.
+struct Bench {
+    cluster: Cluster,
+    clock: Clock,
+    agenda: Agenda,
+    faults: Faults,
+    strays: Strays,
+    client: Client,
+    address: String,
+}
+
+impl Bench {
+    async fn open() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let agenda = Agenda::new(clock.clone());
+        let (faults, strays) = (Faults::default(), Strays::default());
+        let cluster = Cluster::new(agenda.clone(), Pace::default(), faults.clone(), strays.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/sim/cluster", listener.local_addr().unwrap());
+        let router = axum::Router::new().nest("/sim/cluster", cluster.router());
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        tokio::spawn(agenda.clone().run(CancellationToken::new()));
+        let mut config = kube::Config::new(address.parse().unwrap());
+        // By default kube hides a 503 behind 15 retries, minutes long.
+        config.default_retry = false;
+        let client = Client::try_from(config).unwrap();
+        Self { cluster, clock, agenda, faults, strays, client, address }
+    }
+
+    fn deployments(&self, namespace: &str) -> Api<Deployment> {
+        Api::namespaced(self.client.clone(), namespace)
+    }
+
+    async fn deployment(&self, name: &str) -> Deployment {
+        self.deployments("qa").get(name).await.unwrap()
+    }
+
+    /// Waits until the agenda has done everything that is due now.
+    async fn calm(&self) {
+        while self.agenda.next_due().is_some_and(|due| due <= self.clock.now()) {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Moves the clock to the next step of the world and lets it happen. Was there one?
+    async fn tick(&self) -> bool {
+        self.calm().await;
+        let due = self.agenda.next_due();
+        if let Some(due) = due {
+            self.clock.advance_to(due);
+            self.calm().await;
+        }
+        due.is_some()
+    }
+
+    async fn rest(&self) {
+        while self.tick().await {}
+    }
+}
+
+fn workload(text: &str) -> Workload {
+    text.parse().unwrap()
+}
+
+/// The rules of `kubectl rollout status` for a Deployment: (updated, available, wanted, old ones left).
+fn progress(deployment: &Deployment) -> (i32, i32, i32, i32) {
+    let status = deployment.status.clone().unwrap();
+    let updated = status.updated_replicas.unwrap_or_default();
+    let wanted = deployment.spec.as_ref().unwrap().replicas.unwrap();
+    let old = status.replicas.unwrap_or_default() - updated;
+    (updated, status.available_replicas.unwrap_or_default(), wanted, old)
+}
+
+fn condition(deployment: &Deployment, type_: &str) -> (String, String) {
+    let conditions = deployment.status.clone().unwrap().conditions.unwrap();
+    let condition = conditions.into_iter().find(|condition| condition.type_ == type_).unwrap();
+    (condition.status, condition.reason.unwrap())
+}
+
+async fn next<S, T>(events: &mut S) -> T
+where
+    S: Stream<Item = T> + Unpin,
+{
+    tokio::time::timeout(Duration::from_secs(10), events.next()).await.expect("an event comes").expect("it goes on")
+}
+
+fn names(event: &Event<Deployment>) -> String {
+    match event {
+        Event::Init => "Init".into(),
+        Event::InitApply(object) => format!("InitApply {}", object.name_any()),
+        Event::InitDone => "InitDone".into(),
+        Event::Apply(object) => format!("Apply {}", object.name_any()),
+        Event::Delete(object) => format!("Delete {}", object.name_any()),
+    }
+}
+
+#[tokio::test]
+async fn a_rollout_goes_replica_by_replica() {
+    let bench = Bench::open().await;
+    let checkout = workload("deployment/checkout");
+    bench.cluster.place("qa", &checkout, "app", "ghcr.io/acme/checkout:1", 2);
+    assert_eq!(progress(&bench.deployment("checkout").await), (2, 2, 2, 0));
+    assert_eq!(bench.cluster.state("qa", &checkout).state, "running");
+
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    bench.cluster.on_change({
+        let (seen, cluster) = (seen.clone(), bench.cluster.clone());
+        move |changed| {
+            let state = cluster.state(&changed.namespace, &changed.workload);
+            seen.lock().unwrap().push(format!("{} {}/{}", state.state, state.ready, state.wanted));
+        }
+    });
+    bench.cluster.set_image("qa", &checkout, "app", "ghcr.io/acme/checkout:2");
+    bench.calm().await;
+    assert_eq!(progress(&bench.deployment("checkout").await), (1, 2, 2, 2));
+    bench.tick().await;
+    assert_eq!(progress(&bench.deployment("checkout").await), (2, 2, 2, 1));
+    bench.tick().await;
+    let done = bench.deployment("checkout").await;
+    assert_eq!(progress(&done), (2, 2, 2, 0));
+    assert_eq!(condition(&done, "Progressing"), ("True".into(), "NewReplicaSetAvailable".into()));
+    assert_eq!(done.status.unwrap().observed_generation, done.metadata.generation);
+
+    assert_eq!(bench.agenda.next_due(), None);
+    assert_eq!(*seen.lock().unwrap(), ["rolling_out 0/2", "rolling_out 0/2", "rolling_out 1/2", "running 2/2"]);
+    assert_eq!(bench.cluster.state("qa", &checkout).image.unwrap(), "ghcr.io/acme/checkout:2");
+    assert_eq!(bench.strays.all(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn replica_sets_keep_the_history_and_name_their_owner() {
+    let bench = Bench::open().await;
+    let checkout = workload("deployment/checkout");
+    bench.cluster.place("qa", &checkout, "app", "checkout:1", 1);
+    bench.cluster.place("qa", &checkout, "app", "checkout:2", 1);
+    let owner = bench.deployment("checkout").await.uid().unwrap();
+    let sets = Api::<ReplicaSet>::namespaced(bench.client.clone(), "qa").list(&ListParams::default()).await.unwrap();
+    let mut history: Vec<(String, String, i32)> = sets
+        .iter()
+        .map(|set| {
+            assert_eq!(set.owner_references()[0].uid, owner);
+            let spec = set.spec.clone().unwrap();
+            let image = spec.template.unwrap().spec.unwrap().containers[0].image.clone().unwrap();
+            (set.annotations()["deployment.kubernetes.io/revision"].clone(), image, spec.replicas.unwrap())
+        })
+        .collect();
+    history.sort();
+    assert_eq!(history, [("1".into(), "checkout:1".into(), 0), ("2".into(), "checkout:2".into(), 1)]);
+}
+
+#[tokio::test]
+async fn a_crash_loop_becomes_degraded_at_the_deadline() {
+    let bench = Bench::open().await;
+    let checkout = workload("deployment/checkout");
+    bench.cluster.place("qa", &checkout, "app", "checkout:1", 2);
+    bench.cluster.place("qa", &checkout, "proxy", "envoy:1", 2);
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    bench.cluster.on_end({
+        let ended = ended.clone();
+        move |end| ended.lock().unwrap().push(end.complete)
+    });
+    let order = Order { container: "app", image: "checkout:2", replicas: 2, crashes: true, slowness: 1 };
+    bench.cluster.roll_out("qa", &checkout, &order);
+    bench.tick().await;
+    let state = bench.cluster.state("qa", &checkout);
+    assert_eq!((state.state, state.reason), ("rolling_out", Some("CrashLoopBackOff")));
+    let pods = Api::<Pod>::namespaced(bench.client.clone(), "qa");
+    let waiting: Vec<String> = pods
+        .list(&ListParams::default().labels("app=checkout"))
+        .await
+        .unwrap()
+        .iter()
+        .flat_map(|pod| pod.status.clone().unwrap().container_statuses.unwrap())
+        .filter_map(|status| Some(format!("{} {}", status.name, status.state?.waiting?.reason?)))
+        .collect();
+    assert_eq!(waiting, ["app CrashLoopBackOff"]);
+
+    bench.tick().await;
+    let stuck = bench.deployment("checkout").await;
+    assert_eq!(condition(&stuck, "Progressing"), ("False".into(), "ProgressDeadlineExceeded".into()));
+    assert_eq!(condition(&stuck, "Available").0, "True", "the old pods still serve");
+    assert_eq!(bench.cluster.state("qa", &checkout).state, "degraded");
+    assert_eq!((bench.agenda.next_due(), ended.lock().unwrap().clone()), (None, vec![false]));
+
+    bench.cluster.set_image("qa", &checkout, "app", "checkout:3");
+    bench.rest().await;
+    assert_eq!(bench.cluster.state("qa", &checkout).state, "running");
+    assert_eq!(*ended.lock().unwrap(), [false, true]);
+}
+
+#[tokio::test]
+async fn an_image_that_cannot_be_pulled_leaves_a_statefulset_incomplete() {
+    let bench = Bench::open().await;
+    let mailer = workload("statefulset/mailer");
+    bench.cluster.pull_from(|image| image != "mailer:2");
+    bench.cluster.place("qa", &mailer, "app", "mailer:1", 2);
+    bench.cluster.set_image("qa", &mailer, "app", "mailer:2");
+    bench.rest().await;
+
+    let status =
+        Api::<StatefulSet>::namespaced(bench.client.clone(), "qa").get("mailer").await.unwrap().status.unwrap();
+    assert_ne!(status.current_revision, status.update_revision);
+    assert_eq!((status.ready_replicas, status.updated_replicas), (Some(1), Some(1)));
+    let pod = Api::<Pod>::namespaced(bench.client.clone(), "qa").get("mailer-1").await.unwrap();
+    let state = pod.status.unwrap().container_statuses.unwrap()[0].state.clone().unwrap();
+    assert_eq!(state.waiting.unwrap().reason.unwrap(), "ImagePullBackOff");
+    assert_eq!(bench.cluster.state("qa", &mailer).state, "degraded");
+
+    bench.cluster.set_image("qa", &mailer, "app", "mailer:3");
+    bench.rest().await;
+    let status =
+        Api::<StatefulSet>::namespaced(bench.client.clone(), "qa").get("mailer").await.unwrap().status.unwrap();
+    assert_eq!(status.current_revision, status.update_revision);
+    assert_eq!((status.ready_replicas, status.updated_replicas), (Some(2), Some(2)));
+}
+
+#[tokio::test]
+async fn a_daemonset_counts_nodes() {
+    let bench = Bench::open().await;
+    let agent = workload("daemonset/agent");
+    bench.cluster.place("qa", &agent, "app", "agent:1", 3);
+    bench.cluster.set_image("qa", &agent, "app", "agent:2");
+    bench.tick().await;
+    let api = Api::<DaemonSet>::namespaced(bench.client.clone(), "qa");
+    let counts = |status: k8s_openapi::api::apps::v1::DaemonSetStatus| {
+        (status.desired_number_scheduled, status.updated_number_scheduled, status.number_available)
+    };
+    assert_eq!(counts(api.get("agent").await.unwrap().status.unwrap()), (3, Some(2), Some(2)));
+    bench.rest().await;
+    assert_eq!(counts(api.get("agent").await.unwrap().status.unwrap()), (3, Some(3), Some(3)));
+}
+
+#[tokio::test]
+async fn a_newer_image_overtakes_the_rollout_that_runs() {
+    let bench = Bench::open().await;
+    let checkout = workload("deployment/checkout");
+    bench.cluster.place("qa", &checkout, "app", "checkout:1", 2);
+    let ended = Arc::new(Mutex::new(Vec::new()));
+    bench.cluster.on_end({
+        let ended = ended.clone();
+        move |end| ended.lock().unwrap().push(end.rollout)
+    });
+    let first = bench.cluster.set_image("qa", &checkout, "app", "checkout:2").unwrap();
+    assert_eq!(bench.cluster.set_image("qa", &checkout, "app", "checkout:2"), Some(first), "joined, not begun anew");
+    bench.tick().await;
+    let second = bench.cluster.set_image("qa", &checkout, "app", "checkout:3").unwrap();
+    bench.rest().await;
+    assert_eq!(*ended.lock().unwrap(), [second]);
+    assert_eq!(bench.cluster.state("qa", &checkout).image.unwrap(), "checkout:3");
+    assert_eq!(bench.cluster.set_image("qa", &checkout, "app", "checkout:3"), None);
+    assert_eq!(bench.agenda.next_due(), None);
+}
+
+#[tokio::test]
+async fn a_workload_that_is_not_there_is_created_by_its_controller_and_not_by_hand() {
+    let bench = Bench::open().await;
+    let search = workload("deployment/search");
+    assert_eq!(bench.cluster.state("qa", &search).state, "missing");
+    assert_eq!(bench.cluster.set_image("qa", &search, "app", "search:1"), None);
+    let order = Order { container: "app", image: "search:1", replicas: 3, crashes: false, slowness: 1 };
+    bench.cluster.roll_out("qa", &search, &order);
+    bench.calm().await;
+    assert_eq!(condition(&bench.deployment("search").await, "Available").0, "False");
+    bench.rest().await;
+    assert_eq!(progress(&bench.deployment("search").await), (3, 3, 3, 0));
+
+    bench.cluster.remove("qa", &search);
+    assert_eq!(bench.cluster.state("qa", &search).state, "missing");
+    let pods = Api::<Pod>::all(bench.client.clone()).list(&ListParams::default()).await.unwrap();
+    assert_eq!(pods.items.len(), 0, "nothing of it is left");
+}
+
+#[tokio::test]
+async fn a_watcher_sees_the_beginning_and_every_change() {
+    let bench = Bench::open().await;
+    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.cluster.place("prod", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    let mut events = pin!(watcher(bench.deployments("qa"), watcher::Config::default()));
+    for expected in ["Init", "InitApply checkout", "InitDone"] {
+        assert_eq!(names(&next(&mut events).await.unwrap()), expected);
+    }
+    bench.cluster.place("prod", &workload("deployment/other"), "app", "x:1", 1);
+    bench.cluster.place("qa", &workload("deployment/search"), "app", "search:1", 1);
+    let Event::Apply(search) = next(&mut events).await.unwrap() else { panic!("no Apply") };
+    assert_eq!(search.name_any(), "search");
+    let version = bench.cluster.last_change("qa", WorkloadKind::Deployment).to_string();
+    assert_eq!(search.resource_version().unwrap(), version);
+    bench.cluster.remove("qa", &workload("deployment/search"));
+    assert_eq!(names(&next(&mut events).await.unwrap()), "Delete search");
+}
+
+#[tokio::test]
+async fn a_watcher_of_a_forgotten_history_lists_again() {
+    let bench = Bench::open().await;
+    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    let mut events = pin!(watcher(bench.deployments("qa"), watcher::Config::default()));
+    for expected in ["Init", "InitApply checkout", "InitDone"] {
+        assert_eq!(names(&next(&mut events).await.unwrap()), expected);
+    }
+    bench.cluster.compact();
+    let gone = next(&mut events).await.unwrap_err();
+    assert!(matches!(&gone, watcher::Error::WatchError(status) if status.code == 410), "{gone:?}");
+    for expected in ["Init", "InitApply checkout", "InitDone"] {
+        assert_eq!(names(&next(&mut events).await.unwrap()), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_list_comes_in_pages_until_its_history_is_forgotten() {
+    let bench = Bench::open().await;
+    for name in ["a", "b", "c"] {
+        bench.cluster.place("qa", &workload(&format!("deployment/{name}")), "app", "x:1", 1);
+    }
+    let api = bench.deployments("qa");
+    let first = api.list(&ListParams::default().limit(2)).await.unwrap();
+    assert_eq!(first.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), ["a", "b"]);
+    let token = first.metadata.continue_.unwrap();
+    let rest = api.list(&ListParams::default().limit(2).continue_token(&token)).await.unwrap();
+    assert_eq!(rest.iter().map(ResourceExt::name_any).collect::<Vec<_>>(), ["c"]);
+    assert_eq!((rest.metadata.continue_, rest.metadata.resource_version), (None, first.metadata.resource_version));
+
+    bench.cluster.compact();
+    let gone = api.list(&ListParams::default().limit(2).continue_token(&token)).await.unwrap_err();
+    assert!(matches!(&gone, kube::Error::Api(status) if status.code == 410 && status.reason == "Expired"), "{gone}");
+}
+
+#[tokio::test]
+async fn a_watch_carries_bookmarks_and_ends_by_its_timeout() {
+    let bench = Bench::open().await;
+    bench.cluster.bookmark_every(Duration::from_millis(50));
+    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    let url = format!(
+        "{}/apis/apps/v1/namespaces/qa/deployments?watch=true&allowWatchBookmarks=true&timeoutSeconds=1",
+        bench.address
+    );
+    let text = reqwest::get(url).await.unwrap().text().await.unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[0]["type"], "ADDED", "without a version it begins with what exists");
+    assert_eq!(lines[1]["type"], "BOOKMARK");
+    let version = bench.cluster.lock().store.version().to_string();
+    assert_eq!(lines[1]["object"]["metadata"]["resourceVersion"], version);
+    assert!(lines.len() > 3, "{text}");
+}
+
+#[tokio::test]
+async fn a_watch_with_a_selector_sees_objects_come_and_go() {
+    let bench = Bench::open().await;
+    let checkout = workload("deployment/checkout");
+    bench.cluster.place("qa", &checkout, "app", "checkout:1", 1);
+    let api = Api::<Pod>::namespaced(bench.client.clone(), "qa");
+    let config = watcher::Config::default().labels("app=checkout").fields("status.phase=Pending");
+    let mut events = pin!(watcher(api, config));
+    for _ in ["Init", "InitDone"] {
+        next(&mut events).await.unwrap();
+    }
+    bench.cluster.set_image("qa", &checkout, "app", "checkout:2");
+    assert!(matches!(next(&mut events).await.unwrap(), Event::Apply(_)), "the new pod is pending");
+    bench.rest().await;
+    assert!(matches!(next(&mut events).await.unwrap(), Event::Delete(_)), "it runs, so it is pending no more");
+}
+
+#[tokio::test]
+async fn a_forbidden_namespace_is_said_with_its_verb() {
+    let bench = Bench::open().await;
+    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.cluster.forbid("qa");
+    let no = bench.deployments("qa").list(&ListParams::default()).await.unwrap_err();
+    let kube::Error::Api(status) = no else { panic!("{no}") };
+    assert_eq!((status.code, status.reason.as_str()), (403, "Forbidden"));
+    assert!(status.message.contains("cannot list resource \"deployments\""), "{}", status.message);
+    assert!(bench.deployments("prod").list(&ListParams::default()).await.is_ok());
+    bench.cluster.allow("qa");
+    assert!(bench.deployments("qa").get("checkout").await.is_ok());
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_down_cuts_its_watches_and_comes_back() {
+    let bench = Bench::open().await;
+    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    let mut events = pin!(watcher(bench.deployments("qa"), watcher::Config::default()));
+    for _ in ["Init", "InitApply", "InitDone"] {
+        next(&mut events).await.unwrap();
+    }
+    let mut other = pin!(watcher(bench.deployments("prod"), watcher::Config::default()));
+    for _ in ["Init", "InitDone"] {
+        next(&mut other).await.unwrap();
+    }
+    bench.cluster.set_down("qa", true);
+    let down = next(&mut events).await.unwrap_err();
+    assert!(matches!(&down, watcher::Error::WatchFailed(_) | watcher::Error::WatchStartFailed(_)), "{down:?}");
+    bench.cluster.place("prod", &workload("deployment/search"), "app", "search:1", 1);
+    assert_eq!(names(&next(&mut other).await.unwrap()), "Apply search", "others are not hindered");
+
+    bench.cluster.place("qa", &workload("deployment/search"), "app", "search:1", 1);
+    bench.cluster.set_down("qa", false);
+    let back = loop {
+        if let Ok(event) = next(&mut events).await {
+            break names(&event);
+        }
+    };
+    assert_eq!(back, "Apply search", "what happened meanwhile is not lost");
+}
+
+#[tokio::test]
+async fn an_armed_fault_strikes_requests_and_finds_open_watches() {
+    let bench = Bench::open().await;
+    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    bench.faults.arm(Fault::ClusterDown, 1, None, Some("qa".into()));
+    assert!(bench.deployments("prod").list(&ListParams::default()).await.is_ok());
+    let down = bench.deployments("qa").get("checkout").await.unwrap_err();
+    assert!(matches!(&down, kube::Error::Api(status) if status.code == 503), "{down}");
+    assert!(bench.deployments("qa").get("checkout").await.is_ok());
+
+    let url = format!("{}/apis/apps/v1/namespaces/qa/deployments?watch=true&resourceVersion=9999", bench.address);
+    let mut stream = reqwest::get(url).await.unwrap().bytes_stream();
+    bench.faults.arm(Fault::ClusterDown, 1, None, Some("qa".into()));
+    let cut = tokio::time::timeout(Duration::from_secs(10), stream.try_next()).await.expect("the fault is noticed");
+    assert!(cut.is_err(), "{cut:?}");
+}
+
+#[tokio::test]
+async fn ended_streams_stay_ended() {
+    let bench = Bench::open().await;
+    let url = format!("{}/api/v1/namespaces/qa/pods?watch=true", bench.address);
+    let open = reqwest::get(&url).await.unwrap();
+    bench.cluster.end_streams();
+    assert_eq!(open.text().await.unwrap(), "");
+    assert_eq!(reqwest::get(&url).await.unwrap().status(), 503);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_a_status_and_what_is_unknown_is_a_stray() {
+    let bench = Bench::open().await;
+    assert!(bench.deployments("qa").get_opt("nothing").await.unwrap().is_none());
+    let no = bench.deployments("qa").get("nothing").await.unwrap_err();
+    let kube::Error::Api(status) = no else { panic!("{no}") };
+    assert_eq!((status.code, status.to_string().as_str()), (404, "deployments.apps \"nothing\" not found: NotFound"));
+    assert_eq!(bench.strays.all(), Vec::<String>::new());
+
+    bench.client.apiserver_version().await.unwrap();
+    assert_eq!(bench.client.list_core_api_versions().await.unwrap().versions, ["v1"]);
+    let apps = bench.client.list_api_group_resources("apps/v1").await.unwrap();
+    assert_eq!(apps.resources.len(), 4);
+    assert_eq!(bench.client.list_api_groups().await.unwrap().groups[0].name, "apps");
+
+    let delete = bench.deployments("qa").delete("checkout", &kube::api::DeleteParams::default()).await;
+    assert!(delete.is_err());
+    let jobs = reqwest::get(format!("{}/apis/batch/v1/jobs", bench.address)).await.unwrap();
+    assert_eq!(jobs.status(), 404);
+    let secrets = reqwest::get(format!("{}/api/v1/namespaces/qa/secrets", bench.address)).await.unwrap();
+    assert_eq!(secrets.status(), 404);
+    assert_eq!(
+        bench.strays.all(),
+        [
+            "cluster: DELETE /apis/apps/v1/namespaces/qa/deployments/checkout",
+            "cluster: GET /apis/batch/v1/jobs",
+            "cluster: GET /api/v1/namespaces/qa/secrets",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn hostile_parameters_are_refused() {
+    let bench = Bench::open().await;
+    for query in [
+        "limit=-1",
+        "limit=x",
+        "continue=rubbish",
+        "labelSelector=a%20in%20(b)",
+        "fieldSelector=spec.x%3D1",
+        "watch=true&resourceVersion=latest",
+        "watch=true&timeoutSeconds=-5",
+    ] {
+        let answer = reqwest::get(format!("{}/api/v1/pods?{query}", bench.address)).await.unwrap();
+        assert_eq!(answer.status(), 400, "{query}");
+        let status: serde_json::Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap();
+        assert_eq!(status["kind"], "Status", "{query}");
+    }
+    let streaming = format!("{}/api/v1/pods?watch=true&sendInitialEvents=true", bench.address);
+    assert_eq!(reqwest::get(streaming).await.unwrap().status(), 422);
+}
+
+/// `kubectl rollout status`, on the JSON of any of the three kinds.
+fn rolled_out(object: &serde_json::Value) -> bool {
+    let status = |field: &str| object["status"][field].as_i64().unwrap_or_default();
+    if status("observedGeneration") < object["metadata"]["generation"].as_i64().unwrap() {
+        return false;
+    }
+    let wanted = object["spec"]["replicas"].as_i64().unwrap_or_default();
+    match object["kind"].as_str().unwrap() {
+        "Deployment" => {
+            status("updatedReplicas") == wanted
+                && status("replicas") == status("updatedReplicas")
+                && status("availableReplicas") == status("updatedReplicas")
+        }
+        "StatefulSet" => {
+            status("readyReplicas") == wanted
+                && object["status"]["updateRevision"] == object["status"]["currentRevision"]
+        }
+        _ => {
+            status("updatedNumberScheduled") == status("desiredNumberScheduled")
+                && status("numberAvailable") == status("desiredNumberScheduled")
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_looks_rolled_out_before_it_is() {
+    for kind in WorkloadKind::ALL {
+        let bench = Bench::open().await;
+        let workload = workload(&format!("{}/checkout", kind.as_str()));
+        bench.cluster.place("qa", &workload, "app", "checkout:1", 3);
+        let begin = bench.cluster.lock().store.version();
+        bench.cluster.set_image("qa", &workload, "app", "checkout:2");
+        bench.tick().await;
+        bench.cluster.set_image("qa", &workload, "app", "checkout:3");
+        bench.rest().await;
+        let state = bench.cluster.lock();
+        let seen: Vec<bool> = state
+            .store
+            .since(begin)
+            .unwrap()
+            .filter(|event| event.key.collection == kind.into())
+            .map(|event| rolled_out(event.after.as_ref().unwrap()))
+            .collect();
+        let (last, before) = seen.split_last().unwrap();
+        assert!(*last && before.len() >= 6 && before.iter().all(|done| !done), "{kind:?} {seen:?}");
+    }
+}

@@ -1,0 +1,245 @@
+//! The simulated controller, in the manner of Flux: it rolls out what CI built or what a manifest says, and tells the bot by
+//! Flux-shaped webhooks how it went. It knows names and secrets only as far as it is told them.
+
+#[cfg(test)]
+mod tests;
+mod webhook;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+
+use crate::domain::artefact::{Workload, WorkloadKind};
+use crate::domain::version::Sha;
+
+use self::webhook::{Delivery, FluxEvent, InvolvedObject, Metadata};
+use super::agenda::Agenda;
+use super::ci::Built;
+use super::cluster::{Cluster, Ended, Order, RolloutId};
+use super::faults::{Fault, Faults};
+use super::pace::Pace;
+use super::registry::Registry;
+
+/// How many times longer a rollout takes under the fault `slow_rollout`.
+const SLOW: i32 = 10;
+
+/// One artefact in one environment, as the controller tends it.
+#[derive(Clone, Debug)]
+pub struct Target {
+    pub artefact: String,
+    pub environment: String,
+    /// The branch whose images run here; `None`: a manifest says which ([`Controller::manifest_says`]).
+    pub branch: Option<String>,
+    pub namespace: String,
+    /// Without tag, as in `ghcr.io/acme/checkout`.
+    pub image: String,
+    pub container: String,
+    pub workloads: Vec<Workload>,
+    /// For a workload that is not there yet.
+    pub replicas: u32,
+}
+
+/// Where the bot listens, and the secret of each environment's webhook. Without a secret nothing is sent.
+#[derive(Clone)]
+pub struct Webhooks {
+    pub http: reqwest::Client,
+    /// Without the path: `http://127.0.0.1:8484`.
+    pub bot_url: String,
+    pub secrets: BTreeMap<String, String>,
+}
+
+/// What Git said when the controller looked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revision {
+    pub branch: String,
+    pub commit: Sha,
+}
+
+#[derive(Clone)]
+pub struct Controller(Arc<Inner>);
+
+struct Inner {
+    agenda: Agenda,
+    pace: Pace,
+    cluster: Cluster,
+    registry: Registry,
+    faults: Faults,
+    webhooks: Webhooks,
+    targets: Vec<Target>,
+    /// By the target's number: what is on its way there. A newer one takes the place of the older.
+    underway: Mutex<BTreeMap<usize, Underway>>,
+}
+
+struct Underway {
+    revision: Revision,
+    since: Timestamp,
+    waiting: BTreeSet<RolloutId>,
+}
+
+impl Controller {
+    pub fn new(
+        agenda: Agenda,
+        pace: Pace,
+        cluster: Cluster,
+        registry: Registry,
+        faults: Faults,
+        webhooks: Webhooks,
+        targets: Vec<Target>,
+    ) -> Self {
+        let underway = Mutex::default();
+        let inner = Inner { agenda, pace, cluster, registry, faults, webhooks, targets, underway };
+        let controller = Self(Arc::new(inner));
+        // Weak, because the cluster would otherwise hold its own listener's clone of itself for ever.
+        let listener = Arc::downgrade(&controller.0);
+        controller.0.cluster.on_end(move |ended| {
+            if let Some(inner) = listener.upgrade() {
+                Self(inner).rollout_ended(ended);
+            }
+        });
+        controller
+    }
+
+    /// An image was built: it goes where its branch is deployed. For [`Ci::on_built`](super::ci::Ci::on_built).
+    pub fn built(&self, built: &Built) {
+        for (at, target) in self.0.targets.iter().enumerate() {
+            if target.artefact == built.artefact && target.branch.as_ref() == Some(&built.branch) {
+                let revision = Revision { branch: built.branch.clone(), commit: built.commit.clone() };
+                self.notice(at, built.tag.clone(), revision);
+            }
+        }
+    }
+
+    /// A manifest names this tag for an artefact in an environment, as of `revision` of its repository.
+    pub fn manifest_says(&self, environment: &str, artefact: &str, tag: &str, revision: &Revision) {
+        for (at, target) in self.0.targets.iter().enumerate() {
+            if target.environment == environment && target.artefact == artefact {
+                self.notice(at, tag.to_owned(), revision.clone());
+            }
+        }
+    }
+
+    fn notice(&self, at: usize, tag: String, revision: Revision) {
+        let controller = self.clone();
+        self.0.agenda.after(self.0.pace.notice, move || async move { controller.reconcile(at, &tag, revision) });
+    }
+
+    fn reconcile(&self, at: usize, tag: &str, revision: Revision) {
+        let Some(target) = self.0.targets.get(at) else { return };
+        let image = format!("{}:{tag}", target.image);
+        if self.strikes(Fault::ImageMissing, target) {
+            // As if a clean-up job had been faster: it was built, and it is gone.
+            self.0.registry.remove(&target.image, tag);
+        }
+        let order = Order {
+            container: &target.container,
+            image: &image,
+            replicas: target.replicas,
+            crashes: self.strikes(Fault::CrashLoop, target),
+            slowness: if self.strikes(Fault::SlowRollout, target) { SLOW } else { 1 },
+        };
+        let roll = |workload| self.0.cluster.roll_out(&target.namespace, workload, &order);
+        let waiting: BTreeSet<RolloutId> = target.workloads.iter().filter_map(roll).collect();
+        let configured: Vec<String> =
+            target.workloads.iter().map(|workload| format!("{} configured", object(target, workload))).collect();
+        self.tell(target, &revision, "info", "Progressing", configured.join("\n"));
+
+        let at_rest = waiting.is_empty();
+        let underway = Underway { revision, since: self.0.agenda.clock().now(), waiting };
+        self.lock().insert(at, underway);
+        if at_rest {
+            self.finish(at);
+        }
+    }
+
+    fn rollout_ended(&self, ended: &Ended) {
+        let done: Vec<usize> = self
+            .lock()
+            .iter_mut()
+            .filter_map(|(at, underway)| {
+                (underway.waiting.remove(&ended.rollout) && underway.waiting.is_empty()).then_some(*at)
+            })
+            .collect();
+        for at in done {
+            self.finish(at);
+        }
+    }
+
+    /// Everything of this target has come to rest: say how it went.
+    fn finish(&self, at: usize) {
+        let Some(target) = self.0.targets.get(at) else { return };
+        let Some(underway) = self.lock().remove(&at) else { return };
+        let took = self.0.agenda.clock().now().duration_since(underway.since);
+        let took = format!("{:.1}s", took.as_secs_f64());
+        let unhealthy: Vec<String> = target
+            .workloads
+            .iter()
+            .filter(|workload| self.0.cluster.state(&target.namespace, workload).state != "running")
+            .map(|workload| format!("{} status: 'Failed'", object(target, workload)))
+            .collect();
+        let (severity, reason, message) = if unhealthy.is_empty() {
+            let message = format!("Reconciliation finished in {took}, next run in 10m0s");
+            ("info", "ReconciliationSucceeded", message)
+        } else {
+            let message = format!("health check failed after {took}: failed resources: [{}]", unhealthy.join(", "));
+            ("error", "HealthCheckFailed", message)
+        };
+        if self.strikes(Fault::LostWebhook, target) {
+            return;
+        }
+        let times = if self.strikes(Fault::DuplicateWebhook, target) { 2 } else { 1 };
+        for _ in 0..times {
+            self.tell(target, &underway.revision, severity, reason, message.clone());
+        }
+    }
+
+    fn tell(
+        &self,
+        target: &Target,
+        revision: &Revision,
+        severity: &'static str,
+        reason: &'static str,
+        message: String,
+    ) {
+        let Webhooks { http, bot_url, secrets } = &self.0.webhooks;
+        let Some(secret) = secrets.get(&target.environment) else { return };
+        let event = FluxEvent {
+            involved_object: InvolvedObject {
+                api_version: "kustomize.toolkit.fluxcd.io/v1",
+                kind: "Kustomization",
+                name: target.artefact.clone(),
+                namespace: target.namespace.clone(),
+            },
+            severity,
+            timestamp: self.0.agenda.clock().now(),
+            message,
+            reason,
+            metadata: Metadata { revision: format!("{}@sha1:{}", revision.branch, revision.commit) },
+            reporting_controller: "kustomize-controller",
+            reporting_instance: "kustomize-controller-0",
+        };
+        let url = format!("{}/webhooks/flux/{}", bot_url.trim_end_matches('/'), target.environment);
+        match Delivery::new(url, secret, &event) {
+            Ok(delivery) => webhook::send(&self.0.agenda, self.0.pace, http, delivery),
+            Err(error) => tracing::error!(%error, "a simulated event cannot be written as JSON"),
+        }
+    }
+
+    fn strikes(&self, fault: Fault, target: &Target) -> bool {
+        self.0.faults.strikes(fault, Some(&target.artefact), Some(&target.environment))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Underway>> {
+        self.0.underway.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// `Deployment/qa/checkout`, as Flux names an object.
+fn object(target: &Target, workload: &Workload) -> String {
+    let kind = match workload.kind {
+        WorkloadKind::Deployment => "Deployment",
+        WorkloadKind::StatefulSet => "StatefulSet",
+        WorkloadKind::DaemonSet => "DaemonSet",
+    };
+    format!("{kind}/{}/{}", target.namespace, workload.name)
+}

@@ -1,0 +1,118 @@
+//! Flux-shaped events to the bot, signed as Flux's `generic-hmac` provider signs them, and tried again as often.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use hmac::{Hmac, Mac};
+use jiff::Timestamp;
+use serde::Serialize;
+use sha2::Sha256;
+
+use crate::sim::agenda::Agenda;
+use crate::sim::pace::Pace;
+
+/// Flux tries an event once and again four times; then it is lost.
+const RETRIES: u32 = 4;
+
+/// The bot stores an event and answers; whoever takes longer does something else before.
+const TIMEOUT: Duration = Duration::from_secs(2);
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct FluxEvent {
+    pub(super) involved_object: InvolvedObject,
+    pub(super) severity: &'static str,
+    pub(super) timestamp: Timestamp,
+    pub(super) message: String,
+    pub(super) reason: &'static str,
+    pub(super) metadata: Metadata,
+    pub(super) reporting_controller: &'static str,
+    pub(super) reporting_instance: &'static str,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct InvolvedObject {
+    pub(super) api_version: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) name: String,
+    pub(super) namespace: String,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Metadata {
+    pub(super) revision: String,
+}
+
+/// An event on its way.
+#[derive(Clone)]
+pub(super) struct Delivery {
+    pub(super) url: String,
+    pub(super) body: Vec<u8>,
+    pub(super) signature: String,
+}
+
+impl Delivery {
+    pub(super) fn new(url: String, secret: &str, event: &FluxEvent) -> Result<Self, serde_json::Error> {
+        let body = serde_json::to_vec(event)?;
+        let signature = sign(secret, &body);
+        Ok(Self { url, body, signature })
+    }
+}
+
+/// Sends on the agenda, so that the world is not at rest while an event is still on its way.
+pub(super) fn send(agenda: &Agenda, pace: Pace, http: &reqwest::Client, delivery: Delivery) {
+    attempt(agenda.clone(), pace, http.clone(), delivery, 0);
+}
+
+fn attempt(agenda: Agenda, pace: Pace, http: reqwest::Client, delivery: Delivery, tried: u32) {
+    // The pause grows, as Flux's does.
+    let pause = pace.retry * i32::try_from(tried).unwrap_or(i32::MAX);
+    agenda.clone().after(pause, move || async move {
+        let answer = http
+            .post(&delivery.url)
+            .timeout(TIMEOUT)
+            .header("content-type", "application/json")
+            .header("gotk-component", "kustomize-controller")
+            .header("x-signature", &delivery.signature)
+            .body(delivery.body.clone())
+            .send()
+            .await;
+        let (why, again) = match answer {
+            Ok(answer) if answer.status().is_success() => return,
+            // Flux repeats only what may work the next time.
+            Ok(answer) => (answer.status().to_string(), answer.status().is_server_error() || answer.status() == 429),
+            Err(error) => (error.without_url().to_string(), true),
+        };
+        if again && tried < RETRIES {
+            tracing::debug!(url = delivery.url, why, "the webhook failed and is sent again");
+            attempt(agenda, pace, http, delivery, tried + 1);
+        } else {
+            tracing::warn!(url = delivery.url, why, "the webhook is lost");
+        }
+    });
+}
+
+pub(super) fn sign(secret: &str, body: &[u8]) -> String {
+    // HMAC takes a key of any length.
+    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
+    mac.update(body);
+    mac.finalize().into_bytes().iter().fold("sha256=".to_owned(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signature_is_hmac_sha256_in_hex() {
+        // RFC 4231, test case 2.
+        assert_eq!(
+            sign("Jefe", b"what do ya want for nothing?"),
+            "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
+        );
+    }
+}

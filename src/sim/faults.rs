@@ -1,0 +1,101 @@
+//! Named failures that a person or a test asks for, and that the simulators then suffer.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde::Deserialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    MergeConflict,
+    RedCheck,
+    SlowRollout,
+    CrashLoop,
+    ImageMissing,
+    #[serde(rename = "slack_429")]
+    Slack429,
+    SlackDown,
+    #[serde(rename = "github_502")]
+    Github502,
+    GithubTimeoutAfterEffect,
+    ClusterDown,
+    LostWebhook,
+    DuplicateWebhook,
+}
+
+impl Fault {
+    pub const NAMES: [&'static str; 12] = [
+        "merge_conflict",
+        "red_check",
+        "slow_rollout",
+        "crash_loop",
+        "image_missing",
+        "slack_429",
+        "slack_down",
+        "github_502",
+        "github_timeout_after_effect",
+        "cluster_down",
+        "lost_webhook",
+        "duplicate_webhook",
+    ];
+}
+
+#[derive(Debug)]
+struct Armed {
+    fault: Fault,
+    left: u32,
+    artefact: Option<String>,
+    environment: Option<String>,
+}
+
+/// The faults that are still to strike. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(Arc<Mutex<Vec<Armed>>>);
+
+impl Faults {
+    /// From now on `fault` strikes `times` times, only where artefact and environment match (`None` matches all).
+    pub fn arm(&self, fault: Fault, times: u32, artefact: Option<String>, environment: Option<String>) {
+        let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        armed.push(Armed { fault, left: times, artefact, environment });
+    }
+
+    /// Does `fault` strike here, now? Uses one of its times up.
+    pub fn strikes(&self, fault: Fault, artefact: Option<&str>, environment: Option<&str>) -> bool {
+        let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let matches = |wanted: &Option<String>, here: Option<&str>| wanted.is_none() || wanted.as_deref() == here;
+        let Some(at) = armed
+            .iter()
+            .position(|a| a.fault == fault && matches(&a.artefact, artefact) && matches(&a.environment, environment))
+        else {
+            return false;
+        };
+        armed[at].left = armed[at].left.saturating_sub(1);
+        if armed[at].left == 0 {
+            armed.remove(at);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_a_fault() {
+        for name in Fault::NAMES {
+            assert!(serde_json::from_value::<Fault>(name.into()).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_fault_strikes_as_often_as_it_was_asked_for_and_only_there() {
+        let faults = Faults::default();
+        faults.arm(Fault::CrashLoop, 2, Some("checkout".to_owned()), None);
+        assert!(!faults.strikes(Fault::CrashLoop, Some("search"), Some("qa")));
+        assert!(!faults.strikes(Fault::SlackDown, Some("checkout"), None));
+        assert!(faults.strikes(Fault::CrashLoop, Some("checkout"), Some("qa")));
+        assert!(faults.strikes(Fault::CrashLoop, Some("checkout"), Some("prod")));
+        assert!(!faults.strikes(Fault::CrashLoop, Some("checkout"), Some("qa")));
+    }
+}

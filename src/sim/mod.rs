@@ -1,0 +1,11 @@
+//! The simulated Slack, GitHub and cluster with its CI and controller: the demo, and the world the tests run in.
+//! Each speaks the real protocol; the bot reaches them only over HTTP.
+
+pub mod agenda;
+pub mod ci;
+pub mod cluster;
+pub mod controller;
+pub mod faults;
+pub mod pace;
+pub mod registry;
+pub mod strays;

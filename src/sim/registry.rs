@@ -1,0 +1,406 @@
+//! The simulated OCI registry at `/v2/`: manifests, config blobs and tags, with the error bodies of the
+//! distribution specification. It answers for every host, as a mirror does, and knows nothing of CI.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{Query, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::any;
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::domain::version::{Image, Sha};
+
+use super::strays::Strays;
+
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
+const REVISION: &str = "org.opencontainers.image.revision";
+const CREATED: &str = "org.opencontainers.image.created";
+
+/// What was published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Published {
+    pub image: String,
+    pub tag: String,
+    pub digest: String,
+}
+
+type Listener = Arc<dyn Fn(&Published) + Send + Sync>;
+
+#[derive(Clone)]
+pub struct Registry {
+    strays: Strays,
+    shelves: Arc<Mutex<Shelves>>,
+}
+
+#[derive(Default)]
+struct Shelves {
+    /// By the name in the path: without the registry's host.
+    names: BTreeMap<String, Name>,
+    blobs: HashMap<String, Blob>,
+    published: u64,
+    listeners: Vec<Listener>,
+}
+
+#[derive(Default)]
+struct Name {
+    tags: BTreeMap<String, String>,
+    manifests: BTreeMap<String, Vec<u8>>,
+}
+
+#[derive(Clone)]
+struct Blob {
+    media_type: &'static str,
+    bytes: Vec<u8>,
+}
+
+impl Registry {
+    pub fn new(strays: Strays) -> Self {
+        Self { strays, shelves: Arc::default() }
+    }
+
+    pub fn router(&self) -> Router {
+        // A name has any number of slashes, which no route pattern can hold in the middle: one door for all.
+        let door = || any(serve);
+        Router::new().route("/v2", door()).route("/v2/", door()).route("/v2/{*rest}", door()).with_state(self.clone())
+    }
+
+    /// Puts an image on the shelf and returns the digest of its manifest. An existing tag moves.
+    pub fn publish(&self, image: &str, tag: &str, revision: Option<&Sha>, created: Timestamp) -> String {
+        let mut shelves = self.lock();
+        shelves.published += 1;
+        // Builds are not reproducible here: each has a layer of its own, so each has a digest of its own.
+        let layer = format!("layer {}", shelves.published).into_bytes();
+        let mut labels = json!({ CREATED: created.to_string() });
+        if let Some(revision) = revision {
+            labels[REVISION] = json!(revision);
+        }
+        let config = json!({
+            "created": created.to_string(), "architecture": "amd64", "os": "linux",
+            "config": { "Entrypoint": ["/app"], "Labels": labels },
+            "rootfs": { "type": "layers", "diff_ids": [digest_of(&layer)] },
+            "history": [{ "created": created.to_string(), "created_by": "COPY app /app" }],
+        });
+        let config = config.to_string().into_bytes();
+        let manifest = json!({
+            "schemaVersion": 2, "mediaType": MANIFEST,
+            "config": { "mediaType": CONFIG, "digest": digest_of(&config), "size": config.len() },
+            "layers": [{ "mediaType": LAYER, "digest": digest_of(&layer), "size": layer.len() }],
+            "annotations": labels,
+        });
+        let manifest = manifest.to_string().into_bytes();
+        let digest = digest_of(&manifest);
+        shelves.blobs.insert(digest_of(&config), Blob { media_type: CONFIG, bytes: config });
+        shelves.blobs.insert(digest_of(&layer), Blob { media_type: LAYER, bytes: layer });
+        let name = shelves.names.entry(path_name(image).to_owned()).or_default();
+        name.tags.insert(tag.to_owned(), digest.clone());
+        name.manifests.insert(digest.clone(), manifest);
+        let listeners = shelves.listeners.clone();
+        drop(shelves);
+        let published = Published { image: image.to_owned(), tag: tag.to_owned(), digest: digest.clone() };
+        for listener in listeners {
+            listener(&published);
+        }
+        digest
+    }
+
+    pub fn has(&self, image: &str, tag: &str) -> bool {
+        self.digest(image, tag).is_some()
+    }
+
+    pub fn digest(&self, image: &str, tag: &str) -> Option<String> {
+        self.lock().names.get(path_name(image))?.tags.get(tag).cloned()
+    }
+
+    /// Could a node pull this reference, `name[:tag][@digest]`? The digest decides where there is one.
+    pub fn can_pull(&self, reference: &str) -> bool {
+        let image = Image::parse(reference);
+        let shelves = self.lock();
+        let Some(name) = shelves.names.get(path_name(&image.name)) else { return false };
+        match (&image.digest, &image.tag) {
+            (Some(digest), _) => name.manifests.contains_key(&**digest),
+            (None, Some(tag)) => name.tags.contains_key(&**tag),
+            (None, None) => false,
+        }
+    }
+
+    pub fn tags(&self, image: &str) -> Vec<String> {
+        self.lock().names.get(path_name(image)).map(|name| name.tags.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Forgets a tag, and its manifest where no other tag names it. Was it there?
+    pub fn remove(&self, image: &str, tag: &str) -> bool {
+        let mut shelves = self.lock();
+        let Some(name) = shelves.names.get_mut(path_name(image)) else { return false };
+        let Some(digest) = name.tags.remove(tag) else { return false };
+        if !name.tags.values().any(|other| *other == digest) {
+            name.manifests.remove(&digest);
+        }
+        true
+    }
+
+    /// Calls `listener` after each publication.
+    pub fn on_publish(&self, listener: impl Fn(&Published) + Send + Sync + 'static) {
+        self.lock().listeners.push(Arc::new(listener));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Shelves> {
+        self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn manifest(&self, name: &str, reference: &str) -> Response {
+        let shelves = self.lock();
+        let Some(known) = shelves.names.get(name) else { return name_unknown(name) };
+        let digest = known.tags.get(reference).map_or(reference, String::as_str);
+        match known.manifests.get(digest) {
+            Some(manifest) => content(MANIFEST, digest, manifest.clone()),
+            None => failure(
+                StatusCode::NOT_FOUND,
+                "MANIFEST_UNKNOWN",
+                "manifest unknown",
+                &json!({ "name": name, "reference": reference }),
+            ),
+        }
+    }
+
+    fn blob(&self, name: &str, digest: &str) -> Response {
+        let shelves = self.lock();
+        if !shelves.names.contains_key(name) {
+            return name_unknown(name);
+        }
+        match shelves.blobs.get(digest) {
+            Some(blob) => content(blob.media_type, digest, blob.bytes.clone()),
+            None => {
+                failure(StatusCode::NOT_FOUND, "BLOB_UNKNOWN", "blob unknown to registry", &json!({ "digest": digest }))
+            }
+        }
+    }
+
+    fn tag_page(&self, name: &str, page: &Page) -> Response {
+        let shelves = self.lock();
+        let Some(known) = shelves.names.get(name) else { return name_unknown(name) };
+        let after = page.last.as_deref().unwrap_or_default();
+        let mut rest = known.tags.keys().filter(|tag| tag.as_str() > after);
+        let tags: Vec<&String> = rest.by_ref().take(page.n.unwrap_or(usize::MAX)).collect();
+        let link = match (rest.next(), tags.last(), page.n) {
+            (Some(_), Some(last), Some(n)) => Some(format!("</v2/{name}/tags/list?last={last}&n={n}>; rel=\"next\"")),
+            _ => None,
+        };
+        let mut answer = axum::Json(json!({ "name": name, "tags": tags })).into_response();
+        if let Some(link) = link.and_then(|link| HeaderValue::try_from(link).ok()) {
+            answer.headers_mut().insert(header::LINK, link);
+        }
+        answer
+    }
+}
+
+#[derive(Deserialize)]
+struct Page {
+    n: Option<usize>,
+    last: Option<String>,
+}
+
+async fn serve(
+    State(registry): State<Registry>,
+    method: Method,
+    uri: Uri,
+    page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
+) -> Response {
+    let path = uri.path();
+    let rest = path.strip_prefix("/v2").unwrap_or(path).trim_start_matches('/');
+    let read = method == Method::GET || method == Method::HEAD;
+    let mut answer = if !read {
+        stray(&registry, &method, path)
+    } else if rest.is_empty() {
+        axum::Json(json!({})).into_response()
+    } else if let Some((name, reference)) = rest.rsplit_once("/manifests/") {
+        registry.manifest(name, reference)
+    } else if let Some((name, digest)) = rest.rsplit_once("/blobs/") {
+        registry.blob(name, digest)
+    } else if let Some(name) = rest.strip_suffix("/tags/list") {
+        match page {
+            Ok(Query(page)) => registry.tag_page(name, &page),
+            Err(why) => failure(
+                StatusCode::BAD_REQUEST,
+                "PAGINATION_NUMBER_INVALID",
+                "invalid number of results requested",
+                &json!(why.body_text()),
+            ),
+        }
+    } else {
+        stray(&registry, &method, path)
+    };
+    answer.headers_mut().insert("docker-distribution-api-version", HeaderValue::from_static("registry/2.0"));
+    answer
+}
+
+fn stray(registry: &Registry, method: &Method, path: &str) -> Response {
+    registry.strays.record("registry", method.as_str(), path);
+    failure(StatusCode::NOT_FOUND, "UNSUPPORTED", "The operation is unsupported.", &Value::Null)
+}
+
+fn name_unknown(name: &str) -> Response {
+    failure(StatusCode::NOT_FOUND, "NAME_UNKNOWN", "repository name not known to registry", &json!({ "name": name }))
+}
+
+fn failure(status: StatusCode, code: &str, message: &str, detail: &Value) -> Response {
+    let body = json!({ "errors": [{ "code": code, "message": message, "detail": detail }] });
+    (status, axum::Json(body)).into_response()
+}
+
+fn content(media_type: &'static str, digest: &str, bytes: Vec<u8>) -> Response {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    // Said here because a HEAD is answered with the length of what a GET would carry.
+    headers.insert(header::CONTENT_LENGTH, HeaderValue::from(bytes.len()));
+    if let Ok(digest) = HeaderValue::from_str(digest) {
+        headers.insert("docker-content-digest", digest.clone());
+        headers.insert(header::ETAG, digest);
+    }
+    (headers, Body::from(bytes)).into_response()
+}
+
+/// `acme/checkout` of `ghcr.io/acme/checkout`: what a client asks the mirror for.
+fn path_name(image: &str) -> &str {
+    match image.split_once('/') {
+        Some((host, rest)) if host.contains(['.', ':']) || host == "localhost" => rest,
+        _ => image,
+    }
+}
+
+fn digest_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().fold("sha256:".to_owned(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use oci_client::client::{ClientConfig, ClientProtocol};
+    use oci_client::errors::OciDistributionError;
+    use oci_client::manifest::OciManifest;
+    use oci_client::secrets::RegistryAuth;
+    use oci_client::{Client, Reference};
+
+    use super::*;
+
+    struct Desk {
+        registry: Registry,
+        strays: Strays,
+        host: String,
+        client: Client,
+    }
+
+    impl Desk {
+        async fn open() -> Self {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+            let strays = Strays::default();
+            let registry = Registry::new(strays.clone());
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let host = listener.local_addr().unwrap().to_string();
+            let router = registry.router();
+            tokio::spawn(async move { axum::serve(listener, router).await });
+            let client = Client::new(ClientConfig {
+                protocol: ClientProtocol::HttpsExcept(vec![host.clone()]),
+                ..ClientConfig::default()
+            });
+            Self { registry, strays, host, client }
+        }
+
+        fn reference(&self, text: &str) -> Reference {
+            let mut reference: Reference = text.parse().unwrap();
+            reference.set_mirror_registry(self.host.clone());
+            reference
+        }
+    }
+
+    fn sha() -> Sha {
+        "4f1c2ab".repeat(6)[..40].parse().unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_image_is_found_by_tag_and_by_digest_and_tells_its_commit() {
+        let desk = Desk::open().await;
+        let created = Timestamp::from_second(1_700_000_000).unwrap();
+        let digest = desk.registry.publish("ghcr.io/acme/search", "1.4.0", Some(&sha()), created);
+
+        let by_tag = desk.reference("ghcr.io/acme/search:1.4.0");
+        let auth = RegistryAuth::Anonymous;
+        assert_eq!(desk.client.fetch_manifest_digest(&by_tag, &auth).await.unwrap(), digest);
+
+        let by_digest = desk.reference(&format!("ghcr.io/acme/search@{digest}"));
+        let (manifest, found, config) = desk.client.pull_manifest_and_config(&by_digest, &auth).await.unwrap();
+        assert_eq!(found, digest);
+        assert_eq!(manifest.annotations.unwrap()[REVISION], sha().as_str());
+        let config: Value = serde_json::from_str(&config).unwrap();
+        assert_eq!(config["config"]["Labels"][REVISION], json!(sha()));
+        assert_eq!(desk.strays.all(), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn an_image_without_a_revision_tells_nothing() {
+        let desk = Desk::open().await;
+        desk.registry.publish("ghcr.io/acme/mailer", "build-1", None, Timestamp::UNIX_EPOCH);
+        let reference = desk.reference("ghcr.io/acme/mailer:build-1");
+        let (manifest, _) = desk.client.pull_manifest(&reference, &RegistryAuth::Anonymous).await.unwrap();
+        let OciManifest::Image(manifest) = manifest else { panic!("not an image: {manifest}") };
+        assert!(!manifest.annotations.unwrap().contains_key(REVISION));
+    }
+
+    #[tokio::test]
+    async fn what_is_not_there_is_said_with_the_registrys_codes() {
+        let desk = Desk::open().await;
+        desk.registry.publish("ghcr.io/acme/checkout", "a", None, Timestamp::UNIX_EPOCH);
+        for (text, code) in
+            [("ghcr.io/acme/checkout:b", "ManifestUnknown"), ("ghcr.io/acme/nothing/at/all:a", "NameUnknown")]
+        {
+            let gone = desk.client.pull_manifest(&desk.reference(text), &RegistryAuth::Anonymous).await.unwrap_err();
+            let OciDistributionError::RegistryError { envelope, .. } = gone else { panic!("{gone}") };
+            assert_eq!(format!("{:?}", envelope.errors[0].code), code);
+        }
+        assert!(desk.registry.remove("ghcr.io/acme/checkout", "a"));
+        assert!(!desk.registry.can_pull("ghcr.io/acme/checkout:a"));
+        let gone = desk.reference("ghcr.io/acme/checkout:a");
+        assert!(desk.client.fetch_manifest_digest(&gone, &RegistryAuth::Anonymous).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn tags_come_in_pages_with_a_link_to_the_next() {
+        let desk = Desk::open().await;
+        for tag in ["1", "2", "3"] {
+            desk.registry.publish("ghcr.io/acme/tools/web", tag, None, Timestamp::UNIX_EPOCH);
+        }
+        let all = desk.reference("ghcr.io/acme/tools/web:1");
+        let page = |n, last| {
+            let (client, all) = (desk.client.clone(), all.clone());
+            async move { client.list_tags(&all, &RegistryAuth::Anonymous, n, last).await.unwrap().tags }
+        };
+        assert_eq!(page(None, None).await, ["1", "2", "3"]);
+        assert_eq!(page(Some(2), None).await, ["1", "2"]);
+        assert_eq!(page(Some(2), Some("2")).await, ["3"]);
+
+        let url = format!("http://{}/v2/acme/tools/web/tags/list?n=2", desk.host);
+        let first = reqwest::get(&url).await.unwrap();
+        assert_eq!(first.headers()[header::LINK], "</v2/acme/tools/web/tags/list?last=2&n=2>; rel=\"next\"");
+        let last = reqwest::get(format!("{url}&last=2")).await.unwrap();
+        assert!(!last.headers().contains_key(header::LINK));
+    }
+
+    #[tokio::test]
+    async fn an_unknown_route_is_a_stray() {
+        let desk = Desk::open().await;
+        let answer = reqwest::get(format!("http://{}/v2/_catalog", desk.host)).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::NOT_FOUND);
+        assert_eq!(desk.strays.all(), ["registry: GET /v2/_catalog"]);
+    }
+}

@@ -1,0 +1,17 @@
+//! Requests for which a simulator has no route: they answer 404 and are kept, so that a test can fail on them.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+#[derive(Clone, Debug, Default)]
+pub struct Strays(Arc<Mutex<Vec<String>>>);
+
+impl Strays {
+    pub fn record(&self, service: &str, method: &str, path: &str) {
+        tracing::warn!(service, method, path, "the simulator has no such route");
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(format!("{service}: {method} {path}"));
+    }
+
+    pub fn all(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
