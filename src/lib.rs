@@ -33,5 +33,7 @@ pub mod github;
 pub mod http;
 pub mod registry;
 pub mod reports;
+#[cfg(feature = "demo")]
+pub mod sim;
 pub mod slack;
 pub mod store;

@@ -6,6 +6,7 @@ pub mod ci;
 pub mod cluster;
 pub mod controller;
 pub mod faults;
+pub mod github;
 pub mod pace;
 pub mod registry;
 pub mod strays;

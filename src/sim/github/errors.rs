@@ -1,0 +1,64 @@
+//! The errors of GitHub's API: their status, their message and their JSON. What was asked is not known here.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+#[derive(Debug)]
+pub(super) struct ApiError {
+    status: StatusCode,
+    message: String,
+    errors: Vec<Value>,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), errors: Vec::new() }
+    }
+
+    pub(super) fn not_found() -> Self {
+        Self::new(StatusCode::NOT_FOUND, "Not Found")
+    }
+
+    pub(super) fn unprocessable(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, message)
+    }
+
+    /// GitHub's answer to a body that lacks a field, or has the wrong thing in it.
+    pub(super) fn invalid_request(why: impl std::fmt::Display) -> Self {
+        Self::unprocessable(format!("Invalid request.\n\n{why}"))
+    }
+
+    /// GitHub's answer to a field that is there and refers to nothing good.
+    pub(super) fn validation_failed(resource: &str, field: &str, code: &str) -> Self {
+        let mut error = Self::unprocessable("Validation Failed");
+        error.errors.push(json!({ "resource": resource, "field": field, "code": code }));
+        error
+    }
+
+    pub(super) fn empty_repository() -> Self {
+        Self::new(StatusCode::CONFLICT, "Git Repository is empty.")
+    }
+}
+
+impl From<git2::Error> for ApiError {
+    fn from(error: git2::Error) -> Self {
+        tracing::error!(%error, "the simulated GitHub's object store failed");
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "Server Error")
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let mut body = json!({
+            "message": self.message,
+            "documentation_url": "https://docs.github.com/rest",
+            "status": self.status.as_str(),
+        });
+        if !self.errors.is_empty() {
+            body["errors"] = Value::Array(self.errors);
+        }
+        (self.status, Json(body)).into_response()
+    }
+}

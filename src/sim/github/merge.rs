@@ -1,0 +1,302 @@
+//! Merges: what `git merge-tree` makes of two commits. libgit2 merges the lines of a file; which file is which is
+//! decided here, because libgit2 knows no directory renames and judges similarity in another way than Git.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use git2::{MergeFileInput, MergeFileOptions, ObjectType, Oid, TreeWalkMode, TreeWalkResult};
+
+use super::objects::{Edit, Repo};
+use super::renames::{Renames, moved_directories_conflict};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Merged {
+    AlreadyThere,
+    Tree(Oid),
+    Conflict,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) mode: i32,
+    pub(super) id: Oid,
+}
+
+impl Entry {
+    pub(super) fn is_regular(self) -> bool {
+        self.kind() == 0o100_000
+    }
+
+    /// File, link or submodule; whether a file may be executed does not matter.
+    pub(super) fn kind(self) -> i32 {
+        self.mode & 0o170_000
+    }
+}
+
+/// All files of a tree by path.
+pub(super) type Files = BTreeMap<String, Entry>;
+
+/// How deep merge bases of merge bases are merged before the first of them has to do.
+const DEEPEST: u16 = 20;
+
+/// The tree of a merge; where it is not clean, it holds what Git would use as the base of another merge.
+struct Outcome {
+    files: Files,
+    clean: bool,
+}
+
+impl Repo {
+    pub(super) fn merge(&self, ours: Oid, theirs: Oid) -> Result<Merged, git2::Error> {
+        if self.contains(ours, theirs)? {
+            return Ok(Merged::AlreadyThere);
+        }
+        // Git refuses to merge histories that have nothing in common; GitHub calls that a conflict.
+        let Some(base) = self.common_files(ours, theirs, 0)? else { return Ok(Merged::Conflict) };
+        let (ours, theirs) = (self.tree_of(ours)?, self.tree_of(theirs)?);
+        let merged = self.merge_files(&base, &self.files(ours.id())?, &self.files(theirs.id())?, 0)?;
+        if merged.clean { self.write_files(&merged.files).map(Merged::Tree) } else { Ok(Merged::Conflict) }
+    }
+
+    /// What both have come from. Several best ancestors are merged into one, as Git does, conflicts and all.
+    fn common_files(&self, one: Oid, two: Oid, depth: u16) -> Result<Option<Files>, git2::Error> {
+        let mut bases = match self.git.merge_bases(one, two) {
+            Ok(bases) => bases.to_vec(),
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        bases.sort_by_key(|id| self.git.find_commit(*id).map_or(0, |commit| commit.time().seconds()));
+        let mut bases = bases.into_iter();
+        let Some(mut merged) = bases.next() else { return Ok(None) };
+        if depth < DEEPEST {
+            for next in bases {
+                merged = self.virtual_ancestor(merged, next, depth + 1)?;
+            }
+        }
+        self.files(self.tree_of(merged)?.id()).map(Some)
+    }
+
+    /// A commit that is in no history: the merge of two merge bases, so that it can be asked for its own.
+    fn virtual_ancestor(&self, one: Oid, two: Oid, depth: u16) -> Result<Oid, git2::Error> {
+        let base = self.common_files(one, two, depth)?.unwrap_or_default();
+        let (ours, theirs) = (self.tree_of(one)?, self.tree_of(two)?);
+        let merged = self.merge_files(&base, &self.files(ours.id())?, &self.files(theirs.id())?, depth)?;
+        let tree = self.git.find_tree(self.write_files(&merged.files)?)?;
+        let (one, two) = (self.commit_at(one)?, self.commit_at(two)?);
+        self.git.commit(None, &one.author(), &one.committer(), "merged common ancestors", &tree, &[&one, &two])
+    }
+
+    fn files(&self, tree: Oid) -> Result<Files, git2::Error> {
+        let mut files = Files::new();
+        self.git.find_tree(tree)?.walk(TreeWalkMode::PreOrder, |directory, entry| {
+            // Names that are not UTF-8 cannot come in through an API of JSON.
+            if entry.kind() != Some(ObjectType::Tree)
+                && let Ok(name) = entry.name()
+            {
+                files.insert(format!("{directory}{name}"), Entry { mode: entry.filemode(), id: entry.id() });
+            }
+            TreeWalkResult::Ok
+        })?;
+        Ok(files)
+    }
+
+    fn write_files(&self, files: &Files) -> Result<Oid, git2::Error> {
+        let edits = files.iter().map(|(path, entry)| (path.clone(), Edit::Put(entry.id, entry.mode))).collect();
+        self.edit_tree(None, &edits)
+    }
+
+    fn merge_files(&self, base: &Files, ours: &Files, theirs: &Files, depth: u16) -> Result<Outcome, git2::Error> {
+        if ours == theirs || base == theirs {
+            return Ok(Outcome { files: ours.clone(), clean: true });
+        }
+        if base == ours {
+            return Ok(Outcome { files: theirs.clone(), clean: true });
+        }
+        let our_renames = self.renames(base, ours, theirs)?;
+        let their_renames = self.renames(base, theirs, ours)?;
+        let moved = depth == 0 && moved_directories_conflict(base, [ours, theirs], [&our_renames, &their_renames]);
+        let merge = Merge { repo: self, base, ours, theirs, our_renames, their_renames, depth };
+        let mut outcome = merge.run()?;
+        outcome.clean &= !moved;
+        Ok(outcome)
+    }
+}
+
+struct Merge<'a> {
+    repo: &'a Repo,
+    base: &'a Files,
+    ours: &'a Files,
+    theirs: &'a Files,
+    our_renames: Renames,
+    their_renames: Renames,
+    depth: u16,
+}
+
+/// What became of one path, and whether Git would have had to ask.
+type Decision = (Option<Entry>, bool);
+
+impl Merge<'_> {
+    fn run(&self) -> Result<Outcome, git2::Error> {
+        let mut outcome = Outcome { files: Files::new(), clean: true };
+        let mut paths: BTreeSet<&String> = BTreeSet::new();
+        for files in [self.base, self.ours, self.theirs] {
+            paths.extend(files.keys());
+        }
+        for path in paths {
+            let (entry, clean) = self.decide(path)?;
+            outcome.clean &= clean;
+            if let Some(entry) = entry {
+                outcome.files.insert(path.clone(), entry);
+            }
+        }
+        outcome.clean &= Self::drop_files_under_files(&mut outcome.files);
+        Ok(outcome)
+    }
+
+    fn decide(&self, path: &str) -> Result<Decision, git2::Error> {
+        match (self.our_renames.to(path), self.their_renames.to(path)) {
+            (None, None) => {}
+            (ours, theirs) => return self.decide_target(path, ours, theirs),
+        }
+        match (self.our_renames.from(path), self.their_renames.from(path)) {
+            (None, None) => self.blend_sides(
+                path,
+                self.base.get(path).copied(),
+                self.ours.get(path).copied(),
+                self.theirs.get(path).copied(),
+            ),
+            (Some(ours), Some(theirs)) => {
+                // Both moved it: to one place, which is decided there, or to two, which nobody can decide.
+                let same = ours == theirs;
+                Ok((if same { None } else { self.as_base(path) }, same))
+            }
+            (Some(_), None) => Ok((None, self.theirs.contains_key(path))),
+            (None, Some(_)) => Ok((None, self.ours.contains_key(path))),
+        }
+    }
+
+    /// A path that one side, or both, moved a file to.
+    fn decide_target(&self, path: &str, ours: Option<&str>, theirs: Option<&str>) -> Result<Decision, git2::Error> {
+        if let (Some(one), Some(two)) = (ours, theirs)
+            && one == two
+        {
+            let (ours, theirs) = (self.ours.get(path).copied(), self.theirs.get(path).copied());
+            return self.blend_sides(path, self.base.get(one).copied(), ours, theirs);
+        }
+        let (mut clean, mut sides) = (true, [self.ours.get(path).copied(), self.theirs.get(path).copied()]);
+        let moves = [(ours, &self.their_renames, self.theirs), (theirs, &self.our_renames, self.ours)];
+        for (side, (source, other_renames, other)) in moves.into_iter().enumerate() {
+            let Some(source) = source else { continue };
+            // What the other side has at the old place belongs to the new one. Where it deleted or moved the file,
+            // the conflict is told of at the old place.
+            let (Some(here), Some(there)) = (sides[side], other.get(source).copied()) else { continue };
+            if other_renames.from(source).is_some() {
+                continue;
+            }
+            let base = self.base.get(source).copied();
+            let (one, two) = if side == 0 { (here, there) } else { (there, here) };
+            let (blended, ok) = self.blend(path, base, one, two)?;
+            sides[side] = Some(blended);
+            clean &= ok;
+        }
+        let (entry, ok) = match sides {
+            [Some(one), Some(two)] => {
+                let (entry, ok) = self.blend(path, None, one, two)?;
+                (Some(entry), ok)
+            }
+            [one, two] => (one.or(two), true),
+        };
+        Ok((entry, clean && ok))
+    }
+
+    fn as_base(&self, path: &str) -> Option<Entry> {
+        self.base.get(path).copied()
+    }
+
+    fn blend_sides(
+        &self,
+        path: &str,
+        base: Option<Entry>,
+        ours: Option<Entry>,
+        theirs: Option<Entry>,
+    ) -> Result<Decision, git2::Error> {
+        if ours == theirs || theirs == base {
+            return Ok((ours, true));
+        }
+        if ours == base {
+            return Ok((theirs, true));
+        }
+        match (ours, theirs) {
+            (Some(ours), Some(theirs)) => {
+                let (entry, clean) = self.blend(path, base, ours, theirs)?;
+                Ok((Some(entry), clean))
+            }
+            // One deleted what the other changed.
+            _ => Ok((base, false)),
+        }
+    }
+
+    /// Two entries of one path become one, in mode and in content.
+    fn blend(&self, path: &str, base: Option<Entry>, ours: Entry, theirs: Entry) -> Result<(Entry, bool), git2::Error> {
+        if ours.kind() != theirs.kind() {
+            return Ok((ours, false));
+        }
+        let base_mode = base.map(|base| base.mode);
+        let (mode, mode_clean) = if ours.mode == theirs.mode || Some(ours.mode) == base_mode {
+            (theirs.mode, true)
+        } else {
+            (ours.mode, Some(theirs.mode) == base_mode)
+        };
+        let base_id = base.map(|base| base.id);
+        let (id, clean) = if ours.id == theirs.id || Some(ours.id) == base_id {
+            (theirs.id, true)
+        } else if Some(theirs.id) == base_id {
+            (ours.id, true)
+        } else if ours.is_regular() {
+            self.blend_lines(path, base.filter(|base| base.is_regular()), ours, theirs)?
+        } else {
+            (base_id.unwrap_or(ours.id), false)
+        };
+        Ok((Entry { mode, id }, mode_clean && clean))
+    }
+
+    fn blend_lines(
+        &self,
+        path: &str,
+        base: Option<Entry>,
+        ours: Entry,
+        theirs: Entry,
+    ) -> Result<(Oid, bool), git2::Error> {
+        let git = &self.repo.git;
+        let base_blob = base.map(|base| git.find_blob(base.id)).transpose()?;
+        let (our_blob, their_blob) = (git.find_blob(ours.id)?, git.find_blob(theirs.id)?);
+        let base_text = base_blob.as_ref().map_or(&[][..], |blob| blob.content());
+        let texts = [base_text, our_blob.content(), their_blob.content()];
+        if texts.iter().any(|text| is_binary(text)) {
+            return Ok((base.map_or(ours.id, |base| base.id), false));
+        }
+        let [base, ours, theirs] = texts.map(|text| {
+            let mut input = MergeFileInput::new();
+            input.content(text).path(path);
+            input
+        });
+        let mut options = MergeFileOptions::new();
+        // As Git writes them into a merged ancestor, so that they cannot be taken for markers of this merge.
+        options.our_label("Temporary merge branch 1").their_label("Temporary merge branch 2");
+        options.marker_size(7 + 2 * self.depth);
+        let merged = git2::merge_file(&base, &ours, &theirs, Some(&mut options))?;
+        Ok((git.blob(merged.content())?, merged.is_automergeable()))
+    }
+
+    /// Where a file stands in the way of a directory the files of the directory stay; was there none?
+    fn drop_files_under_files(files: &mut Files) -> bool {
+        let directories: BTreeSet<String> =
+            files.keys().flat_map(|path| path.match_indices('/').map(|(end, _)| path[..end].to_owned())).collect();
+        let before = files.len();
+        files.retain(|path, _| !directories.contains(path));
+        files.len() == before
+    }
+}
+
+/// Git looks for a zero byte in the first 8,000.
+fn is_binary(text: &[u8]) -> bool {
+    text.iter().take(8000).any(|byte| *byte == 0)
+}

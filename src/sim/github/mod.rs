@@ -1,0 +1,376 @@
+//! The simulated GitHub: repositories of real Git objects in memory, GitHub's REST API in front of them, and a
+//! Rust API for the rest of the simulated world. Pull requests, reviews and branch rules are to stand beside `checks`.
+
+mod checks;
+mod compare;
+mod errors;
+mod json;
+mod merge;
+mod objects;
+mod refs;
+mod renames;
+mod routes;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use self::errors::ApiError;
+use self::merge::Merged;
+use self::objects::{Edit, FILE, Repo, oid, sha, signature};
+use crate::clock::Clock;
+use crate::domain::artefact::Repository;
+use crate::domain::version::Sha;
+use crate::sim::faults::Faults;
+use crate::sim::strays::Strays;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Author {
+    pub name: String,
+    pub email: String,
+    /// Who this is on GitHub. It is remembered for the e-mail address, as GitHub does.
+    pub login: Option<String>,
+}
+
+#[derive(Clone, Debug)]
+pub struct NewCommit {
+    /// `owner/name`
+    pub repository: String,
+    /// Made from the default branch's head where it does not exist; the first commit of all has no parent.
+    pub branch: String,
+    pub message: String,
+    pub author: Author,
+    /// By path; `None` deletes.
+    pub files: BTreeMap<String, Option<String>>,
+    pub at: Timestamp,
+}
+
+/// A branch was made or moved. Nothing is told of branches that are deleted, nor of tags.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchMove {
+    pub repository: String,
+    pub branch: String,
+    pub before: Option<Sha>,
+    pub after: Sha,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub struct GraphCommit {
+    pub sha: Sha,
+    pub parents: Vec<Sha>,
+    pub subject: String,
+    pub author: String,
+    pub at: Timestamp,
+    /// The branches and tags that stand on it.
+    pub refs: Vec<String>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    #[error("Git cannot merge them: both sides changed the same place")]
+    Conflict,
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<git2::Error> for WriteError {
+    fn from(error: git2::Error) -> Self {
+        Self::Refused(format!("Git refused it: {}", error.message()))
+    }
+}
+
+type Listener = Arc<dyn Fn(&BranchMove) + Send + Sync>;
+
+#[derive(Clone)]
+pub struct GitHub(Arc<Inner>);
+
+struct Inner {
+    clock: Clock,
+    faults: Faults,
+    strays: Strays,
+    api_url: Arc<str>,
+    people: People,
+    /// By name in lower case: to GitHub `Acme/Checkout` is `acme/checkout`.
+    repositories: Mutex<BTreeMap<String, Arc<Mutex<Repo>>>>,
+    listeners: Mutex<Vec<Listener>>,
+    requests: Mutex<Requests>,
+}
+
+impl GitHub {
+    /// `api_url` is where [`GitHub::router`] will stand, without a slash at the end.
+    #[expect(clippy::needless_pass_by_value, reason = "all simulators are made alike, from what they keep")]
+    pub fn new(clock: Clock, faults: Faults, strays: Strays, api_url: String) -> Self {
+        Self(Arc::new(Inner {
+            clock,
+            faults,
+            strays,
+            api_url: api_url.trim_end_matches('/').into(),
+            people: People::default(),
+            repositories: Mutex::default(),
+            listeners: Mutex::default(),
+            requests: Mutex::default(),
+        }))
+    }
+
+    /// GitHub's REST API: `/repos/{owner}/{repo}/...`.
+    pub fn router(&self) -> axum::Router {
+        routes::router(self.clone())
+    }
+
+    pub fn create_repository(&self, name: &str, default_branch: &str) -> Result<(), WriteError> {
+        let legal: Repository = name.parse().map_err(WriteError::Refused)?;
+        let mut all = lock(&self.0.repositories);
+        let key = name.to_ascii_lowercase();
+        if all.contains_key(&key) {
+            return Err(WriteError::Refused(format!("The repository `{name}` exists already: use another name.")));
+        }
+        let (now, people) = (self.0.clock.now(), self.0.people.clone());
+        let repo = Repo::new(&legal.to_string(), all.len() + 1, default_branch, now, self.0.api_url.clone(), people)?;
+        all.insert(key, Arc::new(Mutex::new(repo)));
+        Ok(())
+    }
+
+    pub fn repositories(&self) -> Vec<String> {
+        lock(&self.0.repositories).values().map(|repo| lock(repo).full_name.clone()).collect()
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "a new commit is written down to be handed over")]
+    pub fn commit(&self, new: NewCommit) -> Result<Sha, WriteError> {
+        self.0.people.learn(&new.author);
+        let author = signature(&new.author, new.at)?;
+        self.write(&new.repository, |repo| {
+            let full_name = format!("refs/heads/{}", new.branch);
+            let head = repo.refs.find(&full_name);
+            if head.is_none()
+                && let Some(why) = repo.refs.refusal(&full_name)
+            {
+                return Err(WriteError::Refused(why));
+            }
+            let parent = head.or_else(|| repo.branch(&repo.default_branch));
+            let base = parent.map(|parent| repo.tree_of(parent).map(|tree| tree.id())).transpose()?;
+            let mut edits = BTreeMap::new();
+            for (path, content) in &new.files {
+                if !is_path(path) {
+                    return Err(WriteError::Refused(format!("`{path}` cannot be the path of a file in Git.")));
+                }
+                let edit = match content {
+                    Some(content) => Edit::Put(repo.git.blob(content.as_bytes())?, FILE),
+                    None => Edit::Delete,
+                };
+                edits.insert(path.clone(), edit);
+            }
+            let tree = repo.edit_tree(base, &edits)?;
+            let parents: Vec<_> = parent.into_iter().collect();
+            let id = repo.write_commit(tree, &parents, &new.message, &author, &author)?;
+            repo.point(&full_name, id);
+            Ok(sha(id))
+        })
+    }
+
+    pub fn create_branch(&self, repository: &str, name: &str, at: &Sha) -> Result<(), WriteError> {
+        self.write(repository, |repo| {
+            let full_name = format!("refs/heads/{name}");
+            if let Some(why) = repo.refs.refusal(&full_name) {
+                return Err(WriteError::Refused(why));
+            }
+            if !repo.is_commit(oid(at)) {
+                return Err(WriteError::Refused(format!("There is no commit {at} in {repository}.")));
+            }
+            repo.point(&full_name, oid(at));
+            Ok(())
+        })
+    }
+
+    /// Merges by a merge commit, never by a fast-forward. Where the branch has `head` already it stays as it is, and
+    /// its head is the answer.
+    pub fn merge(
+        &self,
+        repository: &str,
+        base: &str,
+        head: &Sha,
+        message: &str,
+        author: &Author,
+        at: Timestamp,
+    ) -> Result<Sha, WriteError> {
+        self.0.people.learn(author);
+        let author = signature(author, at)?;
+        self.write(repository, |repo| {
+            let into = repo
+                .branch(base)
+                .ok_or_else(|| WriteError::Refused(format!("There is no branch `{base}` in {repository}.")))?;
+            if !repo.is_commit(oid(head)) {
+                return Err(WriteError::Refused(format!("There is no commit {head} in {repository}.")));
+            }
+            match repo.merge(into, oid(head))? {
+                Merged::Conflict => Err(WriteError::Conflict),
+                Merged::AlreadyThere => Ok(sha(into)),
+                Merged::Tree(tree) => {
+                    let id = repo.write_commit(tree, &[into, oid(head)], message, &author, &author)?;
+                    repo.point(&format!("refs/heads/{base}"), id);
+                    Ok(sha(id))
+                }
+            }
+        })
+    }
+
+    /// An annotated tag.
+    pub fn tag(&self, repository: &str, name: &str, at: &Sha, message: &str) -> Result<(), WriteError> {
+        let tagger = signature(&routes::bot(), self.0.clock.now())?;
+        self.write(repository, |repo| {
+            let full_name = format!("refs/tags/{name}");
+            if let Some(why) = repo.refs.refusal(&full_name) {
+                return Err(WriteError::Refused(why));
+            }
+            let id = {
+                let target = repo.git.find_object(oid(at), None)?;
+                repo.git.tag_annotation_create(name, &target, &tagger, message)?
+            };
+            repo.point(&full_name, id);
+            Ok(())
+        })
+    }
+
+    pub fn branches(&self, repository: &str) -> BTreeMap<String, Sha> {
+        self.read(repository, |repo| {
+            repo.refs.under("refs/heads/").map(|(name, id)| (name.to_owned(), sha(id))).collect()
+        })
+        .unwrap_or_default()
+    }
+
+    /// Each tag with the commit it leads to.
+    pub fn tags(&self, repository: &str) -> BTreeMap<String, Sha> {
+        self.read(repository, |repo| {
+            let tags = repo.refs.under("refs/tags/");
+            tags.filter_map(|(name, id)| Some((name.to_owned(), sha(repo.peel(id)?)))).collect()
+        })
+        .unwrap_or_default()
+    }
+
+    pub fn head(&self, repository: &str, branch: &str) -> Option<Sha> {
+        self.read(repository, |repo| repo.branch(branch).map(sha)).flatten()
+    }
+
+    pub fn read_file(&self, repository: &str, commit: &Sha, path: &str) -> Option<String> {
+        let bytes = self.read(repository, |repo| repo.read(oid(commit), path)).flatten()?;
+        String::from_utf8(bytes).ok()
+    }
+
+    /// The newest commits of all branches, children before parents.
+    pub fn graph(&self, repository: &str, limit: usize) -> Vec<GraphCommit> {
+        self.read(repository, |repo| repo.graph(limit).unwrap_or_default()).unwrap_or_default()
+    }
+
+    /// What CI says of a commit: a conclusion as GitHub has them, or `queued` or `in_progress` before there is one.
+    pub fn set_check(&self, repository: &str, commit: &Sha, name: &str, conclusion: &str) -> Result<(), WriteError> {
+        let now = self.0.clock.now();
+        self.write(repository, |repo| {
+            repo.checks.set(oid(commit), name, conclusion, now);
+            Ok(())
+        })
+    }
+
+    /// Calls `listener` after every move of a branch, whoever moved it, in the thread that moved it and with no
+    /// lock held.
+    pub fn on_move(&self, listener: impl Fn(&BranchMove) + Send + Sync + 'static) {
+        lock(&self.0.listeners).push(Arc::new(listener));
+    }
+
+    fn find(&self, repository: &str) -> Option<Arc<Mutex<Repo>>> {
+        lock(&self.0.repositories).get(&repository.to_ascii_lowercase()).cloned()
+    }
+
+    fn read<T>(&self, repository: &str, ask: impl FnOnce(&Repo) -> T) -> Option<T> {
+        let repo = self.find(repository)?;
+        let repo = lock(&repo);
+        Some(ask(&repo))
+    }
+
+    fn write<T>(
+        &self,
+        repository: &str,
+        act: impl FnOnce(&mut Repo) -> Result<T, WriteError>,
+    ) -> Result<T, WriteError> {
+        let repo = self.find(repository).ok_or_else(|| {
+            WriteError::Refused(format!("There is no repository `{repository}`: create it before you write to it."))
+        })?;
+        self.act(&repo, act)
+    }
+
+    fn act<T>(&self, repo: &Mutex<Repo>, act: impl FnOnce(&mut Repo) -> T) -> T {
+        let (done, moves) = {
+            let mut repo = lock(repo);
+            let done = act(&mut repo);
+            (done, repo.take_moves())
+        };
+        for moved in &moves {
+            // Cloned, so that a listener may add another.
+            let listeners = lock(&self.0.listeners).clone();
+            for listener in listeners {
+                listener(moved);
+            }
+        }
+        done
+    }
+
+    /// The same for a request: Git's work is short, but it is no work for the threads that serve connections. It is
+    /// done to its end even when the one who asked has gone away.
+    async fn serve<T: Send + 'static>(
+        &self,
+        owner: &str,
+        name: &str,
+        act: impl FnOnce(&mut Repo) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let repo = self.find(&format!("{owner}/{name}")).ok_or_else(ApiError::not_found)?;
+        let github = self.clone();
+        let done = tokio::task::spawn_blocking(move || github.act(&repo, act)).await;
+        done.unwrap_or_else(|_| Err(git2::Error::from_str("a request's work was broken off").into()))
+    }
+
+    /// Counts a request, or none, and tells how many there were this hour.
+    fn count_requests(&self, more: u64) -> Requests {
+        let hour = self.0.clock.now().as_second().div_euclid(3600);
+        let mut requests = lock(&self.0.requests);
+        if requests.hour != hour {
+            *requests = Requests { hour, count: 0 };
+        }
+        requests.count += more;
+        *requests
+    }
+}
+
+/// How much of the rate limit is used.
+#[derive(Clone, Copy, Default)]
+struct Requests {
+    /// Since 1970.
+    hour: i64,
+    count: u64,
+}
+
+/// Which e-mail address belongs to whom on GitHub.
+#[derive(Clone, Default)]
+struct People(Arc<Mutex<BTreeMap<String, String>>>);
+
+impl People {
+    fn learn(&self, author: &Author) {
+        if let Some(login) = &author.login {
+            lock(&self.0).insert(author.email.clone(), login.clone());
+        }
+    }
+
+    fn login(&self, email: &str) -> Option<String> {
+        lock(&self.0).get(email).cloned()
+    }
+}
+
+fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// May a file stand there? Git's own rules for each name are libgit2's to enforce.
+fn is_path(path: &str) -> bool {
+    !path.contains('\0') && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}

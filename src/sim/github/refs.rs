@@ -1,0 +1,84 @@
+//! The references of one repository and the rules for their names. What they point at is not known here.
+
+use std::collections::BTreeMap;
+
+use git2::Oid;
+
+/// Kept apart from the object store, so that all of them can be listed, and checked for conflicts, at once.
+#[derive(Debug, Default)]
+pub(super) struct Refs(BTreeMap<String, Oid>);
+
+impl Refs {
+    pub(super) fn find(&self, full_name: &str) -> Option<Oid> {
+        self.0.get(full_name).copied()
+    }
+
+    pub(super) fn insert(&mut self, full_name: &str, target: Oid) -> Option<Oid> {
+        self.0.insert(full_name.to_owned(), target)
+    }
+
+    pub(super) fn remove(&mut self, full_name: &str) -> Option<Oid> {
+        self.0.remove(full_name)
+    }
+
+    /// All whose full name begins so, by name.
+    pub(super) fn starting_with<'a>(&'a self, prefix: &'a str) -> impl Iterator<Item = (&'a str, Oid)> {
+        self.0
+            .range(prefix.to_owned()..)
+            .take_while(move |(name, _)| name.starts_with(prefix))
+            .map(|(name, target)| (name.as_str(), *target))
+    }
+
+    /// All under `space`, as in `refs/heads/`, by the name that people use.
+    pub(super) fn under<'a>(&'a self, space: &'a str) -> impl Iterator<Item = (&'a str, Oid)> {
+        self.starting_with(space).map(|(name, target)| (&name[space.len()..], target))
+    }
+
+    /// Why a reference of this name cannot be made now, in GitHub's words.
+    pub(super) fn refusal(&self, full_name: &str) -> Option<String> {
+        if !full_name.starts_with("refs/") {
+            return Some("Reference name must start with 'refs/'.".to_owned());
+        }
+        if full_name.split('/').count() < 3 {
+            return Some("Reference name must contain at least three slash-separated components.".to_owned());
+        }
+        if !git2::Reference::is_valid_name(full_name) {
+            return Some(format!("{full_name} is not a valid ref name."));
+        }
+        if self.find(full_name).is_some() {
+            return Some("Reference already exists".to_owned());
+        }
+        // In Git a reference is a file: `qa` and `qa/1` cannot both be.
+        let below = format!("{full_name}/");
+        let above = full_name.match_indices('/').any(|(end, _)| self.find(&full_name[..end]).is_some());
+        (above || self.starting_with(&below).next().is_some()).then(|| "Reference update failed".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_refused_as_git_and_github_refuse_it() {
+        let mut refs = Refs::default();
+        refs.insert("refs/heads/qa", Oid::ZERO_SHA1);
+        refs.insert("refs/tags/prod/2026.11.16-1", Oid::ZERO_SHA1);
+        let cases = [
+            ("refs/heads/staging", None),
+            ("refs/tags/qa", None),
+            ("refs/heads/qa", Some("Reference already exists")),
+            ("refs/heads/qa/fix", Some("Reference update failed")),
+            ("refs/tags/prod", Some("Reference update failed")),
+            ("refs/tags/prod/2026.11.16-2", None),
+            ("heads/x", Some("Reference name must start with 'refs/'.")),
+            ("refs/x", Some("Reference name must contain at least three slash-separated components.")),
+            ("refs/heads/a..b", Some("refs/heads/a..b is not a valid ref name.")),
+            ("refs/heads/a b", Some("refs/heads/a b is not a valid ref name.")),
+            ("refs/heads/", Some("refs/heads/ is not a valid ref name.")),
+        ];
+        for (name, refusal) in cases {
+            assert_eq!(refs.refusal(name).as_deref(), refusal, "{name}");
+        }
+    }
+}

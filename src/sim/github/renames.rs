@@ -1,0 +1,293 @@
+//! Which files a side of a merge moved, as far as it matters to the other side, and which whole directories.
+//! By the rules that Git documents: the same content, then the same name, then the most similar content.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use git2::Oid;
+
+use super::merge::{Entry, Files};
+use super::objects::Repo;
+
+/// Similarity is counted in sixty-thousandths; half of a file must be the same.
+const WHOLE: usize = 60_000;
+const SIMILAR: usize = WHOLE / 2;
+/// Files of the same name that is in no doubt are taken for each other without looking at others.
+const SIMILAR_OF_SAME_NAME: usize = WHOLE / 4 * 3;
+/// How many sources are remembered for a target; the rest would have to lose five times to matter.
+const CANDIDATES: usize = 4;
+
+#[derive(Debug, Default)]
+pub(super) struct Renames {
+    forward: BTreeMap<String, String>,
+    back: BTreeMap<String, String>,
+}
+
+impl Renames {
+    /// Where the file at `source` went.
+    pub(super) fn from(&self, source: &str) -> Option<&str> {
+        self.forward.get(source).map(String::as_str)
+    }
+
+    /// Where the file at `target` came from.
+    pub(super) fn to(&self, target: &str) -> Option<&str> {
+        self.back.get(target).map(String::as_str)
+    }
+
+    fn add(&mut self, source: &str, target: &str) {
+        self.forward.insert(source.to_owned(), target.to_owned());
+        self.back.insert(target.to_owned(), source.to_owned());
+    }
+}
+
+impl Repo {
+    /// What `side` moved. Of the files that are not the same byte for byte, only those are looked at that the other
+    /// side changed, or that tell where a directory went into which the other side put something.
+    pub(super) fn renames(&self, base: &Files, side: &Files, other: &Files) -> Result<Renames, git2::Error> {
+        let empty = Oid::hash_object(git2::ObjectType::Blob, &[])?;
+        let gone = |from: &Files, to: &Files| -> Vec<(String, Entry)> {
+            let missing = from.iter().filter(|(path, entry)| !to.contains_key(*path) && entry.id != empty);
+            missing.map(|(path, entry)| (path.clone(), *entry)).collect()
+        };
+        let (mut sources, mut targets) = (gone(base, side), gone(side, base));
+        let mut found = Renames::default();
+        if sources.is_empty() || targets.is_empty() {
+            return Ok(found);
+        }
+        exact(&sources, &targets, &mut found);
+        let wanted = Wanted::new(base, side, other);
+        sources.retain(|(path, _)| {
+            found.from(path).is_none() && (base.get(path) != other.get(path) || wanted.locates(path))
+        });
+        sources.retain(|(_, entry)| entry.is_regular());
+        targets.retain(|(path, entry)| found.to(path).is_none() && entry.is_regular());
+        let mut texts = Texts { repo: self, known: HashMap::new() };
+        by_name(&mut texts, &wanted, &sources, &targets, &mut found)?;
+        sources.retain(|(path, _)| found.from(path).is_none());
+        targets.retain(|(path, _)| found.to(path).is_none());
+        by_content(&mut texts, &sources, &targets, &mut found)?;
+        Ok(found)
+    }
+}
+
+fn exact(sources: &[(String, Entry)], targets: &[(String, Entry)], found: &mut Renames) {
+    for (target, entry) in targets {
+        let same = |(path, other): &&(String, Entry)| {
+            other.id == entry.id && other.kind() == entry.kind() && found.from(path).is_none()
+        };
+        let named_alike = sources.iter().filter(same).find(|(path, _)| name(path) == name(target));
+        if let Some((source, _)) = named_alike.or_else(|| sources.iter().find(same)) {
+            let source = source.clone();
+            found.add(&source, target);
+        }
+    }
+}
+
+fn by_name(
+    texts: &mut Texts<'_>,
+    wanted: &Wanted,
+    sources: &[(String, Entry)],
+    targets: &[(String, Entry)],
+    found: &mut Renames,
+) -> Result<(), git2::Error> {
+    let only = |files: &[(String, Entry)]| {
+        let mut names: HashMap<String, Option<usize>> = HashMap::new();
+        for (at, (path, _)) in files.iter().enumerate() {
+            names.entry(name(path).to_owned()).and_modify(|only| *only = None).or_insert(Some(at));
+        }
+        names
+    };
+    let (only_source, only_target) = (only(sources), only(targets));
+    let places: HashMap<&str, usize> = targets.iter().enumerate().map(|(at, (path, _))| (path.as_str(), at)).collect();
+    let guesses = wanted.guesses(found);
+    for (source, entry) in sources {
+        let name = name(source);
+        let is_only = only_source.get(name).is_some_and(Option::is_some);
+        let target = match only_target.get(name) {
+            Some(Some(at)) if is_only => Some(*at),
+            // A name in doubt is looked for where the rest of its directory went.
+            Some(_) => guesses.get(directory(source)).and_then(|to| places.get(join(to, name).as_str()).copied()),
+            None => None,
+        };
+        let Some((target, other)) = target.map(|at| &targets[at]) else { continue };
+        if found.to(target).is_none() && texts.similarity(entry.id, other.id)? >= SIMILAR_OF_SAME_NAME {
+            found.add(source, target);
+        }
+    }
+    Ok(())
+}
+
+fn by_content(
+    texts: &mut Texts<'_>,
+    sources: &[(String, Entry)],
+    targets: &[(String, Entry)],
+    found: &mut Renames,
+) -> Result<(), git2::Error> {
+    let mut pairs = Vec::new();
+    for (target, entry) in targets {
+        let mut candidates = Vec::new();
+        for (source, other) in sources {
+            let score = texts.similarity(other.id, entry.id)?;
+            candidates.push((score, name(source) == name(target), source, target));
+        }
+        candidates.sort_by_key(|(score, alike, ..)| std::cmp::Reverse((*score, *alike)));
+        candidates.truncate(CANDIDATES);
+        pairs.extend(candidates);
+    }
+    pairs.sort_by_key(|(score, alike, ..)| std::cmp::Reverse((*score, *alike)));
+    for (score, _, source, target) in pairs {
+        if score >= SIMILAR && found.from(source).is_none() && found.to(target).is_none() {
+            found.add(source, target);
+        }
+    }
+    Ok(())
+}
+
+/// How alike files are: which part of the larger one is made of pieces that both have. A piece is a line, or 64
+/// bytes of a longer one.
+struct Texts<'a> {
+    repo: &'a Repo,
+    known: HashMap<Oid, (usize, HashMap<Vec<u8>, usize>)>,
+}
+
+impl Texts<'_> {
+    fn similarity(&mut self, one: Oid, two: Oid) -> Result<usize, git2::Error> {
+        for id in [one, two] {
+            if !self.known.contains_key(&id) {
+                let blob = self.repo.git.find_blob(id)?;
+                self.known.insert(id, (blob.size(), pieces(blob.content())));
+            }
+        }
+        let ((one_size, one), (two_size, two)) = (&self.known[&one], &self.known[&two]);
+        let shared: usize =
+            one.iter().map(|(piece, bytes)| (*bytes).min(two.get(piece).copied().unwrap_or_default())).sum();
+        Ok(shared * WHOLE / (*one_size).max(*two_size).max(1))
+    }
+}
+
+/// The pieces of a text, and how many bytes each makes up in all.
+fn pieces(text: &[u8]) -> HashMap<Vec<u8>, usize> {
+    let mut pieces = HashMap::new();
+    let mut add = |piece: &[u8]| *pieces.entry(piece.to_vec()).or_insert(0) += piece.len();
+    let is_text = !text.iter().take(8000).any(|byte| *byte == 0);
+    let mut piece = Vec::new();
+    for (at, byte) in text.iter().enumerate() {
+        if is_text && *byte == b'\r' && text.get(at + 1) == Some(&b'\n') {
+            continue;
+        }
+        piece.push(*byte);
+        if *byte == b'\n' || piece.len() == 64 {
+            add(&piece);
+            piece.clear();
+        }
+    }
+    if !piece.is_empty() {
+        add(&piece);
+    }
+    pieces
+}
+
+/// The directories that one side of a merge removed while the other put new files into them.
+struct Wanted {
+    removed: BTreeSet<String>,
+    /// Those the other side put a file right into; the directories below them matter too.
+    fed: BTreeSet<String>,
+}
+
+impl Wanted {
+    fn new(base: &Files, side: &Files, other: &Files) -> Self {
+        let (here, there) = (directories(side), directories(other));
+        let removed: BTreeSet<String> = directories(base).into_iter().filter(|at| !here.contains(at)).collect();
+        let fed = other
+            .keys()
+            .filter(|path| !base.contains_key(*path) && !side.contains_key(*path))
+            .map(|path| directory(path))
+            .filter(|at| removed.contains(*at) && there.contains(*at))
+            .map(str::to_owned)
+            .collect();
+        Self { removed, fed }
+    }
+
+    /// Is the path below a directory for which it matters where it went?
+    fn locates(&self, path: &str) -> bool {
+        ancestors(path).any(|at| self.fed.contains(at))
+    }
+
+    /// How many files went from each of these directories to where.
+    fn counts<'a>(&self, renames: &'a Renames) -> BTreeMap<&'a str, BTreeMap<&'a str, usize>> {
+        let mut counts: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
+        for (source, target) in &renames.forward {
+            let (mut from, mut to) = (directory(source), directory(target));
+            let mut is_first = true;
+            while self.removed.contains(from) {
+                // A file also speaks for the directories above, as long as the way down from them stayed the same.
+                if self.fed.contains(from) || (is_first && self.locates(source)) {
+                    *counts.entry(from).or_default().entry(to).or_default() += 1;
+                }
+                is_first = false;
+                if name(from) != name(to) || from.is_empty() || to.is_empty() {
+                    break;
+                }
+                (from, to) = (directory(from), directory(to));
+            }
+        }
+        counts
+    }
+
+    /// Where each of these directories seems to have gone.
+    fn guesses(&self, renames: &Renames) -> BTreeMap<String, String> {
+        let best = |to: BTreeMap<&str, usize>| Some(to.into_iter().max_by_key(|(_, count)| *count)?.0.to_owned());
+        self.counts(renames).into_iter().filter_map(|(from, to)| Some((from.to_owned(), best(to)?))).collect()
+    }
+}
+
+/// Did one side move a directory away while the other put something into it? Git then does not guess.
+pub(super) fn moved_directories_conflict(base: &Files, sides: [&Files; 2], renames: [&Renames; 2]) -> bool {
+    let mut moved: [BTreeMap<&str, &str>; 2] = Default::default();
+    for (side, moved) in moved.iter_mut().enumerate() {
+        let wanted = Wanted::new(base, sides[side], sides[1 - side]);
+        for (from, to) in wanted.counts(renames[side]) {
+            let most = to.values().max().copied().unwrap_or_default();
+            let mut best = to.into_iter().filter(|(_, count)| *count == most);
+            match (best.next(), best.next()) {
+                (Some((to, _)), None) => {
+                    moved.insert(from, to);
+                }
+                // It went to two places in equal parts.
+                _ => return true,
+            }
+        }
+    }
+    let both: Vec<&str> = moved[0].keys().filter(|from| moved[1].contains_key(*from)).copied().collect();
+    for from in both {
+        for moved in &mut moved {
+            moved.remove(from);
+        }
+    }
+    (0..2).any(|side| {
+        let new = sides[1 - side].keys().filter(|path| !base.contains_key(*path));
+        let mut targets = new.filter_map(|path| ancestors(path).find_map(|at| moved[side].get(at)));
+        // Into a directory that this side moved in turn, nothing is put.
+        targets.any(|to| !moved[1 - side].contains_key(to))
+    })
+}
+
+fn directories(files: &Files) -> BTreeSet<String> {
+    files.keys().flat_map(|path| ancestors(path).map(str::to_owned)).collect()
+}
+
+/// The directories above a path, nearest first, without the root.
+fn ancestors(path: &str) -> impl Iterator<Item = &str> {
+    path.rmatch_indices('/').map(|(end, _)| &path[..end])
+}
+
+fn directory(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.to_owned() } else { format!("{directory}/{name}") }
+}

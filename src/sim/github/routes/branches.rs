@@ -1,0 +1,133 @@
+//! `/branches`, `/tags` and `/merges`.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::{OriginalUri, Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use git2::Oid;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::super::GitHub;
+use super::super::errors::ApiError;
+use super::super::json::{encoded, node_id};
+use super::super::merge::Merged;
+use super::super::objects::{Repo, signature};
+use super::{Answer, Of, Paging, bot, created, paged, parse, web_flow};
+use crate::sim::faults::Fault;
+
+pub(super) async fn list(
+    State(github): State<GitHub>,
+    Path(of): Path<Of>,
+    Query(paging): Query<Paging>,
+    asked: OriginalUri,
+) -> Answer {
+    github
+        .serve(&of.owner, &of.repo, move |repo| {
+            let all: Vec<_> = repo.refs.under("refs/heads/").collect();
+            let branch = |(name, id): &(&str, Oid)| {
+                json!({
+                    "name": name,
+                    "commit": { "sha": id.to_string(), "url": format!("{}/commits/{id}", repo.url()) },
+                    "protected": false,
+                })
+            };
+            let page: Value = paging.of(&all).iter().map(branch).collect();
+            Ok(paged(page, paging.link(repo, &asked, all.len())))
+        })
+        .await
+}
+
+pub(super) async fn one(
+    State(github): State<GitHub>,
+    Path((owner, name, branch)): Path<(String, String, String)>,
+) -> Answer {
+    github
+        .serve(&owner, &name, move |repo| {
+            let missing = || ApiError::new(StatusCode::NOT_FOUND, "Branch not found");
+            let id = repo.branch(&branch).ok_or_else(missing)?;
+            let url = format!("{}/branches/{}", repo.url(), encoded(&branch));
+            let protection = json!({
+                "enabled": false,
+                "required_status_checks": { "enforcement_level": "off", "contexts": [], "checks": [] },
+            });
+            Ok(Json(json!({
+                "name": branch,
+                "commit": repo.commit_json(id)?,
+                "_links": { "self": url, "html": format!("{}/tree/{}", repo.html_url(), encoded(&branch)) },
+                "protected": false,
+                "protection": protection,
+                "protection_url": format!("{url}/protection"),
+            }))
+            .into_response())
+        })
+        .await
+}
+
+pub(super) async fn tags(
+    State(github): State<GitHub>,
+    Path(of): Path<Of>,
+    Query(paging): Query<Paging>,
+    asked: OriginalUri,
+) -> Answer {
+    github
+        .serve(&of.owner, &of.repo, move |repo| {
+            let mut all: Vec<_> = repo.refs.under("refs/tags/").collect();
+            all.reverse();
+            let page: Value = paging.of(&all).iter().filter_map(|(name, id)| tag(repo, name, *id)).collect();
+            Ok(paged(page, paging.link(repo, &asked, all.len())))
+        })
+        .await
+}
+
+fn tag(repo: &Repo, name: &str, id: Oid) -> Option<Value> {
+    let (commit, url, place) = (repo.peel(id)?, repo.url(), encoded(name));
+    Some(json!({
+        "name": name,
+        "commit": { "sha": commit.to_string(), "url": format!("{url}/commits/{commit}") },
+        "zipball_url": format!("{url}/zipball/refs/tags/{place}"),
+        "tarball_url": format!("{url}/tarball/refs/tags/{place}"),
+        "node_id": node_id("REF", (&repo.full_name, "tags", name)),
+    }))
+}
+
+#[derive(Deserialize)]
+pub(super) struct Merge {
+    base: String,
+    head: String,
+    commit_message: Option<String>,
+}
+
+pub(super) async fn merge(State(github): State<GitHub>, Path(of): Path<Of>, body: Bytes) -> Answer {
+    let asked: Merge = parse(&body)?;
+    let (faults, now) = (github.0.faults.clone(), github.0.clock.now());
+    let (author, committer) = (bot(), web_flow());
+    github.0.people.learn(&author);
+    github.0.people.learn(&committer);
+    github
+        .serve(&of.owner, &of.repo, move |repo| {
+            let missing = |what: &str| ApiError::new(StatusCode::NOT_FOUND, format!("{what} does not exist"));
+            let conflict = || ApiError::new(StatusCode::CONFLICT, "Merge conflict");
+            let base = asked.base.strip_prefix("refs/heads/").unwrap_or(&asked.base);
+            let into = repo.branch(base).ok_or_else(|| missing("Base"))?;
+            let head = repo.resolve(&asked.head).ok_or_else(|| missing("Head"))?;
+            let merged = repo.merge(into, head)?;
+            let tree = match merged {
+                Merged::AlreadyThere => return Ok(StatusCode::NO_CONTENT.into_response()),
+                // Rungs above the first have branches of their own name, so the branch serves as the environment.
+                Merged::Tree(_) if faults.strikes(Fault::MergeConflict, Some(repo.short_name()), Some(base)) => {
+                    return Err(conflict());
+                }
+                Merged::Tree(tree) => tree,
+                Merged::Conflict => return Err(conflict()),
+            };
+            let message = asked.commit_message.as_deref().filter(|message| !message.is_empty());
+            let message = message.map_or_else(|| format!("Merge {} into {base}", asked.head), str::to_owned);
+            let (author, committer) = (signature(&author, now)?, signature(&committer, now)?);
+            let id = repo.write_commit(tree, &[into, head], &message, &author, &committer)?;
+            repo.point(&format!("refs/heads/{base}"), id);
+            Ok(created(repo.commit_json(id)?))
+        })
+        .await
+}

@@ -1,0 +1,114 @@
+//! `/commits` and `/compare`.
+
+use axum::Json;
+use axum::extract::{OriginalUri, Path, Query, State};
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use git2::Oid;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::GitHub;
+use super::super::errors::ApiError;
+use super::super::objects::Repo;
+use super::{Answer, Of, Paging, checks, paged};
+
+/// What is listed where no page is asked for.
+const MOST_COMMITS: usize = 250;
+
+#[derive(Deserialize)]
+pub(super) struct Listing {
+    sha: Option<String>,
+    path: Option<String>,
+    per_page: Option<String>,
+    page: Option<String>,
+}
+
+pub(super) async fn list(
+    State(github): State<GitHub>,
+    Path(of): Path<Of>,
+    Query(listing): Query<Listing>,
+    asked: OriginalUri,
+) -> Answer {
+    github
+        .serve(&of.owner, &of.repo, move |repo| {
+            if repo.is_empty() {
+                return Err(ApiError::empty_repository());
+            }
+            let from = listing.sha.as_deref().filter(|sha| !sha.is_empty()).unwrap_or(&repo.default_branch);
+            let from = repo.resolve(from).ok_or_else(ApiError::not_found)?;
+            let mut all = repo.history(&[from], &[])?;
+            if let Some(path) = listing.path.as_deref().map(|path| path.trim_matches('/')).filter(|p| !p.is_empty()) {
+                let mut kept = Vec::new();
+                for id in all {
+                    if repo.touches(id, path)? {
+                        kept.push(id);
+                    }
+                }
+                all = kept;
+            }
+            let paging = Paging { per_page: listing.per_page, page: listing.page };
+            let page = paging.of(&all).iter().map(|id| repo.commit_json(*id)).collect::<Result<Value, _>>()?;
+            Ok(paged(page, paging.link(repo, &asked, all.len())))
+        })
+        .await
+}
+
+/// A reference may hold slashes, so what is asked of it can only be told by the end.
+pub(super) async fn of_reference(
+    State(github): State<GitHub>,
+    Path((owner, name, reference)): Path<(String, String, String)>,
+    Query(asked): Query<checks::Filter>,
+) -> Answer {
+    let now = github.0.clock.now();
+    let faults = github.0.faults.clone();
+    github
+        .serve(&owner, &name, move |repo| match reference.rsplit_once('/') {
+            Some((reference, "status")) => checks::combined(repo, reference),
+            Some((reference, "statuses")) => checks::statuses(repo, reference, &asked),
+            Some((reference, "check-runs")) => checks::runs(repo, reference, &asked, &faults, now),
+            _ => {
+                let id = find(repo, &reference)?;
+                Ok(Json(repo.whole_commit_json(id)?).into_response())
+            }
+        })
+        .await
+}
+
+pub(super) fn find(repo: &Repo, reference: &str) -> Result<Oid, ApiError> {
+    if repo.is_empty() {
+        return Err(ApiError::empty_repository());
+    }
+    let missing = || ApiError::unprocessable(format!("No commit found for SHA: {reference}"));
+    repo.resolve(reference).ok_or_else(missing)
+}
+
+pub(super) async fn compare(
+    State(github): State<GitHub>,
+    Path((owner, name, range)): Path<(String, String, String)>,
+    Query(paging): Query<Paging>,
+    asked: OriginalUri,
+) -> Answer {
+    github
+        .serve(&owner, &name, move |repo| {
+            let (base, head) = range.split_once("...").ok_or_else(ApiError::not_found)?;
+            let owner = format!("{}:", repo.owner());
+            // `owner:branch` names a fork; the only one there is, is the repository itself.
+            let end = |text: &str| repo.resolve(text.strip_prefix(&owner).unwrap_or(text));
+            let (Some(from), Some(to)) = (end(base), end(head)) else { return Err(ApiError::not_found()) };
+            let compared = repo.compare(from, to)?.ok_or_else(|| {
+                let why = format!("No common ancestor between {base} and {head}.");
+                ApiError::new(StatusCode::NOT_FOUND, why)
+            })?;
+            let all = &compared.commits;
+            let shown = if paging.is_asked() { paging.of(all) } else { &all[all.len().saturating_sub(MOST_COMMITS)..] };
+            let files = if paging.number() == 1 {
+                Some(repo.files_between(Some(compared.merge_base), compared.head)?)
+            } else {
+                None
+            };
+            let link = if paging.is_asked() { paging.link(repo, &asked, all.len()) } else { None };
+            Ok(paged(repo.comparison_json(&compared, shown, files.as_deref())?, link))
+        })
+        .await
+}

@@ -1,0 +1,111 @@
+//! What every request passes: faults, the right to write, the rate limit's headers, and the `ETag`.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::super::errors::ApiError;
+use super::super::{GitHub, Requests};
+use crate::sim::faults::Fault;
+
+/// As for a token of a person. It is counted and told, never enforced: running into it is not what a demo is for.
+const LIMIT: u64 = 5000;
+
+/// How long a client waits for an answer that never comes. Real time, as it is a connection that hangs.
+const HANG: Duration = Duration::from_mins(1);
+
+pub(super) async fn guard(State(github): State<GitHub>, request: Request, next: Next) -> Response {
+    let used = github.count_requests(1);
+    let repository = short_name(request.uri().path());
+    let strikes = |fault| github.0.faults.strikes(fault, repository.as_deref(), None);
+    if strikes(Fault::Github502) {
+        let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1>\
+                    </center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n";
+        return (StatusCode::BAD_GATEWAY, [(header::CONTENT_TYPE, "text/html")], page).into_response();
+    }
+    let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
+    let known = request.headers().get(header::IF_NONE_MATCH).cloned();
+    let mut response = if !is_read && !request.headers().contains_key(header::AUTHORIZATION) {
+        ApiError::new(StatusCode::UNAUTHORIZED, "Requires authentication").into_response()
+    } else {
+        next.run(request).await
+    };
+    if !is_read && response.status().is_success() && strikes(Fault::GithubTimeoutAfterEffect) {
+        tokio::time::sleep(HANG).await;
+        return StatusCode::GATEWAY_TIMEOUT.into_response();
+    }
+    if is_read && response.status() == StatusCode::OK {
+        response = with_etag(response, known.as_ref()).await;
+    }
+    limit_headers(response.headers_mut(), used);
+    response
+}
+
+/// `checkout` of `/repos/acme/checkout/...`.
+fn short_name(path: &str) -> Option<String> {
+    let (_, rest) = path.split_once("/repos/")?;
+    rest.split('/').nth(1).map(str::to_owned)
+}
+
+async fn with_etag(response: Response, known: Option<&HeaderValue>) -> Response {
+    let (mut parts, body) = response.into_parts();
+    let Ok(bytes) = to_bytes(body, usize::MAX).await else {
+        return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+    };
+    let etag = format!("W/\"{:x}\"", Sha256::digest(&bytes));
+    let fresh = known.and_then(|known| known.to_str().ok()).is_some_and(|known| {
+        known.split(',').any(|one| one.trim() == "*" || one.trim().trim_start_matches("W/") == &etag[2..])
+    });
+    if let Ok(etag) = HeaderValue::from_str(&etag) {
+        parts.headers.insert(header::ETAG, etag);
+    }
+    if fresh {
+        parts.status = StatusCode::NOT_MODIFIED;
+        parts.headers.remove(header::CONTENT_TYPE);
+        parts.headers.remove(header::CONTENT_LENGTH);
+        return Response::from_parts(parts, Body::empty());
+    }
+    Response::from_parts(parts, Body::from(bytes))
+}
+
+/// The end of the hour, when counting begins anew.
+fn reset(requests: Requests) -> i64 {
+    (requests.hour + 1) * 3600
+}
+
+fn limit_headers(headers: &mut HeaderMap, used: Requests) {
+    let values = [
+        ("x-ratelimit-limit", LIMIT.to_string()),
+        ("x-ratelimit-remaining", LIMIT.saturating_sub(used.count).to_string()),
+        ("x-ratelimit-reset", reset(used).to_string()),
+        ("x-ratelimit-used", used.count.to_string()),
+        ("x-ratelimit-resource", "core".to_owned()),
+    ];
+    for (name, value) in values {
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            headers.insert(HeaderName::from_static(name), value);
+        }
+    }
+}
+
+pub(super) async fn rate_limit(State(github): State<GitHub>) -> Json<Value> {
+    let requests = github.count_requests(0);
+    let rate = |limit: u64, used: u64, resource: &str| {
+        let remaining = limit.saturating_sub(used);
+        json!({
+            "limit": limit, "used": used, "remaining": remaining, "reset": reset(requests), "resource": resource,
+        })
+    };
+    let core = rate(LIMIT, requests.count, "core");
+    Json(json!({
+        "resources": { "core": core, "search": rate(30, 0, "search"), "graphql": rate(5000, 0, "graphql") },
+        "rate": core,
+    }))
+}

@@ -1,0 +1,173 @@
+//! GitHub's paths, and what holds for all of them: who may write, limits, pages, and faults.
+
+mod branches;
+mod checks;
+mod commits;
+mod contents;
+mod database;
+mod front;
+mod pages;
+mod refs;
+
+use axum::body::Bytes;
+use axum::extract::{DefaultBodyLimit, OriginalUri, Path, Request, State};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, patch, post};
+use axum::{Json, Router, middleware};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::errors::ApiError;
+use super::objects::Repo;
+use super::{Author, GitHub};
+
+type Answer = Result<Response, ApiError>;
+
+/// GitHub takes blobs of up to 40 MB.
+const LARGEST_BODY: usize = 40 << 20;
+
+pub(super) fn router(github: GitHub) -> Router {
+    let repository = Router::new()
+        .route("/", get(repository))
+        .route("/branches", get(branches::list))
+        .route("/branches/{*branch}", get(branches::one))
+        .route("/merges", post(branches::merge))
+        .route("/tags", get(branches::tags))
+        .route("/commits", get(commits::list))
+        .route("/commits/{*reference}", get(commits::of_reference))
+        .route("/compare/{*range}", get(commits::compare))
+        .route("/statuses/{sha}", post(checks::set_status))
+        .route("/contents", get(contents::root))
+        .route("/contents/", get(contents::root))
+        .route("/contents/{*path}", get(contents::at))
+        .route("/git/ref/{*reference}", get(refs::one))
+        .route("/git/matching-refs/{*prefix}", get(refs::matching))
+        .route("/git/refs", post(refs::create))
+        .route("/git/refs/{*reference}", patch(refs::update).delete(refs::delete))
+        .route("/git/blobs", post(database::create_blob))
+        .route("/git/blobs/{sha}", get(database::blob))
+        .route("/git/trees", post(database::create_tree))
+        .route("/git/trees/{*sha}", get(database::tree))
+        .route("/git/commits", post(database::create_commit))
+        .route("/git/commits/{sha}", get(database::commit))
+        .route("/git/tags", post(database::create_tag))
+        .route("/git/tags/{sha}", get(database::tag));
+    Router::new()
+        .nest("/repos/{owner}/{repo}", repository)
+        .route("/{owner}/{repo}/commit/{reference}", get(pages::commit))
+        .route("/{owner}/{repo}/compare/{*range}", get(pages::compare))
+        .route("/rate_limit", get(front::rate_limit))
+        .fallback(stray)
+        .method_not_allowed_fallback(stray)
+        .layer(DefaultBodyLimit::max(LARGEST_BODY))
+        .layer(middleware::from_fn_with_state(github.clone(), front::guard))
+        .with_state(github)
+}
+
+async fn stray(State(github): State<GitHub>, request: Request) -> ApiError {
+    github.0.strays.record("github", request.method().as_str(), request.uri().path());
+    ApiError::not_found()
+}
+
+/// The first part of every path.
+#[derive(Debug, Deserialize)]
+struct Of {
+    owner: String,
+    repo: String,
+}
+
+async fn repository(State(github): State<GitHub>, Path(of): Path<Of>) -> Answer {
+    github.serve(&of.owner, &of.repo, |repo| Ok(Json(repo.repository_json()).into_response())).await
+}
+
+/// Who writes through the API, whatever the token: the simulator knows one.
+pub(super) fn bot() -> Author {
+    Author {
+        name: "gantry[bot]".to_owned(),
+        email: "gantry[bot]@users.noreply.github.com".to_owned(),
+        login: Some("gantry[bot]".to_owned()),
+    }
+}
+
+/// Who commits what GitHub itself makes, such as merges.
+fn web_flow() -> Author {
+    Author { name: "GitHub".to_owned(), email: "noreply@github.com".to_owned(), login: Some("web-flow".to_owned()) }
+}
+
+fn parse<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
+    let value: Value =
+        serde_json::from_slice(body).map_err(|_| ApiError::new(StatusCode::BAD_REQUEST, "Problems parsing JSON"))?;
+    if !value.is_object() {
+        return Err(ApiError::new(StatusCode::BAD_REQUEST, "Body should be a JSON object"));
+    }
+    T::deserialize(value).map_err(ApiError::invalid_request)
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Paging {
+    per_page: Option<String>,
+    page: Option<String>,
+}
+
+impl Paging {
+    fn is_asked(&self) -> bool {
+        self.per_page.is_some() || self.page.is_some()
+    }
+
+    /// What GitHub cannot read as a number counts as not given; more than 100 is 100.
+    fn size(&self) -> usize {
+        self.per_page.as_deref().and_then(|text| text.parse().ok()).filter(|size| *size > 0).unwrap_or(30).min(100)
+    }
+
+    fn number(&self) -> usize {
+        self.page.as_deref().and_then(|text| text.parse().ok()).filter(|page| *page > 0).unwrap_or(1)
+    }
+
+    fn of<'a, T>(&self, all: &'a [T]) -> &'a [T] {
+        let from = (self.number() - 1).saturating_mul(self.size()).min(all.len());
+        &all[from..from.saturating_add(self.size()).min(all.len())]
+    }
+
+    /// GitHub's `Link` header. Its URLs are the simulator's own, never what `Host` says.
+    fn link(&self, repo: &Repo, asked: &OriginalUri, total: usize) -> Option<HeaderValue> {
+        let (page, last) = (self.number(), total.div_ceil(self.size()).max(1));
+        let path = asked.path().split_once("/repos/").map_or("", |(_, path)| path);
+        let others = asked.query().unwrap_or_default().split('&');
+        let others: Vec<&str> = others.filter(|pair| !pair.is_empty() && !pair.starts_with("page=")).collect();
+        let others = if others.is_empty() { String::new() } else { others.join("&") + "&" };
+        let mut links = Vec::new();
+        let mut link = |rel: &str, number: usize| {
+            links.push(format!("<{}/repos/{path}?{others}page={number}>; rel=\"{rel}\"", repo.api_url));
+        };
+        if page > 1 {
+            link("prev", (page - 1).min(last));
+        }
+        if page < last {
+            link("next", page + 1);
+            link("last", last);
+        }
+        if page > 1 {
+            link("first", 1);
+        }
+        (!links.is_empty()).then(|| HeaderValue::from_str(&links.join(", ")).ok()).flatten()
+    }
+}
+
+fn paged(body: Value, link: Option<HeaderValue>) -> Response {
+    let mut response = Json(body).into_response();
+    if let Some(link) = link {
+        response.headers_mut().insert(header::LINK, link);
+    }
+    response
+}
+
+fn created(body: Value) -> Response {
+    let location = body["url"].as_str().and_then(|url| HeaderValue::from_str(url).ok());
+    let mut response = (StatusCode::CREATED, Json(body)).into_response();
+    if let Some(location) = location {
+        response.headers_mut().insert(header::LOCATION, location);
+    }
+    response
+}
