@@ -9,4 +9,5 @@ pub mod faults;
 pub mod github;
 pub mod pace;
 pub mod registry;
+pub mod slack;
 pub mod strays;

@@ -1,0 +1,186 @@
+//! How Slack calls the bot: signed, with three seconds of patience, and events again when they were not taken.
+
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use hmac::{Hmac, Mac};
+use jiff::SignedDuration;
+use reqwest::header::{CONTENT_TYPE, HeaderName, USER_AGENT};
+use serde_json::Value;
+use sha2::Sha256;
+
+use super::Slack;
+use super::hands::Ack;
+
+const PATIENCE: Duration = Duration::from_secs(3);
+const FORM: &str = "application/x-www-form-urlencoded";
+const JSON: &str = "application/json";
+/// Before the second and the third redelivery; the first comes at once.
+const LATER: [SignedDuration; 2] = [SignedDuration::from_mins(1), SignedDuration::from_mins(5)];
+
+pub(super) enum Missed {
+    Timeout,
+    Unreachable,
+}
+
+pub(super) struct Delivered {
+    pub(super) ack: Ack,
+    /// Whether the bot called its answer JSON; a command's answer is shown as text otherwise.
+    pub(super) is_json: bool,
+    no_retry: bool,
+}
+
+pub(super) fn client() -> reqwest::Client {
+    // reqwest panics without a TLS provider even where all is plain HTTP; a second installation is refused, harmlessly.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let builder = reqwest::Client::builder().no_proxy().timeout(PATIENCE).redirect(reqwest::redirect::Policy::none());
+    builder.build().unwrap_or_default()
+}
+
+impl Slack {
+    pub(super) async fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> Result<Delivered, Missed> {
+        let pairs: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", percent(value))).collect();
+        self.send(path, FORM, pairs.join("&"), &[]).await
+    }
+
+    /// An event and its first redelivery; the others follow by the agenda.
+    pub(super) async fn send_event(&self, event: &Value) -> Result<Delivered, Missed> {
+        let body = event.to_string();
+        let first = self.send("/slack/events", JSON, body.clone(), &[]).await;
+        let Some(reason) = retry_reason(&first) else { return first };
+        let second = self.send_again(body.clone(), 1, reason).await;
+        if let Some(reason) = retry_reason(&second) {
+            self.plan_redelivery(body, 2, reason);
+        }
+        second
+    }
+
+    async fn send_again(&self, body: String, number: usize, reason: &'static str) -> Result<Delivered, Missed> {
+        let number = number.to_string();
+        self.send("/slack/events", JSON, body, &[("x-slack-retry-num", &number), ("x-slack-retry-reason", reason)])
+            .await
+    }
+
+    fn plan_redelivery(&self, body: String, number: usize, reason: &'static str) {
+        let agenda = self.outside().agenda.clone();
+        let (Some(agenda), Some(delay)) = (agenda, LATER.get(number - 2)) else { return };
+        let slack = self.clone();
+        agenda.after(*delay, move || slack.redeliver(body, number, reason));
+    }
+
+    fn redeliver(self, body: String, number: usize, reason: &'static str) -> BoxFuture<'static, ()> {
+        async move {
+            let again = self.send_again(body.clone(), number, reason).await;
+            if let Some(reason) = retry_reason(&again) {
+                self.plan_redelivery(body, number + 1, reason);
+            }
+        }
+        .boxed()
+    }
+
+    async fn send(
+        &self,
+        path: &str,
+        content_type: &str,
+        body: String,
+        headers: &[(&str, &str)],
+    ) -> Result<Delivered, Missed> {
+        let url = format!("{}{path}", self.outside().bot);
+        let timestamp = self.setup.clock.now().as_second();
+        let signature = sign(&self.setup.signing_secret, timestamp, body.as_bytes());
+        let mut request = self
+            .http
+            .post(url)
+            .header(USER_AGENT, "Slackbot 1.0 (+https://api.slack.com/robots)")
+            .header(CONTENT_TYPE, content_type)
+            .header("x-slack-request-timestamp", timestamp.to_string())
+            .header("x-slack-signature", signature);
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let missed = |e: reqwest::Error| if e.is_timeout() { Missed::Timeout } else { Missed::Unreachable };
+        let response = request.body(body).send().await.map_err(missed)?;
+        let status = response.status().as_u16();
+        let header = |name: HeaderName| {
+            response.headers().get(name).and_then(|v| v.to_str().ok()).unwrap_or_default().to_owned()
+        };
+        let is_json = header(CONTENT_TYPE).starts_with(JSON);
+        let no_retry = header(HeaderName::from_static("x-slack-no-retry")) == "1";
+        let text = response.text().await.map_err(missed)?;
+        let body = match serde_json::from_str(&text) {
+            Ok(json) if is_json => json,
+            _ => Value::String(text),
+        };
+        Ok(Delivered { ack: Ack { status, body }, is_json, no_retry })
+    }
+}
+
+impl Ack {
+    pub fn is_success(&self) -> bool {
+        (200..300).contains(&self.status)
+    }
+}
+
+fn retry_reason(attempt: &Result<Delivered, Missed>) -> Option<&'static str> {
+    match attempt {
+        Ok(delivered) if delivered.ack.is_success() || delivered.no_retry => None,
+        Ok(_) => Some("http_error"),
+        Err(Missed::Timeout) => Some("http_timeout"),
+        Err(Missed::Unreachable) => Some("connection_failed"),
+    }
+}
+
+/// Slack's signature: `v0=` and the hexadecimal HMAC-SHA256 of `v0:<timestamp>:<body>`.
+fn sign(secret: &str, timestamp: i64, body: &[u8]) -> String {
+    use std::fmt::Write as _;
+
+    let mut signature = "v0=".to_owned();
+    // A key of any length is taken.
+    if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) {
+        mac.update(format!("v0:{timestamp}:").as_bytes());
+        mac.update(body);
+        for byte in mac.finalize().into_bytes() {
+            let _ = write!(signature, "{byte:02x}");
+        }
+    }
+    signature
+}
+
+fn percent(text: &str) -> String {
+    use std::fmt::Write as _;
+
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'*' => encoded.push(char::from(byte)),
+            b' ' => encoded.push('+'),
+            other => {
+                let _ = write!(encoded, "%{other:02X}");
+            }
+        }
+    }
+    encoded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_signature_is_the_one_of_slacks_own_example() {
+        let body = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&\
+            channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&\
+            response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&\
+            trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c";
+        assert_eq!(
+            sign("8f742231b10e8888abcd99yyyzzz85a5", 1_531_420_618, body.as_bytes()),
+            "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
+        );
+    }
+
+    #[test]
+    fn a_form_survives_what_people_type() {
+        assert_eq!(percent("a b&c=d/é+"), "a+b%26c%3Dd%2F%C3%A9%2B");
+    }
+}

@@ -1,0 +1,263 @@
+//! What a person does in Slack: types a command, says something, opens the app's home, invites the bot.
+//! Clicks and modals are in `interact`.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Slack;
+use super::deliver::{Delivered, Missed};
+use super::escape::{Style, escape};
+use super::hooks::Context;
+use super::message::Stored;
+use super::people::{Person, Place};
+use super::state::{APP_ID, BOT_USER, SLACKBOT, State};
+
+/// What the bot answered at once.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ack {
+    /// HTTP's; 0 when nothing came back or Slack did not ask the bot at all.
+    pub status: u16,
+    /// JSON where the bot called it so, else a string.
+    pub body: Value,
+}
+
+impl Ack {
+    fn none(why: &str) -> Self {
+        Self { status: 0, body: json!(why) }
+    }
+}
+
+/// What was said, and what the bot answered where Slack told it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Said {
+    pub id: String,
+    pub ack: Option<Ack>,
+}
+
+/// Something that a person could not have done: nobody of that name, no such button.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HandError(pub(super) String);
+
+impl State {
+    pub(super) fn hand(&self, user: &str) -> Result<Person, HandError> {
+        self.person(user)
+            .filter(|p| !p.bot && !p.deleted)
+            .cloned()
+            .ok_or_else(|| HandError(format!("There is nobody called {user} in this workspace.")))
+    }
+
+    /// A place as a person names it; `@gantry` is their direct messages with the bot.
+    pub(super) fn spot(&mut self, person: &Person, channel: &str) -> Result<Place, HandError> {
+        if channel.strip_prefix('@').is_some_and(|name| name == self.name_of(BOT_USER)) {
+            return Ok(self.direct(&person.id));
+        }
+        match self.place(channel) {
+            Some(Place::Direct { person: owner, .. }) if owner != person.id => {
+                Err(HandError(format!("{channel} is another person's conversation.")))
+            }
+            Some(place) => Ok(place),
+            None => Err(HandError(format!("There is no channel {channel}; name a channel, or @gantry."))),
+        }
+    }
+
+    fn whisper(&mut self, channel: &str, person: &str, text: String) {
+        let mut message = Stored::new(self.next_ts(), channel, SLACKBOT);
+        message.text = text;
+        message.only_to = Some(person.to_owned());
+        self.post(message);
+    }
+}
+
+impl Slack {
+    /// Types a slash command. Its answer appears among the messages as Slack would show it.
+    pub async fn command(&self, user: &str, channel: &str, text: &str) -> Result<Ack, HandError> {
+        let (command, rest) = text.trim().split_once(char::is_whitespace).unwrap_or((text.trim(), ""));
+        if !command.starts_with('/') {
+            return Err(HandError(format!("A command begins with a slash, as in /list; this is {command:?}.")));
+        }
+        let (person, place, fields) = self.write(|state| {
+            let person = state.hand(user)?;
+            let place = state.spot(&person, channel)?;
+            if !state.commands.contains(command) {
+                state.whisper(place.id(), &person.id, format!("{command} is not a valid command. In Slack, all messages that start with the \"/\" character are interpreted as commands."));
+                return Ok((person, place, None));
+            }
+            let text = if state.should_escape { escape(state, rest.trim(), Style::Command) } else { rest.trim().to_owned() };
+            let context = Context { channel: place.id().to_owned(), user: person.id.clone(), source: None };
+            let trigger = state.new_trigger(&person.id);
+            let hook = state.new_hook(&self.setup.origin, context);
+            Ok((person, place, Some((text, trigger, hook))))
+        })?;
+        let Some((text, trigger, hook)) = fields else { return Ok(Ack::none("invalid_command")) };
+        let delivered = self
+            .send_form(
+                "/slack/commands",
+                &[
+                    ("token", "the-old-verification-token"),
+                    ("team_id", &self.setup.team.0),
+                    ("team_domain", &self.setup.team.1),
+                    ("channel_id", place.id()),
+                    ("channel_name", place.name()),
+                    ("user_id", &person.id),
+                    ("user_name", &person.name),
+                    ("command", command),
+                    ("text", &text),
+                    ("api_app_id", APP_ID),
+                    ("is_enterprise_install", "false"),
+                    ("response_url", &hook),
+                    ("trigger_id", &trigger),
+                ],
+            )
+            .await;
+        let typed = format!("{command} {rest}");
+        Ok(self.write(|state| show_acknowledgement(state, &person, &place, typed.trim(), command, delivered)))
+    }
+
+    /// Says something in a channel or a thread. The bot hears of it where it is mentioned, or spoken to directly.
+    pub async fn say(&self, user: &str, channel: &str, thread: Option<&str>, text: &str) -> Result<Said, HandError> {
+        let (id, event) = self.write(|state| {
+            let person = state.hand(user)?;
+            let place = state.spot(&person, channel)?;
+            let thread = match thread {
+                None => None,
+                Some(ts) => {
+                    let parent = state.message(place.id(), ts).filter(|m| m.is_visible_to(&person.id));
+                    let parent = parent.ok_or_else(|| HandError(format!("There is no message {ts} in {channel}.")))?;
+                    Some(parent.thread.clone().unwrap_or_else(|| ts.to_owned()))
+                }
+            };
+            let text = escape(state, text, Style::Message);
+            let mut message = Stored::new(state.next_ts(), place.id(), &person.id);
+            message.text.clone_from(&text);
+            message.thread.clone_from(&thread);
+            let id = state.post(message);
+            let mut event = json!({
+                "user": person.id, "text": text, "ts": id, "event_ts": id, "channel": place.id(),
+                "team": state.team.0, "client_msg_id": state.next_id("msg-"),
+            });
+            if let Some(thread) = thread {
+                event["thread_ts"] = json!(thread);
+            }
+            let mentioned = text.contains(&format!("<@{BOT_USER}>"));
+            let heard = match &place {
+                Place::Direct { .. } => {
+                    event["type"] = json!("message");
+                    event["channel_type"] = json!("im");
+                    true
+                }
+                Place::Channel(channel) => {
+                    event["type"] = json!("app_mention");
+                    mentioned && channel.bot_is_member
+                }
+            };
+            Ok::<_, HandError>((id, heard.then(|| envelope(state, &event))))
+        })?;
+        let ack = match event {
+            Some(event) => Some(acknowledgement(self.send_event(&event).await)),
+            None => None,
+        };
+        Ok(Said { id, ack })
+    }
+
+    /// Opens the app's home tab.
+    pub async fn open_home(&self, user: &str) -> Result<Ack, HandError> {
+        let event = self.write(|state| {
+            let person = state.hand(user)?;
+            let direct = state.direct(&person.id);
+            let ts = state.next_ts();
+            let mut event = json!({
+                "type": "app_home_opened", "user": person.id, "channel": direct.id(), "tab": "home", "event_ts": ts,
+            });
+            if let Some(view) = state.homes.get(&person.id) {
+                event["view"] = view.clone();
+            }
+            Ok::<_, HandError>(envelope(state, &event))
+        })?;
+        Ok(acknowledgement(self.send_event(&event).await))
+    }
+
+    /// Invites the bot into a channel.
+    pub async fn invite(&self, user: &str, channel: &str) -> Result<Ack, HandError> {
+        let event = self.write(|state| {
+            let person = state.hand(user)?;
+            let Place::Channel(mut channel) = state.spot(&person, channel)? else {
+                return Err(HandError("Nobody is invited into direct messages.".to_owned()));
+            };
+            channel.bot_is_member = true;
+            let ts = state.next_ts();
+            let event = json!({
+                "type": "member_joined_channel", "user": BOT_USER, "channel": channel.id, "channel_type": "C",
+                "team": state.team.0, "inviter": person.id, "event_ts": ts,
+            });
+            if let Some(old) = state.channels.iter_mut().find(|c| c.id == channel.id) {
+                *old = channel;
+            }
+            state.changed = true;
+            Ok(envelope(state, &event))
+        })?;
+        Ok(acknowledgement(self.send_event(&event).await))
+    }
+}
+
+pub(super) fn acknowledgement(delivered: Result<Delivered, Missed>) -> Ack {
+    match delivered {
+        Ok(delivered) => delivered.ack,
+        Err(Missed::Timeout) => Ack::none("operation_timeout"),
+        Err(Missed::Unreachable) => Ack::none("dispatch_failed"),
+    }
+}
+
+fn show_acknowledgement(
+    state: &mut State,
+    person: &Person,
+    place: &Place,
+    typed: &str,
+    command: &str,
+    delivered: Result<Delivered, Missed>,
+) -> Ack {
+    let failure = match &delivered {
+        Err(Missed::Timeout) => Some("operation_timeout"),
+        Err(Missed::Unreachable) => Some("dispatch_failed"),
+        Ok(delivered) if !delivered.ack.is_success() => Some("dispatch_failed"),
+        Ok(delivered) => {
+            let context = Context { channel: place.id().to_owned(), user: person.id.clone(), source: None };
+            let answer = match &delivered.ack.body {
+                body if delivered.is_json && body.is_object() => body.clone(),
+                Value::String(text) => json!({ "text": text }),
+                other => json!({ "text": other.to_string() }),
+            };
+            // With an answer for all, everybody also sees what was typed.
+            if answer["response_type"] == "in_channel" {
+                let mut echo = Stored::new(state.next_ts(), place.id(), &person.id);
+                typed.clone_into(&mut echo.text);
+                state.post(echo);
+            }
+            // An empty acknowledgement is a good one: the answer comes later.
+            state.show(&context, &answer).err().filter(|code| *code != "no_text")
+        }
+    };
+    if let Some(code) = failure {
+        state.whisper(place.id(), &person.id, format!("{command} failed with the error \"{code}\""));
+    }
+    acknowledgement(delivered)
+}
+
+/// What Slack wraps around every event.
+fn envelope(state: &mut State, event: &Value) -> Value {
+    json!({
+        "token": "the-old-verification-token",
+        "team_id": state.team.0,
+        "api_app_id": APP_ID,
+        "event": event,
+        "type": "event_callback",
+        "event_id": state.next_id("Ev"),
+        "event_time": state.now().as_second(),
+        "authorizations": [{
+            "enterprise_id": null, "team_id": state.team.0, "user_id": BOT_USER, "is_bot": true,
+            "is_enterprise_install": false,
+        }],
+        "is_ext_shared_channel": false,
+        "event_context": state.next_id("4-"),
+    })
+}

@@ -1,0 +1,118 @@
+//! `response_url`: answers to a command or a click without a token; five of them, for half an hour.
+//! The only way to change an ephemeral message.
+
+use axum::body::Bytes;
+use axum::extract::{Path, State as Shared};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::Slack;
+use super::api::{accept_blocks, down};
+use super::message::Stored;
+use super::state::{BOT_USER, State};
+use crate::sim::faults::Fault;
+
+const USES: u8 = 5;
+const LIFE: SignedDuration = SignedDuration::from_mins(30);
+const TEXT: usize = 40_000;
+
+#[derive(Clone, Debug)]
+pub(super) struct Hook {
+    pub(super) context: Context,
+    left: u8,
+    expires: Timestamp,
+}
+
+/// What an answer answers: who acted where, and on which message.
+#[derive(Clone, Debug)]
+pub(super) struct Context {
+    pub(super) channel: String,
+    pub(super) user: String,
+    pub(super) source: Option<String>,
+}
+
+impl State {
+    pub(super) fn new_hook(&mut self, origin: &str, context: Context) -> String {
+        let token = self.next_id("H");
+        let expires = self.now() + LIFE;
+        self.hooks.insert(token.clone(), Hook { context, left: USES, expires });
+        format!("{origin}/sim/slack/hooks/{token}")
+    }
+
+    /// Shows an answer to a command or a click, or says with Slack's code why not.
+    pub(super) fn show(&mut self, context: &Context, answer: &Value) -> Result<(), &'static str> {
+        let source = context.source.as_deref();
+        if answer["delete_original"] == true {
+            if let Some(source) = source {
+                self.delete(&context.channel, source);
+            }
+            return Ok(());
+        }
+        let text = answer["text"].as_str().unwrap_or_default().to_owned();
+        if text.chars().count() > TEXT {
+            return Err("msg_too_long");
+        }
+        let blocks = match answer.get("blocks") {
+            None | Some(Value::Null) => Vec::new(),
+            // As in forms, blocks may be JSON inside a string.
+            Some(Value::String(text)) => {
+                let blocks = serde_json::from_str(text).map_err(|_| "invalid_blocks_format")?;
+                accept_blocks(self, &blocks).map_err(|invalid| invalid.code)?
+            }
+            Some(blocks) => accept_blocks(self, blocks).map_err(|invalid| invalid.code)?,
+        };
+        if text.is_empty() && blocks.is_empty() {
+            return Err("no_text");
+        }
+        let at = self.next_ts();
+        if answer["replace_original"] == true
+            && let Some(message) = source.and_then(|source| self.message_mut(&context.channel, source))
+        {
+            message.edit(text, blocks, at);
+            return Ok(());
+        }
+        let mut message = Stored::new(at, &context.channel, BOT_USER);
+        message.text = text;
+        message.blocks = blocks;
+        message.thread = answer["thread_ts"].as_str().map(str::to_owned);
+        message.only_to = (answer["response_type"] != "in_channel").then(|| context.user.clone());
+        self.post(message);
+        Ok(())
+    }
+}
+
+pub(super) async fn respond(Shared(slack): Shared<Slack>, Path(token): Path<String>, body: Bytes) -> Response {
+    slack.write(|state| {
+        let payload: Option<Value> = serde_json::from_slice(&body).ok().filter(Value::is_object);
+        let (response, answer) = answer(&slack, state, &token, payload.as_ref());
+        state.record("response_url", "POST", payload.unwrap_or_default(), answer);
+        response
+    })
+}
+
+fn answer(slack: &Slack, state: &mut State, token: &str, payload: Option<&Value>) -> (Response, &'static str) {
+    if slack.setup.faults.strikes(Fault::SlackDown, None, None) {
+        return (down(), "503");
+    }
+    let now = state.now();
+    let Some(hook) = state.hooks.get_mut(token) else { return no(StatusCode::NOT_FOUND, "no_such_url") };
+    if now > hook.expires {
+        return no(StatusCode::NOT_FOUND, "expired_url");
+    }
+    if hook.left == 0 {
+        return no(StatusCode::NOT_FOUND, "used_url");
+    }
+    hook.left -= 1;
+    let context = hook.context.clone();
+    let Some(payload) = payload else { return no(StatusCode::BAD_REQUEST, "invalid_payload") };
+    match state.show(&context, payload) {
+        Ok(()) => (axum::Json(json!({ "ok": true })).into_response(), "ok"),
+        Err(code) => no(StatusCode::BAD_REQUEST, code),
+    }
+}
+
+fn no(status: StatusCode, code: &'static str) -> (Response, &'static str) {
+    ((status, axum::Json(json!({ "ok": false, "error": code }))).into_response(), code)
+}

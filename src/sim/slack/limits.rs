@@ -1,0 +1,138 @@
+//! How often a method may be called: Slack's tiers, and one message a second in a channel with short bursts.
+//! By the clock, so that a test can wait a minute in no time.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+const SECOND: i64 = 1_000_000;
+/// Slack promises one message a second and "allows short bursts" without a figure; five is what a quiet channel took.
+const POST_BURST: i64 = 5;
+const RETRY_AFTER: [i64; 4] = [2, 5, 12, 30];
+
+#[derive(Debug, Default)]
+pub(super) struct Limits {
+    /// The moment at which the next call would arrive if all came evenly (GCRA), in microseconds.
+    arrivals: BTreeMap<String, i64>,
+    /// Until when Slack said to keep away.
+    blocked: BTreeMap<String, i64>,
+    struck: usize,
+}
+
+/// How many calls a minute; `None` is without limit.
+fn per_minute(method: &str) -> Option<i64> {
+    match method {
+        "conversations.list" | "usergroups.list" | "usergroups.users.list" | "users.list" | "reactions.remove" => {
+            Some(20)
+        }
+        "chat.update"
+        | "chat.delete"
+        | "conversations.info"
+        | "conversations.open"
+        | "users.lookupByEmail"
+        | "reactions.add" => Some(50),
+        "chat.postEphemeral"
+        | "users.info"
+        | "conversations.members"
+        | "views.open"
+        | "views.update"
+        | "views.publish"
+        | "files.getUploadURLExternal"
+        | "files.completeUploadExternal" => Some(100),
+        _ => None,
+    }
+}
+
+impl Limits {
+    /// `Err` with the seconds to wait. `channel` is where a message is to be posted.
+    pub(super) fn admit(&mut self, method: &str, channel: Option<&str>, now: Timestamp) -> Result<(), i64> {
+        let now = now.as_microsecond();
+        let key = key(method, channel);
+        if let Some(until) = self.blocked.get(&key).copied()
+            && now < until
+        {
+            return Err(seconds(until - now));
+        }
+        let (period, burst) = match per_minute(method) {
+            _ if method == "chat.postMessage" => (SECOND, POST_BURST),
+            Some(calls) => (60 * SECOND / calls, calls),
+            None => return Ok(()),
+        };
+        let arrival = self.arrivals.get(&key).copied().unwrap_or(now).max(now);
+        let early = arrival - now - (burst - 1) * period;
+        if early > 0 {
+            return Err(seconds(early));
+        }
+        self.arrivals.insert(key, arrival + period);
+        Ok(())
+    }
+
+    /// Slack says no out of the blue, and means it: until the time is over every such call is refused.
+    pub(super) fn strike(&mut self, method: &str, channel: Option<&str>, now: Timestamp) -> i64 {
+        let wait = RETRY_AFTER[self.struck % RETRY_AFTER.len()];
+        self.struck += 1;
+        self.blocked.insert(key(method, channel), now.as_microsecond() + wait * SECOND);
+        wait
+    }
+}
+
+fn key(method: &str, channel: Option<&str>) -> String {
+    match channel {
+        Some(channel) if method == "chat.postMessage" => format!("{method} {channel}"),
+        _ => method.to_owned(),
+    }
+}
+
+fn seconds(micros: i64) -> i64 {
+    (micros + SECOND - 1).div_euclid(SECOND).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+
+    #[test]
+    fn a_channel_takes_a_short_burst_and_then_one_message_a_second() {
+        let mut limits = Limits::default();
+        let mut now = Timestamp::UNIX_EPOCH;
+        for _ in 0..5 {
+            assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Ok(()));
+        }
+        assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Err(1));
+        assert_eq!(limits.admit("chat.postMessage", Some("C2"), now), Ok(()), "another channel has its own pace");
+        now += SignedDuration::from_secs(1);
+        assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Ok(()));
+        assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Err(1));
+        now += SignedDuration::from_secs(60);
+        for _ in 0..5 {
+            assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Ok(()));
+        }
+        assert_eq!(limits.admit("chat.postMessage", Some("C1"), now), Err(1), "rest does not make the burst longer");
+    }
+
+    #[test]
+    fn each_tier_has_its_calls_a_minute() {
+        for (method, calls) in [("usergroups.list", 20), ("chat.update", 50), ("users.info", 100)] {
+            let mut limits = Limits::default();
+            let now = Timestamp::UNIX_EPOCH;
+            for _ in 0..calls {
+                assert_eq!(limits.admit(method, None, now), Ok(()), "{method}");
+            }
+            assert!(limits.admit(method, None, now).is_err(), "{method}");
+            assert_eq!(limits.admit(method, None, now + SignedDuration::from_secs(3)), Ok(()), "{method}");
+        }
+    }
+
+    #[test]
+    fn who_does_not_wait_out_a_retry_after_is_refused_again() {
+        let mut limits = Limits::default();
+        let now = Timestamp::UNIX_EPOCH;
+        assert_eq!(limits.strike("chat.update", None, now), 2);
+        assert_eq!(limits.admit("chat.update", None, now + SignedDuration::from_secs(1)), Err(1));
+        assert_eq!(limits.admit("chat.update", None, now + SignedDuration::from_secs(2)), Ok(()));
+        let longer: Vec<_> = (0..4).map(|_| limits.strike("chat.update", None, now)).collect();
+        assert_eq!(longer, [5, 12, 30, 2]);
+    }
+}

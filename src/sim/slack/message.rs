@@ -1,0 +1,148 @@
+//! A message as the simulator keeps it, as people see it, and as Slack's API describes it.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::state::{APP_ID, BOT_ID, BOT_USER, State};
+
+/// A message as it is kept: people and channels by id.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    pub(super) ts: String,
+    pub(super) channel: String,
+    pub(super) author: String,
+    pub(super) text: String,
+    pub(super) blocks: Vec<Value>,
+    pub(super) thread: Option<String>,
+    pub(super) only_to: Option<String>,
+    pub(super) metadata: Option<Value>,
+    pub(super) files: Vec<Value>,
+    pub(super) reactions: Vec<Reaction>,
+    pub(super) history: Vec<Edit>,
+    pub(super) edited_at: Option<String>,
+}
+
+/// What a message said before an edit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Edit {
+    pub text: String,
+    pub blocks: Vec<Value>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Reaction {
+    pub name: String,
+    pub users: Vec<String>,
+}
+
+/// A message as people see it: names instead of ids.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Message {
+    /// Slack's `ts`: names the message within its channel.
+    pub id: String,
+    pub channel: String,
+    pub user: String,
+    pub text: String,
+    pub blocks: Vec<Value>,
+    /// The `id` of the message that this one replies to.
+    pub thread: Option<String>,
+    /// How often it was edited; what it said before is in `history`, oldest first.
+    pub edited: usize,
+    pub history: Vec<Edit>,
+    /// The one person who sees it, when it is private.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only_to: Option<String>,
+    pub reactions: Vec<Reaction>,
+    pub files: Vec<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
+}
+
+impl Stored {
+    pub(super) fn new(ts: String, channel: &str, author: &str) -> Self {
+        Self {
+            ts,
+            channel: channel.to_owned(),
+            author: author.to_owned(),
+            text: String::new(),
+            blocks: Vec::new(),
+            thread: None,
+            only_to: None,
+            metadata: None,
+            files: Vec::new(),
+            reactions: Vec::new(),
+            history: Vec::new(),
+            edited_at: None,
+        }
+    }
+
+    pub(super) fn edit(&mut self, text: String, blocks: Vec<Value>, at: String) {
+        let before =
+            Edit { text: std::mem::replace(&mut self.text, text), blocks: std::mem::replace(&mut self.blocks, blocks) };
+        self.history.push(before);
+        self.edited_at = Some(at);
+    }
+
+    pub(super) fn is_visible_to(&self, person: &str) -> bool {
+        self.only_to.as_deref().is_none_or(|only| only == person)
+    }
+
+    pub(super) fn seen(&self, state: &State) -> Message {
+        Message {
+            id: self.ts.clone(),
+            channel: state.place_name(&self.channel),
+            user: state.name_of(&self.author),
+            text: self.text.clone(),
+            blocks: self.blocks.clone(),
+            thread: self.thread.clone(),
+            edited: self.history.len(),
+            history: self.history.clone(),
+            only_to: self.only_to.as_deref().map(|id| state.name_of(id)),
+            reactions: self
+                .reactions
+                .iter()
+                .map(|r| Reaction { name: r.name.clone(), users: r.users.iter().map(|id| state.name_of(id)).collect() })
+                .collect(),
+            files: self.files.clone(),
+            metadata: self.metadata.clone(),
+        }
+    }
+
+    /// As Slack's API and payloads describe it.
+    pub(super) fn json(&self, team: &str) -> Value {
+        let mut message = json!({
+            "type": "message",
+            "user": self.author,
+            "ts": self.ts,
+            "text": self.text,
+            "team": team,
+        });
+        if self.author == BOT_USER {
+            message["bot_id"] = json!(BOT_ID);
+            message["app_id"] = json!(APP_ID);
+        }
+        if !self.blocks.is_empty() {
+            message["blocks"] = json!(self.blocks);
+        }
+        if let Some(thread) = &self.thread {
+            message["thread_ts"] = json!(thread);
+        }
+        if let Some(at) = &self.edited_at {
+            message["edited"] = json!({ "user": self.author, "ts": at });
+        }
+        if let Some(metadata) = &self.metadata {
+            message["metadata"] = metadata.clone();
+        }
+        if !self.files.is_empty() {
+            message["files"] = json!(self.files);
+        }
+        if !self.reactions.is_empty() {
+            message["reactions"] = self
+                .reactions
+                .iter()
+                .map(|r| json!({ "name": r.name, "users": r.users, "count": r.users.len() }))
+                .collect();
+        }
+        message
+    }
+}

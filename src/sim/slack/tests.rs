@@ -1,0 +1,204 @@
+//! The simulated Slack as its users meet it: slack-morphism on one side, a small bot on the other, HTTP between them.
+
+mod api;
+mod hands;
+mod limits;
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State as Shared;
+use axum::http::{HeaderMap, StatusCode, Uri, header};
+use axum::response::{IntoResponse, Response};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use slack_morphism::prelude::*;
+
+use super::{Channel, Person, Setup, Slack};
+use crate::clock::Clock;
+use crate::sim::faults::Faults;
+use crate::sim::strays::Strays;
+
+const SECRET: &str = "8f742231b10e8888abcd99yyyzzz85a5";
+const TOKEN: &str = "xoxb-gantry";
+
+/// What reached the bot.
+#[derive(Clone, Debug)]
+struct Heard {
+    path: String,
+    headers: HeaderMap,
+    body: String,
+}
+
+impl Heard {
+    fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |v| v.to_str().unwrap())
+    }
+
+    fn form(&self, name: &str) -> String {
+        let uri: Uri = format!("/?{}", self.body).parse().unwrap();
+        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&uri).unwrap().0;
+        pairs.into_iter().find(|(n, _)| n == name).map(|(_, v)| v).unwrap_or_default()
+    }
+
+    fn payload(&self) -> Value {
+        serde_json::from_str(&self.form("payload")).unwrap()
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+}
+
+enum Reply {
+    Json(Value),
+    Text(&'static str),
+    Status(u16),
+    Late,
+}
+
+/// A bot that remembers what it heard and answers what it was told to; else with an empty 200.
+#[derive(Clone, Default)]
+struct Bot {
+    heard: Arc<Mutex<Vec<Heard>>>,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+}
+
+impl Bot {
+    fn will(&self, reply: Reply) {
+        self.replies.lock().unwrap().push_back(reply);
+    }
+
+    fn heard(&self) -> Vec<Heard> {
+        self.heard.lock().unwrap().clone()
+    }
+
+    #[track_caller]
+    fn last(&self) -> Heard {
+        self.heard().pop().expect("the bot heard something")
+    }
+}
+
+async fn answer(Shared(bot): Shared<Bot>, uri: Uri, headers: HeaderMap, body: String) -> Response {
+    bot.heard.lock().unwrap().push(Heard { path: uri.path().to_owned(), headers, body });
+    let reply = bot.replies.lock().unwrap().pop_front();
+    match reply {
+        None => StatusCode::OK.into_response(),
+        Some(Reply::Json(json)) => axum::Json(json).into_response(),
+        Some(Reply::Text(text)) => ([(header::CONTENT_TYPE, "text/plain")], text).into_response(),
+        Some(Reply::Status(status)) => StatusCode::from_u16(status).unwrap().into_response(),
+        Some(Reply::Late) => {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            StatusCode::OK.into_response()
+        }
+    }
+}
+
+struct Town {
+    slack: Slack,
+    bot: Bot,
+    clock: Clock,
+    faults: Faults,
+    strays: Strays,
+    origin: String,
+}
+
+async fn town() -> Town {
+    town_by(Clock::by_hand("2026-11-16T10:00:00Z".parse().unwrap())).await
+}
+
+async fn town_by(clock: Clock) -> Town {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let (faults, strays, bot) = (Faults::default(), Strays::default(), Bot::default());
+    let slack = Slack::new(Setup {
+        clock: clock.clone(),
+        faults: faults.clone(),
+        strays: strays.clone(),
+        origin: origin.clone(),
+        signing_secret: SECRET.to_owned(),
+        bot_token: TOKEN.to_owned(),
+        team: ("T0ACME".to_owned(), "acme".to_owned()),
+    });
+    for (id, name, guest) in
+        [("U0ALICE", "alice", false), ("U0BOB", "bob", false), ("U0CAROL", "carol", false), ("U0DAVE", "dave", true)]
+    {
+        slack.add_person(Person {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            real_name: name.to_uppercase(),
+            email: format!("{name}@acme.test"),
+            guest,
+            ..Person::default()
+        });
+    }
+    for (id, name, bot_is_member, archived) in [
+        ("C0DEPLOYS", "deploys", true, false),
+        ("C0RELEASES", "releases", true, false),
+        ("C0SECRET", "secret", false, false),
+        ("C0OLD", "old", true, true),
+    ] {
+        slack.add_channel(Channel { id: id.to_owned(), name: name.to_owned(), bot_is_member, archived });
+    }
+    slack.add_group("S0MANAGERS", "release-managers", &["bob", "carol"]);
+    let app = Router::new()
+        .route("/slack/{what}", axum::routing::post(answer))
+        .with_state(bot.clone())
+        .nest("/sim/slack", slack.router());
+    tokio::spawn(async move { axum::serve(listener, app).await });
+    Town { slack, bot, clock, faults, strays, origin }
+}
+
+type Session<'a> = SlackClientSession<'a, SlackClientHyperConnector<HttpConnector>>;
+
+impl Town {
+    fn client(&self) -> SlackClient<SlackClientHyperConnector<HttpConnector>> {
+        let api = format!("{}/sim/slack/api", self.origin);
+        SlackClient::new(SlackClientHyperConnector::with_connector(HttpConnector::new()).with_slack_api_url(&api))
+    }
+
+    /// A raw call with the token, as JSON.
+    async fn call(&self, method: &str, args: Value) -> Value {
+        let response = self.raw(method).bearer_auth(TOKEN).json(&args).send().await.unwrap();
+        response.json().await.unwrap()
+    }
+
+    fn raw(&self, method: &str) -> reqwest::RequestBuilder {
+        self.slack.http.post(format!("{}/sim/slack/api/{method}", self.origin))
+    }
+
+    /// The error code of a call, or `ok`.
+    async fn verdict(&self, method: &str, args: Value) -> String {
+        let answer = self.call(method, args).await;
+        if answer["ok"] == true { "ok".to_owned() } else { answer["error"].as_str().unwrap().to_owned() }
+    }
+
+    async fn respond(&self, url: &str, answer: Value) -> (u16, Bytes) {
+        let response = self.slack.http.post(url).json(&answer).send().await.unwrap();
+        (response.status().as_u16(), response.bytes().await.unwrap())
+    }
+
+    fn texts(&self, channel: &str, viewer: Option<&str>) -> Vec<String> {
+        self.slack.messages(channel, viewer).into_iter().map(|m| m.text).collect()
+    }
+}
+
+fn token() -> SlackApiToken {
+    SlackApiToken::new(TOKEN.into())
+}
+
+fn buttons(labels: &[&str]) -> Value {
+    let elements: Vec<Value> = labels
+        .iter()
+        .map(|label| {
+            json!({
+                "type": "button", "text": { "type": "plain_text", "text": label },
+                "action_id": label.to_lowercase(), "value": "opaque",
+            })
+        })
+        .collect();
+    json!([{ "type": "actions", "block_id": "b", "elements": elements }])
+}
