@@ -8,6 +8,7 @@ pub mod controller;
 pub mod faults;
 pub mod github;
 pub mod pace;
+pub mod page;
 pub mod registry;
 pub mod slack;
 pub mod strays;

@@ -1,0 +1,380 @@
+// Ties the page together: what is shown, who looks at it, and what is fetched again when something changed.
+
+import { blocks } from "./blocks.js";
+import { composer } from "./composer.js";
+import { confirmDialog, toast, viewDialog } from "./dialogs.js";
+import { byId, h, icon, reconcile } from "./dom.js";
+import { hands } from "./hands.js";
+import { hint } from "./hint.js";
+import { branchOf, liveView } from "./live.js";
+import { avatar, drawMessages, secondsOf, threads } from "./messages.js";
+import { coalesced, listen } from "./stream.js";
+import { keepTimesFresh } from "./text.js";
+import { faultDialog, pushDialog } from "./world.js";
+
+const BOT = { id: "U0GANTRY", name: "gantry", real_name: "Gantry" };
+const DIRECT = "@gantry";
+
+const remember = (key, value) => {
+  try {
+    sessionStorage.setItem(key, value);
+  } catch { /* then a reload starts afresh */ }
+};
+const recall = (key) => {
+  try {
+    return sessionStorage.getItem(key);
+  } catch {
+    return null;
+  }
+};
+
+// One tab is one person: sessionStorage, so that two tabs can be two people.
+const shown = { me: recall("me"), channel: recall("channel"), tab: "messages", thread: null, repository: null };
+const messages = new Map();
+const acknowledgements = [];
+const seen = new Map();
+let town = null;
+let truth = null;
+let mark = null;
+
+const names = {
+  get me() { return shown.me; },
+  get names() { return new Set([...town.people.map((person) => person.name), BOT.name]); },
+  person: (id) => (id === BOT.id ? BOT : town.people.find((person) => person.id === id)),
+  channel: (id) => town.channels.find((channel) => channel.id === id || channel.name === id),
+  display: (name) => ({ gantry: BOT.real_name, slackbot: "Slackbot" })[name] ?? town.people.find((person) => person.name === name)?.real_name ?? name,
+  jump,
+};
+
+const places = () => [...town.channels.map((channel) => channel.name), DIRECT];
+const title = (channel) => (channel === DIRECT ? "Gantry" : `#${channel}`);
+
+function visible(channel) {
+  const mine = (message) => !message.only_to || message.only_to === shown.me || names.person(message.only_to)?.name === shown.me;
+  const own = acknowledgements.filter((message) => message.channel === channel);
+  return [...(messages.get(channel) ?? []), ...own].filter(mine).sort((a, b) => secondsOf(a) - secondsOf(b));
+}
+
+// ---- drawing ----
+
+function drawSidebar() {
+  reconcile(byId("channels"), town.channels.map((channel) => channel.name), channelRow());
+  reconcile(byId("apps"), [DIRECT], channelRow());
+  reconcile(byId("people"), town.people, {
+    key: (person) => person.id,
+    look: (person) => JSON.stringify([person, person.name === shown.me]),
+    make: (person) => h("li", {}, h("label", { class: "person" },
+      h("input", { type: "radio", name: "me", value: person.name, checked: person.name === shown.me, onchange: () => become(person.name) }),
+      avatar(person.name, "small"), h("span", { class: "name" }, person.real_name), person.guest ? h("span", { class: "guest" }, "guest") : null)),
+  });
+}
+
+const unread = (channel) => visible(channel).filter((message) => !message.thread && message.user !== shown.me && secondsOf(message) > (seen.get(`${shown.me} ${channel}`) ?? Infinity)).length;
+
+function channelRow() {
+  return {
+    key: (channel) => channel,
+    look: (channel) => JSON.stringify([channel === shown.channel, unread(channel)]),
+    make: (channel) => {
+      const count = unread(channel);
+      return h("li", {}, h("button", { type: "button", class: count ? "channel fresh" : "channel", "aria-current": channel === shown.channel ? "page" : null, onclick: () => open(channel) },
+        channel === DIRECT ? avatar("gantry", "small") : icon("hash"), h("span", { class: "name" }, channel === DIRECT ? "Gantry" : channel),
+        count ? h("span", { class: "count", "aria-label": `${count} unread` }, String(count)) : null));
+    },
+  };
+}
+
+/** Who reads the end goes on reading the end, whatever comes and however the window changes. */
+function stayAtEnd() {
+  const scroller = byId("scroller");
+  let atEnd = true;
+  scroller.addEventListener("scroll", () => { atEnd = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 60; });
+  const follow = (force) => {
+    if (atEnd || force) scroller.scrollTop = scroller.scrollHeight;
+  };
+  new ResizeObserver(() => follow(false)).observe(scroller);
+  return follow;
+}
+
+function drawChannel({ jumpToEnd = false } = {}) {
+  const all = visible(shown.channel);
+  const main = all.filter((message) => !message.thread || message.thread === message.id);
+  drawMessages(byId("messages"), main, context(threads(all)));
+  byId("quiet").hidden = main.length > 0;
+  followEnd(jumpToEnd);
+  seen.set(`${shown.me} ${shown.channel}`, Math.max(0, ...all.map(secondsOf)));
+  drawThread(all);
+  drawSidebar();
+}
+
+function drawThread(all) {
+  const root = shown.thread && all.find((message) => message.id === shown.thread);
+  byId("thread").hidden = !root;
+  if (!root) return;
+  const replies = all.filter((message) => message.thread === root.id && message.id !== root.id);
+  drawMessages(byId("thread-messages"), [root, ...replies], { ...context(null), openThread: undefined });
+}
+
+function context(replies) {
+  return { town: names, me: shown.me, replies, openThread, press };
+}
+
+function drawHeader() {
+  const direct = shown.channel === DIRECT;
+  byId("channel-name").replaceChildren(direct ? avatar("gantry", "small") : icon("hash"), direct ? "Gantry" : shown.channel);
+  byId("tabs").hidden = !direct;
+  const home = direct && shown.tab === "home";
+  for (const tab of ["messages", "home"]) byId(`tab-${tab}`).setAttribute("aria-selected", String(tab === (home ? "home" : "messages")));
+  byId("home").hidden = !home;
+  byId("scroller").hidden = home;
+  byId("foot").hidden = home;
+  box.label(direct ? "Message Gantry" : `Message #${shown.channel}`);
+  document.title = `${title(shown.channel)} · Gantry demo`;
+}
+
+async function drawHome() {
+  const root = byId("home");
+  root.setAttribute("aria-busy", "true");
+  try {
+    const answer = await hands.home(shown.me);
+    const view = answer?.view ?? answer;
+    const ctx = { town: names, press: (element, label, node) => press({ id: "home" }, element, label, node) };
+    root.replaceChildren(...(view?.blocks?.length ? blocks(view.blocks, ctx) : [h("p", { class: "empty" }, "Gantry has not published a Home for you yet.")]));
+  } catch (problem) {
+    root.replaceChildren(h("p", { class: "empty" }, problem.message));
+  }
+  root.removeAttribute("aria-busy");
+}
+
+// ---- what a person does ----
+
+/** Where there is room for only one of the two, which one is shown. */
+function showPane(name) {
+  document.body.dataset.pane = name;
+  for (const other of ["chat", "live"]) byId(`show-${other}`).setAttribute("aria-pressed", String(other === name));
+}
+
+function open(channel, tab = "messages") {
+  showPane("chat");
+  Object.assign(shown, { channel, tab, thread: null });
+  remember("channel", channel);
+  drawHeader();
+  drawChannel({ jumpToEnd: true });
+  if (tab === "home") drawHome();
+  else box.focus();
+}
+
+async function become(name) {
+  shown.me = name;
+  remember("me", name);
+  shown.thread = null;
+  await refreshMessages();
+  for (const channel of places()) if (!seen.has(`${name} ${channel}`)) seen.set(`${name} ${channel}`, Math.max(0, ...visible(channel).map(secondsOf)));
+  drawHeader();
+  drawChannel({ jumpToEnd: true });
+  if (shown.tab === "home") drawHome();
+}
+
+function openThread(id) {
+  shown.thread = id;
+  drawThread(visible(shown.channel));
+  const list = byId("thread-scroller");
+  list.scrollTop = list.scrollHeight;
+  reply.focus();
+}
+
+function closeThread() {
+  shown.thread = null;
+  byId("thread").hidden = true;
+  box.focus();
+}
+
+function jump({ channel, id }) {
+  const name = names.channel(channel)?.name;
+  if (!name) return;
+  open(name);
+  const message = id && visible(name).find((each) => each.id === id);
+  if (message?.thread && message.thread !== message.id) openThread(message.thread);
+  const node = id && document.querySelector(`.message[data-id="${CSS.escape(id)}"]`);
+  node?.scrollIntoView({ block: "center" });
+  node?.classList.add("changed");
+}
+
+/** Runs what talks to the hands, and shows its sentence when it fails. */
+async function attempt(work) {
+  try {
+    await work();
+    return true;
+  } catch (problem) {
+    toast(problem.message, "error");
+    return false;
+  }
+}
+
+async function press(message, element, label, node) {
+  if (element.confirm && !(await confirmDialog(element.confirm, names))) return;
+  const { me, channel } = shown;
+  if (node) node.disabled = true;
+  await attempt(async () => {
+    const answer = await hands.click(me, channel, message.id, label);
+    if (answer?.status !== undefined && answer.status !== 200) throw new Error(`Gantry did not take that click (${answer.status || answer.body}). Try again.`);
+    openView(answer, me);
+    await refreshMessages();
+    drawChannel();
+  });
+  if (node) node.disabled = false;
+}
+
+function openView(answer, me) {
+  const view = answer?.view ?? answer?.views?.at(-1);
+  if (!view?.blocks) return;
+  viewDialog(view, { town: names, press: (element, label, node) => press({ id: view.id }, element, label, node) }, async (values) => {
+    const result = await hands.submit(me, view.id, values);
+    const errors = result?.errors ?? result?.body?.errors;
+    if (errors) throw new Error(Object.values(errors).join(" "));
+  });
+}
+
+const send = (text) => attempt(async () => {
+  const { me, channel } = shown;
+  if (!text.startsWith("/")) await hands.say(me, channel, text);
+  else {
+    const known = new Set(visible(channel).map((message) => message.id));
+    const answer = await hands.command(me, channel, text);
+    openView(answer, me);
+    await refreshMessages();
+    acknowledge(answer, known, { me, channel });
+    if (/^\/(gantry\s+)?list\b/.test(text)) mark?.("list");
+  }
+  await refreshMessages();
+  drawChannel({ jumpToEnd: true });
+});
+
+/** The acknowledgement is an answer too; where the channel's messages do not hold it, it is kept here. */
+function acknowledge(answer, known, { me, channel }) {
+  // A command that failed is told of by Slackbot, among the messages.
+  if (answer?.status !== 200) return;
+  let body = answer.body;
+  try {
+    if (typeof body === "string" && body !== "") body = JSON.parse(body);
+  } catch {
+    body = { text: body };
+  }
+  if (!body || (!body.text && !body.blocks?.length)) return;
+  const told = visible(channel).some((message) => !known.has(message.id) && (message.only_to || message.text === body.text));
+  if (told) return;
+  const only = body.response_type === "in_channel" ? null : me;
+  acknowledgements.push({ channel, id: (Date.now() / 1000).toFixed(6), user: BOT.name, text: body.text ?? "", blocks: body.blocks, thread: null, edited: null, only_to: only });
+}
+
+const answerInThread = (text) => attempt(async () => {
+  if (text.startsWith("/")) throw new Error(`${text.split(" ")[0]} does not work in threads, as in Slack. Write @gantry and the command instead.`);
+  await hands.say(shown.me, shown.channel, text, shown.thread);
+  await refreshMessages();
+  drawChannel();
+});
+
+// ---- what is fetched ----
+
+const fetchMessages = coalesced(async () => {
+  const me = shown.me;
+  const found = await Promise.all(places().map(async (channel) => [channel, await hands.messages(channel, me)]));
+  if (me === shown.me) for (const [channel, list] of found) messages.set(channel, list);
+});
+async function refreshMessages() {
+  await fetchMessages();
+}
+
+const refreshState = coalesced(async () => {
+  truth = await hands.state();
+  live.truth(truth);
+});
+
+const refreshGraph = coalesced(async () => {
+  const repository = shown.repository;
+  const answer = await hands.graph(repository);
+  if (repository === shown.repository) live.graph(repository, answer?.commits ?? []);
+});
+
+async function changed(what) {
+  if (!town) return;
+  try {
+    if (what === "messages") {
+      await refreshMessages();
+      drawChannel();
+    }
+    if (what === "state" || what === "builds" || what === "git") await refreshState();
+    if (what === "git") await refreshGraph();
+  } catch { /* the line will be seen as lost, and all is fetched again when it stands */ }
+}
+
+async function everything() {
+  const first = town === null;
+  acknowledgements.length = 0;
+  town = await hands.town();
+  if (!town.people.some((person) => person.name === shown.me)) shown.me = town.people[0].name;
+  if (!places().includes(shown.channel)) shown.channel = town.channels[0].name;
+  shown.repository ??= town.artefacts[0]?.repository ?? null;
+  await refreshMessages();
+  for (const channel of places()) if (first) seen.set(`${shown.me} ${channel}`, Math.max(0, ...visible(channel).map(secondsOf)));
+  drawHeader();
+  drawChannel({ jumpToEnd: first });
+  live.town(town);
+  await refreshState();
+  if (shown.repository) await refreshGraph();
+  if (first) begin();
+}
+
+function begin() {
+  const push = async () => { if (await pushDialog(town, branches)) mark("push"); };
+  const broken = async (preset) => { if (await faultDialog(town, preset)) mark("break"); };
+  mark = hint([
+    { id: "push", title: "Push a commit", text: "and watch it reach development", act: push },
+    { id: "list", title: "Type /list", text: "to see what runs where", act: () => { open(shown.channel); box.write("/list"); } },
+    { id: "break", title: "Break a rollout", text: "then push, and read the reason", act: () => broken("crash_loop") },
+  ]);
+  byId("push").addEventListener("click", push);
+  byId("break").addEventListener("click", () => broken());
+  document.body.dataset.ready = "true";
+  box.focus();
+}
+
+function branches(repository) {
+  const known = Object.keys(truth?.repositories?.[repository]?.branches ?? {});
+  const ladder = town.environments.map(branchOf);
+  return [...ladder.filter((branch) => known.includes(branch)), ...known.filter((branch) => !ladder.includes(branch))];
+}
+
+// ---- start ----
+
+const followEnd = stayAtEnd();
+const offers = () => ({ commands: town?.commands ?? [], names: town ? [BOT.name, ...town.people.map((person) => person.name)] : [] });
+const box = composer(byId("composer"), { label: "Message", offers, send });
+const reply = composer(byId("thread-composer"), { label: "Reply…", offers, send: answerInThread, slash: false });
+const live = liveView({
+  pick: (repository) => {
+    shown.repository = repository;
+    refreshGraph().catch((problem) => toast(problem.message, "error"));
+  },
+});
+
+byId("thread-close").addEventListener("click", closeThread);
+byId("tab-messages").addEventListener("click", () => open(DIRECT));
+byId("tab-home").addEventListener("click", () => open(DIRECT, "home"));
+for (const name of ["chat", "live"]) byId(`show-${name}`).addEventListener("click", () => showPane(name));
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && shown.thread && !event.defaultPrevented && !document.querySelector("dialog[open]")) closeThread();
+});
+keepTimesFresh();
+listen({
+  changed,
+  connected: async () => {
+    try {
+      await everything();
+      byId("gone").hidden = true;
+    } catch (problem) {
+      toast(problem.message, "error");
+    }
+  },
+  lost: () => { byId("gone").hidden = false; },
+});

@@ -1,0 +1,276 @@
+// The demo's page in a real browser: what a person does and sees there, from a push to the bot's message.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { after, before, test } from "node:test";
+
+const BINARY = process.env.GANTRY_BIN ?? fileURLToPath(new URL("../../target/debug/gantry", import.meta.url));
+const BROWSER = process.env.CHROMIUM ?? "/usr/bin/chromium";
+const FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+const PATIENCE = 30_000;
+const START = 20_000;
+
+const playwright = await import("playwright-core").catch(() => null);
+const lacking = !playwright ? "playwright-core is not installed (npm ci)" : !existsSync(BROWSER) ? `there is no ${BROWSER}` : null;
+if (lacking) console.error(`\n!!! THE PAGE IS NOT TESTED IN A BROWSER: ${lacking}\n`);
+// Where everything must be tested, a missing browser is a failure and not an excuse.
+const skip = lacking && !process.env.CI ? lacking : false;
+
+let demo;
+let url;
+let browser;
+let page;
+const complaints = [];
+const foreign = [];
+
+const started = [];
+
+/** A demo of its own, on a free port: the process and its address. */
+async function startDemo() {
+  const child = spawn(BINARY, ["demo", "--listen", "127.0.0.1:0"], { stdio: ["ignore", "pipe", "inherit"] });
+  started.push(child);
+  const address = await new Promise((resolve, reject) => {
+    let said = "";
+    const late = setTimeout(() => reject(new Error(`the demo did not say where it is: ${said}`)), START);
+    child.once("error", reject);
+    child.once("exit", (code) => reject(new Error(`the demo ended with ${code}: ${said}`)));
+    child.stdout.on("data", (chunk) => {
+      said += chunk;
+      const match = /http:\/\/127\.0\.0\.1:\d+\//.exec(said);
+      if (match) {
+        clearTimeout(late);
+        resolve(match[0]);
+      }
+    });
+  });
+  return { child, address };
+}
+
+async function visit(options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, deviceScaleFactor: 1, colorScheme: "light", ...options });
+  const opened = await context.newPage();
+  opened.setDefaultTimeout(PATIENCE);
+  opened.on("console", (message) => { if (["error", "warning"].includes(message.type())) complaints.push(message.text()); });
+  opened.on("pageerror", (error) => complaints.push(error.message));
+  opened.on("request", (request) => { if (!request.url().startsWith(url) && !request.url().startsWith("data:")) foreign.push(request.url()); });
+  return opened;
+}
+
+async function enter(opened, address = url) {
+  await opened.goto(address);
+  await opened.locator("body[data-ready]").waitFor();
+}
+
+const workload = (environment, artefact) => page.locator(`.workload[data-environment="${environment}"][data-artefact="${artefact}"]`);
+const messages = (selector = "") => page.locator(`#messages .message${selector}`);
+
+async function type(text) {
+  await page.locator("#composer textarea").fill(text);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Enter");
+}
+
+async function push(artefact, message) {
+  await page.getByRole("button", { name: "Push a commit", exact: true }).first().click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Artefact").selectOption(artefact);
+  if (message) await dialog.getByLabel("Message").fill(message);
+  await dialog.getByRole("button", { name: "Push" }).click();
+  await dialog.waitFor({ state: "detached" });
+}
+
+before(async () => {
+  if (skip) return;
+  assert.equal(lacking, null);
+  ({ child: demo, address: url } = await startDemo());
+  browser = await playwright.chromium.launch({ executablePath: BROWSER, args: FLAGS });
+  page = await visit();
+  await enter(page);
+});
+
+after(async () => {
+  await browser?.close();
+  for (const child of started) child.kill("SIGKILL");
+});
+
+test("the first look shows what runs, and three things to try", { skip }, async () => {
+  for (const environment of ["development", "qa", "staging", "prod"]) {
+    await page.locator(`.workload[data-environment="${environment}"][data-artefact="checkout"][data-state="running"]`).waitFor();
+  }
+  assert.equal(await page.getByRole("complementary", { name: "Three things to try" }).getByRole("listitem").count(), 3);
+  assert.ok((await page.locator(".commits li").count()) > 1, "the Git graph shows commits");
+  assert.ok((await page.locator(".lanes .edge").count()) > 1, "and the lines between them");
+  const fits = await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight && document.documentElement.scrollWidth <= innerWidth);
+  assert.ok(fits, "the page as a whole does not scroll");
+});
+
+test("a push is built, rolled out, and told in the channel", { skip }, async () => {
+  const before = await workload("development", "checkout").getAttribute("data-version");
+  await push("checkout", "Round taxes per line, not per basket");
+  await page.locator('.build[data-artefact="checkout"]').first().waitFor();
+  const arrived = page.locator(`.workload[data-environment="development"][data-artefact="checkout"][data-state="running"]:not([data-version="${before}"])`);
+  await arrived.waitFor();
+  const version = await arrived.getAttribute("data-version");
+  await page.locator(".commits li", { hasText: "Round taxes per line" }).locator(".ref.running", { hasText: "development" }).waitFor();
+  const told = messages('[data-user="gantry"]').filter({ hasText: "checkout" }).filter({ hasText: version.slice(-7) });
+  await told.first().waitFor();
+  assert.match(await told.first().innerText(), /development/);
+});
+
+test("/list answers with a table that only the asker sees", { skip }, async () => {
+  await page.locator("#composer textarea").fill("/li");
+  await page.getByRole("option", { name: /\/list/ }).waitFor();
+  await type("/list");
+  const answer = messages(".private").filter({ has: page.locator("table") });
+  await answer.first().waitFor();
+  const table = await answer.first().locator("table").first().innerText();
+  for (const word of ["checkout", "search", "storefront", "mailer"]) assert.ok(table.includes(word), `${word} is in the table`);
+  assert.match(await answer.first().innerText(), /Only visible to you/);
+});
+
+test("a wrong command is answered with help", { skip }, async () => {
+  const before = await messages(".private").count();
+  await type("/gantry frobnicate");
+  await page.waitForFunction((count) => document.querySelectorAll("#messages .message.private").length > count, before);
+  const help = await messages(".private").last().innerText();
+  for (const word of ["list", "promote"]) assert.ok(help.includes(word), `the help names ${word}: ${help}`);
+});
+
+test("another person does not see what is private to alice", { skip }, async () => {
+  assert.ok((await messages(".private").count()) > 0);
+  const all = await messages().count();
+  await page.getByRole("radio", { name: /bob/i }).check({ force: true });
+  await page.waitForFunction((count) => document.querySelectorAll("#messages .message").length < count, all);
+  assert.equal(await messages(".private").count(), 0);
+  await page.getByRole("radio", { name: /alice/i }).check({ force: true });
+  await messages(".private").first().waitFor();
+});
+
+test("what a person says appears, and foreign text stays text", { skip }, async () => {
+  await type('<img src=x onerror="alert(1)"> & *bold*');
+  const said = messages('[data-user="alice"]').last();
+  await page.waitForFunction(() => document.querySelector("#messages").innerText.includes("onerror"));
+  assert.equal(await said.locator("img").count(), 0);
+  assert.equal(await said.locator("b", { hasText: /^bold$/ }).count(), 1);
+  await push("search", "<script>alert(1)</script> <!channel>");
+  await page.getByLabel("Repository").selectOption("acme/search");
+  await page.locator(".commits li", { hasText: "<script>alert(1)</script> <!channel>" }).first().waitFor();
+});
+
+test("a refusal of the hands is shown as its sentence", { skip }, async () => {
+  const other = await visit();
+  await other.route("**/sim/say", (route) => route.fulfill({ status: 409, contentType: "application/json", body: '{"error":"The channel is archived."}' }));
+  await enter(other);
+  await other.locator("#composer textarea").fill("hello");
+  await other.keyboard.press("Enter");
+  await other.getByRole("alert").filter({ hasText: "The channel is archived." }).waitFor();
+  assert.equal(await other.locator("#composer textarea").inputValue(), "hello", "what was typed is not lost");
+  // The browser itself reports the 409.
+  assert.equal(complaints.filter((text) => text.includes("409")).length, 1);
+  complaints.splice(complaints.findIndex((text) => text.includes("409")), 1);
+  await other.context().close();
+});
+
+test("Block Kit is drawn as Slack draws it", { skip }, async () => {
+  const other = await visit();
+  const text = (words) => ({ type: "plain_text", text: words });
+  const card = (edited) => ({
+    id: "1763262000.000100", user: "gantry", text: "checkout to prod", thread: null, edited, blocks: [
+      { type: "header", text: text("checkout to prod :rocket:") },
+      { type: "section", text: { type: "mrkdwn", text: edited ? "Approved by <@U0BOB>" : "Asked by <@U0ALICE> <!date^1763262000^{date_num}|then>" }, fields: [{ type: "mrkdwn", text: "*From*\n`1.3`" }, { type: "mrkdwn", text: "*To*\n`1.4`" }] },
+      { type: "divider" },
+      { type: "context", elements: [{ type: "mrkdwn", text: "waiting for 1 approval" }] },
+      { type: "table", column_settings: [{}, { align: "right" }], rows: [[{ type: "raw_text", text: "artefact" }, { type: "raw_text", text: "version" }], [{ type: "raw_text", text: "checkout" }, { type: "rich_text", elements: [{ type: "rich_text_section", elements: [{ type: "text", text: "1.4", style: { code: true } }] }] }]] },
+      ...(edited ? [] : [{ type: "actions", elements: [{ type: "button", action_id: "yes", style: "primary", text: text("Approve"), confirm: { title: text("Approve it?"), text: { type: "mrkdwn", text: "*checkout* goes to *prod*" }, confirm: text("Approve"), deny: text("Not yet") } }, { type: "button", action_id: "no", style: "danger", text: text("Reject") }] }]),
+    ],
+  });
+  let edited = 0;
+  const clicks = [];
+  const reply = { id: "1763262060.000100", user: "bob", text: "looks good :+1:", thread: "1763262000.000100", edited: 0, blocks: [] };
+  await other.route("**/sim/messages?*", (route) => route.fulfill({ json: { messages: route.request().url().includes("deploys") ? [card(edited), reply] : [] } }));
+  await other.route("**/sim/click", (route) => {
+    clicks.push(route.request().postDataJSON());
+    edited = 1;
+    return route.fulfill({ json: { status: 200, body: "", view: { id: "V1", title: text("Why?"), submit: text("Send"), blocks: [{ type: "input", block_id: "why", label: text("Reason"), element: { type: "plain_text_input", action_id: "reason" } }] } } });
+  });
+  const submitted = [];
+  await other.route("**/sim/submit", (route) => { submitted.push(route.request().postDataJSON()); return route.fulfill({ json: { status: 200, body: "" } }); });
+  await enter(other);
+
+  const message = other.locator("#messages .message");
+  assert.equal(await message.count(), 1, "replies stand in the thread");
+  assert.equal(await message.locator("h3").innerText(), "checkout to prod 🚀");
+  assert.equal(await message.locator(".fields > div").count(), 2);
+  assert.match(await message.locator(".section-text").innerText(), /Asked by @alice \d{4}-\d\d-\d\d/);
+  assert.equal(await message.locator("td.align-right code").innerText(), "1.4");
+
+  await message.getByRole("button", { name: "Approve" }).click();
+  const confirm = other.getByRole("dialog");
+  assert.match(await confirm.innerText(), /Approve it\?[\s\S]*checkout goes to prod[\s\S]*Not yet/);
+  await confirm.getByRole("button", { name: "Not yet" }).click();
+  assert.deepEqual(clicks, []);
+  await message.getByRole("button", { name: "Approve" }).click();
+  await confirm.getByRole("button", { name: "Approve" }).click();
+  await other.getByRole("dialog").getByLabel("Reason").fill("because");
+  assert.deepEqual(clicks, [{ user: "alice", channel: "deploys", message: "1763262000.000100", button: "Approve" }]);
+  await other.getByRole("dialog").getByRole("button", { name: "Send" }).click();
+  await other.getByRole("dialog").waitFor({ state: "detached" });
+  assert.deepEqual(submitted, [{ user: "alice", view: "V1", values: { why: { reason: { type: "plain_text_input", value: "because" } } } }]);
+
+  await message.locator(".edited").waitFor();
+  assert.equal(await message.getByRole("button", { name: "Approve" }).count(), 0);
+  await message.getByRole("button", { name: /1 reply/ }).click();
+  await other.getByRole("region", { name: "Thread" }).getByText("looks good").waitFor();
+  await other.keyboard.press("Escape");
+  await other.getByRole("region", { name: "Thread" }).waitFor({ state: "hidden" });
+  await other.context().close();
+});
+
+test("it works on a narrow window and in the dark", { skip }, async () => {
+  const other = await visit({ viewport: { width: 480, height: 800 }, colorScheme: "dark" });
+  await enter(other);
+  await other.locator("#composer textarea").waitFor();
+  await other.getByRole("button", { name: "Live view" }).click();
+  await other.locator('.workload[data-environment="prod"][data-artefact="checkout"]').waitFor();
+  assert.ok(await other.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "nothing hangs over the edge");
+  await other.context().close();
+});
+
+test("nothing came from elsewhere and the browser complained of nothing", { skip }, () => {
+  assert.deepEqual(foreign, []);
+  assert.deepEqual(complaints, []);
+});
+
+test("the picture for the README", { skip: skip || (process.env.SCREENSHOT ? false : "SCREENSHOT names no path") }, async () => {
+  const { child: other, address } = await startDemo();
+  const fresh = await visit();
+  const shown = page;
+  page = fresh;
+  await enter(fresh, address);
+  await fresh.getByRole("button", { name: "Hide the three things to try" }).click();
+  const before = await messages('[data-user="gantry"]').count();
+  await push("checkout", "Round taxes per line, not per basket");
+  await fresh.waitForFunction((count) => document.querySelectorAll('#messages .message[data-user="gantry"]').length > count, before);
+  await type("/list");
+  await messages(".private").filter({ has: fresh.locator("table") }).last().waitFor();
+  await push("storefront", "Say how many are left in stock");
+  for (const toast of await fresh.getByRole("button", { name: "Dismiss" }).all()) await toast.click();
+  await fresh.locator('.workload[data-environment="development"][data-artefact="storefront"][data-state="rolling_out"]').waitFor();
+  await fresh.mouse.move(640, 790);
+  await fresh.waitForTimeout(400);
+  await fresh.screenshot({ path: process.env.SCREENSHOT });
+  await fresh.context().close();
+  other.kill("SIGINT");
+  page = shown;
+});
+
+test("when the demo ends, within three seconds, the page says so", { skip }, async () => {
+  const ended = new Promise((resolve) => { demo.once("exit", resolve); });
+  const asked = Date.now();
+  demo.kill("SIGINT");
+  await ended;
+  assert.ok(Date.now() - asked < 3500, "it ended in time although a page was open");
+  await page.getByRole("alert").filter({ hasText: "The demo is gone" }).waitFor();
+});
