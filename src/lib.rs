@@ -25,6 +25,7 @@
 //!
 //! A test reads the `use` lines and holds us to it.
 
+pub mod app;
 pub mod clock;
 pub mod cluster;
 pub mod config;
@@ -37,3 +38,5 @@ pub mod reports;
 pub mod sim;
 pub mod slack;
 pub mod store;
+pub mod telemetry;
+pub mod workflow;

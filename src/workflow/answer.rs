@@ -1,0 +1,82 @@
+//! The acknowledgement of what Slack sends. What memory knows is the answer itself, and nothing is stored;
+//! everything else is stored before it is acknowledged, and nothing here talks to anybody.
+
+use crate::config::ListTo;
+use crate::domain::actor::Role;
+use crate::domain::command::{self, Command};
+use crate::domain::listing::Filter;
+use crate::reports::Report;
+use crate::slack::incoming::{Incoming, Origin};
+use crate::slack::receive::Ack;
+use crate::slack::render::list::For;
+use crate::slack::render::{Said, help, notice};
+use crate::store::{Source, StoreError};
+
+use super::Bot;
+use super::outbox::TableSupport;
+
+impl Bot {
+    pub async fn answer(&self, incoming: Incoming) -> Ack {
+        match &incoming {
+            Incoming::Ignored => Ack::Silent,
+            Incoming::Command { from, text } => self.answer_command(&incoming, from, text).await,
+            Incoming::Said { from, .. } => self.keep(Source::SlackEvent, from, &incoming).await,
+            Incoming::Click { from, .. } => self.keep(Source::SlackInteraction, from, &incoming).await,
+        }
+    }
+
+    async fn answer_command(&self, incoming: &Incoming, from: &Origin, text: &str) -> Ack {
+        let role = self.people.remembered(from);
+        if let Some(role) = role.filter(|role| *role != Role::Member) {
+            return private(&notice::not_for(role));
+        }
+        let catalogue = &self.config.catalogue;
+        let command = match command::parse(text, catalogue) {
+            Ok(Command::Help { about }) => return private(&help::help(about, catalogue)),
+            Err(misunderstanding) => return private(&help::misunderstood(&misunderstanding, catalogue)),
+            Ok(command) => command,
+        };
+        match command {
+            // Whether tables are taken is learned from an answer by `response_url`, where a refusal can be seen.
+            Command::List { artefact, environment }
+                if role.is_some() && self.tables.support() != TableSupport::Unknown =>
+            {
+                let filter = Filter { artefact, environment };
+                match self.config.slack.list_to {
+                    ListTo::Person => Ack::Words(self.list(filter, 0, For::Person).ack(false)),
+                    ListTo::Channel => Ack::Words(self.list(filter, 0, For::Channel { shared_by: None }).ack(true)),
+                }
+            }
+            command => match self.store(Source::SlackCommand, from, incoming).await {
+                Ok(()) => private(&notice::looking(&command)),
+                Err(_) => private(&notice::not_stored()),
+            },
+        }
+    }
+
+    async fn keep(&self, source: Source, from: &Origin, incoming: &Incoming) -> Ack {
+        match self.store(source, from, incoming).await {
+            Ok(()) => Ack::Silent,
+            Err(_) => Ack::NotKept,
+        }
+    }
+
+    /// Keeps a controller's report, once. `false`: it could not be kept.
+    pub async fn keep_report(&self, report: &Report) -> bool {
+        let body = serde_json::to_value(report).unwrap_or_default();
+        let kept = self.store.receive(Source::Flux, &report.key, &body).await;
+        kept.inspect_err(|error| tracing::error!(%error, "a report could not be stored")).is_ok()
+    }
+
+    async fn store(&self, source: Source, from: &Origin, incoming: &Incoming) -> Result<(), StoreError> {
+        let body = serde_json::to_value(incoming).unwrap_or_default();
+        // A replay is acknowledged like the first, and has no effect.
+        self.store.receive(source, &from.key, &body).await.map(drop).inspect_err(|error| {
+            tracing::error!(%error, source = source.as_str(), "a request of Slack's could not be stored");
+        })
+    }
+}
+
+fn private(said: &Said) -> Ack {
+    Ack::Words(said.ack(false))
+}

@@ -1,0 +1,60 @@
+//! One file per use case: read facts, ask the domain, then take effect, in that order.
+
+pub mod answer;
+pub mod inbox;
+pub mod observe;
+pub mod outbox;
+pub mod people;
+pub mod query;
+pub mod seen;
+pub mod source;
+
+use std::sync::Arc;
+
+use crate::clock::Clock;
+use crate::cluster::View;
+use crate::config::Config;
+use crate::github;
+use crate::registry;
+use crate::slack;
+use crate::store::Store;
+
+use observe::Wake;
+use outbox::Tables;
+use people::People;
+use seen::Seen;
+use source::Sources;
+
+/// The parts that the use cases work with. Clones share them.
+#[derive(Clone)]
+pub struct Bot(Arc<Parts>);
+
+pub struct Parts {
+    pub config: Arc<Config>,
+    pub clock: Clock,
+    pub store: Store,
+    pub view: View,
+    pub clients: crate::cluster::Clients,
+    pub seen: Seen,
+    pub people: People,
+    pub sources: Sources,
+    pub tables: Tables,
+    pub slack: slack::client::Client,
+    pub github: github::Client,
+    pub registry: registry::Client,
+    pub wake: Wake,
+}
+
+impl Bot {
+    pub fn new(parts: Parts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
+impl std::ops::Deref for Bot {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}

@@ -1,0 +1,349 @@
+//! The outbox with a small Slack and a clock moved by hand: order, pace, patience.
+
+use tempfile::TempDir;
+use tokio::task::JoinHandle;
+
+use super::*;
+use crate::domain::actor::PersonId;
+use crate::domain::message::{Asked, MessageKey, ResponseUrl, To};
+use crate::slack::client::fake::{Answer, FakeSlack};
+use crate::store::{LedgerFilter, Pending};
+
+const POST: &str = "chat.postMessage";
+
+struct Post {
+    slack: FakeSlack,
+    store: Store,
+    clock: Clock,
+    tables: Tables,
+    cancel: CancellationToken,
+    running: JoinHandle<()>,
+    dir: TempDir,
+}
+
+impl Post {
+    async fn open() -> Self {
+        let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse().unwrap());
+        Self::open_in(TempDir::new().unwrap(), FakeSlack::start().await, clock).await
+    }
+
+    async fn open_in(dir: TempDir, slack: FakeSlack, clock: Clock) -> Self {
+        let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
+        let store = Store::open(&url, clock.clone()).await.unwrap();
+        let tables = Tables::load(&store).await.unwrap();
+        let cancel = CancellationToken::new();
+        let running = tokio::spawn(run(store.clone(), slack.client(), clock.clone(), tables.clone(), cancel.clone()));
+        Self { slack, store, clock, tables, cancel, running, dir }
+    }
+
+    async fn restart(self) -> Self {
+        self.cancel.cancel();
+        self.running.await.unwrap();
+        self.store.close().await;
+        Self::open_in(self.dir, self.slack, self.clock).await
+    }
+
+    async fn say(&self, message: Message) {
+        self.store.commit(Batch::new().say(message)).await.unwrap();
+    }
+
+    /// Waits, in real time, until nothing can happen before the clock is moved.
+    async fn at_rest(&self) -> Pending {
+        for _ in 0..1000 {
+            let pending = self.store.pending().await.unwrap();
+            if pending.next_due.is_none_or(|due| due > self.clock.now()) {
+                return pending;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        panic!("the outbox does not come to rest: {:?}", self.slack.lines());
+    }
+
+    /// Moves the clock from one due message to the next, until all are gone.
+    async fn settle(&self) {
+        while let Some(due) = self.at_rest().await.next_due {
+            self.clock.advance_to(due);
+        }
+    }
+
+    async fn dropped(&self) -> Vec<String> {
+        let filter = LedgerFilter { kind: Some("message_dropped".into()), ..LedgerFilter::default() };
+        let entries = self.store.ledger(&filter, 10).await.unwrap();
+        entries.iter().map(|entry| format!("{}: {}", entry.body["text"], entry.body["reason"])).collect()
+    }
+
+    fn passed(&self) -> i64 {
+        let start: Timestamp = "2026-11-16T09:00:00Z".parse().unwrap();
+        self.clock.now().duration_since(start).as_secs()
+    }
+}
+
+fn post(channel: &str, key: &str, text: &str) -> Message {
+    let to = To::Post { channel: channel.into(), key: MessageKey::new(key), thread: None, asked: None };
+    Message { to, text: text.into(), blocks: vec![], plain: None }
+}
+
+fn edit(key: &str, text: &str) -> Message {
+    Message { to: To::Edit { key: MessageKey::new(key) }, text: text.into(), blocks: vec![], plain: None }
+}
+
+#[tokio::test]
+async fn messages_go_in_order_at_one_a_second_after_the_burst() {
+    let house = Post::open().await;
+    for n in 0..6 {
+        house.say(post("#deploys", &n.to_string(), &n.to_string())).await;
+    }
+    let pending = house.at_rest().await;
+    assert_eq!((house.slack.lines().len(), pending.outbox), (3, 3));
+    house.settle().await;
+    let expected: Vec<_> = (0..6).map(|n| format!("{POST} #deploys: {n}")).collect();
+    assert_eq!(house.slack.lines(), expected);
+    assert_eq!(house.passed(), 3);
+}
+
+#[tokio::test]
+async fn a_channel_that_does_not_answer_holds_up_nobody_else() {
+    let house = Post::open().await;
+    let release = house.slack.hangs("#slow");
+    house.say(post("#slow", "a", "first")).await;
+    house.say(post("#slow", "b", "second")).await;
+    house.say(post("#deploys", "c", "meanwhile")).await;
+    while house.store.pending().await.unwrap().outbox > 2 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let mut lines = house.slack.lines();
+    lines.sort();
+    assert_eq!(lines, [format!("{POST} #deploys: meanwhile"), format!("{POST} #slow: first")]);
+    release.notify_one();
+    while house.slack.lines().len() < 3 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    release.notify_one();
+    house.settle().await;
+    assert_eq!(house.slack.lines()[2], format!("{POST} #slow: second"));
+}
+
+#[tokio::test]
+async fn retry_after_is_obeyed_for_its_channel_and_survives_a_restart() {
+    let house = Post::open().await;
+    house.slack.answers("chat.postMessage #deploys", Answer::RetryAfter(17));
+    house.say(post("#deploys", "a", "first")).await;
+    house.say(post("#deploys", "b", "second")).await;
+    house.at_rest().await;
+    house.say(post("#releases", "c", "other")).await;
+    house.at_rest().await;
+    let before = [format!("{POST} #deploys: first"), format!("{POST} #releases: other")];
+    assert_eq!(house.slack.lines(), before);
+
+    let house = house.restart().await;
+    house.clock.advance(SignedDuration::from_secs(16));
+    house.at_rest().await;
+    assert_eq!(house.slack.lines(), before);
+    house.clock.advance(SignedDuration::from_secs(1));
+    house.at_rest().await;
+    let after = [format!("{POST} #deploys: first"), format!("{POST} #deploys: second")];
+    assert_eq!(house.slack.lines()[2..], after);
+}
+
+#[tokio::test]
+async fn a_limit_of_the_whole_workspace_holds_all() {
+    let house = Post::open().await;
+    house.say(post("#deploys", "card", "merging")).await;
+    house.at_rest().await;
+    house.slack.answers("chat.update", Answer::RetryAfter(20));
+    house.say(edit("card", "deploying")).await;
+    house.at_rest().await;
+    house.say(post("#releases", "other", "other")).await;
+    assert_eq!(house.at_rest().await.outbox, 2);
+    house.settle().await;
+    assert_eq!(house.passed(), 20);
+    assert_eq!(house.slack.lines().len(), 4);
+}
+
+#[tokio::test]
+async fn an_outage_is_waited_out_with_growing_pauses() {
+    let house = Post::open().await;
+    for _ in 0..6 {
+        house.slack.answers(POST, Answer::Status(503, "down"));
+    }
+    house.say(post("#deploys", "a", "first")).await;
+    house.say(post("#deploys", "b", "second")).await;
+    house.settle().await;
+    let lines = house.slack.lines();
+    assert_eq!(lines.iter().filter(|line| line.ends_with("first")).count(), 7);
+    assert_eq!(lines.last(), Some(&format!("{POST} #deploys: second")), "the order is kept");
+    assert!((40..=90).contains(&house.passed()), "1+2+4+8+16+32 s, a fifth more or less: {}", house.passed());
+    assert!(house.dropped().await.is_empty());
+}
+
+#[tokio::test]
+async fn after_a_day_a_message_is_given_up() {
+    let house = Post::open().await;
+    for _ in 0..400 {
+        house.slack.answers("chat.postMessage #broken", Answer::Status(503, "down"));
+    }
+    house.say(post("#broken", "a", "first")).await;
+    house.at_rest().await;
+    house.clock.advance(SignedDuration::from_hours(25));
+    house.settle().await;
+    assert_eq!(house.dropped().await, [r#""first": "chat.postMessage was answered with HTTP status 503""#]);
+}
+
+#[tokio::test]
+async fn edits_are_coalesced_while_the_channel_waits() {
+    let house = Post::open().await;
+    house.say(post("#deploys", "card", "merging")).await;
+    house.settle().await;
+    house.slack.answers("chat.update", Answer::RetryAfter(10));
+    house.say(edit("card", "tagged")).await;
+    house.at_rest().await;
+    for text in ["deploying 1/3", "deploying 2/3", "deployed"] {
+        house.say(edit("card", text)).await;
+    }
+    house.settle().await;
+    let expected = [
+        format!("{POST} #deploys: merging"),
+        "chat.update C-#deploys: tagged".to_owned(),
+        "chat.update C-#deploys: deployed".to_owned(),
+    ];
+    assert_eq!(house.slack.lines(), expected);
+}
+
+#[tokio::test]
+async fn a_message_that_somebody_deleted_is_posted_anew() {
+    let house = Post::open().await;
+    house.say(post("#deploys", "card", "merging")).await;
+    house.settle().await;
+    house.slack.answers("chat.update", Answer::Code("message_not_found"));
+    house.say(edit("card", "deployed")).await;
+    house.settle().await;
+    house.say(edit("card", "again")).await;
+    house.settle().await;
+    assert_eq!(house.slack.lines()[2], format!("{POST} C-#deploys: deployed"));
+    assert_eq!(house.slack.heard()[3].body["ts"], "3.0", "the new one is edited from now on");
+}
+
+#[tokio::test]
+async fn where_the_channel_cannot_be_written_the_one_who_asked_is_told_why() {
+    let house = Post::open().await;
+    house.slack.answers("chat.postMessage #releases", Answer::Code("not_in_channel"));
+    house.slack.answers("chat.postMessage C0DEPLOYS", Answer::Code("is_archived"));
+    let asked = Some(Asked { person: PersonId::new("U0ALICE"), channel: Some("C0DEPLOYS".into()) });
+    let to = To::Post { channel: "#releases".into(), key: MessageKey::new("card"), thread: None, asked };
+    house.say(Message { to, ..edit("", "merging") }).await;
+    house.settle().await;
+    house.say(edit("card", "deployed")).await;
+    house.settle().await;
+    let why =
+        "This is here because I cannot write to #releases (`not_in_channel`). Invite me there with `/invite @gantry`.";
+    let expected = [
+        format!("{POST} #releases: merging"),
+        format!("{POST} C0DEPLOYS: {why}\nmerging"),
+        format!("{POST} U0ALICE: {why}\nmerging"),
+        format!("chat.update C-U0ALICE: {why}\ndeployed"),
+    ];
+    assert_eq!(house.slack.lines(), expected);
+    assert!(house.dropped().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_nobody_asked_for_and_cannot_be_posted_ends_in_the_ledger() {
+    let house = Post::open().await;
+    house.slack.answers(POST, Answer::Code("channel_not_found"));
+    house.slack.answers(POST, Answer::Code("no_text"));
+    for n in ["first", "second", "third"] {
+        house.say(post("#deploys", n, n)).await;
+    }
+    house.say(edit("never said", "fourth")).await;
+    house.settle().await;
+    let mut dropped = house.dropped().await;
+    dropped.sort();
+    let expected = [
+        r#""first": "Slack does not let us write there: channel_not_found""#,
+        r#""fourth": "there is no message never said to edit""#,
+        r#""second": "no_text""#,
+    ];
+    assert_eq!(dropped, expected);
+    assert_eq!(house.slack.lines().last(), Some(&format!("{POST} #deploys: third")), "the queue goes on");
+}
+
+#[tokio::test]
+async fn a_private_answer_finds_its_way_when_the_response_url_is_spent() {
+    let house = Post::open().await;
+    let private = |minutes: i64| {
+        let until = house.clock.now() + SignedDuration::from_mins(minutes);
+        let response_url = Some(ResponseUrl { url: format!("{}/hook", house.slack.address()), until });
+        let (person, channel) = (PersonId::new("U0ALICE"), Some("C0DEPLOYS".to_owned()));
+        Message { to: To::Person { person, channel, thread: None, response_url, replace: false }, ..edit("", "no") }
+    };
+    house.say(private(30)).await;
+    house.settle().await;
+    house.slack.answers("hook", Answer::Status(404, r#"{"ok":false,"error":"used_url"}"#));
+    house.slack.answers("chat.postEphemeral", Answer::Code("user_not_in_channel"));
+    house.say(private(30)).await;
+    house.settle().await;
+    house.say(private(0)).await;
+    house.settle().await;
+    let expected = [
+        "hook -: no",
+        "hook -: no",
+        "chat.postEphemeral C0DEPLOYS: no",
+        "chat.postMessage U0ALICE: no",
+        "chat.postEphemeral C0DEPLOYS: no",
+    ];
+    assert_eq!(house.slack.lines(), expected);
+}
+
+#[tokio::test]
+async fn a_thread_is_answered_under_its_message() {
+    let house = Post::open().await;
+    let thread = To::Post {
+        channel: "#deploys".into(),
+        key: MessageKey::new("end"),
+        thread: Some(MessageKey::new("card")),
+        asked: None,
+    };
+    house.say(post("#deploys", "card", "deployed")).await;
+    house.say(Message { to: thread, ..edit("", "it runs") }).await;
+    house.settle().await;
+    assert_eq!(house.slack.heard()[1].body["thread_ts"], "1.0");
+}
+
+#[tokio::test]
+async fn whether_tables_are_taken_is_learned_once_and_kept() {
+    let table = |key: &str| Message {
+        blocks: vec![json!({ "type": "table", "rows": [] })],
+        plain: Some(vec![json!({ "type": "section", "text": { "type": "mrkdwn", "text": "plain" } })]),
+        ..post("#deploys", key, "list")
+    };
+    let house = Post::open().await;
+    assert_eq!(house.tables.support(), TableSupport::Unknown);
+    house.slack.answers(POST, Answer::Code("invalid_blocks"));
+    house.say(table("a")).await;
+    house.settle().await;
+    assert_eq!(house.tables.support(), TableSupport::Refused);
+
+    let house = house.restart().await;
+    assert_eq!(house.tables.support(), TableSupport::Refused);
+    house.say(table("b")).await;
+    house.settle().await;
+    let kinds: Vec<_> = house.slack.heard().iter().map(|heard| heard.body["blocks"][0]["type"].clone()).collect();
+    assert_eq!(kinds, ["table", "section", "section"], "the table is not tried again");
+
+    let taking = Post::open().await;
+    taking.say(table("a")).await;
+    taking.settle().await;
+    assert_eq!(taking.tables.support(), TableSupport::Taken);
+}
+
+#[tokio::test]
+async fn it_stops_at_once_when_it_is_cancelled_and_keeps_what_was_not_sent() {
+    let house = Post::open().await;
+    for n in 0..5 {
+        house.say(post("#deploys", &n.to_string(), &n.to_string())).await;
+    }
+    house.at_rest().await;
+    let house = house.restart().await;
+    house.settle().await;
+    assert_eq!(house.slack.lines().len(), 5);
+}

@@ -1,0 +1,50 @@
+//! Questions that memory answers: `list`. It asks nobody and writes nothing.
+
+use crate::domain::listing::{Cell, Filter, Listing};
+use crate::domain::rollout::RolloutState;
+use crate::slack::render::Said;
+use crate::slack::render::list::{For, list};
+
+use super::Bot;
+use super::outbox::TableSupport;
+
+impl Bot {
+    pub fn list(&self, filter: Filter, page: usize, whom: For<'_>) -> Said {
+        let listing = Listing::page(&self.config.catalogue, filter, page, |artefact, environment| {
+            let Some(place) = artefact.places.get(environment) else {
+                return Cell { version: None, state: RolloutState::Missing, since: None, behind: None };
+            };
+            let rollout = self.view.rollout(place, &artefact.image);
+            let version = rollout.version;
+            let running = matches!(rollout.state, RolloutState::Running { .. });
+            let below = self.config.catalogue.ladder.below(environment, artefact);
+            let below = below.and_then(|rung| self.seen.commit(&artefact.name, &rung.name));
+            self.seen.with(&artefact.name, environment, |entry| {
+                let here = entry
+                    .filter(|entry| version.as_ref().is_some_and(|version| entry.sighting.version.is_image(version)));
+                // A cluster that cannot be read is shown with what was last seen there.
+                let last = if version.is_none() && matches!(rollout.state, RolloutState::Unreadable { .. }) {
+                    entry
+                } else {
+                    here
+                };
+                let label = version
+                    .as_ref()
+                    .or(last.map(|entry| &entry.sighting.version))
+                    .map(|version| version.label().into());
+                Cell {
+                    version: label,
+                    // What broke later is as old as its breaking, not as the version.
+                    since: here.filter(|_| running).and_then(|entry| entry.sighting.running_at).or(rollout.since),
+                    behind: here.and_then(|entry| entry.behind_of(below.as_ref()?)),
+                    state: rollout.state,
+                }
+            })
+        });
+        let said = list(&listing, whom, self.clock.now());
+        match self.tables.support() {
+            TableSupport::Refused => said.without_tables(),
+            TableSupport::Taken | TableSupport::Unknown => said,
+        }
+    }
+}
