@@ -1,3 +1,165 @@
-//! The command line.
+//! The command line: what each word does is one function here, and nothing else.
 
-fn main() {}
+use std::io::Write;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use gantry::app::{App, Setup};
+use gantry::clock::Clock;
+use gantry::config::{self, Config, Secrets};
+use gantry::store::Store;
+use gantry::telemetry;
+use tokio::net::TcpListener;
+
+/// Lifts artefacts from one environment to the next, with GitHub as the lever and the cluster as the judge.
+#[derive(Parser)]
+#[command(version, about, max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    word: Word,
+}
+
+#[derive(Subcommand)]
+enum Word {
+    /// Everything simulated, on one page: try it without installing anything
+    #[cfg(feature = "demo")]
+    Demo {
+        /// Port 0 takes any free one
+        #[arg(long, default_value = "127.0.0.1:8484")]
+        listen: SocketAddr,
+    },
+    /// The bot, for a real Slack, GitHub and cluster
+    Serve {
+        #[arg(long, default_value = "config/gantry.yaml")]
+        config: PathBuf,
+        #[arg(long, default_value = "0.0.0.0:8080")]
+        listen: SocketAddr,
+    },
+    /// Is the configuration right? Asks nobody
+    Check {
+        #[arg(long, default_value = "config/gantry.yaml")]
+        config: PathBuf,
+    },
+    /// The JSON Schema of the configuration, for editors
+    Schema,
+}
+
+/// A sentence for whoever typed the command.
+type Said<T> = Result<T, String>;
+
+fn main() -> ExitCode {
+    // Two providers would make the first TLS call panic; this is the one.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let arguments = Arguments::parse();
+    telemetry::start(config::process_environment("RUST_LOG").as_deref());
+    let done = match arguments.word {
+        Word::Check { config } => check(&config),
+        Word::Schema => schema(),
+        #[cfg(feature = "demo")]
+        Word::Demo { listen } => run(demo(listen)),
+        Word::Serve { config, listen } => run(serve(&config, listen)),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            eprintln!("{sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(work: impl Future<Output = Said<()>>) -> Said<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| format!("The system gives no threads: {error}."))?;
+    let done = runtime.block_on(work);
+    // A look-up of a host's name cannot be interrupted, and is not waited for.
+    runtime.shutdown_background();
+    done
+}
+
+fn check(path: &Path) -> Said<()> {
+    let config = load(path)?;
+    let catalogue = &config.catalogue;
+    let rungs: Vec<_> = catalogue.ladder.rungs().iter().map(|rung| rung.name.as_str()).collect();
+    say(&format!("{}: right. {} artefacts on {}.", path.display(), catalogue.artefacts.len(), rungs.join(" -> ")))
+}
+
+fn schema() -> Said<()> {
+    say(&format!("{:#}", config::schema()))
+}
+
+/// `println!` panics when the reader has gone, as in `gantry schema | head`.
+fn say(line: &str) -> Said<()> {
+    let mut out = std::io::stdout();
+    match writeln!(out, "{line}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(format!("Nothing can be written: {error}."))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn load(path: &Path) -> Said<Config> {
+    Config::load(path).map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+}
+
+async fn bind(listen: SocketAddr) -> Said<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => {
+            format!("{listen} is taken by another program. Stop that, or choose another with `--listen 127.0.0.1:0`.")
+        }
+        _ => format!("Cannot listen on {listen}: {error}."),
+    })?;
+    let bound = listener.local_addr().map_err(|error| format!("Cannot listen on {listen}: {error}."))?;
+    Ok((listener, bound))
+}
+
+async fn serve(path: &Path, listen: SocketAddr) -> Said<()> {
+    let mut config = load(path)?;
+    let kubeconfig = || config::process_environment("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+    config.kubeconfig = config.kubeconfig.or_else(kubeconfig);
+    let secrets = Secrets::read(&config, config::process_environment).map_err(|wrong| wrong.join("\n"))?;
+    let (listener, bound) = bind(listen).await?;
+    let clock = Clock::system();
+    let store = Store::open(&secrets.database_url, clock.clone()).await.map_err(|error| error.to_string())?;
+    let app = App::build(Setup { config, secrets, clock, store }).await.map_err(|error| error.to_string())?;
+    tracing::info!(%bound, "listening");
+    let router = app.router();
+    app.serve(listener, router, asked_to_end(), || ()).await;
+    Ok(())
+}
+
+#[cfg(feature = "demo")]
+async fn demo(listen: SocketAddr) -> Said<()> {
+    use gantry::sim::demo::Demo;
+    use gantry::sim::pace::Pace;
+
+    let (listener, bound) = bind(listen).await?;
+    // All interfaces are no place to go to, but this machine is among them.
+    let reached =
+        if bound.ip().is_unspecified() { SocketAddr::new(Ipv4Addr::LOCALHOST.into(), bound.port()) } else { bound };
+    let origin = format!("http://{reached}");
+    let demo = Demo::build(Clock::system(), Pace::default(), &origin).await.map_err(|error| error.to_string())?;
+    say(&format!("Gantry's demo is at {origin}/"))?;
+    if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
+        say("Open it in a browser. Ctrl-C ends it.")?;
+    }
+    demo.serve(listener, asked_to_end()).await;
+    Ok(())
+}
+
+/// Ctrl-C, or the signal by which a cluster ends a pod.
+async fn asked_to_end() {
+    let terminated = async {
+        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated => {}
+    }
+}

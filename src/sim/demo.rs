@@ -1,0 +1,80 @@
+//! `gantry demo`: the town and the bot, as `serve` runs it, on one listener in one process.
+
+use axum::Router;
+use tokio::net::TcpListener;
+
+use crate::app::{App, AppError, Setup};
+use crate::clock::Clock;
+use crate::config::{Config, Secrets};
+use crate::store::{Batch, Store};
+
+use super::pace::Pace;
+use super::town::{Town, TownError};
+use super::{hands, page};
+
+#[derive(Debug, thiserror::Error)]
+pub enum DemoError {
+    #[error("the town could not be built: {0}")]
+    Town(#[from] TownError),
+    #[error(transparent)]
+    App(#[from] AppError),
+    #[error("the demo's own configuration is wrong: {0}")]
+    Configuration(String),
+    #[error("{0}")]
+    Io(#[from] std::io::Error),
+}
+
+/// A town with its bot, ready to be served.
+pub struct Demo {
+    pub town: Town,
+    pub app: App,
+    pub router: Router,
+    /// The store and the kubeconfig live here, and go with it.
+    _directory: tempfile::TempDir,
+}
+
+impl Demo {
+    /// Builds everything; `origin` is where the listener is bound.
+    pub async fn build(clock: Clock, pace: Pace, origin: &str) -> Result<Self, DemoError> {
+        Self::around(Town::new(clock, pace, origin)?, |configuration| configuration).await
+    }
+
+    /// The bot for a town, with its configuration changed by `edit`.
+    pub async fn around(town: Town, edit: impl FnOnce(String) -> String) -> Result<Self, DemoError> {
+        let clock = town.clock.clone();
+        let directory = tempfile::Builder::new().prefix("gantry-demo-").tempdir()?;
+        let kubeconfig = directory.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, town.kubeconfig())?;
+        let database = format!("sqlite://{}", directory.path().join("gantry.db").display());
+
+        let text = edit(town.configuration(&kubeconfig));
+        let config = Config::parse("the demo", &text).map_err(|problems| {
+            DemoError::Configuration(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
+        })?;
+        let environment =
+            move |name: &str| if name == "DATABASE_URL" { Some(database.clone()) } else { Town::secret(name) };
+        let secrets =
+            Secrets::read(&config, environment).map_err(|wrong| DemoError::Configuration(wrong.join("; ")))?;
+
+        let store = Store::open(&secrets.database_url, clock.clone()).await.map_err(AppError::from)?;
+        remember(&store, &town).await?;
+        let app = App::build(Setup { config, secrets, clock, store }).await?;
+        let router = hands::guarded(&town).merge(page::router()).merge(app.router());
+        Ok(Self { town, app, router, _directory: directory })
+    }
+
+    /// Serves until `until` ends.
+    pub async fn serve(self, listener: TcpListener, until: impl Future<Output = ()>) {
+        let town = self.town;
+        let agenda = tokio::spawn(town.agenda.clone().run(town.closing.clone()));
+        // An open watch would hold the listener for ever, so the streams are ended.
+        self.app.serve(listener, self.router, until, || town.close()).await;
+        agenda.abort();
+    }
+}
+
+/// What the bot would know of the past, had it been there.
+async fn remember(store: &Store, town: &Town) -> Result<(), AppError> {
+    let batch = town.past.iter().fold(Batch::new(), |batch, sighting| batch.saw(sighting.clone()));
+    store.commit(batch).await.map_err(AppError::from)
+}

@@ -1,0 +1,302 @@
+//! The hands under `/sim/*`: what a person does in the demo, and what they can look at, as HTTP calls.
+//! A call from another site's page is refused.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{FromRequest, Query, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures::{Stream, StreamExt};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::domain::command::TABLE;
+
+use super::faults::Fault;
+use super::slack::Ack;
+use super::town::{Changed, ENVIRONMENTS, THINGS, Town};
+
+/// Everything under `/sim/*` and the registry, for programs and for the town's own page, but for no other page.
+pub fn guarded(town: &Town) -> Router {
+    let guard = middleware::from_fn_with_state(town.clone(), same_origin);
+    town.router().merge(router(town.clone())).layer(guard)
+}
+
+fn router(town: Town) -> Router {
+    Router::new()
+        .route("/sim/command", post(command))
+        .route("/sim/say", post(say))
+        .route("/sim/click", post(click))
+        .route("/sim/submit", post(submit))
+        .route("/sim/review", post(review))
+        .route("/sim/push", post(push))
+        .route("/sim/fault", post(fault))
+        .route("/sim/messages", get(messages))
+        .route("/sim/home", get(home))
+        .route("/sim/state", get(state))
+        .route("/sim/page/town", get(describe))
+        .route("/sim/page/graph", get(graph))
+        .route("/sim/page/stream", get(stream))
+        .with_state(town)
+}
+
+/// A browser says where a page came from; only our own may use the hands.
+async fn same_origin(State(town): State<Town>, headers: HeaderMap, request: Request, next: Next) -> Response {
+    match headers.get(header::ORIGIN).map(|origin| origin.to_str().unwrap_or_default()) {
+        Some(origin) if !is_own(origin, &town.origin) => {
+            wrong(StatusCode::FORBIDDEN, "The demo's hands are used from its own page only.")
+        }
+        _ => next.run(request).await,
+    }
+}
+
+/// The demo's own address, or this machine by another name at the same port.
+fn is_own(origin: &str, own: &str) -> bool {
+    let port = own.rsplit_once(':').map_or("", |(_, port)| port);
+    let names = ["localhost", "127.0.0.1", "[::1]"];
+    origin == own || names.iter().any(|name| origin.strip_prefix("http://") == Some(&format!("{name}:{port}")))
+}
+
+fn wrong(status: StatusCode, sentence: &str) -> Response {
+    (status, Json(json!({ "error": sentence }))).into_response()
+}
+
+/// JSON whatever its content type is called, with a sentence where it is none.
+struct Body<T>(T);
+
+impl<T: serde::de::DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
+    type Rejection = Response;
+
+    async fn from_request(mut request: Request, state: &S) -> Result<Self, Response> {
+        request.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+        let parsed: Result<Json<T>, JsonRejection> = Json::from_request(request, state).await;
+        parsed.map(|Json(body)| Self(body)).map_err(|error| wrong(StatusCode::BAD_REQUEST, &error.body_text()))
+    }
+}
+
+/// What the bot answered, and the modals that are open to the person now, where there are any.
+fn acknowledged(town: &Town, user: &str, ack: &Ack) -> Response {
+    let mut answer = json!(ack);
+    let views = town.slack.views(user);
+    if !views.is_empty() {
+        answer["views"] = json!(views);
+    }
+    Json(answer).into_response()
+}
+
+#[derive(Deserialize)]
+struct Typed {
+    user: String,
+    channel: String,
+    #[serde(default)]
+    thread: Option<String>,
+    text: String,
+}
+
+async fn command(State(town): State<Town>, Body(typed): Body<Typed>) -> Response {
+    match town.slack.command(&typed.user, &typed.channel, &typed.text).await {
+        Ok(ack) => acknowledged(&town, &typed.user, &ack),
+        Err(error) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+    }
+}
+
+async fn say(State(town): State<Town>, Body(typed): Body<Typed>) -> Response {
+    match town.slack.say(&typed.user, &typed.channel, typed.thread.as_deref(), &typed.text).await {
+        Ok(said) => Json(said).into_response(),
+        Err(error) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+    }
+}
+
+#[derive(Deserialize)]
+struct Click {
+    user: String,
+    channel: String,
+    message: String,
+    button: String,
+}
+
+async fn click(State(town): State<Town>, Body(click): Body<Click>) -> Response {
+    let pressed = if click.message == "home" {
+        town.slack.click_view(&click.user, "home", &click.button).await
+    } else {
+        town.slack.click(&click.user, &click.channel, &click.message, &click.button).await
+    };
+    match pressed {
+        Ok(ack) => acknowledged(&town, &click.user, &ack),
+        Err(error) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+    }
+}
+
+#[derive(Deserialize)]
+struct Submit {
+    user: String,
+    view: String,
+    #[serde(default)]
+    values: Value,
+}
+
+async fn submit(State(town): State<Town>, Body(submit): Body<Submit>) -> Response {
+    match town.slack.submit(&submit.user, &submit.view, &submit.values).await {
+        Ok(ack) => Json(ack).into_response(),
+        Err(error) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+    }
+}
+
+#[derive(Deserialize)]
+struct Review {
+    repository: String,
+    number: u64,
+}
+
+/// The simulated GitHub has no pull requests yet, so there is none to review.
+async fn review(Body(review): Body<Review>) -> Response {
+    wrong(StatusCode::NOT_FOUND, &format!("There is no pull request {} in {}.", review.number, review.repository))
+}
+
+#[derive(Deserialize)]
+struct Push {
+    artefact: String,
+    message: String,
+    #[serde(default)]
+    branch: Option<String>,
+    #[serde(default)]
+    files: BTreeMap<String, Option<String>>,
+    #[serde(default)]
+    user: Option<String>,
+}
+
+async fn push(State(town): State<Town>, Body(push): Body<Push>) -> Response {
+    let branch = push.branch.as_deref().unwrap_or(ENVIRONMENTS[0].1);
+    let author = push.user.as_deref().unwrap_or("alice");
+    match town.push(&push.artefact, branch, &push.message, push.files, author) {
+        Ok(commit) => Json(json!({ "commit": commit, "branch": branch })).into_response(),
+        Err(error) => wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string()),
+    }
+}
+
+#[derive(Deserialize)]
+struct Arm {
+    fault: Fault,
+    #[serde(default = "once")]
+    times: u32,
+    artefact: Option<String>,
+    environment: Option<String>,
+}
+
+fn once() -> u32 {
+    1
+}
+
+async fn fault(State(town): State<Town>, Body(arm): Body<Arm>) -> Response {
+    town.faults.arm(arm.fault, arm.times, arm.artefact, arm.environment);
+    Json(json!({ "ok": true })).into_response()
+}
+
+#[derive(Deserialize)]
+struct Where {
+    channel: String,
+    user: Option<String>,
+}
+
+async fn messages(State(town): State<Town>, Query(at): Query<Where>) -> Json<Value> {
+    Json(json!({ "messages": town.slack.messages(&at.channel, at.user.as_deref()) }))
+}
+
+#[derive(Deserialize)]
+struct Whose {
+    user: String,
+}
+
+async fn home(State(town): State<Town>, Query(whose): Query<Whose>) -> Json<Value> {
+    Json(town.slack.home(&whose.user))
+}
+
+async fn state(State(town): State<Town>) -> Json<Value> {
+    let environments: BTreeMap<_, _> = ENVIRONMENTS
+        .iter()
+        .map(|(environment, _)| {
+            let things: BTreeMap<_, _> =
+                THINGS.iter().map(|thing| (thing.name, standing(&town, environment, thing))).collect();
+            (*environment, things)
+        })
+        .collect();
+    let repositories: BTreeMap<_, _> = town
+        .github
+        .repositories()
+        .into_iter()
+        .map(|name| {
+            let told = json!({ "branches": town.github.branches(&name), "tags": town.github.tags(&name), "pulls": [] });
+            (name, told)
+        })
+        .collect();
+    Json(json!({ "environments": environments, "repositories": repositories, "builds": town.builds() }))
+}
+
+/// One artefact in one environment, by the cluster's own word; of several workloads, the least advanced.
+fn standing(town: &Town, environment: &str, thing: &super::town::Thing) -> Value {
+    let severity =
+        |state: &str| ["missing", "degraded", "rolling_out", "running"].iter().position(|known| *known == state);
+    let states = thing.workloads().into_iter().map(|workload| town.cluster.state(environment, &workload));
+    let Some(worst) = states.min_by_key(|state| severity(state.state)) else { return Value::Null };
+    let version = worst.image.as_deref().and_then(|image| image.rsplit_once(':')).map(|(_, tag)| tag.to_owned());
+    let commit = version.as_deref().and_then(|tag| town.ci.commit_of(&thing.image(), tag));
+    json!({ "version": version, "commit": commit, "state": worst.state, "ready": worst.ready, "wanted": worst.wanted, "reason": worst.reason })
+}
+
+async fn describe(State(town): State<Town>) -> Json<Value> {
+    let slash = TABLE.iter().filter(|entry| entry.slash);
+    let slash = slash.map(|entry| {
+        let usage = entry.usage.strip_prefix(entry.names[0]).unwrap_or_default().trim_start();
+        json!({ "name": format!("/{}", entry.names[0]), "usage": usage, "summary": entry.summary })
+    });
+    let gantry = json!({ "name": "/gantry", "usage": "help", "summary": "everything I understand" });
+    let commands: Vec<Value> = slash.chain(std::iter::once(gantry)).collect();
+    let people: Vec<_> = town.slack.people().into_iter().filter(|person| !person.bot).collect();
+    let artefacts: Vec<_> =
+        THINGS.iter().map(|thing| json!({ "name": thing.name, "repository": thing.repository })).collect();
+    Json(json!({
+        "people": people,
+        "channels": town.slack.channels(),
+        "environments": ENVIRONMENTS.map(|(name, _)| name),
+        "artefacts": artefacts,
+        "faults": Fault::NAMES,
+        "commands": commands,
+    }))
+}
+
+#[derive(Deserialize)]
+struct Which {
+    repository: String,
+}
+
+async fn graph(State(town): State<Town>, Query(which): Query<Which>) -> Json<Value> {
+    const SHOWN: usize = 60;
+    Json(json!({ "commits": town.github.graph(&which.repository, SHOWN) }))
+}
+
+async fn stream(State(town): State<Town>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let closing = town.closing.clone();
+    let changes = futures::stream::unfold(town.changes(), |mut changes| async move {
+        let what = match changes.recv().await {
+            Ok(changed) => changed,
+            // Too slow for all of them: whatever it is, it fetches the messages again, and the rest with the next.
+            Err(RecvError::Lagged(_)) => Changed::Messages,
+            Err(RecvError::Closed) => return None,
+        };
+        let what = match what {
+            Changed::Messages => "messages",
+            Changed::State => "state",
+            Changed::Git => "git",
+            Changed::Builds => "builds",
+        };
+        Some((Ok(Event::default().event("changed").data(json!({ "what": what }).to_string())), changes))
+    });
+    Sse::new(changes.take_until(closing.cancelled_owned())).keep_alive(KeepAlive::default())
+}

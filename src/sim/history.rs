@@ -1,0 +1,212 @@
+//! What happened in the town before the first look: commits, merges, images, and what ran where.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::clock::Clock;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::sighting::Sighting;
+use crate::domain::version::{Sha, Version};
+
+use super::ci::{Built, Ci};
+use super::cluster::Cluster;
+use super::github::{Author, GitHub, NewCommit};
+use super::town::{ENVIRONMENTS, GITOPS, THINGS, Thing, TownError};
+
+/// Commits of `checkout`, oldest first. Each rung runs one that is older by one than the rung below.
+const CHECKOUT: [(&str, &str); 6] = [
+    ("alice", "Start the checkout"),
+    ("bob", "Keep the basket when the session ends"),
+    ("carol", "Show delivery costs before payment"),
+    ("alice", "Round totals per line, as the invoice does"),
+    ("bob", "Accept vouchers of partners"),
+    ("alice", "Retry the payment provider once"),
+];
+const SEARCH: [(&str, &str); 2] = [("carol", "Index product names"), ("alice", "Rank exact matches first")];
+const SHOP: [(&str, &str); 2] = [("bob", "Open the shop"), ("carol", "Send order mails in the customer's language")];
+
+pub(super) fn author(name: &str) -> Author {
+    let real = match name {
+        "alice" => "Alice Adler",
+        "bob" => "Bob Brandt",
+        "carol" => "Carol Castro",
+        other => other,
+    };
+    Author { name: real.to_owned(), email: format!("{name}@acme.example"), login: Some(name.to_owned()) }
+}
+
+pub(super) fn replicas(environment: &str) -> u32 {
+    if environment == "prod" { 3 } else { 2 }
+}
+
+pub(super) fn manifest_path(environment: &str, artefact: &str) -> String {
+    format!("envs/{environment}/{artefact}/kustomization.yaml")
+}
+
+/// The tag in a manifest as kustomize has it; enough for the files of this town.
+pub(super) fn manifest_tag(text: &str) -> Option<String> {
+    let line = text.lines().find_map(|line| line.trim().strip_prefix("newTag:"))?;
+    let value = line.split('#').next()?.trim().trim_matches(['"', '\'']);
+    (!value.is_empty()).then(|| value.to_owned())
+}
+
+fn manifest(artefact: &str, tag: &str) -> String {
+    format!(
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources:\n  - ../../../base/{artefact}\nimages:\n  \
+         - name: ghcr.io/acme/{artefact}\n    newTag: \"{tag}\"\n"
+    )
+}
+
+/// The commit by which CI writes a new tag into a manifest.
+pub(super) fn manifest_commit(clock: &Clock, environment: &str, artefact: &str, tag: &str) -> NewCommit {
+    NewCommit {
+        repository: GITOPS.0.to_owned(),
+        branch: GITOPS.1.to_owned(),
+        message: format!("{artefact} {tag} in {environment}"),
+        author: Author { name: "ci".to_owned(), email: "ci@acme.example".to_owned(), login: None },
+        files: [(manifest_path(environment, artefact), Some(manifest(artefact, tag)))].into(),
+        at: clock.now(),
+    }
+}
+
+/// What a push changes where nobody says it: a line more in the artefact's own file.
+pub(super) fn next_line(
+    github: &GitHub,
+    thing: &Thing,
+    branch: &str,
+    message: &str,
+) -> BTreeMap<String, Option<String>> {
+    let path = format!("{}/{}.txt", thing.folder, thing.name);
+    let before = github.head(thing.repository, branch).or_else(|| github.head(thing.repository, ENVIRONMENTS[0].1));
+    let before = before.and_then(|sha| github.read_file(thing.repository, &sha, &path)).unwrap_or_default();
+    [(path, Some(format!("{before}{message}\n")))].into()
+}
+
+/// Writes the past, and places what runs. Returns what was seen running in it, oldest first.
+pub(super) fn write(clock: &Clock, github: &GitHub, ci: &Ci, cluster: &Cluster) -> Result<Vec<Sighting>, TownError> {
+    let mut past =
+        Past { start: clock.now() - SignedDuration::from_hours(6 * 24), github, ci, cluster, seen: Vec::new() };
+    let wrong = |error: super::github::WriteError| TownError(error.to_string());
+    for repository in ["acme/checkout", "acme/search", "acme/shop"] {
+        github.create_repository(repository, ENVIRONMENTS[0].1).map_err(wrong)?;
+    }
+    github.create_repository(GITOPS.0, GITOPS.1).map_err(wrong)?;
+    past.by_branch("acme/checkout", &CHECKOUT, 1)?;
+    past.by_branch("acme/shop", &SHOP, 0)?;
+    past.by_manifest(&SEARCH)?;
+    Ok(past.seen)
+}
+
+struct Past<'a> {
+    start: Timestamp,
+    github: &'a GitHub,
+    ci: &'a Ci,
+    cluster: &'a Cluster,
+    seen: Vec<Sighting>,
+}
+
+impl Past<'_> {
+    fn day(&self, day: usize, hour: i64) -> Timestamp {
+        self.start + SignedDuration::from_hours(24 * i64::try_from(day).unwrap_or_default() + hour)
+    }
+
+    /// Commits on the first branch, a day apart, each merged upwards: with a `lag` of one, a rung is always
+    /// one commit behind the one below, and with none it has caught up.
+    fn by_branch(&mut self, repository: &str, commits: &[(&str, &str)], lag: usize) -> Result<(), TownError> {
+        let mut heads: Vec<Vec<Sha>> = vec![Vec::new(); ENVIRONMENTS.len()];
+        for (day, (who, message)) in commits.iter().enumerate() {
+            heads[0].push(self.commit(repository, who, message, self.day(day, 0))?);
+            self.run(repository, 0, &heads[0], self.day(day, 1));
+            for rung in 1..ENVIRONMENTS.len() {
+                let Some(source) = day.checked_sub(lag * rung).and_then(|at| heads[rung - 1].get(at)).cloned() else {
+                    continue;
+                };
+                let hours = i64::try_from(rung).unwrap_or_default();
+                let at = self.day(day, 2 + hours);
+                let head = self.merge(repository, rung, &source, at)?;
+                heads[rung].push(head);
+                self.run(repository, rung, &heads[rung], at);
+            }
+        }
+        Ok(())
+    }
+
+    fn commit(&self, repository: &str, who: &str, message: &str, at: Timestamp) -> Result<Sha, TownError> {
+        let mut files = BTreeMap::new();
+        for thing in THINGS.iter().filter(|thing| thing.repository == repository) {
+            files.extend(next_line(self.github, thing, ENVIRONMENTS[0].1, message));
+        }
+        if self.github.head(repository, ENVIRONMENTS[0].1).is_none() {
+            files.insert("README.md".to_owned(), Some(format!("# {repository}\n")));
+        }
+        let commit = NewCommit {
+            repository: repository.to_owned(),
+            branch: ENVIRONMENTS[0].1.to_owned(),
+            message: message.to_owned(),
+            author: author(who),
+            files,
+            at,
+        };
+        self.github.commit(commit).map_err(|error| TownError(error.to_string()))
+    }
+
+    fn merge(&self, repository: &str, rung: usize, source: &Sha, at: Timestamp) -> Result<Sha, TownError> {
+        let wrong = |error: super::github::WriteError| TownError(error.to_string());
+        let branch = ENVIRONMENTS[rung].1;
+        if self.github.head(repository, branch).is_none() {
+            // A branch begins with the first commit that reached it, so there is nothing to merge yet.
+            self.github.create_branch(repository, branch, source).map_err(wrong)?;
+            return Ok(source.clone());
+        }
+        let message = format!("Merge {} into {branch}", source.short());
+        self.github.merge(repository, branch, source, &message, &author("bob"), at).map_err(wrong)
+    }
+
+    /// Builds the newest of `heads` and has it run on that rung from `at` on.
+    fn run(&mut self, repository: &str, rung: usize, heads: &[Sha], at: Timestamp) {
+        let Some(head) = heads.last() else { return };
+        for built in self.ci.build_now(repository, ENVIRONMENTS[rung].1, head, at) {
+            self.place(rung, &built, at);
+        }
+    }
+
+    fn place(&mut self, rung: usize, built: &Built, at: Timestamp) {
+        let environment = ENVIRONMENTS[rung].0;
+        let Some(thing) = THINGS.iter().find(|thing| thing.name == built.artefact) else { return };
+        let image = format!("{}:{}", built.image, built.tag);
+        for workload in thing.workloads() {
+            self.cluster.place_since(environment, &workload, thing.name, &image, replicas(environment), at);
+        }
+        self.seen.push(Sighting {
+            artefact: ArtefactName::new(&built.artefact),
+            environment: EnvironmentName::new(environment),
+            version: Version { tag: Some(built.tag.as_str().into()), digest: None, commit: Some(built.commit.clone()) },
+            seen_at: at,
+            running_at: Some(at),
+            failed: None,
+            ended_at: None,
+            announced: true,
+        });
+    }
+
+    /// Each version goes into the manifests of all rungs, one after another.
+    fn by_manifest(&mut self, commits: &[(&str, &str)]) -> Result<(), TownError> {
+        for thing in THINGS.iter().filter(|thing| thing.by_manifest) {
+            for (day, (who, message)) in commits.iter().enumerate() {
+                let sha = self.commit(thing.repository, who, message, self.day(day, 0))?;
+                for built in self.ci.build_now(thing.repository, ENVIRONMENTS[0].1, &sha, self.day(day, 1)) {
+                    for (rung, (environment, _)) in ENVIRONMENTS.iter().enumerate() {
+                        let at = self.day(day, 2 + i64::try_from(rung).unwrap_or_default());
+                        let clock = Clock::by_hand(at);
+                        let commit = manifest_commit(&clock, environment, thing.name, &built.tag);
+                        self.github.commit(commit).map_err(|error| TownError(error.to_string()))?;
+                        self.place(rung, &built, at);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,430 @@
+//! The demo's town: its people, channels, repositories, workloads and a little history, and the wires between the
+//! simulators. Whatever runs in it reaches the bot only over HTTP.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::Router;
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::domain::artefact::Workload;
+use crate::domain::sighting::Sighting;
+use crate::domain::version::Sha;
+
+use super::agenda::Agenda;
+use super::ci::{Build, Built, Ci, TagStyle};
+use super::cluster::Cluster;
+use super::controller::{Controller, Revision, Target, Webhooks};
+use super::faults::Faults;
+use super::github::{BranchMove, GitHub, NewCommit};
+use super::history;
+use super::pace::Pace;
+use super::registry::Registry;
+use super::slack::{Channel, Person, Setup, Slack};
+use super::strays::Strays;
+
+pub const ENVIRONMENTS: [(&str, &str); 4] =
+    [("development", "develop"), ("qa", "qa"), ("staging", "staging"), ("prod", "prod")];
+pub const SIGNING_SECRET: &str = "a-town-that-signs-its-requests";
+pub const BOT_TOKEN: &str = "xoxb-town-gantry";
+pub const GITHUB_TOKEN: &str = "ghp_town_gantry";
+
+/// The repository of the manifests, and its branch.
+pub const GITOPS: (&str, &str) = ("acme/gitops", "main");
+
+/// One artefact as the town builds and runs it.
+pub struct Thing {
+    pub name: &'static str,
+    pub repository: &'static str,
+    pub workloads: &'static [&'static str],
+    pub tags: TagStyle,
+    pub by_manifest: bool,
+    /// Where its code lives in its repository.
+    pub folder: &'static str,
+}
+
+pub const THINGS: [Thing; 4] = [
+    Thing {
+        name: "checkout",
+        repository: "acme/checkout",
+        workloads: &["deployment/checkout"],
+        tags: TagStyle::ShortSha,
+        by_manifest: false,
+        folder: "src",
+    },
+    Thing {
+        name: "mailer",
+        repository: "acme/shop",
+        workloads: &["statefulset/mailer", "deployment/mailer-web"],
+        tags: TagStyle::Opaque,
+        by_manifest: false,
+        folder: "mailer",
+    },
+    Thing {
+        name: "search",
+        repository: "acme/search",
+        workloads: &["deployment/search"],
+        tags: TagStyle::Semver,
+        by_manifest: true,
+        folder: "src",
+    },
+    Thing {
+        name: "storefront",
+        repository: "acme/shop",
+        workloads: &["deployment/storefront"],
+        tags: TagStyle::ShortSha,
+        by_manifest: false,
+        folder: "storefront",
+    },
+];
+
+impl Thing {
+    pub fn image(&self) -> String {
+        format!("ghcr.io/acme/{}", self.name)
+    }
+
+    pub fn workloads(&self) -> Vec<Workload> {
+        self.workloads.iter().filter_map(|text| text.parse().ok()).collect()
+    }
+}
+
+/// What the page is told to fetch anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Changed {
+    Messages,
+    State,
+    Git,
+    Builds,
+}
+
+/// A commit on its way to an image.
+#[derive(Clone, Debug, serde::Serialize)]
+pub struct Progress {
+    pub artefact: String,
+    pub branch: String,
+    pub commit: Sha,
+    pub state: &'static str,
+    pub tag: Option<String>,
+}
+
+/// Builds that the live view still shows.
+const SHOWN_BUILDS: usize = 12;
+
+#[derive(Clone)]
+pub struct Town(Arc<Inner>);
+
+pub struct Inner {
+    pub clock: Clock,
+    pub origin: String,
+    pub agenda: Agenda,
+    pub faults: Faults,
+    pub strays: Strays,
+    pub slack: Slack,
+    pub github: GitHub,
+    pub registry: Registry,
+    pub cluster: Cluster,
+    pub ci: Ci,
+    pub controller: Controller,
+    pub past: Vec<Sighting>,
+    builds: Mutex<Vec<Progress>>,
+    changed: broadcast::Sender<Changed>,
+    /// Ends the page's streams, so that a shutdown does not wait for them.
+    pub closing: CancellationToken,
+}
+
+impl std::ops::Deref for Town {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+/// Something that cannot be in this town.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct TownError(pub String);
+
+impl Town {
+    /// A town whose services stand at `origin`, with everything running and nothing on its way.
+    pub fn new(clock: Clock, pace: Pace, origin: &str) -> Result<Self, TownError> {
+        let (faults, strays) = (Faults::default(), Strays::default());
+        let agenda = Agenda::new(clock.clone());
+        let slack = slack(&clock, &faults, &strays, origin);
+        slack.redeliver_by(agenda.clone());
+        let github = GitHub::new(clock.clone(), faults.clone(), strays.clone(), format!("{origin}/sim/github"));
+        let registry = Registry::new(strays.clone());
+        let cluster = Cluster::new(agenda.clone(), pace, faults.clone(), strays.clone());
+        cluster.pull_from({
+            let registry = registry.clone();
+            move |image| registry.can_pull(image)
+        });
+        let ci = Ci::new(agenda.clone(), pace, registry.clone(), builds());
+        let webhooks =
+            Webhooks { http: reqwest::Client::new(), bot_url: origin.to_owned(), secrets: webhook_secrets() };
+        let (ordered, builder) = (agenda.clone(), registry.clone());
+        let controller = Controller::new(ordered, pace, cluster.clone(), builder, faults.clone(), webhooks, targets());
+        let past = history::write(&clock, &github, &ci, &cluster)?;
+        let inner = Inner {
+            clock,
+            origin: origin.to_owned(),
+            agenda,
+            faults,
+            strays,
+            slack,
+            github,
+            registry,
+            cluster,
+            ci,
+            controller,
+            past,
+            builds: Mutex::default(),
+            changed: broadcast::channel(64).0,
+            closing: CancellationToken::new(),
+        };
+        let town = Self(Arc::new(inner));
+        town.wire();
+        Ok(town)
+    }
+
+    /// The services, each speaking its real protocol. The hands and the page are added by [`super::hands`] and [`super::page`].
+    pub fn router(&self) -> Router {
+        Router::new()
+            .nest("/sim/slack", self.slack.router())
+            .nest("/sim/github", self.github.router())
+            .nest("/sim/cluster", self.cluster.router())
+            .merge(self.registry.router())
+    }
+
+    pub fn changes(&self) -> broadcast::Receiver<Changed> {
+        self.changed.subscribe()
+    }
+
+    pub fn builds(&self) -> Vec<Progress> {
+        self.progress().clone()
+    }
+
+    /// What the bot is configured with here.
+    pub fn configuration(&self, kubeconfig: &std::path::Path) -> String {
+        include_str!("town.yaml")
+            .replace("{origin}", &self.origin)
+            .replace("{kubeconfig}", &kubeconfig.display().to_string())
+    }
+
+    pub fn kubeconfig(&self) -> String {
+        format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: town\nclusters:\n- name: town\n  cluster: {{ server: \"{}/sim/cluster\" }}\n\
+             users:\n- name: gantry\n  user: {{ token: town }}\ncontexts:\n- name: town\n  context: {{ cluster: town, user: gantry }}\n",
+            self.origin
+        )
+    }
+
+    /// A secret by the name of its environment variable: the real ones are not looked at.
+    pub fn secret(name: &str) -> Option<String> {
+        match name {
+            "SLACK_SIGNING_SECRET" => Some(SIGNING_SECRET.to_owned()),
+            "SLACK_BOT_TOKEN" => Some(BOT_TOKEN.to_owned()),
+            "GITHUB_TOKEN" => Some(GITHUB_TOKEN.to_owned()),
+            name => {
+                let environment = name.strip_prefix("FLUX_")?.strip_suffix("_SECRET")?.to_ascii_lowercase();
+                webhook_secrets().remove(&environment)
+            }
+        }
+    }
+
+    /// Ends every open stream; the town cannot be used afterwards.
+    pub fn close(&self) {
+        self.closing.cancel();
+        self.cluster.end_streams();
+    }
+
+    /// A commit by a person, as `git push` would bring it.
+    pub fn push(
+        &self,
+        artefact: &str,
+        branch: &str,
+        message: &str,
+        files: BTreeMap<String, Option<String>>,
+        author: &str,
+    ) -> Result<Sha, TownError> {
+        let thing = THINGS.iter().find(|thing| thing.name == artefact).ok_or_else(|| {
+            TownError(format!("there is no artefact {artefact}; there are checkout, mailer, search and storefront"))
+        })?;
+        let files = if files.is_empty() { history::next_line(&self.github, thing, branch, message) } else { files };
+        let commit = NewCommit {
+            repository: thing.repository.to_owned(),
+            branch: branch.to_owned(),
+            message: message.to_owned(),
+            author: history::author(author),
+            files,
+            at: self.clock.now(),
+        };
+        self.github.commit(commit).map_err(|error| TownError(error.to_string()))
+    }
+
+    fn wire(&self) {
+        // Weak, so that the simulators do not keep the town that keeps them.
+        let town = Arc::downgrade(&self.0);
+        let with = move |act: fn(&Self)| {
+            if let Some(inner) = town.upgrade() {
+                act(&Self(inner));
+            }
+        };
+        self.slack.on_change({
+            let with = with.clone();
+            move || with(|town| town.tell(Changed::Messages))
+        });
+        self.cluster.on_change(move |_| with(|town| town.tell(Changed::State)));
+        let town = Arc::downgrade(&self.0);
+        self.github.on_move(move |moved| {
+            if let Some(inner) = town.upgrade() {
+                Self(inner).branch_moved(moved);
+            }
+        });
+        let town = Arc::downgrade(&self.0);
+        self.ci.on_built(move |built| {
+            if let Some(inner) = town.upgrade() {
+                Self(inner).built(built);
+            }
+        });
+    }
+
+    fn branch_moved(&self, moved: &BranchMove) {
+        self.tell(Changed::Git);
+        if (moved.repository.as_str(), moved.branch.as_str()) == GITOPS {
+            self.manifests_moved(moved);
+            return;
+        }
+        for build in builds()
+            .iter()
+            .filter(|build| build.repository == moved.repository && build.branches.contains(&moved.branch))
+        {
+            let mut shown = self.progress();
+            shown.push(Progress {
+                artefact: build.artefact.clone(),
+                branch: moved.branch.clone(),
+                commit: moved.after.clone(),
+                state: "building",
+                tag: None,
+            });
+            let surplus = shown.len().saturating_sub(SHOWN_BUILDS);
+            shown.drain(..surplus);
+        }
+        self.tell(Changed::Builds);
+        self.ci.branch_moved(&moved.repository, &moved.branch, &moved.after);
+    }
+
+    /// The manifests moved: the controller follows every manifest whose tag is another than before.
+    fn manifests_moved(&self, moved: &BranchMove) {
+        let (repository, branch) = GITOPS;
+        for thing in THINGS.iter().filter(|thing| thing.by_manifest) {
+            for (environment, _) in ENVIRONMENTS {
+                let path = history::manifest_path(environment, thing.name);
+                let tag = |sha: &Sha| {
+                    self.github.read_file(repository, sha, &path).as_deref().and_then(history::manifest_tag)
+                };
+                let before = moved.before.as_ref().and_then(tag);
+                if let Some(tag) = tag(&moved.after).filter(|tag| Some(tag) != before.as_ref()) {
+                    let revision = Revision { branch: branch.to_owned(), commit: moved.after.clone() };
+                    self.controller.manifest_says(environment, thing.name, &tag, &revision);
+                }
+            }
+        }
+    }
+
+    fn built(&self, built: &Built) {
+        for progress in self
+            .progress()
+            .iter_mut()
+            .filter(|p| p.artefact == built.artefact && p.commit == built.commit && p.branch == built.branch)
+        {
+            progress.state = "built";
+            progress.tag = Some(built.tag.clone());
+        }
+        self.tell(Changed::Builds);
+        self.controller.built(built);
+        // By manifest, somebody must write the first rung's tag: here it is CI, as image automation would.
+        if THINGS.iter().any(|thing| thing.by_manifest && thing.name == built.artefact) {
+            let (environment, _) = ENVIRONMENTS[0];
+            let commit = history::manifest_commit(&self.clock, environment, &built.artefact, &built.tag);
+            if let Err(error) = self.github.commit(commit) {
+                tracing::error!(%error, "the simulated CI could not write a manifest");
+            }
+        }
+    }
+
+    fn tell(&self, changed: Changed) {
+        // Nobody listens while no page is open.
+        let _ = self.changed.send(changed);
+    }
+
+    fn progress(&self) -> MutexGuard<'_, Vec<Progress>> {
+        self.builds.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn slack(clock: &Clock, faults: &Faults, strays: &Strays, origin: &str) -> Slack {
+    let slack = Slack::new(Setup {
+        clock: clock.clone(),
+        faults: faults.clone(),
+        strays: strays.clone(),
+        origin: origin.to_owned(),
+        signing_secret: SIGNING_SECRET.to_owned(),
+        bot_token: BOT_TOKEN.to_owned(),
+        team: ("T0ACME".to_owned(), "acme".to_owned()),
+    });
+    let people = [("alice", "Alice Adler"), ("bob", "Bob Brandt"), ("carol", "Carol Castro"), ("dave", "Dave Dunn")];
+    for (name, real_name) in people {
+        slack.add_person(Person {
+            id: format!("U0{}", name.to_uppercase()),
+            name: name.to_owned(),
+            real_name: real_name.to_owned(),
+            email: format!("{name}@acme.example"),
+            guest: name == "dave",
+            ..Person::default()
+        });
+    }
+    for name in ["deploys", "releases"] {
+        let id = format!("C0{}", name.to_uppercase());
+        slack.add_channel(Channel { id, name: name.to_owned(), bot_is_member: true, archived: false });
+    }
+    slack.add_group("S0RELEASE", "release-managers", &["bob", "carol"]);
+    slack.set_commands(&["/promote", "/rollback", "/diff", "/list", "/gantry"]);
+    slack
+}
+
+fn builds() -> Vec<Build> {
+    let all: Vec<String> = ENVIRONMENTS.iter().map(|(_, branch)| (*branch).to_owned()).collect();
+    let build = |thing: &Thing| Build {
+        artefact: thing.name.to_owned(),
+        repository: thing.repository.to_owned(),
+        image: thing.image(),
+        branches: if thing.by_manifest { all[..1].to_vec() } else { all.clone() },
+        tags: thing.tags,
+        paths: Vec::new(),
+    };
+    THINGS.iter().map(build).collect()
+}
+
+fn targets() -> Vec<Target> {
+    let target = |thing: &Thing, (environment, branch): (&str, &str)| Target {
+        artefact: thing.name.to_owned(),
+        environment: environment.to_owned(),
+        branch: (!thing.by_manifest).then(|| branch.to_owned()),
+        namespace: environment.to_owned(),
+        image: thing.image(),
+        container: thing.name.to_owned(),
+        workloads: thing.workloads(),
+        replicas: history::replicas(environment),
+    };
+    THINGS.iter().flat_map(|thing| ENVIRONMENTS.map(|environment| target(thing, environment))).collect()
+}
+
+fn webhook_secrets() -> BTreeMap<String, String> {
+    ENVIRONMENTS
+        .iter()
+        .map(|(environment, _)| ((*environment).to_owned(), format!("flux-secret-of-{environment}")))
+        .collect()
+}
