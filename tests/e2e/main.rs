@@ -1,1 +1,16 @@
-//! End-to-end tests.
+//! End-to-end tests: each enters as Slack, GitHub or a controller would, over HTTP, through the real clients,
+//! and looks at what a person would see.
+
+#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says where")]
+
+mod arrivals;
+mod cluster;
+mod commands;
+mod hands;
+mod house;
+mod list;
+mod program;
+mod receiving;
+mod restart;
+mod sending;
+mod town;

@@ -1,0 +1,187 @@
+//! A push is told in its channel, once, when the cluster shows it.
+
+use gantry::sim::faults::Fault;
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::town::Town;
+
+/// Commits differ from run to run only where the clock does; here it is moved by hand, so they do not differ.
+fn without_port(town: &Town, text: &str) -> String {
+    text.replace(&town.origin, "http://town")
+}
+
+#[tokio::test]
+async fn what_runs_at_the_first_look_is_not_announced() {
+    let town = Town::open().await;
+    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    assert_eq!(town.channel("releases"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_push_that_runs_is_told_once_in_its_channel() {
+    let town = Town::open().await;
+    let sha = town.push("checkout", "Sort the basket by name");
+    town.settle().await;
+
+    let told = town.channel("deploys");
+    assert_eq!(told.len(), 1, "{told:#?}");
+    let told = without_port(&town, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
+    assert_snapshot!(told, @r"
+    :large_green_circle: *checkout* `develop-<short>` runs in *development*
+    <http://town/sim/github/acme/checkout/commit/<sha>|<short>> Sort the basket by name · Alice Adler · rolled out in 3 s
+    Next: `/promote checkout qa`
+    ");
+    assert!(town.running("checkout", "development").ends_with(&sha[..7]));
+    assert_eq!(town.channel("releases"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn nothing_is_told_before_the_cluster_shows_it() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::SlowRollout, 1, None, None);
+    town.push("checkout", "Take your time");
+    for _ in 0..3 {
+        town.clock.advance(SignedDuration::from_secs(2));
+        town.quiet().await;
+    }
+    assert_eq!(
+        town.channel("deploys"),
+        Vec::<String>::new(),
+        "the controller has reported, but not one replica is ready"
+    );
+    town.settle().await;
+    assert_eq!(town.channel("deploys").len(), 1);
+}
+
+#[tokio::test]
+async fn a_report_of_success_turns_nothing_green() {
+    let town = Town::open().await;
+    let body = serde_json::json!({
+        "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
+        "severity": "info", "reason": "ReconciliationSucceeded", "message": "all is well", "timestamp": "2026-11-16T09:00:00Z",
+        "metadata": { "revision": format!("develop@sha1:{}", "a".repeat(40)) },
+    });
+    assert_eq!(
+        crate::receiving::report(&town, "development", &body.to_string(), "flux-secret-of-development").await,
+        202
+    );
+    town.settle().await;
+    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn a_push_that_fails_is_told_with_the_reason() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
+    let sha = town.push("checkout", "Break the basket");
+    town.settle().await;
+
+    let told = town.channel("deploys");
+    assert_eq!(told.len(), 1, "{told:#?}");
+    let told = without_port(&town, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
+    assert_snapshot!(told, @"
+    :red_circle: *checkout* `develop-<short>` failed in *development*
+    <http://town/sim/github/acme/checkout/commit/<sha>|<short>> Break the basket · Alice Adler
+    *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
+    Next: push a repair to `develop`; `/list checkout` shows what runs.
+    ");
+}
+
+#[tokio::test]
+async fn an_image_that_is_not_there_is_the_reason() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::ImageMissing, 1, None, None);
+    town.push("storefront", "Vanish");
+    town.settle().await;
+    let told = town.channel("deploys").join("\n");
+    assert!(told.contains("*storefront*") && told.contains("ImagePullBackOff"), "{told}");
+}
+
+#[tokio::test]
+async fn a_failure_that_is_repaired_by_the_next_push_is_told_as_such() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
+    town.push("checkout", "Break the basket");
+    town.settle().await;
+    town.push("checkout", "Mend the basket");
+    town.settle().await;
+    let told = town.channel("deploys");
+    assert_eq!(told.len(), 2);
+    assert!(told[0].starts_with(":red_circle:") && told[1].starts_with(":large_green_circle:"), "{told:#?}");
+    assert!(told[1].contains("Mend the basket"));
+}
+
+#[tokio::test]
+async fn without_its_webhook_a_push_is_told_all_the_same() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::LostWebhook, 9, None, None);
+    town.push("checkout", "Nobody reports me");
+    town.settle().await;
+    assert_eq!(town.channel("deploys").len(), 1);
+}
+
+#[tokio::test]
+async fn a_webhook_that_comes_twice_is_told_once() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::DuplicateWebhook, 9, None, None);
+    town.push("checkout", "Reported twice");
+    town.settle().await;
+    assert_eq!(town.channel("deploys").len(), 1);
+}
+
+#[tokio::test]
+async fn every_artefact_of_a_shared_repository_is_told() {
+    let town = Town::open().await;
+    let sha = town.push("mailer", "Write nicer mails");
+    town.settle().await;
+    let told = town.channel("deploys");
+    assert_eq!(told.len(), 2, "{told:#?}");
+    let mailer = told.iter().find(|text| text.contains("*mailer*")).expect("the mailer");
+    // Its tag and its labels tell nothing: the commit is the controller's word.
+    assert!(mailer.contains(&sha[..7]) && mailer.contains("Write nicer mails"), "{mailer}");
+    assert!(told.iter().any(|text| text.contains("*storefront*")));
+}
+
+#[tokio::test]
+async fn an_artefact_by_manifest_is_told_with_the_commit_of_its_image() {
+    let town = Town::open().await;
+    town.push("search", "Find more");
+    town.settle().await;
+    let told = town.channel("deploys");
+    assert_eq!(told.len(), 1, "{told:#?}");
+    assert!(
+        told[0].contains("*search*") && told[0].contains("Find more") && told[0].contains("Alice Adler"),
+        "{}",
+        told[0]
+    );
+}
+
+/// Whether the tag names the commit, which GitHub must confirm, or the image's label does.
+#[tokio::test]
+async fn when_github_is_away_the_message_comes_first_and_the_commit_later() {
+    for artefact in ["checkout", "search"] {
+        let town = Town::open().await;
+        town.push(artefact, "GitHub sleeps");
+        town.sim.faults.arm(Fault::Github502, 1000, None, None);
+        town.settle().await;
+        let told = town.channel("deploys");
+        assert_eq!(told.len(), 1);
+        assert!(!told[0].contains("GitHub sleeps"), "{}", told[0]);
+
+        while town.sim.faults.strikes(Fault::Github502, None, None) {}
+        town.wait(SignedDuration::from_secs(61)).await;
+        let told = town.channel("deploys");
+        assert_eq!(told.len(), 1, "the same message, edited");
+        assert!(told[0].contains("GitHub sleeps") && told[0].contains("Alice Adler"), "{}", told[0]);
+    }
+}
+
+#[tokio::test]
+async fn text_from_a_commit_cannot_call_the_channel() {
+    let town = Town::open().await;
+    town.push("checkout", "<!channel> <@U0BOB> & `rm`");
+    town.settle().await;
+    let told = &town.channel("deploys")[0];
+    assert!(told.contains("&lt;!channel&gt; &lt;@U0BOB&gt; &amp; `rm`"), "{told}");
+}

@@ -1,0 +1,124 @@
+//! The demo's hands, as a script would use them: over HTTP, with the shapes that are promised.
+
+use serde_json::{Value, json};
+
+use crate::town::Town;
+
+async fn post(town: &Town, hand: &str, body: Value) -> (u16, Value) {
+    let sent = reqwest::Client::new().post(format!("{}/sim/{hand}", town.origin)).json(&body).send().await.unwrap();
+    let status = sent.status().as_u16();
+    let answer = sent.json().await.unwrap();
+    town.settle().await;
+    (status, answer)
+}
+
+async fn look(town: &Town, path: &str) -> Value {
+    reqwest::get(format!("{}/sim/{path}", town.origin)).await.unwrap().json().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_command_gives_its_acknowledgement_and_its_answer_appears() {
+    let town = Town::open().await;
+    let typed = json!({ "user": "alice", "channel": "deploys", "text": "/list checkout" });
+    let (status, ack) = post(&town, "command", typed).await;
+    assert_eq!((status, &ack["status"]), (200, &json!(200)));
+    assert!(ack["body"]["text"].is_string(), "{ack}");
+    let messages = look(&town, "messages?channel=deploys").await;
+    let last = messages["messages"].as_array().unwrap().last().unwrap();
+    for key in ["id", "user", "text", "blocks", "thread", "edited", "only_to"] {
+        assert!(last.get(key).is_some(), "{key} is missing: {last}");
+    }
+    assert_eq!(last["only_to"], "alice");
+}
+
+#[tokio::test]
+async fn a_person_can_talk_and_click() {
+    let town = Town::open().await;
+    let (status, said) = post(&town, "say", json!({ "user": "alice", "channel": "@gantry", "text": "list qa" })).await;
+    assert_eq!(status, 200, "{said}");
+    let direct = look(&town, "messages?channel=@gantry&user=alice").await;
+    assert!(direct["messages"].as_array().unwrap().len() >= 2, "{direct}");
+
+    post(&town, "command", json!({ "user": "alice", "channel": "deploys", "text": "/list" })).await;
+    let messages = look(&town, "messages?channel=deploys").await;
+    let id = messages["messages"].as_array().unwrap().last().unwrap()["id"].clone();
+    let click = json!({ "user": "alice", "channel": "deploys", "message": id, "button": "Share" });
+    assert_eq!(post(&town, "click", click).await.0, 200);
+    let messages = look(&town, "messages?channel=deploys").await;
+    assert!(messages["messages"].as_array().unwrap().last().unwrap().get("only_to").is_none());
+
+    let nothing = json!({ "user": "alice", "channel": "deploys", "message": id, "button": "Explode" });
+    let (status, wrong) = post(&town, "click", nothing).await;
+    assert_eq!(status, 422);
+    assert!(wrong["error"].as_str().unwrap().contains("Explode"), "{wrong}");
+}
+
+#[tokio::test]
+async fn a_push_moves_the_truth() {
+    let town = Town::open().await;
+    let before = look(&town, "state").await;
+    let (status, pushed) = post(&town, "push", json!({ "artefact": "checkout", "message": "Move the truth" })).await;
+    assert_eq!(status, 200);
+    let after = look(&town, "state").await;
+    assert_eq!(after["repositories"]["acme/checkout"]["branches"]["develop"], pushed["commit"]);
+    let (was, is) =
+        (&before["environments"]["development"]["checkout"], &after["environments"]["development"]["checkout"]);
+    assert_ne!(was["version"], is["version"]);
+    assert_eq!((&is["commit"], &is["state"]), (&pushed["commit"], &json!("running")));
+    assert_eq!(before["environments"]["qa"], after["environments"]["qa"]);
+
+    let hotfix =
+        json!({ "artefact": "checkout", "message": "Hotfix", "branch": "prod", "files": { "src/fix.txt": "fixed\n" } });
+    let (_, pushed) = post(&town, "push", hotfix).await;
+    let after = look(&town, "state").await;
+    assert_eq!(after["environments"]["prod"]["checkout"]["commit"], pushed["commit"]);
+    assert_eq!(town.channel("releases").len(), 1, "told in the channel of prod");
+}
+
+#[tokio::test]
+async fn every_workload_runs_at_the_start_and_each_rung_of_checkout_is_one_behind() {
+    let town = Town::open().await;
+    let state = look(&town, "state").await;
+    let mut seen = std::collections::BTreeSet::new();
+    for environment in ["development", "qa", "staging", "prod"] {
+        for artefact in ["checkout", "mailer", "search", "storefront"] {
+            assert_eq!(state["environments"][environment][artefact]["state"], "running", "{environment} {artefact}");
+        }
+        seen.insert(state["environments"][environment]["checkout"]["commit"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(seen.len(), 4);
+    for artefact in ["checkout", "mailer", "search", "storefront"] {
+        for environment in ["development", "qa", "staging", "prod"] {
+            let (artefact, environment) = (
+                gantry::domain::artefact::ArtefactName::new(artefact),
+                gantry::domain::environment::EnvironmentName::new(environment),
+            );
+            let stays = town.bot.store.sightings(&artefact, &environment, 10).await.unwrap();
+            assert!(stays.len() >= 2, "{artefact} has an earlier version in {environment}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_fault_is_armed_by_its_name_and_a_wrong_one_is_refused() {
+    let town = Town::open().await;
+    let fault = json!({ "fault": "crash_loop", "times": 1, "artefact": "checkout", "environment": "development" });
+    assert_eq!(post(&town, "fault", fault).await.0, 200);
+    post(&town, "push", json!({ "artefact": "checkout", "message": "Doomed" })).await;
+    assert_eq!(look(&town, "state").await["environments"]["development"]["checkout"]["state"], "degraded");
+    let (status, wrong) = post(&town, "fault", json!({ "fault": "meteor", "times": 1 })).await;
+    assert_eq!(status, 400);
+    assert!(wrong["error"].as_str().unwrap().contains("meteor"), "{wrong}");
+}
+
+#[tokio::test]
+async fn there_is_nothing_to_review_or_submit_yet() {
+    let town = Town::open().await;
+    let review = json!({ "user": "bob", "repository": "acme/checkout", "number": 1, "verdict": "approve" });
+    let (status, wrong) = post(&town, "review", review).await;
+    assert_eq!(status, 404);
+    assert_eq!(wrong["error"], "There is no pull request 1 in acme/checkout.");
+    let (status, wrong) = post(&town, "submit", json!({ "user": "bob", "view": "V1", "values": {} })).await;
+    assert_eq!(status, 422, "{wrong}");
+    assert!(look(&town, "home?user=alice").await.is_null(), "nobody has an App Home yet");
+}

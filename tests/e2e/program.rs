@@ -1,0 +1,274 @@
+//! The program as people start it: `demo`, `serve`, `check`, `schema`.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn gantry() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
+    command.current_dir(env!("CARGO_MANIFEST_DIR"));
+    command
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// A demo in a process of its own, killed when the test ends.
+struct Demo {
+    child: Child,
+    address: String,
+}
+
+impl Demo {
+    fn start() -> Self {
+        let mut child = gantry()
+            .args(["demo", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().rsplit_once("http://").expect("its address").1.trim_end_matches('/').to_owned();
+        Self { child, address }
+    }
+
+    fn interrupt(&self) {
+        assert!(Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap().success());
+    }
+
+    /// The most memory it has had, in KiB.
+    fn peak(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+        line.split_whitespace().nth(1).unwrap().parse().unwrap()
+    }
+}
+
+impl Drop for Demo {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn the_example_configuration_is_right() {
+    let output = gantry().arg("check").output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("development -> qa -> staging -> prod"), "{}", said(&output));
+}
+
+#[test]
+fn a_wrong_configuration_is_named_by_line_and_column() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("config/gantry.yaml")).unwrap();
+    std::fs::write(file.path(), text.replacen("    branch: qa", "    brnach: qa", 1)).unwrap();
+    let output = gantry().args(["check", "--config"]).arg(file.path()).output().unwrap();
+    assert!(!output.status.success());
+    let said = said(&output);
+    let place = said.split(": ").next().unwrap();
+    assert!(place.rsplitn(3, ':').take(2).all(|number| number.parse::<u32>().is_ok()), "{said}");
+    assert!(said.contains("`brnach`") && said.contains("`branch`"), "{said}");
+}
+
+#[test]
+fn a_configuration_that_is_not_there_is_said_so() {
+    let output = gantry().args(["check", "--config", "config/nowhere.yaml"]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(said(&output).contains("config/nowhere.yaml"), "{}", said(&output));
+}
+
+#[test]
+fn the_schema_is_json_and_knows_the_ladder() {
+    let output = gantry().arg("schema").output().unwrap();
+    let schema: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(schema["properties"]["environments"].is_object(), "{schema}");
+}
+
+#[test]
+fn serve_says_which_secret_is_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
+    let mut serve = gantry();
+    serve.arg("serve").env_clear().env("DATABASE_URL", &database).args(["--listen", "127.0.0.1:0"]);
+    let output = serve.env("FLUX_PROD_SECRET", "x").output().unwrap();
+    assert!(!output.status.success());
+    assert!(said(&output).contains("SLACK_SIGNING_SECRET"), "{}", said(&output));
+
+    let output = serve.env("SLACK_SIGNING_SECRET", "").output().unwrap();
+    assert!(said(&output).contains("SLACK_SIGNING_SECRET") && said(&output).contains("empty"), "{}", said(&output));
+}
+
+#[test]
+fn a_second_process_on_the_same_file_waits_and_then_says_why_it_does_not_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("gantry.db");
+    let database = format!("sqlite://{}", path.display());
+    let holder = std::fs::File::options()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(format!("{}.lock", path.display()))
+        .unwrap();
+    holder.lock().unwrap();
+    let begun = Instant::now();
+    let mut serve = gantry();
+    serve
+        .arg("serve")
+        .env_clear()
+        .env("DATABASE_URL", &database)
+        .env("FLUX_PROD_SECRET", "x")
+        .args(["--listen", "127.0.0.1:0"]);
+    let output = serve.env("SLACK_SIGNING_SECRET", "s").env("SLACK_BOT_TOKEN", "t").output().unwrap();
+    assert!(!output.status.success());
+    assert!(begun.elapsed() >= Duration::from_secs(9), "it waits first");
+    assert!(said(&output).contains("gantry.db"), "{}", said(&output));
+}
+
+#[test]
+fn postgres_is_refused_with_a_sentence_until_it_is_there() {
+    let mut serve = gantry();
+    serve.arg("serve").env_clear().env("DATABASE_URL", "postgres://localhost/gantry").env("FLUX_PROD_SECRET", "x");
+    let output = serve.env("SLACK_SIGNING_SECRET", "s").env("SLACK_BOT_TOKEN", "t").output().unwrap();
+    assert!(!output.status.success());
+    assert!(said(&output).to_lowercase().contains("postgres"), "{}", said(&output));
+}
+
+#[test]
+fn the_demo_starts_shows_its_page_and_ends_on_ctrl_c() {
+    let mut demo = Demo::start();
+    let page = get(&demo.address, "/");
+    assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>"), "{page}");
+    // Neither an open stream nor a body that never comes may hold the end up.
+    let mut slow = TcpStream::connect(&demo.address).unwrap();
+    let now = gantry::clock::Clock::system().now().as_second();
+    let signature = "0".repeat(64);
+    let head = format!(
+        "POST /slack/commands HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\nX-Slack-Request-Timestamp: {now}\r\nX-Slack-Signature: v0={signature}\r\n\r\nabc"
+    );
+    slow.write_all(head.as_bytes()).unwrap();
+    let mut stream = TcpStream::connect(&demo.address).unwrap();
+    stream.write_all(format!("GET /sim/page/stream HTTP/1.1\r\nHost: {}\r\n\r\n", demo.address).as_bytes()).unwrap();
+    let mut first = [0; 16];
+    stream.read_exact(&mut first).unwrap();
+
+    let begun = Instant::now();
+    demo.interrupt();
+    let status = demo.child.wait().unwrap();
+    assert!(status.success(), "{status}");
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_taken_port_is_said_plainly() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let output = gantry().args(["demo", "--listen", &address]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(said(&output).contains(&format!("{address} is taken by another program")), "{}", said(&output));
+}
+
+#[test]
+fn the_demo_does_not_look_at_real_secrets() {
+    let mut command = gantry();
+    command
+        .args(["demo", "--listen", "127.0.0.1:0"])
+        .env("DATABASE_URL", "postgres://x")
+        .env("SLACK_SIGNING_SECRET", "");
+    let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
+    let _ = child.kill();
+    let _ = child.wait();
+    assert!(line.contains("http://127.0.0.1:"), "{line}");
+}
+
+#[test]
+fn a_foreign_page_cannot_use_the_hands() {
+    let demo = Demo::start();
+    let answer = request(
+        &demo.address,
+        "POST /sim/push",
+        &["Origin: http://evil.example"],
+        br#"{"artefact":"checkout","message":"x"}"#,
+    );
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    let own = format!("Origin: http://{}", demo.address);
+    let answer = request(&demo.address, "POST /sim/push", &[&own], br#"{"artefact":"checkout","message":"x"}"#);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let answer = request(&demo.address, "GET /sim/github/repos/acme/checkout", &["Origin: http://evil.example"], b"");
+    assert!(answer.starts_with("HTTP/1.1 403"), "{answer}");
+    let (_, port) = demo.address.rsplit_once(':').unwrap();
+    let other_name = format!("Origin: http://localhost:{port}");
+    let answer = request(&demo.address, "GET /sim/state", &[&other_name], b"");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let answer = request(&demo.address, "POST /sim/push", &[], b"{");
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    let answer = request(&demo.address, "POST /sim/push", &[], br#"{"artefact":"nothing","message":"x"}"#);
+    assert!(answer.starts_with("HTTP/1.1 422") && answer.contains("there is no artefact nothing"), "{answer}");
+}
+
+#[test]
+fn a_huge_unsigned_body_costs_no_memory() {
+    const MIB: usize = 1 << 20;
+    let demo = Demo::start();
+    get(&demo.address, "/readyz");
+    let before = demo.peak();
+    for header in [format!("Content-Length: {}", 256 * MIB), "Transfer-Encoding: chunked".to_owned()] {
+        let signed = "X-Slack-Request-Timestamp: 1\r\nX-Slack-Signature: v0=00";
+        for extra in ["", signed] {
+            pour(&demo.address, &format!("{header}\r\n{extra}"), 256);
+        }
+    }
+    let grown = demo.peak() - before;
+    assert!(grown < 16 * 1024, "{grown} KiB");
+}
+
+/// Sends up to `mib` MiB of body, for as long as the other side takes it.
+fn pour(address: &str, headers: &str, mib: usize) {
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_write_timeout(Some(Duration::from_secs(5))).unwrap();
+    let headers = headers.trim_end();
+    let head = format!("POST /slack/commands HTTP/1.1\r\nHost: {address}\r\n{headers}\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let chunked = headers.contains("chunked");
+    let block = vec![b'a'; 1 << 20];
+    for _ in 0..mib {
+        let sent = if chunked {
+            stream
+                .write_all(b"100000\r\n")
+                .and_then(|()| stream.write_all(&block))
+                .and_then(|()| stream.write_all(b"\r\n"))
+        } else {
+            stream.write_all(&block)
+        };
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+fn get(address: &str, path: &str) -> String {
+    request(address, &format!("GET {path}"), &[], b"")
+}
+
+fn request(address: &str, what: &str, headers: &[&str], body: &[u8]) -> String {
+    let mut stream = TcpStream::connect(address).unwrap();
+    let mut headers = headers.join("\r\n");
+    if !headers.is_empty() {
+        headers.push_str("\r\n");
+    }
+    let head = format!(
+        "{what} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n",
+        body.len()
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.write_all(body).unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}

@@ -1,0 +1,230 @@
+//! The town with its bot, for tests: the real clients against the simulators over HTTP, and a clock that only the test moves.
+
+use std::time::Duration;
+
+use gantry::clock::Clock;
+use gantry::cluster::Reading;
+use gantry::domain::artefact::{Namespace, WorkloadKind};
+use gantry::sim::demo::Demo;
+use gantry::sim::pace::Pace;
+use gantry::sim::slack::{Ack, Message};
+use gantry::sim::town::{self as sim, ENVIRONMENTS};
+use gantry::workflow::Bot;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+/// Nothing in the town takes so long in real time; whatever does is stuck.
+const STUCK: Duration = Duration::from_secs(30);
+
+pub(crate) struct Town {
+    pub(crate) sim: sim::Town,
+    pub(crate) bot: Bot,
+    pub(crate) clock: Clock,
+    pub(crate) origin: String,
+    end: Option<oneshot::Sender<()>>,
+}
+
+impl Town {
+    pub(crate) async fn open() -> Self {
+        Self::configured(|configuration| configuration).await
+    }
+
+    /// A town whose bot has another configuration than the demo's.
+    pub(crate) async fn configured(edit: impl FnOnce(String) -> String) -> Self {
+        Self::prepared(|_| {}, edit).await
+    }
+
+    /// A town in which something happened before the bot came.
+    pub(crate) async fn prepared(prepare: impl FnOnce(&sim::Town), edit: impl FnOnce(String) -> String) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let start: Timestamp = "2026-11-16T09:00:00Z".parse().unwrap();
+        let clock = Clock::by_hand(start);
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let sim = sim::Town::new(clock.clone(), Pace::default(), &origin).unwrap();
+        prepare(&sim);
+        let demo = Demo::around(sim.clone(), edit).await.unwrap();
+        let bot = demo.app.bot.clone();
+        let (end, ended) = oneshot::channel();
+        tokio::spawn(demo.serve(listener, async {
+            let _ = ended.await;
+        }));
+        let town = Self { sim, bot, clock, origin, end: Some(end) };
+        town.settle().await;
+        town
+    }
+
+    pub(crate) fn alice(&self) -> Person<'_> {
+        Person { town: self, name: "alice" }
+    }
+
+    pub(crate) fn bob(&self) -> Person<'_> {
+        Person { town: self, name: "bob" }
+    }
+
+    pub(crate) fn dave(&self) -> Person<'_> {
+        Person { town: self, name: "dave" }
+    }
+
+    pub(crate) fn push(&self, artefact: &str, message: &str) -> String {
+        let sha = self.sim.push(artefact, "develop", message, std::collections::BTreeMap::new(), "alice").unwrap();
+        sha.as_str().to_owned()
+    }
+
+    /// What the whole channel sees, oldest first.
+    pub(crate) fn channel(&self, name: &str) -> Vec<String> {
+        self.sim.slack.messages(name, None).iter().filter(|message| message.only_to.is_none()).map(shown).collect()
+    }
+
+    /// What only `person` sees in a channel, oldest first.
+    pub(crate) fn whispered(&self, person: &str, channel: &str) -> Vec<String> {
+        let messages = self.sim.slack.messages(channel, Some(person));
+        messages.iter().filter(|message| message.only_to.is_some()).map(shown).collect()
+    }
+
+    pub(crate) fn last_message(&self, person: &str, channel: &str) -> Message {
+        self.sim.slack.messages(channel, Some(person)).pop().expect("a message")
+    }
+
+    /// The tag that runs, by the cluster's own word.
+    pub(crate) fn running(&self, artefact: &str, environment: &str) -> String {
+        let workload = format!("deployment/{artefact}").parse().unwrap();
+        let image = self.sim.cluster.state(environment, &workload).image.expect("an image");
+        image.rsplit_once(':').unwrap().1.to_owned()
+    }
+
+    /// Lets time pass, and everything that happens in it.
+    pub(crate) async fn wait(&self, pause: SignedDuration) {
+        self.clock.advance(pause);
+        self.settle().await;
+    }
+
+    /// Until nothing is left to do: inbox, outbox and the simulated world are empty, and the watches have seen it all.
+    pub(crate) async fn settle(&self) {
+        let stuck = tokio::time::timeout(STUCK, async {
+            loop {
+                self.quiet().await;
+                let Some(due) = self.next_due().await else { return };
+                self.clock.advance_to(due);
+            }
+        });
+        stuck.await.unwrap_or_else(|_| panic!("the town does not come to rest"));
+    }
+
+    /// Until nothing more happens without the clock being moved.
+    pub(crate) async fn quiet(&self) {
+        let mut calm = 0;
+        while calm < 4 {
+            calm = if self.is_quiet().await { calm + 1 } else { 0 };
+            tokio::time::sleep(Duration::from_millis(8)).await;
+        }
+    }
+
+    async fn is_quiet(&self) -> bool {
+        let nothing_due = self.next_due().await.is_none_or(|due| due > self.clock.now());
+        nothing_due && self.bot.wake.is_idle() && self.watches_are_up_to_date()
+    }
+
+    async fn next_due(&self) -> Option<Timestamp> {
+        let pending = self.bot.store.pending().await.unwrap();
+        [self.sim.agenda.next_due(), pending.next_due].into_iter().flatten().min()
+    }
+
+    fn watches_are_up_to_date(&self) -> bool {
+        ENVIRONMENTS.iter().all(|(environment, _)| {
+            let namespace = Namespace { context: None, name: (*environment).into() };
+            let unreadable = self
+                .bot
+                .view
+                .health()
+                .iter()
+                .any(|(of, reading)| *of == namespace && matches!(reading, Reading::Unreadable { .. }));
+            let reached =
+                |kind| self.bot.view.reached(&namespace, kind) >= self.sim.cluster.last_change(environment, kind);
+            unreadable || [WorkloadKind::Deployment, WorkloadKind::StatefulSet].into_iter().all(reached)
+        })
+    }
+}
+
+impl Drop for Town {
+    fn drop(&mut self) {
+        self.sim.close();
+        drop(self.end.take());
+        if !std::thread::panicking() {
+            assert_eq!(
+                self.sim.strays.all(),
+                Vec::<String>::new(),
+                "the bot asked for what the simulators do not have"
+            );
+        }
+    }
+}
+
+pub(crate) struct Person<'a> {
+    town: &'a Town,
+    name: &'static str,
+}
+
+impl Person<'_> {
+    /// Types a command in #deploys and waits until all is answered; gives what was acknowledged at once.
+    pub(crate) async fn types(&self, text: &str) -> String {
+        let ack = self.types_in("deploys", text).await;
+        self.town.settle().await;
+        ack
+    }
+
+    pub(crate) async fn types_in(&self, channel: &str, text: &str) -> String {
+        let ack = self.town.sim.slack.command(self.name, channel, text).await.unwrap();
+        assert_eq!(ack.status, 200, "{ack:?}");
+        shown_ack(&ack)
+    }
+
+    pub(crate) async fn says(&self, channel: &str, thread: Option<&str>, text: &str) -> String {
+        let said = self.town.sim.slack.say(self.name, channel, thread, text).await.unwrap();
+        self.town.settle().await;
+        said.id
+    }
+
+    /// Presses a button of the newest message that this person sees in #deploys.
+    pub(crate) async fn clicks(&self, button: &str) {
+        let message = self.town.last_message(self.name, "deploys");
+        self.town.sim.slack.click(self.name, "deploys", &message.id, button).await.unwrap();
+        self.town.settle().await;
+    }
+
+    pub(crate) fn sees(&self) -> String {
+        shown(&self.town.last_message(self.name, "deploys"))
+    }
+}
+
+fn shown_ack(ack: &Ack) -> String {
+    let blocks = ack.body["blocks"].as_array().cloned().unwrap_or_default();
+    if blocks.is_empty() { ack.body["text"].as_str().unwrap_or_default().to_owned() } else { shown_blocks(&blocks) }
+}
+
+pub(crate) fn shown(message: &Message) -> String {
+    if message.blocks.is_empty() { message.text.clone() } else { shown_blocks(&message.blocks) }
+}
+
+/// A message as a person reads it: a line for each line, cells apart by a bar, buttons in brackets.
+fn shown_blocks(blocks: &[Value]) -> String {
+    blocks.iter().map(shown_block).collect::<Vec<_>>().join("\n")
+}
+
+fn shown_block(block: &Value) -> String {
+    let texts = |values: &Value, join: &str| {
+        let all = values.as_array().into_iter().flatten();
+        all.filter_map(|value| value["text"].as_str().or(value["text"]["text"].as_str())).collect::<Vec<_>>().join(join)
+    };
+    match block["type"].as_str().unwrap_or_default() {
+        "section" => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
+        "context" => texts(&block["elements"], " "),
+        "actions" => format!("[{}]", texts(&block["elements"], "] [")),
+        "table" => {
+            block["rows"].as_array().into_iter().flatten().map(|row| texts(row, " | ")).collect::<Vec<_>>().join("\n")
+        }
+        other => format!("<{other}>"),
+    }
+}
