@@ -1,3 +1,58 @@
-//! The figures.
+//! The figures that Gantry must keep, measured in one run and printed as a table beside their targets.
+//! `cargo bench` prints; `cargo bench -- --check` also fails when one is missed. Nothing of it is a timed test.
 
-fn main() {}
+mod bare;
+mod command;
+mod load;
+mod page;
+mod process;
+mod rest;
+mod table;
+mod town;
+
+use std::process::ExitCode;
+
+use table::Table;
+
+/// A sentence for whoever runs the benchmark.
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let given = |name: &str| arguments.iter().any(|argument| argument == name);
+    if given(bare::ARGUMENT) {
+        return said(bare::serve());
+    }
+    if !given("--bench") {
+        println!("The figures are measured by `cargo bench`.");
+        return ExitCode::SUCCESS;
+    }
+    match measure() {
+        Ok(table) => {
+            println!("{table}");
+            if given("--check") && !table.all_kept() { ExitCode::FAILURE } else { ExitCode::SUCCESS }
+        }
+        Err(error) => said(Err(error)),
+    }
+}
+
+fn said(outcome: Outcome<()>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn measure() -> Outcome<Table> {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let mut table = Table::default();
+    // First, while this process is small: what the view takes is also read off the process.
+    page::measure(&mut table)?;
+    let town = town::Town::open()?;
+    rest::measure(&town, &mut table)?;
+    command::measure(&town, &mut table)?;
+    Ok(table)
+}

@@ -1,0 +1,133 @@
+//! Slack's side of `/list checkout`: signed requests on connections that stay open, each after the answer to the last.
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use gantry::clock::Clock;
+use gantry::sim::town::SIGNING_SECRET;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+
+use crate::Outcome;
+
+/// Different enough that no two neighbours are the same, and all made before the clock runs.
+const VARIANTS: usize = 64;
+
+/// Signed requests, good for five minutes.
+pub(crate) struct Requests(Vec<Vec<u8>>);
+
+impl Requests {
+    pub(crate) fn sign(text: &str) -> Outcome<Self> {
+        let timestamp = Clock::system().now().as_second();
+        (0..VARIANTS).map(|number| request(text, timestamp, number)).collect::<Outcome<_>>().map(Self)
+    }
+}
+
+fn request(text: &str, timestamp: i64, number: usize) -> Outcome<Vec<u8>> {
+    let body = form_urlencoded::Serializer::new(String::new())
+        .append_pair("token", "gIkuvaNzQIHg97ATvDxqgjtO")
+        .append_pair("team_id", "T0ACME")
+        .append_pair("team_domain", "acme")
+        .append_pair("channel_id", "C0DEPLOYS")
+        .append_pair("channel_name", "deploys")
+        .append_pair("user_id", "U0ALICE")
+        .append_pair("user_name", "alice")
+        .append_pair("command", "/list")
+        .append_pair("text", text)
+        .append_pair("api_app_id", "A0GANTRY")
+        .append_pair("is_enterprise_install", "false")
+        .append_pair("response_url", &format!("https://hooks.slack.com/commands/T0ACME/{number}/7ca3bd1a6c6a0a9c"))
+        .append_pair("trigger_id", &format!("13345224609.738474920.{number:032x}"))
+        .finish();
+    let mut mac = Hmac::<Sha256>::new_from_slice(SIGNING_SECRET.as_bytes())?;
+    mac.update(format!("v0:{timestamp}:{body}").as_bytes());
+    let mut signature = String::new();
+    for byte in mac.finalize().into_bytes() {
+        write!(signature, "{byte:02x}")?;
+    }
+    let request = format!(
+        "POST /slack/commands HTTP/1.1\r\nHost: gantry.example.com\r\nUser-Agent: Slackbot 1.0 (+https://api.slack.com/robots)\r\n\
+         Accept-Encoding: gzip,deflate\r\nAccept: application/json,*/*\r\nX-Slack-Signature: v0={signature}\r\n\
+         X-Slack-Request-Timestamp: {timestamp}\r\nContent-Length: {}\r\nContent-Type: application/x-www-form-urlencoded\r\n\r\n{body}",
+        body.len()
+    );
+    Ok(request.into_bytes())
+}
+
+/// One connection that is kept alive.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    answer: Vec<u8>,
+}
+
+impl Connection {
+    pub(crate) fn open(address: SocketAddr) -> Outcome<Self> {
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, answer: Vec::with_capacity(16 * 1024) })
+    }
+
+    /// Sends one request and reads the body of its answer, which must be a 200.
+    pub(crate) fn ask(&mut self, request: &[u8]) -> Outcome<&[u8]> {
+        self.stream.write_all(request)?;
+        self.answer.clear();
+        let mut block = [0; 16 * 1024];
+        loop {
+            let read = self.stream.read(&mut block)?;
+            if read == 0 {
+                return Err("The connection was closed within an answer.".into());
+            }
+            self.answer.extend_from_slice(&block[..read]);
+            let Some((start, length)) = body(&self.answer)? else { continue };
+            if self.answer.len() >= start + length {
+                return Ok(&self.answer[start..start + length]);
+            }
+        }
+    }
+}
+
+/// Where the body begins and how long it is, once the whole head is there.
+fn body(answer: &[u8]) -> Outcome<Option<(usize, usize)>> {
+    let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
+    let head = std::str::from_utf8(&answer[..end])?.to_ascii_lowercase();
+    if !head.starts_with("http/1.1 200") {
+        return Err(format!("This is not a 200: {head}").into());
+    }
+    let length =
+        head.lines().find_map(|line| line.strip_prefix("content-length:")).ok_or("The answer has no length.")?;
+    Ok(Some((end + 4, length.trim().parse()?)))
+}
+
+/// Asks once.
+pub(crate) fn ask(address: SocketAddr, requests: &Requests) -> Outcome<Vec<u8>> {
+    Ok(Connection::open(address)?.ask(&requests.0[0])?.to_vec())
+}
+
+/// Asks `times` on each of `connections` at once. Every answer must be about as long as `expected`: ages grow a digit.
+pub(crate) fn run(
+    address: SocketAddr,
+    requests: &Requests,
+    connections: usize,
+    times: usize,
+    expected: usize,
+) -> Outcome<()> {
+    let one = |first: usize| -> Result<(), String> {
+        let ask = || -> Outcome<()> {
+            let mut connection = Connection::open(address)?;
+            for request in requests.0.iter().cycle().skip(first).take(times) {
+                let length = connection.ask(request)?.len();
+                if length.abs_diff(expected) > 64 {
+                    return Err(format!("An answer has {length} bytes and not about {expected}.").into());
+                }
+            }
+            Ok(())
+        };
+        ask().map_err(|error| error.to_string())
+    };
+    let ended: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..connections).map(|first| scope.spawn(move || one(first))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Err("A connection panicked.".to_owned()))).collect()
+    });
+    ended.into_iter().collect::<Result<(), String>>().map_err(Into::into)
+}

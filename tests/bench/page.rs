@@ -1,0 +1,201 @@
+//! `list` where there is a great deal to list: 10,000 artefacts in four environments, from memory alone.
+
+use std::collections::BTreeMap;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use gantry::clock::Clock;
+use gantry::cluster::rollout::{Container, Standing};
+use gantry::cluster::{Clients, View};
+use gantry::config::Config;
+use gantry::domain::artefact::{Artefact, ArtefactName, Delivery, Place, Workload, WorkloadKind};
+use gantry::domain::environment::{Catalogue, Environment, EnvironmentName, Ladder};
+use gantry::domain::listing::Filter;
+use gantry::domain::rollout::RolloutState;
+use gantry::domain::sighting::Sighting;
+use gantry::domain::version::{Image, Sha};
+use gantry::slack::render::list::For;
+use gantry::store::Store;
+use gantry::workflow::outbox::Tables;
+use gantry::workflow::people::People;
+use gantry::workflow::seen::Seen;
+use gantry::workflow::source::Sources;
+use gantry::workflow::{Bot, Parts, observe};
+use gantry::{github, registry, slack};
+use jiff::SignedDuration;
+use secrecy::SecretString;
+
+use crate::Outcome;
+use crate::process::Memory;
+use crate::table::Table;
+
+const ARTEFACTS: usize = 10_000;
+const TIMES: usize = 301;
+
+#[expect(clippy::cast_precision_loss, reason = "counts of a few millions")]
+pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let _inside = runtime.enter();
+    let outside = Outside::open()?;
+    let folder = tempfile::tempdir()?;
+    let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
+    let store = runtime.block_on(Store::open(&database, Clock::system()))?;
+    let tables = runtime.block_on(Tables::load(&store))?;
+    let bot = bot(&outside.origin, store, tables)?;
+
+    let before = Memory::of("self")?.own;
+    let workloads = fill(&bot.view, &bot.config.catalogue, &bot.clock);
+    let grown = Memory::of("self")?.own.saturating_sub(before);
+    see(&bot)?;
+
+    let of_qa = Filter { environment: Some(EnvironmentName::new("qa")), artefact: None };
+    table.figure("list over 10,000 artefacts, the first page", milliseconds(&bot, &Filter::default()), 1.0, "ms");
+    table.figure("list qa over as many, the first page", milliseconds(&bot, &of_qa), 1.0, "ms");
+    table.figure("the view, a workload", bot.view.weight() as f64 / workloads as f64, 1536.0, "bytes");
+    table.note("as the process grew", grown as f64 / workloads as f64, "bytes");
+    table.figure("connections that it opened", outside.connections() as f64, 0.0, "connections");
+    runtime.block_on(bot.store.close());
+    Ok(())
+}
+
+/// The median time from the question to the bytes of the answer.
+fn milliseconds(bot: &Bot, filter: &Filter) -> f64 {
+    let mut times: Vec<_> = (0..TIMES)
+        .map(|_| {
+            let begun = Instant::now();
+            let answer = bot.list(filter.clone(), 0, For::Person).ack(false);
+            let took = begun.elapsed();
+            std::hint::black_box(answer);
+            took.as_secs_f64() * 1000.0
+        })
+        .collect();
+    times.sort_by(f64::total_cmp);
+    times[TIMES / 2]
+}
+
+/// A listener in the place of everybody whom the bot could ask. It only counts.
+struct Outside {
+    origin: String,
+    connections: Arc<AtomicUsize>,
+}
+
+impl Outside {
+    fn open() -> Outcome<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0")?;
+        let origin = format!("http://{}", listener.local_addr()?);
+        let connections = Arc::new(AtomicUsize::new(0));
+        let counter = connections.clone();
+        std::thread::spawn(move || {
+            for _ in listener.incoming() {
+                counter.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        Ok(Self { origin, connections })
+    }
+
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::Relaxed)
+    }
+}
+
+/// A bot whose tasks do not run: it can answer from memory, and that is all.
+fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
+    let mut config = Config::load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/gantry.yaml")))
+        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+    config.catalogue.artefacts = artefacts(&config.catalogue.ladder)?;
+    let clock = Clock::system();
+    let slack = slack::client::Client::new(origin, origin, SecretString::from("xoxb-bench"))?;
+    let github = github::Client::new(origin, github::client::Auth::None, clock.clone())?;
+    let mirrors = BTreeMap::from([("ghcr.io".to_owned(), origin.to_owned())]);
+    Ok(Bot::new(Parts {
+        people: People::new(slack.clone(), clock.clone()),
+        view: View::new(clock.clone()),
+        clients: Clients::new(None),
+        seen: Seen::default(),
+        sources: Sources::default(),
+        registry: registry::Client::new(&mirrors)?,
+        wake: observe::Wake::default(),
+        config: Arc::new(config),
+        clock,
+        store,
+        tables,
+        slack,
+        github,
+    }))
+}
+
+fn artefacts(ladder: &Ladder) -> Outcome<Vec<Artefact>> {
+    let artefact = |number: usize| -> Outcome<Artefact> {
+        let name = format!("artefact-{number:05}");
+        let workload: Workload = format!("deployment/{name}").parse()?;
+        let place = |rung: &Environment| Place {
+            namespace: rung.namespace.clone(),
+            workloads: vec![workload.clone()],
+            container: None,
+        };
+        Ok(Artefact {
+            name: ArtefactName::new(&name),
+            repository: format!("acme/{name}").parse()?,
+            image: format!("ghcr.io/acme/{name}").into(),
+            paths: Vec::new(),
+            delivery: Delivery::Branch,
+            places: ladder.rungs().iter().map(|rung| (rung.name.clone(), place(rung))).collect(),
+        })
+    };
+    (0..ARTEFACTS).map(artefact).collect()
+}
+
+/// Every artefact in every environment, with a sidecar and pinned by digest, as the watches would bring it.
+fn fill(view: &View, catalogue: &Catalogue, clock: &Clock) -> usize {
+    let since = Some(clock.now() - SignedDuration::from_hours(30));
+    let mut workloads = 0;
+    for rung in catalogue.ladder.rungs() {
+        let listed = catalogue.artefacts.iter().enumerate().map(|(number, artefact)| {
+            let container = |name: &str, image: &str| Container { name: name.into(), image: Image::parse(image) };
+            let image = format!("{}:{}", artefact.image, tag(&rung.branch, number));
+            let proxy = format!("docker.io/envoyproxy/envoy:v1.31.0@sha256:{:064x}", 7);
+            let state = match number % 10 {
+                7 => RolloutState::RollingOut { ready: 1, wanted: 3 },
+                9 => RolloutState::Degraded { reason: "CrashLoopBackOff: back-off restarting failed container".into() },
+                _ => RolloutState::Running { ready: 3 },
+            };
+            let image = format!("{image}@sha256:{number:064x}");
+            let containers = Box::new([container("app", &image), container("proxy", &proxy)]);
+            (artefact.name.as_str().to_owned(), Standing { containers, state, since })
+        });
+        view.expect(&rung.namespace, WorkloadKind::Deployment);
+        view.replace(&rung.namespace, WorkloadKind::Deployment, listed, 1);
+        view.readable(&rung.namespace, WorkloadKind::Deployment);
+        workloads += catalogue.artefacts.len();
+    }
+    workloads
+}
+
+fn tag(branch: &str, number: usize) -> String {
+    format!("{branch}-{number:07x}")
+}
+
+/// What was seen running, with its mark: as the observer leaves it after its first round.
+fn see(bot: &Bot) -> Outcome<()> {
+    let at = bot.clock.now() - SignedDuration::from_hours(30);
+    let (here, below): (Sha, Sha) = ("a".repeat(40).parse()?, "b".repeat(40).parse()?);
+    for rung in bot.config.catalogue.ladder.rungs() {
+        for (number, artefact) in bot.config.catalogue.artefacts.iter().enumerate() {
+            let image = Image::parse(&format!("{}:{}", artefact.image, tag(&rung.branch, number)));
+            bot.seen.put(Sighting {
+                artefact: artefact.name.clone(),
+                environment: rung.name.clone(),
+                version: image.version(),
+                seen_at: at,
+                running_at: Some(at),
+                failed: None,
+                ended_at: None,
+                announced: true,
+            });
+            bot.seen.mark(&artefact.name, &rung.name, (here.clone(), below.clone()), number % 2 == 0);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Processes of their own for what is measured, so that nobody else's work is counted. Reads `/proc`: Linux only.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use crate::Outcome;
+
+/// Whoever takes longer than this to come up never will.
+const STUCK: Duration = Duration::from_secs(20);
+
+/// A server that ends with its owner.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) ready_after: Duration,
+}
+
+impl Server {
+    /// Starts `command`, told where to listen, and waits until `path` answers 200.
+    pub(crate) fn start(path: &str, command: impl FnOnce(SocketAddr) -> Command) -> Outcome<Self> {
+        // The port is free again at once, and nobody on a quiet machine takes it before the server does.
+        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
+        let mut command = command(address);
+        let begun = Instant::now();
+        let child = command.spawn()?;
+        let mut server = Self { child, address, ready_after: Duration::ZERO };
+        while !get(address, path).is_ok_and(|answer| answer.starts_with("HTTP/1.1 200")) {
+            if let Some(status) = server.child.try_wait()? {
+                return Err(format!("The server ended before it was ready: {status}.").into());
+            }
+            if begun.elapsed() > STUCK {
+                return Err(format!("{path} of {address} was not there after {} s.", STUCK.as_secs()).into());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        server.ready_after = begun.elapsed();
+        Ok(server)
+    }
+
+    pub(crate) fn get(&self, path: &str) -> Outcome<String> {
+        get(self.address, path)
+    }
+
+    /// What the process has had of the processors so far, in the kernel's ticks: only ratios of it are used.
+    pub(crate) fn ticks(&self) -> Outcome<u64> {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The program's name stands in brackets and may hold anything; the times are the 14th and 15th field.
+        let fields = stat.rsplit_once(')').map(|(_, fields)| fields).unwrap_or_default();
+        let ticks = |at: usize| fields.split_whitespace().nth(at).and_then(|field| field.parse::<u64>().ok());
+        match (ticks(11), ticks(12)) {
+            (Some(user), Some(system)) => Ok(user + system),
+            _ => Err(format!("/proc/{}/stat is not understood.", self.child.id()).into()),
+        }
+    }
+
+    pub(crate) fn memory(&self) -> Outcome<Memory> {
+        Memory::of(&self.child.id().to_string())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// What a process has in memory, in bytes.
+pub(crate) struct Memory {
+    pub(crate) all: u64,
+    /// Its own: without the pages of its program and libraries, which the kernel can drop and read again.
+    pub(crate) own: u64,
+}
+
+impl Memory {
+    /// `process` is an id, or `self`.
+    pub(crate) fn of(process: &str) -> Outcome<Self> {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+        let field = |name: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+            line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
+        };
+        match (field("VmRSS:"), field("RssAnon:")) {
+            (Some(all), Some(own)) => Ok(Self { all, own }),
+            _ => Err(format!("/proc/{process}/status is not understood.").into()),
+        }
+    }
+}
+
+fn get(address: SocketAddr, path: &str) -> Outcome<String> {
+    let mut stream = TcpStream::connect(address)?;
+    stream.set_read_timeout(Some(STUCK))?;
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n")?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    Ok(answer)
+}

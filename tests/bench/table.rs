@@ -1,0 +1,61 @@
+//! What was measured, beside what it should be.
+
+use std::fmt;
+
+#[derive(Default)]
+pub(crate) struct Table(Vec<Row>);
+
+struct Row {
+    figure: String,
+    measured: String,
+    target: String,
+    kept: Option<bool>,
+}
+
+impl Table {
+    /// A figure that must stay below `target`, or at it.
+    pub(crate) fn figure(&mut self, figure: &str, measured: f64, target: f64, unit: &str) {
+        self.0.push(Row {
+            figure: figure.to_owned(),
+            measured: amount(measured, unit),
+            target: format!("at most {}", amount(target, unit)),
+            kept: Some(measured <= target),
+        });
+    }
+
+    /// Something worth knowing beside the figures.
+    pub(crate) fn note(&mut self, figure: &str, measured: f64, unit: &str) {
+        let figure = format!("  {figure}");
+        self.0.push(Row { figure, measured: amount(measured, unit), target: String::new(), kept: None });
+    }
+
+    pub(crate) fn all_kept(&self) -> bool {
+        self.0.iter().all(|row| row.kept != Some(false))
+    }
+}
+
+fn amount(number: f64, unit: &str) -> String {
+    let digits = if number.fract() == 0.0 || number >= 1000.0 { 0 } else { 2 };
+    format!("{number:.digits$} {unit}")
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let widest = |text: fn(&Row) -> &String| self.0.iter().map(|row| text(row).chars().count()).max().unwrap_or(0);
+        let figure = widest(|row| &row.figure);
+        let measured = widest(|row| &row.measured);
+        let target = widest(|row| &row.target);
+        writeln!(f)?;
+        for row in &self.0 {
+            let verdict = match row.kept {
+                Some(true) => "ok",
+                Some(false) => "MISSED",
+                None => "",
+            };
+            let line =
+                format!("{:<figure$}  {:>measured$}  {:<target$}  {verdict}", row.figure, row.measured, row.target);
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! The simulated Slack, GitHub and cluster in this process, for a bot in another one. They rest while it is measured.
+
+use std::net::SocketAddr;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use gantry::clock::Clock;
+use gantry::sim::pace::Pace;
+use gantry::sim::town as sim;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+
+use crate::Outcome;
+use crate::process::Server;
+
+const STUCK: Duration = Duration::from_secs(20);
+
+pub(crate) struct Town {
+    sim: sim::Town,
+    runtime: Runtime,
+}
+
+impl Town {
+    pub(crate) fn open() -> Outcome<Self> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
+        let sim = {
+            let _inside = runtime.enter();
+            sim::Town::new(Clock::system(), Pace::default(), &format!("http://{}", listener.local_addr()?))?
+        };
+        runtime.spawn(sim.agenda.clone().run(sim.closing.clone()));
+        let router = sim.router();
+        runtime.spawn(async move { axum::serve(listener, router).await });
+        Ok(Self { sim, runtime })
+    }
+
+    /// `gantry serve` on an empty database, as soon as it says that it is ready.
+    pub(crate) fn start_bot(&self) -> Outcome<Bot> {
+        let folder = tempfile::tempdir()?;
+        let kubeconfig = folder.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, self.sim.kubeconfig())?;
+        let config = folder.path().join("gantry.yaml");
+        std::fs::write(&config, self.sim.configuration(&kubeconfig))?;
+        let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
+        let command = |address: SocketAddr| {
+            let mut serve = Command::new(env!("CARGO_BIN_EXE_gantry"));
+            serve.arg("serve").arg("--config").arg(&config).arg("--listen").arg(address.to_string());
+            serve.env_clear().env("DATABASE_URL", &database);
+            for name in ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "GITHUB_TOKEN"] {
+                serve.envs(sim::Town::secret(name).map(|secret| (name.to_owned(), secret)));
+            }
+            for (environment, _) in sim::ENVIRONMENTS {
+                let name = format!("FLUX_{}_SECRET", environment.to_ascii_uppercase());
+                serve.envs(sim::Town::secret(&name).map(|secret| (name, secret)));
+            }
+            serve.stdin(Stdio::null());
+            serve
+        };
+        let server = Server::start("/readyz", command)?;
+        self.sim.slack.point_at(&format!("http://{}", server.address));
+        Ok(Bot { server, _folder: folder })
+    }
+
+    /// Has alice ask until the answer comes at once, as a table: then she and the workspace are known.
+    pub(crate) fn introduce_alice(&self) -> Outcome<()> {
+        let asked = Instant::now();
+        while asked.elapsed() < STUCK {
+            let ack = self.runtime.block_on(self.sim.slack.command("alice", "deploys", "/list checkout"))?;
+            let blocks = ack.body["blocks"].as_array();
+            if blocks.is_some_and(|blocks| blocks.iter().any(|block: &Value| block["type"] == "table")) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        Err("`/list checkout` is not answered in the response.".into())
+    }
+
+    /// How often the simulated Slack was called so far.
+    pub(crate) fn slack_calls(&self) -> u64 {
+        self.sim.slack.calls().values().sum()
+    }
+}
+
+impl Drop for Town {
+    fn drop(&mut self) {
+        self.sim.close();
+    }
+}
+
+/// The bot in its own process.
+pub(crate) struct Bot {
+    pub(crate) server: Server,
+    _folder: tempfile::TempDir,
+}
+
+impl Bot {
+    /// Waits until it has read the whole cluster and has done what follows from it.
+    pub(crate) fn settle(&self) -> Outcome<()> {
+        let begun = Instant::now();
+        loop {
+            let answer = self.server.get("/readyz")?;
+            let body = answer.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
+            let told: Value = serde_json::from_str(body)?;
+            let clusters = told["clusters"].as_array().ok_or("/readyz names no clusters.")?;
+            if !clusters.is_empty() && clusters.iter().all(|cluster| cluster["reading"] == "readable") {
+                break;
+            }
+            if begun.elapsed() > STUCK {
+                return Err(format!("The cluster is not read: {body}").into());
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        // What runs is looked up in the registry and in GitHub once; then there is nothing more to do.
+        let mut before = self.server.ticks()?;
+        let mut calm = 0;
+        while calm < 4 {
+            std::thread::sleep(Duration::from_millis(500));
+            let now = self.server.ticks()?;
+            calm = if now == before { calm + 1 } else { 0 };
+            before = now;
+            if begun.elapsed() > STUCK {
+                return Err("The bot does not come to rest.".into());
+            }
+        }
+        Ok(())
+    }
+}
