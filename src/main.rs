@@ -1,7 +1,7 @@
 //! The command line: what each word does is one function here, and nothing else.
 
 use std::io::Write;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -138,8 +138,11 @@ async fn demo(listen: SocketAddr) -> Said<()> {
 
     let (listener, bound) = bind(listen).await?;
     // All interfaces are no place to go to, but this machine is among them.
-    let reached =
-        if bound.ip().is_unspecified() { SocketAddr::new(Ipv4Addr::LOCALHOST.into(), bound.port()) } else { bound };
+    let reached = if bound.ip().is_unspecified() {
+        SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), bound.port())
+    } else {
+        bound
+    };
     let origin = format!("http://{reached}");
     let demo = Demo::build(Clock::system(), Pace::default(), &origin).await.map_err(|error| error.to_string())?;
     say(&format!("Gantry's demo is at {origin}/"))?;
