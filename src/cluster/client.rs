@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use kube::config::{KubeConfigOptions, Kubeconfig};
+use tokio::sync::OnceCell;
 
 use super::root_cause;
 
@@ -73,11 +74,14 @@ async fn from_file(path: &Path, context: Option<&str>) -> Result<kube::Config, C
     kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(unusable)
 }
 
+/// One connects, and whoever comes meanwhile waits for it.
+type Connecting = Arc<OnceCell<kube::Client>>;
+
 /// The clients in use, by context. Cheap to clone; connects at the first use and again after a failure.
 #[derive(Clone)]
 pub struct Clients {
     kubeconfig: Option<Arc<PathBuf>>,
-    connected: Arc<Mutex<HashMap<Option<Arc<str>>, kube::Client>>>,
+    connected: Arc<Mutex<HashMap<Option<Arc<str>>, Connecting>>>,
 }
 
 impl Clients {
@@ -86,18 +90,14 @@ impl Clients {
     }
 
     pub(super) async fn of(&self, context: Option<&Arc<str>>) -> Result<kube::Client, ClusterError> {
-        let key = context.cloned();
-        if let Some(client) = self.lock().get(&key) {
-            return Ok(client.clone());
-        }
+        // All watches of a cluster ask at once: one connects and the others wait for it, so that they share its
+        // connections, and the system's root certificates are not read for each.
+        let connecting = {
+            let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
+            connected.entry(context.cloned()).or_default().clone()
+        };
         let path = self.kubeconfig.as_ref().map(|path| path.as_path());
-        let client = connect(path, context.map(AsRef::as_ref)).await?;
-        // Two may connect at once; the first one stays, so that all share its connections.
-        Ok(self.lock().entry(key).or_insert(client).clone())
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<Option<Arc<str>>, kube::Client>> {
-        self.connected.lock().unwrap_or_else(PoisonError::into_inner)
+        connecting.get_or_try_init(|| connect(path, context.map(AsRef::as_ref))).await.cloned()
     }
 }
 

@@ -52,19 +52,21 @@ pub(super) enum Event {
 /// A slash command's form.
 pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
     let mut form = Form::default();
-    for (name, value) in form_urlencoded::parse(body) {
-        let field = match &*name {
-            "ssl_check" if value == "1" => return Ok(Incoming::Ignored),
-            "team_id" => &mut form.team,
-            "channel_id" => &mut form.channel,
-            "user_id" => &mut form.person,
-            "command" => &mut form.command,
-            "text" => &mut form.text,
-            "trigger_id" => &mut form.trigger,
-            "response_url" => &mut form.response_url,
+    // Half of the fields are of no use to us: only what is kept is decoded.
+    for pair in body.split(|byte| *byte == b'&') {
+        let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
+        let field = match name {
+            b"ssl_check" if pair == b"ssl_check=1" => return Ok(Incoming::Ignored),
+            b"team_id" => &mut form.team,
+            b"channel_id" => &mut form.channel,
+            b"user_id" => &mut form.person,
+            b"command" => &mut form.command,
+            b"text" => &mut form.text,
+            b"trigger_id" => &mut form.trigger,
+            b"response_url" => &mut form.response_url,
             _ => continue,
         };
-        *field = value.into_owned();
+        *field = form_value(pair, name.len() + 1);
     }
     let required = [
         ("team_id", &form.team),
@@ -89,6 +91,15 @@ pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
         key: form.trigger,
     };
     Ok(Incoming::Command { from, text })
+}
+
+/// The value that begins at `start`, decoded where something in it is encoded.
+fn form_value(pair: &[u8], start: usize) -> String {
+    let encoded = |byte: &u8| matches!(byte, b'%' | b'+');
+    match std::str::from_utf8(pair.get(start..).unwrap_or_default()) {
+        Ok(text) if !text.as_bytes().iter().any(encoded) => text.to_owned(),
+        _ => form_urlencoded::parse(pair).next().map(|(_, value)| value.into_owned()).unwrap_or_default(),
+    }
 }
 
 #[derive(Default)]
@@ -200,6 +211,29 @@ mod tests {
             };
             assert_eq!((text.as_str(), from.response_url.as_deref()), (typed, Some("https://x")));
         }
+    }
+
+    #[test]
+    fn a_form_is_read_whatever_it_holds() {
+        let cases = [
+            ("text=a+b%2Fc", "a b/c"),
+            ("text=caf%C3%A9", "caf\u{e9}"),
+            ("text=caf\u{e9}", "caf\u{e9}"),
+            ("text=%FF", "\u{fffd}"),
+            ("text=1=2", "1=2"),
+            ("text=%3D=2", "==2"),
+            ("text=", ""),
+            ("text", ""),
+            ("texts=1&text=2&%74ext=3", "2"),
+            ("text=1&text=2", "2"),
+        ];
+        for (form, typed) in cases {
+            let body = format!("team_id=T&channel_id=C&user_id=U&command=%2Fgantry&trigger_id=1&{form}");
+            let Ok(Incoming::Command { text, .. }) = super::command(body.as_bytes()) else { panic!("{form}") };
+            assert_eq!(text, typed, "{form}");
+        }
+        assert_eq!(super::command(b"ssl_check=1&token=x"), Ok(Incoming::Ignored));
+        assert!(super::command(b"").is_err());
     }
 
     #[test]

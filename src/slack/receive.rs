@@ -31,7 +31,7 @@ pub enum Ack {
     /// Received; words may follow another way.
     Silent,
     /// Words in the answer itself: JSON as Slack takes it.
-    Words(String),
+    Words(Vec<u8>),
     /// Not kept, so Slack must send it again.
     NotKept,
 }

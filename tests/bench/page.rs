@@ -15,7 +15,7 @@ use gantry::domain::environment::{Catalogue, Environment, EnvironmentName, Ladde
 use gantry::domain::listing::Filter;
 use gantry::domain::rollout::RolloutState;
 use gantry::domain::sighting::Sighting;
-use gantry::domain::version::{Image, Sha};
+use gantry::domain::version::{Image, Sha, Version};
 use gantry::slack::render::list::For;
 use gantry::store::Store;
 use gantry::workflow::outbox::Tables;
@@ -180,21 +180,21 @@ fn tag(branch: &str, number: usize) -> String {
 /// What was seen running, with its mark: as the observer leaves it after its first round.
 fn see(bot: &Bot) -> Outcome<()> {
     let at = bot.clock.now() - SignedDuration::from_hours(30);
-    let (here, below): (Sha, Sha) = ("a".repeat(40).parse()?, "b".repeat(40).parse()?);
+    let commit: Sha = "a".repeat(40).parse()?;
     for rung in bot.config.catalogue.ladder.rungs() {
         for (number, artefact) in bot.config.catalogue.artefacts.iter().enumerate() {
             let image = Image::parse(&format!("{}:{}", artefact.image, tag(&rung.branch, number)));
             bot.seen.put(Sighting {
                 artefact: artefact.name.clone(),
                 environment: rung.name.clone(),
-                version: image.version(),
+                version: Version { commit: Some(commit.clone()), ..image.version() },
                 seen_at: at,
                 running_at: Some(at),
                 failed: None,
                 ended_at: None,
                 announced: true,
             });
-            bot.seen.mark(&artefact.name, &rung.name, (here.clone(), below.clone()), number % 2 == 0);
+            bot.seen.mark(&artefact.name, &rung.name, (commit.clone(), commit.clone()), number % 2 == 0);
         }
     }
     Ok(())

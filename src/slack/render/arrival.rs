@@ -42,7 +42,7 @@ fn commit(arrival: &Arrival) -> Mrkdwn {
         (None, None) => Mrkdwn::new("its image does not tell which commit it was built from"),
     };
     match &arrival.end {
-        End::Runs { took: Some(took) } => line.raw(" \u{b7} rolled out in ").plain(&span(*took)),
+        End::Runs { took: Some(took) } => line.raw(" \u{b7} rolled out in ").plain(&span(*took).to_string()),
         _ => line,
     }
 }

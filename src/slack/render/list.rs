@@ -5,7 +5,7 @@ use std::fmt::Write;
 use jiff::Timestamp;
 
 use super::Said;
-use super::blocks::{Block, Button, Line, actions, button, context, section, table};
+use super::blocks::{Block, Button, Line, Raw, actions, button, context, section, table};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
@@ -45,7 +45,8 @@ pub fn list(listing: &Listing, whom: For<'_>, now: Timestamp) -> Said {
     let lines = lines(listing, now);
     let head = head(listing);
     let text = text(&head, &lines);
-    let mut blocks = vec![section(head)];
+    let mut blocks = Vec::with_capacity(4);
+    blocks.push(section(head));
     if lines.len() > 1 {
         blocks.push(table(lines));
     }
@@ -83,11 +84,14 @@ fn head(listing: &Listing) -> Mrkdwn {
 fn lines(listing: &Listing, now: Timestamp) -> Vec<Line> {
     match &listing.shape {
         Shape::Grid { environments, lines } => {
-            let mut head = vec!["artefact".into()];
+            let mut table = Vec::with_capacity(1 + lines.len());
+            let mut head = Vec::with_capacity(1 + environments.len());
+            head.push("artefact".into());
             head.extend(environments.iter().map(|name| shorten(name.as_str(), TITLE).into_owned().into()));
-            let mut table = vec![head];
+            table.push(head);
             for (artefact, cells) in lines {
-                let mut line = vec![short(artefact.as_str()).into()];
+                let mut line = Vec::with_capacity(1 + cells.len());
+                line.push(short(artefact.as_str()).into());
                 line.extend(cells.iter().map(|cell| match cell {
                     Some(cell) => describe(cell, now, CELL_VERSION, CELL_REASON).into(),
                     None => "\u{2014}".into(),
@@ -100,20 +104,18 @@ fn lines(listing: &Listing, now: Timestamp) -> Vec<Line> {
             // What was asked for stands in the title, and is not repeated in each line.
             let (one_artefact, one_environment) =
                 (listing.filter.artefact.is_some(), listing.filter.environment.is_some());
-            let names = |artefact: &str, environment: &str| -> Line {
+            let line = |artefact: &str, environment: &str, cell: Raw| -> Line {
                 match (one_artefact, one_environment) {
-                    (true, false) => vec![short(environment).into()],
-                    (false, true) => vec![short(artefact).into()],
-                    _ => vec![short(artefact).into(), short(environment).into()],
+                    (true, false) => vec![short(environment).into(), cell],
+                    (false, true) => vec![short(artefact).into(), cell],
+                    _ => vec![short(artefact).into(), short(environment).into(), cell],
                 }
             };
-            let mut head = names("artefact", "environment");
-            head.push(WHAT_RUNS.into());
-            let mut table = vec![head];
+            let mut table = Vec::with_capacity(1 + lines.len());
+            table.push(line("artefact", "environment", WHAT_RUNS.into()));
             for (artefact, environment, cell) in lines {
-                let mut line = names(artefact.as_str(), environment.as_str());
-                line.push(describe(cell, now, LINE_VERSION, LINE_REASON).into());
-                table.push(line);
+                let cell = describe(cell, now, LINE_VERSION, LINE_REASON);
+                table.push(line(artefact.as_str(), environment.as_str(), cell.into()));
             }
             table
         }
@@ -151,8 +153,7 @@ fn describe(cell: &Cell, now: Timestamp, version: usize, reason: usize) -> Strin
         _ => cell.since,
     };
     if let Some(since) = since {
-        text.push_str(" \u{b7} ");
-        text.push_str(&span(now.duration_since(since)));
+        let _ = write!(text, " \u{b7} {}", span(now.duration_since(since)));
     }
     if cell.behind == Some(true) {
         text.push_str(" \u{b7} \u{2b06} behind");

@@ -28,8 +28,8 @@ impl Said {
         Message { to, blocks: json(&self.blocks), plain, text: self.text }
     }
 
-    /// As the answer to a slash command.
-    pub fn ack(&self, in_channel: bool) -> String {
+    /// As the answer to a slash command, in JSON.
+    pub fn ack(&self, in_channel: bool) -> Vec<u8> {
         #[derive(Serialize)]
         struct Body<'a> {
             response_type: &'static str,
@@ -40,9 +40,9 @@ impl Said {
         let body = Body { response_type, text: &self.text, blocks: &self.blocks };
         // A list says in its blocks what it says in its text, and a little more.
         let mut json = Vec::with_capacity(3 * self.text.len() + 512);
-        // Strings always serialise, and are UTF-8.
+        // Strings always serialise.
         let _ = serde_json::to_writer(&mut json, &body);
-        String::from_utf8(json).unwrap_or_default()
+        json
     }
 
     /// For a workspace that is known to refuse tables.

@@ -1,7 +1,7 @@
 //! Slack's mark-up, built so that text from outside cannot become mark-up: it enters by [`Mrkdwn::plain`] and
 //! [`Mrkdwn::code`], which escape it; only literals of ours enter as they are.
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -100,25 +100,31 @@ impl Mrkdwn {
 }
 
 fn escape_into(out: &mut String, text: &str, code: bool) {
-    // What needs no escape is copied in one piece: it is nearly all of nearly every text.
-    let mut from = 0;
-    for (at, c) in text.char_indices() {
-        let instead = match c {
-            '&' => "&amp;",
-            '<' => "&lt;",
-            '>' => "&gt;",
+    // Nearly all of nearly every text is copied in pieces: only what may need an escape is looked at.
+    let mut rest = text;
+    while let Some(at) = rest.bytes().position(may_need_escape) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let mut chars = from.chars();
+        match chars.next() {
+            Some('&') => out.push_str("&amp;"),
+            Some('<') => out.push_str("&lt;"),
+            Some('>') => out.push_str("&gt;"),
             // Inside code a backtick would end it; a typographic one looks the same.
-            '`' if code => "\u{2018}",
+            Some('`') if code => out.push('\u{2018}'),
             // Marks that turn the reading direction, or that nobody sees, can make one name look like another.
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => "",
-            c if c.is_control() => " ",
-            _ => continue,
-        };
-        out.push_str(&text[from..at]);
-        out.push_str(instead);
-        from = at + c.len_utf8();
+            None | Some('\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}') => {}
+            Some(c) if c.is_control() => out.push(' '),
+            Some(c) => out.push(c),
+        }
+        rest = chars.as_str();
     }
-    out.push_str(&text[from..]);
+    out.push_str(rest);
+}
+
+/// Every character that is not copied as it is begins with such a byte; some others do, too.
+fn may_need_escape(byte: u8) -> bool {
+    matches!(byte, 0..0x20 | b'&' | b'<' | b'>' | b'`' | 0x7f | 0xc2 | 0xe2 | 0xef)
 }
 
 /// Shortens to `most` characters, keeping both ends: a tag's end often is its commit.
@@ -139,14 +145,15 @@ pub fn shorten(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
 }
 
 /// How long, in the one unit that people would say.
-pub fn span(duration: SignedDuration) -> String {
+pub fn span(duration: SignedDuration) -> impl Display {
     let seconds = duration.as_secs().max(0);
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3600 => format!("{} min", seconds / 60),
-        3600..172_800 => format!("{} h", seconds / 3600),
-        _ => format!("{} d", seconds / 86_400),
-    }
+    let (count, unit) = match seconds {
+        0..60 => (seconds, "s"),
+        60..3600 => (seconds / 60, "min"),
+        3600..172_800 => (seconds / 3600, "h"),
+        _ => (seconds / 86_400, "d"),
+    };
+    std::fmt::from_fn(move |f| write!(f, "{count} {unit}"))
 }
 
 #[cfg(test)]
@@ -197,7 +204,27 @@ mod tests {
             (-5, "0 s"),
         ];
         for (seconds, said) in cases {
-            assert_eq!(span(SignedDuration::from_secs(seconds)), said);
+            assert_eq!(span(SignedDuration::from_secs(seconds)).to_string(), said);
+        }
+    }
+
+    #[test]
+    fn no_character_that_needs_an_escape_is_overlooked() {
+        for c in '\0'..=char::MAX {
+            let escaped = Mrkdwn::default().code(&c.to_string());
+            let inside = escaped.as_str().trim_matches('`');
+            let expected = match c {
+                '&' => "&amp;".to_owned(),
+                '<' => "&lt;".to_owned(),
+                '>' => "&gt;".to_owned(),
+                '`' => "\u{2018}".to_owned(),
+                '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {
+                    String::new()
+                }
+                c if c.is_control() => " ".to_owned(),
+                c => c.to_string(),
+            };
+            assert_eq!(inside, expected, "{:x}", u32::from(c));
         }
     }
 
