@@ -1,7 +1,5 @@
 //! What every endpoint does before it trusts a request: read no further than the limit.
 
-use std::pin::pin;
-use std::task::Poll;
 use std::time::Duration;
 
 use axum::body::Bytes;
@@ -41,17 +39,13 @@ pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Response
     if declared.is_some_and(|length| length > limit as u64) {
         return Err(too_large());
     }
-    let mut reading = pin!(async {
+    let reading = async {
         // The semaphore is never closed.
         let _turn = READING.acquire().await;
         axum::body::to_bytes(request.into_body(), limit).await
-    });
-    // Most bodies come with their head: no timer is set for what is there already.
-    let read = match futures::poll!(reading.as_mut()) {
-        Poll::Ready(read) => read,
-        Poll::Pending => tokio::time::timeout(READ_WITHIN, reading)
-            .await
-            .map_err(|_| refuse(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time."))?,
+    };
+    let Ok(read) = tokio::time::timeout(READ_WITHIN, reading).await else {
+        return Err(refuse(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time."));
     };
     read.map_err(|error| {
         use std::error::Error;
