@@ -258,6 +258,7 @@ pub(super) enum Delivery {
     #[default]
     Branch,
     /// The image's tag is written into a file of the repository that the controller reads.
+    #[schemars(extend("maxProperties" = 1))]
     Manifest(Manifest),
 }
 

@@ -81,9 +81,13 @@ impl<'a> Shape<'a> {
             }
         }
         if schema["maxProperties"] == 1 && entries.len() != 1 {
-            let keys = known.into_iter().flat_map(|known| known.keys().map(String::as_str));
-            let message = format!("{name} must have one key and has {}", entries.len());
-            self.fatal(place, wrong(message, format!("write either {}", listed(keys, "or"))));
+            self.verdict = Verdict::Unreadable;
+            // A key that is unknown or missing is told by its own name.
+            if schema["required"].is_null() {
+                let keys = known.into_iter().flat_map(|known| known.keys().map(String::as_str));
+                let message = format!("{name} must have one key and has {}", entries.len());
+                self.findings.add(place, wrong(message, format!("write either {}", listed(keys, "or"))));
+            }
         }
         for missing in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
             if seen.contains_key(missing) {

@@ -499,6 +499,11 @@ const ARTEFACTS: &[Case] = &[
     ),
     (
         "    workload: deployment/checkout",
+        "    workload: deployment/checkout\n    delivery: { manifest: { repository: acme/gitops, file: 'envs/{environment}' }, mode: pr }",
+        "15:84: unknown key `mode`: the keys here are `manifest`",
+    ),
+    (
+        "    workload: deployment/checkout",
         "    workload: deployment/checkout\n    delivery: { manifst: {} }",
         "15:17: unknown key `manifst`: did you mean `manifest`?",
     ),
