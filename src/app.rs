@@ -21,12 +21,13 @@ use crate::cluster::{self, Clients, Reading, View};
 use crate::config::{Config, GithubAuth, Secrets};
 use crate::domain::artefact::{Namespace, WorkloadKind};
 use crate::store::{Store, StoreError};
+use crate::workflow::changes::Changes;
 use crate::workflow::outbox::Tables;
 use crate::workflow::people::People;
 use crate::workflow::seen::Seen;
 use crate::workflow::source::Sources;
-use crate::workflow::{Bot, Parts, inbox, observe, outbox};
-use crate::{github, registry, reports, slack};
+use crate::workflow::{Bot, Parts, inbox, observe, outbox, runner};
+use crate::{controller, github, registry, reports, slack};
 
 /// How long the end may take once it was asked for.
 const END_WITHIN: Duration = Duration::from_secs(3);
@@ -86,6 +87,9 @@ impl App {
             github::Client::new(&config.github.api_url, auth, clock.clone()).map_err(|error| client(&error))?;
         let registry = registry::Client::new(&config.registry.mirrors).map_err(|error| client(&error))?;
 
+        let controller = controller::Client::new().map_err(AppError::Client)?;
+        let changes = Changes::default();
+        changes.load(store.open_changes().await?);
         let seen = Seen::default();
         seen.load(store.sightings_now().await?);
         let sources = Sources::default();
@@ -96,6 +100,8 @@ impl App {
             view: View::new(clock.clone()),
             clients: Clients::new(config.kubeconfig.clone()),
             wake: observe::Wake::default(),
+            changes,
+            controller,
             config,
             clock,
             store,
@@ -159,6 +165,7 @@ impl App {
         ));
         self.tasks.spawn(inbox::run(bot.clone(), cancel.clone()));
         self.tasks.spawn(observe::run(bot.clone(), cancel.clone()));
+        self.tasks.spawn(runner::run(bot.clone(), cancel.clone()));
         self.tasks.spawn(observe::run_sources(bot.clone(), cancel.clone()));
         self.tasks.spawn(cluster::watch::run(
             bot.clients.clone(),

@@ -1,6 +1,8 @@
 //! The only source of time: the system's, or one that is moved by hand.
 //! Waits for I/O stay on tokio's timers; waits that a person could notice stand on this clock.
 
+pub mod ticks;
+
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};

@@ -81,8 +81,23 @@ pub struct Policy {
     pub soak: Option<SignedDuration>,
     pub webhook_secret: Option<SecretSource>,
     pub trigger: Option<Trigger>,
+    /// A commit without any green check may not be promoted into it.
+    pub checks_required: bool,
     /// The template of its tags, with `{environment}`, `{artefact}`, `{date}` and `{n}`; `None`: the default of the delivery.
     pub tag: Option<String>,
+}
+
+impl Policy {
+    /// Rules that are configured and that this version of Gantry does not know how to keep.
+    pub fn unkept(&self) -> Vec<&'static str> {
+        let rules = [
+            ("approvals", self.approvals.is_some()),
+            ("promoters", !self.promoters.is_empty()),
+            ("freezes", !self.freezes.is_empty()),
+            ("soak", self.soak.is_some()),
+        ];
+        rules.into_iter().filter(|(_, set)| *set).map(|(name, _)| name).collect()
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

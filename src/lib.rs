@@ -13,12 +13,15 @@
 //!  GitHub, registry <── github, registry (asked for facts) <───────────────────────────────────┤
 //!                                                                                              v
 //!  Slack <── slack::client <── workflow::outbox <── store (outbox, ledger: one transaction) <── slack::render
+//!
+//!  a promotion: workflow::respond ──> promote (facts -> domain::policy -> domain::plan) ──> store (change: its row is
+//!  the lock; card in the outbox) ──> runner claims it ──> merge ──> deploy (tag, controller told, proof) ──> card
 //! ```
 //!
 //! # Who may import whom
 //!
 //! - `domain` imports no sibling: it is what we know and decide, without I/O.
-//! - `slack`, `github`, `cluster`, `registry`, `reports` and `store` import `domain`, `clock` and `config`,
+//! - `slack`, `github`, `cluster`, `controller`, `registry`, `reports` and `store` import `domain`, `clock` and `config`,
 //!   and never each other. A library's types stay in the folder that wraps it.
 //! - `workflow` imports all of these: one file per use case, reading facts, then `domain`, then effects.
 //! - Only `app`, `main` and `sim` build clients.
@@ -29,6 +32,7 @@ pub mod app;
 pub mod clock;
 pub mod cluster;
 pub mod config;
+pub mod controller;
 pub mod domain;
 pub mod github;
 pub mod http;

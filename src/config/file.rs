@@ -136,6 +136,9 @@ pub(super) struct Environment {
     #[serde(default)]
     #[schemars(with = "Trigger")]
     pub(super) trigger: Option<At<Trigger>>,
+    /// What CI must say of a commit: no red check and none running (when absent), or at least one that is green.
+    #[serde(default)]
+    pub(super) checks: Checks,
     /// The name of the Git tag that marks a change; when absent `{environment}/{date}-{n}`.
     #[serde(default)]
     #[schemars(with = "String", example = &"{environment}/{date}-{n}")]
@@ -161,6 +164,15 @@ pub(super) enum Promote {
     #[default]
     Merge,
     PullRequest,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum Checks {
+    #[default]
+    IfAny,
+    Required,
 }
 
 #[derive(Debug, serde::Deserialize, JsonSchema)]

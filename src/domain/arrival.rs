@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::artefact::ArtefactName;
 use super::environment::EnvironmentName;
+use super::message::MessageKey;
 use super::rollout::{Rollout, RolloutState};
 use super::sighting::Sighting;
 use super::version::{Commit, Version};
@@ -39,6 +40,8 @@ pub struct Outcome {
 /// All that is told of an arrival.
 #[derive(Clone, Debug)]
 pub struct Arrival {
+    /// How its message is called, and by that its stay.
+    pub name: MessageKey,
     pub artefact: ArtefactName,
     pub environment: EnvironmentName,
     pub branch: String,

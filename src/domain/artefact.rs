@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::environment::EnvironmentName;
+use super::glob::matches;
 use super::near::nearest;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -194,6 +195,13 @@ pub struct Artefact {
     pub delivery: Delivery,
     /// A rung that is missing here does not have this artefact.
     pub places: BTreeMap<EnvironmentName, Place>,
+}
+
+impl Artefact {
+    /// Does a file of its repository concern it?
+    pub fn is_concerned_by(&self, path: &str) -> bool {
+        self.paths.is_empty() || self.paths.iter().any(|glob| matches(glob, path))
+    }
 }
 
 #[cfg(test)]

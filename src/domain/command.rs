@@ -7,6 +7,8 @@
 //! promote  = "promote" artefact [ environment ] [ "@" version ] [ "--dry-run" ]
 //! rollback = "rollback" artefact [ environment ] [ [ "@" ] version ] [ "--reason" text ]
 //! diff     = "diff" environment environment [ artefact ]      also: diff staging..prod
+//! status   = "status" [ artefact ] [ environment ]
+//! cancel   = "cancel" change               the eight digits that a card shows
 //! noise    = "to" | "in" | ...             between words, without meaning
 //! ```
 //!
@@ -18,6 +20,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::artefact::ArtefactName;
+use super::change::SHORT;
 use super::environment::{Catalogue, EnvironmentName};
 use super::near::nearest;
 
@@ -48,6 +51,14 @@ pub enum Command {
         target: EnvironmentName,
         artefact: Option<ArtefactName>,
     },
+    Status {
+        artefact: Option<ArtefactName>,
+        environment: Option<EnvironmentName>,
+    },
+    Cancel {
+        /// The end of its id, in lower case.
+        change: Arc<str>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +68,8 @@ pub enum Verb {
     Promote,
     Rollback,
     Diff,
+    Status,
+    Cancel,
     Help,
 }
 
@@ -91,9 +104,9 @@ pub const TABLE: &[Entry] = &[
         names: &["promote"],
         usage: "promote <artefact> [environment] [@version] [--dry-run]",
         summary: "move an artefact to the next environment, or to the one named",
-        examples: &["promote {artefact}", "promote {artefact} to {environment}"],
+        examples: &["promote {artefact}", "promote {artefact} to {environment}", "promote {artefact} --dry-run"],
         slash: true,
-        ready: false,
+        ready: true,
     },
     Entry {
         verb: Verb::Rollback,
@@ -112,6 +125,24 @@ pub const TABLE: &[Entry] = &[
         examples: &["diff {below} {environment}"],
         slash: true,
         ready: false,
+    },
+    Entry {
+        verb: Verb::Status,
+        names: &["status"],
+        usage: "status [artefact] [environment]",
+        summary: "which changes are under way",
+        examples: &["status", "status {environment}"],
+        slash: false,
+        ready: true,
+    },
+    Entry {
+        verb: Verb::Cancel,
+        names: &["cancel"],
+        usage: "cancel <change>",
+        summary: "stop a change that is not merged yet; the card shows its eight digits",
+        examples: &["cancel 0badcafe"],
+        slash: false,
+        ready: true,
     },
     Entry {
         verb: Verb::Help,
@@ -148,6 +179,8 @@ impl Command {
             Self::Promote { .. } => Verb::Promote,
             Self::Rollback { .. } => Verb::Rollback,
             Self::Diff { .. } => Verb::Diff,
+            Self::Status { .. } => Verb::Status,
+            Self::Cancel { .. } => Verb::Cancel,
         }
     }
 }
@@ -286,6 +319,11 @@ impl<'a> Words<'a> {
                 };
                 Command::Diff { source, target, artefact }
             }
+            Verb::Status => {
+                let artefact = first(&mut self.artefacts);
+                Command::Status { artefact, environment: first(&mut self.environments) }
+            }
+            Verb::Cancel => Command::Cancel { change: self.change()? },
         };
         self.nothing_is_left(&command)?;
         Ok(command)
@@ -299,6 +337,14 @@ impl<'a> Words<'a> {
             return Err(Misunderstanding::Missing { verb: self.verb, what: "artefact" });
         }
         Err(self.no_artefact(0))
+    }
+
+    fn change(&mut self) -> Result<Arc<str>, Misunderstanding> {
+        let is_change = |word: &String| word.len() == SHORT && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match self.unknown.iter().position(is_change) {
+            Some(at) => Ok(self.unknown.remove(at).to_ascii_lowercase().into()),
+            None => Err(Misunderstanding::Missing { verb: self.verb, what: "change" }),
+        }
     }
 
     fn no_artefact(&self, at: usize) -> Misunderstanding {
@@ -333,11 +379,16 @@ impl<'a> Words<'a> {
     fn nothing_is_left(&self, command: &Command) -> Result<(), Misunderstanding> {
         let verb = self.verb;
         if !self.unknown.is_empty() {
-            let artefact_is_open =
-                matches!(command, Command::List { artefact: None, .. } | Command::Diff { artefact: None, .. });
+            let artefact_is_open = matches!(
+                command,
+                Command::List { artefact: None, .. }
+                    | Command::Diff { artefact: None, .. }
+                    | Command::Status { artefact: None, .. }
+            );
             let environment_is_open = matches!(
                 command,
                 Command::List { environment: None, .. }
+                    | Command::Status { environment: None, .. }
                     | Command::Promote { environment: None, .. }
                     | Command::Rollback { environment: None, .. }
             );

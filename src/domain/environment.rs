@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use super::artefact::{Artefact, Namespace};
+use super::artefact::{Artefact, Delivery, Namespace};
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -97,5 +97,19 @@ impl Catalogue {
             Ok(at) => self.artefacts.get(at),
             Err(_) => self.artefacts.iter().find(|artefact| artefact.name.as_str().eq_ignore_ascii_case(text)),
         }
+    }
+
+    /// What else moves in an environment when the artefact's branch does.
+    pub fn carried_along<'a>(
+        &'a self,
+        artefact: &'a Artefact,
+        environment: &'a EnvironmentName,
+    ) -> impl Iterator<Item = &'a Artefact> {
+        self.artefacts.iter().filter(move |other| {
+            other.repository == artefact.repository
+                && other.name != artefact.name
+                && other.delivery == Delivery::Branch
+                && other.places.contains_key(environment)
+        })
     }
 }

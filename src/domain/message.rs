@@ -18,7 +18,21 @@ pub struct Message {
     pub blocks: Vec<Value>,
     /// The same said with plain blocks, for a workspace that refuses `blocks`.
     pub plain: Option<Vec<Value>>,
+    /// The message that [`LINK`] in the texts leads to; this one waits until that one stands somewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link_to: Option<LinkTo>,
 }
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LinkTo {
+    pub key: MessageKey,
+    /// Whoever reads in the channel where that message stands needs no link to it: then nothing is said.
+    pub only_elsewhere: bool,
+}
+
+/// Stands for an address that is known only when a message is sent. Text from outside cannot hold it: its brackets
+/// are escaped.
+pub const LINK: &str = "<{link}|";
 
 impl Message {
     /// The name by which the message can be edited later; private messages have none.
@@ -29,8 +43,46 @@ impl Message {
         }
     }
 
+    #[must_use]
+    pub fn linking(self, key: MessageKey) -> Self {
+        Self { link_to: Some(LinkTo { key, only_elsewhere: false }), ..self }
+    }
+
+    /// Is only said to somebody in another channel than the message that it links to.
+    #[must_use]
+    pub fn elsewhere(self, key: MessageKey) -> Self {
+        Self { link_to: Some(LinkTo { key, only_elsewhere: true }), ..self }
+    }
+
+    /// The message with its link filled in, or without it where there is nothing to lead to.
+    #[must_use]
+    pub fn linked(self, address: Option<&str>) -> Self {
+        let fill = |text: &str| fill_link(text, address);
+        let blocks = |blocks: Vec<Value>| blocks.into_iter().map(|block| map_texts(block, &fill)).collect();
+        Self { text: fill(&self.text), blocks: blocks(self.blocks), plain: self.plain.map(blocks), ..self }
+    }
+
     pub fn has_table(&self) -> bool {
         self.blocks.iter().any(|block| block["type"] == "table")
+    }
+}
+
+fn fill_link(text: &str, address: Option<&str>) -> String {
+    let Some((before, rest)) = text.split_once(LINK) else { return text.to_owned() };
+    let (label, behind) = rest.split_once('>').unwrap_or((rest, ""));
+    let behind = fill_link(behind, address);
+    match address {
+        Some(address) => format!("{before}<{address}|{label}>{behind}"),
+        None => format!("{before}{label}{behind}"),
+    }
+}
+
+fn map_texts(value: Value, map: &impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(map(&text)),
+        Value::Array(items) => items.into_iter().map(|item| map_texts(item, map)).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(key, value)| (key, map_texts(value, map))).collect(),
+        other => other,
     }
 }
 
@@ -127,6 +179,21 @@ mod tests {
         let place = Place { channel: "C0DEPLOYS".into(), ts: "1700000000.000100".into() };
         assert_eq!(MessageKey::at(&place).place(), Some(place));
         assert_eq!(MessageKey::new("arrival:development:checkout:1.4").place(), None);
+    }
+
+    #[test]
+    fn a_link_is_filled_in_wherever_it_stands_or_left_out() {
+        let message = Message {
+            to: To::Edit { key: MessageKey::new("a") },
+            text: "see <{link}|the card>, <{link}|there>".into(),
+            blocks: vec![serde_json::json!({ "type": "section", "text": { "text": "<{link}|the card>!" } })],
+            plain: None,
+            link_to: None,
+        };
+        let linked = message.clone().linked(Some("https://acme.slack.com/p1"));
+        assert_eq!(linked.text, "see <https://acme.slack.com/p1|the card>, <https://acme.slack.com/p1|there>");
+        assert_eq!(linked.blocks[0]["text"]["text"], "<https://acme.slack.com/p1|the card>!");
+        assert_eq!(message.linked(None).text, "see the card, there");
     }
 
     #[test]

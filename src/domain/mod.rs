@@ -4,11 +4,15 @@
 pub mod actor;
 pub mod arrival;
 pub mod artefact;
+pub mod change;
 pub mod command;
 pub mod environment;
+pub mod glob;
 pub mod listing;
 pub mod message;
 pub mod near;
+pub mod plan;
+pub mod policy;
 pub mod rollout;
 #[cfg(test)]
 pub(crate) mod sample;

@@ -2,10 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
+use super::actor::PersonId;
 use super::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place};
+use super::change::{Change, ChangeId, Stage};
 use super::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromoteBy};
+use super::plan::Plan;
+use super::version::{Commit, Sha, Version};
 
 pub(crate) fn catalogue() -> Catalogue {
     let rungs = [
@@ -21,8 +25,54 @@ pub(crate) fn catalogue() -> Catalogue {
         ("search", "acme/search"),
         ("storefront", "acme/shop"),
     ];
-    let artefacts = artefacts.iter().map(|(name, repository)| artefact(name, repository, &ladder)).collect();
-    Catalogue { ladder, artefacts }
+    let artefacts = artefacts.iter().map(|(name, repository)| Artefact {
+        paths: if *repository == "acme/shop" { vec![format!("{name}/**")] } else { Vec::new() },
+        ..artefact(name, repository, &ladder)
+    });
+    Catalogue { artefacts: artefacts.collect(), ladder }
+}
+
+/// `checkout` on its way to `qa`.
+pub(crate) fn plan() -> Plan {
+    let sha: Sha = "4f1c2ab".repeat(6)[..40].parse().expect("a commit");
+    let commit = |digit: &str, subject: &str, author: &str| {
+        let sha: Sha = digit.repeat(40).parse().expect("a commit");
+        let url = format!("https://github.com/acme/checkout/commit/{sha}");
+        Commit { sha, subject: subject.to_owned(), author: author.to_owned(), url }
+    };
+    Plan {
+        artefact: ArtefactName::new("checkout"),
+        environment: EnvironmentName::new("qa"),
+        below: EnvironmentName::new("development"),
+        repository: "acme/checkout".parse().expect("a repository"),
+        branch: "qa".to_owned(),
+        version: Version { tag: Some("develop-4f1c2ab".into()), digest: None, commit: Some(sha.clone()) },
+        pinned: sha,
+        from: Some(Version { tag: Some("qa-1111111".into()), ..Version::default() }),
+        commits: vec![
+            commit("a", "Retry the payment provider once (#42)", "Alice Adler"),
+            commit("b", "Ask <!channel> & more", "Bob"),
+        ],
+        commits_in_all: 2,
+        hotfixes: Vec::new(),
+        hotfixes_in_all: 0,
+        also: Vec::new(),
+        url: Some("https://github.com/acme/checkout/compare/qa...4f1c2ab".to_owned()),
+        head: None,
+        behind_by: 0,
+    }
+}
+
+/// That change as it begins.
+pub(crate) fn change() -> Change {
+    Change {
+        id: ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").expect("an id"),
+        requester: PersonId::new("U0ALICE"),
+        asked_in: Some("C0DEPLOYS".to_owned()),
+        asked_at: Timestamp::from_second(1_763_283_600).expect("a moment"),
+        plan: plan(),
+        stage: Stage::begin(),
+    }
 }
 
 fn environment(name: &str, branch: &str, alias: &str) -> Environment {

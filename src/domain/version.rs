@@ -55,7 +55,7 @@ impl fmt::Display for Sha {
 }
 
 /// Equal by commit where both know theirs, else by digest, else by tag: ask [`Version::is`], not `==`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Version {
     pub tag: Option<Arc<str>>,
     pub digest: Option<Arc<str>>,
@@ -90,12 +90,25 @@ impl Version {
 }
 
 /// A commit as people know it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commit {
     pub sha: Sha,
     pub subject: String,
     pub author: String,
     pub url: String,
+}
+
+impl Commit {
+    /// The pull request that brought it, by the number that GitHub writes into the subject, and its address.
+    pub fn pull_request(&self) -> Option<(u64, String)> {
+        let told = match self.subject.strip_prefix("Merge pull request #") {
+            Some(rest) => rest.split_whitespace().next(),
+            None => self.subject.rsplit_once(" (#").and_then(|(_, rest)| rest.strip_suffix(')')),
+        };
+        let number = told?.parse().ok()?;
+        let (repository, _) = self.url.rsplit_once("/commit/")?;
+        Some((number, format!("{repository}/pull/{number}")))
+    }
 }
 
 /// An image reference as a workload's container holds it: `name[:tag][@digest]`.
@@ -165,6 +178,22 @@ mod tests {
         for (a, b, same) in cases {
             assert_eq!(a.is(&b), same, "{a:?} {b:?}");
             assert_eq!(b.is(&a), same, "{b:?} {a:?}");
+        }
+    }
+
+    #[test]
+    fn a_pull_request_is_known_by_the_subject_that_github_writes() {
+        let of = |subject: &str| {
+            let url = "https://github.com/acme/checkout/commit/aaaa".to_owned();
+            Commit { sha: "a".repeat(40).parse().unwrap(), subject: subject.into(), author: String::new(), url }
+                .pull_request()
+                .map(|(number, url)| format!("{number} {url}"))
+        };
+        let found = Some("42 https://github.com/acme/checkout/pull/42".to_owned());
+        assert_eq!(of("Round totals (#42)"), found);
+        assert_eq!(of("Merge pull request #42 from acme/totals"), found);
+        for subject in ["Round totals", "Fixes #42", "Round (#x)", "(#42)", ""] {
+            assert_eq!(of(subject), None, "{subject}");
         }
     }
 

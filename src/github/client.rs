@@ -10,10 +10,12 @@ use octocrab::service::middleware::retry::RetryConfig;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
+use super::pace::Pace;
 use crate::clock::Clock;
 use crate::domain::artefact::Repository;
-use crate::domain::version::Sha;
+use crate::domain::version::{self, Sha};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
@@ -40,10 +42,26 @@ pub enum GithubError {
     NotFound(String),
     #[error("GitHub's rate limit is used up until {until}")]
     RateLimited { until: Timestamp },
+    /// Our own pace, which keeps us below GitHub's limits for writing.
+    #[error("GitHub takes only so many writes a minute; the next may go at {until}")]
+    Paced { until: Timestamp },
     #[error("GitHub is not available: {0}")]
     Unavailable(String),
+    /// It may have done what it was asked for, or not.
+    #[error("GitHub's answer cannot be read: {0}")]
+    Unclear(String),
     #[error("GitHub's answer is of no use: {0}")]
     Other(String),
+}
+
+impl GithubError {
+    /// It is worth asking again later.
+    pub fn passes(&self) -> bool {
+        match self {
+            Self::RateLimited { .. } | Self::Paced { .. } | Self::Unavailable(_) | Self::Unclear(_) => true,
+            Self::Unauthorised(_) | Self::NotFound(_) | Self::Other(_) => false,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,6 +75,12 @@ pub struct Commit {
     pub authored_at: Option<Timestamp>,
     pub parents: Vec<Sha>,
     pub html_url: String,
+}
+
+impl From<Commit> for version::Commit {
+    fn from(commit: Commit) -> Self {
+        Self { sha: commit.sha, subject: commit.subject, author: commit.author_name, url: commit.html_url }
+    }
 }
 
 /// How `head` stands to `base`.
@@ -88,6 +112,7 @@ pub struct Client {
     octocrab: Octocrab,
     clock: Clock,
     limits: Arc<Mutex<Limits>>,
+    pace: Arc<Pace>,
 }
 
 #[derive(Default)]
@@ -118,7 +143,7 @@ impl Client {
                 .and_then(|app| app.installation_builder(installation.into()).build())
                 .map_err(unusable)?,
         };
-        Ok(Self { octocrab, clock, limits: Arc::default() })
+        Ok(Self { octocrab, pace: Arc::new(Pace::new(&clock)), clock, limits: Arc::default() })
     }
 
     /// The commit that a branch, a tag or a (short) SHA names; `None` where it names none, or more than one.
@@ -173,7 +198,7 @@ impl Client {
     }
 
     /// A GET, asked again while GitHub is not available.
-    async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<Found<T>, GithubError> {
+    pub(super) async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<Found<T>, GithubError> {
         let mut pauses = PAUSES.into_iter();
         loop {
             match self.read_once(path).await {
@@ -187,13 +212,26 @@ impl Client {
     }
 
     async fn read_once<T: DeserializeOwned>(&self, path: &str) -> Result<Found<T>, GithubError> {
+        let (status, body) = self.exchange(path, None).await?;
+        match status {
+            200 => serde_json::from_str(&body).map(Found::Yes).map_err(|error| GithubError::Other(error.to_string())),
+            // 409 is an empty repository, 422 a SHA that names no commit or several.
+            _ => Ok(Found::No(said(&body))),
+        }
+    }
+
+    /// Asks once, or with a body writes once, and gives what is for the caller to understand.
+    async fn exchange(&self, path: &str, write: Option<&Value>) -> Result<(u16, String), GithubError> {
         // Asking on while a limit is in force makes GitHub prolong it.
         let closed = self.limits().closed_until;
         if let Some(until) = closed.filter(|until| *until > self.clock.now()) {
             return Err(GithubError::RateLimited { until });
         }
         let asked = async {
-            let response = self.octocrab._get(path).await?;
+            let response = match write {
+                None => self.octocrab._get(path).await?,
+                Some(body) => self.octocrab._post(path, Some(body)).await?,
+            };
             let (status, headers) = (response.status().as_u16(), Headers::of(response.headers()));
             Ok((status, headers, self.octocrab.body_to_string(response).await?))
         };
@@ -206,11 +244,15 @@ impl Client {
             self.limits().left = Some(RateLeft { requests, resets_at: headers.resets_at });
         }
         match status {
-            200 => serde_json::from_str(&body).map(Found::Yes).map_err(|error| GithubError::Other(error.to_string())),
-            // 409 is an empty repository, 422 a SHA that names no commit or several.
-            404 | 409 | 422 => Ok(Found::No(said(&body))),
+            200 | 201 | 204 | 404 | 409 | 422 => Ok((status, body)),
             _ => Err(self.refusal(status, headers, &said(&body))),
         }
+    }
+
+    /// Writes once. What has effects is never repeated here: whoever knows how to look first decides that.
+    pub(super) async fn write(&self, path: &str, body: &Value) -> Result<(u16, String), GithubError> {
+        self.pace.check().map_err(|until| GithubError::Paced { until })?;
+        self.exchange(path, Some(body)).await
     }
 
     fn refusal(&self, status: u16, headers: Headers, message: &str) -> GithubError {
@@ -253,7 +295,7 @@ impl Client {
     }
 }
 
-enum Found<T> {
+pub(super) enum Found<T> {
     Yes(T),
     /// With what GitHub said about it.
     No(String),
@@ -280,20 +322,20 @@ impl Headers {
 }
 
 #[derive(Deserialize)]
-struct WireCommit {
+pub(super) struct WireCommit {
     sha: String,
     #[serde(default)]
     html_url: String,
-    commit: WireCommitBody,
+    pub(super) commit: WireCommitBody,
     author: Option<WireAccount>,
     #[serde(default)]
     parents: Vec<WireParent>,
 }
 
 #[derive(Deserialize)]
-struct WireCommitBody {
+pub(super) struct WireCommitBody {
     #[serde(default)]
-    message: String,
+    pub(super) message: String,
     author: Option<WireAuthor>,
 }
 
@@ -337,7 +379,7 @@ struct WireObject {
 }
 
 impl WireCommit {
-    fn into_commit(self) -> Result<Commit, GithubError> {
+    pub(super) fn into_commit(self) -> Result<Commit, GithubError> {
         let author = self.commit.author.unwrap_or_default();
         Ok(Commit {
             sha: sha(&self.sha)?,
@@ -352,12 +394,12 @@ impl WireCommit {
     }
 }
 
-fn sha(text: &str) -> Result<Sha, GithubError> {
+pub(super) fn sha(text: &str) -> Result<Sha, GithubError> {
     text.parse().map_err(GithubError::Other)
 }
 
 /// A reference as it stands in a path; `None` for what Git would never take as one.
-fn in_path(reference: &str) -> Option<String> {
+pub(super) fn in_path(reference: &str) -> Option<String> {
     if reference.is_empty() || reference.len() > 250 || reference.split('/').any(|part| matches!(part, "" | "." | ".."))
     {
         return None;
@@ -367,7 +409,7 @@ fn in_path(reference: &str) -> Option<String> {
 }
 
 /// GitHub's own words about a refusal; octocrab would show none of them.
-fn said(body: &str) -> String {
+pub(super) fn said(body: &str) -> String {
     #[derive(Deserialize)]
     struct Refusal {
         message: String,

@@ -82,6 +82,11 @@ struct Posted {
 struct Taken {}
 
 #[derive(Deserialize)]
+struct Permalink {
+    permalink: String,
+}
+
+#[derive(Deserialize)]
 struct AuthTest {
     team_id: String,
     user_id: String,
@@ -168,6 +173,12 @@ impl Client {
             Ok(Identity { team: me.team_id, bot: PersonId::new(&me.user_id) })
         };
         self.0.identity.get_or_try_init(ask).await.cloned()
+    }
+
+    /// The address of a message, for people.
+    pub async fn permalink(&self, place: &Place) -> Result<String, SendError> {
+        let named = vec![("channel", Some(place.channel.as_str())), ("message_ts", Some(place.ts.as_str()))];
+        self.read::<Permalink>("chat.getPermalink", named).await.map(|found| found.permalink)
     }
 
     pub async fn role(&self, person: &PersonId) -> Result<Role, SendError> {

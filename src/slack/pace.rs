@@ -2,15 +2,13 @@
 //! It only says when; it never waits, because governor's own waits would pass by our clock.
 
 use std::num::NonZeroU32;
-use std::ops::Add;
 
-use governor::clock::Reference;
-use governor::nanos::Nanos;
 use governor::state::keyed::HashMapStateStore;
 use governor::{Quota, RateLimiter};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Clock;
+use crate::clock::ticks::{Instant, Ticks};
 
 /// Slack promises "short bursts" and no number; a few messages pass in practice.
 const BURST: NonZeroU32 = NonZeroU32::new(3).unwrap();
@@ -52,47 +50,7 @@ impl Pace {
 
 fn limiter(clock: &Clock) -> Limiter {
     let quota = Quota::per_second(NonZeroU32::MIN).allow_burst(BURST);
-    RateLimiter::new(quota, HashMapStateStore::default(), Ticks(clock.clone()))
-}
-
-/// Our clock as governor wants it.
-#[derive(Clone, Debug)]
-struct Ticks(Clock);
-
-impl governor::clock::Clock for Ticks {
-    type Instant = Instant;
-
-    fn now(&self) -> Instant {
-        Instant(u64::try_from(self.0.now().as_nanosecond()).unwrap_or_default())
-    }
-}
-
-/// Nanoseconds since 1970.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Instant(u64);
-
-impl Instant {
-    fn timestamp(self) -> Timestamp {
-        Timestamp::from_nanosecond(i128::from(self.0)).unwrap_or(Timestamp::MAX)
-    }
-}
-
-impl Add<Nanos> for Instant {
-    type Output = Self;
-
-    fn add(self, more: Nanos) -> Self {
-        Self(self.0.saturating_add(more.as_u64()))
-    }
-}
-
-impl Reference for Instant {
-    fn duration_since(&self, earlier: Self) -> Nanos {
-        self.0.saturating_sub(earlier.0).into()
-    }
-
-    fn saturating_sub(&self, duration: Nanos) -> Self {
-        Self(self.0.checked_sub(duration.as_u64()).unwrap_or(self.0))
-    }
+    RateLimiter::new(quota, HashMapStateStore::default(), Ticks::new(clock.clone()))
 }
 
 #[cfg(test)]

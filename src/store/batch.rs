@@ -4,10 +4,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 use sqlx::SqliteConnection;
 
+use super::change::{self, Fence, Shown};
 use super::outbox::{self, MessageId, Said};
 use super::{InboxId, micros, micros_up, timestamp, unwritable};
-use crate::domain::actor::Actor;
+use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::{ArtefactName, Repository};
+use crate::domain::change::{Change, ChangeId};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::message::Message;
 use crate::domain::sighting::Sighting;
@@ -63,6 +65,12 @@ pub(super) enum Write {
     ImageCommit(ImageCommit),
     Comparison(Comparison),
     Setting { key: String, value: String },
+    Begin(Box<Change>),
+    Advance { change: Box<Change>, fence: Fence, due_at: Option<Timestamp> },
+    AskToCancel { id: ChangeId, by: PersonId },
+    NameTag { repository: Repository, name: String, id: ChangeId },
+    Show(Box<Shown>),
+    UseUp(ChangeId),
 }
 
 impl Batch {
@@ -137,6 +145,48 @@ impl Batch {
         self.with(Write::Setting { key: key.to_owned(), value: value.to_owned() })
     }
 
+    /// A new change, which takes the lock on what moves. The batch fails with `Held` where another has it.
+    #[must_use]
+    pub fn begin(self, change: Change) -> Self {
+        self.with(Write::Begin(Box::new(change)))
+    }
+
+    /// The change as it stands now, to be looked at again at `due_at`. The batch fails with `Overtaken` where somebody
+    /// else has claimed it since.
+    #[must_use]
+    pub fn advance(self, change: Change, fence: Fence, due_at: Option<Timestamp>) -> Self {
+        self.with(Write::Advance { change: Box::new(change), fence, due_at })
+    }
+
+    #[must_use]
+    pub fn ask_to_cancel(self, id: ChangeId, by: PersonId) -> Self {
+        self.with(Write::AskToCancel { id, by })
+    }
+
+    #[must_use]
+    pub fn name_tag(self, repository: Repository, name: &str, id: ChangeId) -> Self {
+        self.with(Write::NameTag { repository, name: name.to_owned(), id })
+    }
+
+    /// A plan was shown, and may be confirmed.
+    #[must_use]
+    pub fn show(self, shown: Shown) -> Self {
+        self.with(Write::Show(Box::new(shown)))
+    }
+
+    /// A plan is confirmed or dropped. The batch fails with `Overtaken` where it was before.
+    #[must_use]
+    pub fn use_up(self, plan: ChangeId) -> Self {
+        self.with(Write::UseUp(plan))
+    }
+
+    /// Everything of `other` behind everything of this.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     fn with(mut self, write: Write) -> Self {
         self.0.push(write);
         self
@@ -151,6 +201,10 @@ impl Write {
     /// Does it put something into the outbox?
     pub(super) fn speaks(&self) -> bool {
         matches!(self, Self::Say(_))
+    }
+
+    pub(super) fn concerns_a_change(&self) -> bool {
+        matches!(self, Self::Begin(_) | Self::Advance { .. } | Self::AskToCancel { .. })
     }
 
     pub(super) async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
@@ -176,6 +230,14 @@ impl Write {
             Self::Unsay { id, revision } => outbox::unsay(connection, *id, *revision).await?,
             Self::Ledger(entry) => append(connection, entry).await?,
             Self::Saw(sighting) => saw(connection, sighting).await?,
+            Self::Begin(new) => change::begin(connection, new).await?,
+            Self::Advance { change: new, fence, due_at } => {
+                change::advance(connection, new, *fence, *due_at).await?;
+            }
+            Self::AskToCancel { id, by } => change::ask_to_cancel(connection, *id, by, now).await?,
+            Self::NameTag { repository, name, id } => change::name_tag(connection, repository, name, *id).await?,
+            Self::Show(shown) => change::show(connection, shown).await?,
+            Self::UseUp(plan) => change::use_up(connection, *plan).await?,
             Self::ImageCommit(known) => {
                 sqlx::query(
                     "INSERT INTO image_commit (image, reference, commit_sha, proof, learned_at)

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 
 mod batch;
+mod change;
 mod lock;
 mod open;
 mod outbox;
@@ -20,6 +21,7 @@ mod read;
 mod writer;
 
 pub use batch::{Batch, Comparison, Entry, ImageCommit};
+pub use change::{Claim, Fence, Shown};
 pub use outbox::{MessageId, Outgoing, Said, Turn};
 pub use read::LedgerFilter;
 
@@ -46,6 +48,12 @@ pub enum StoreError {
     Refused(String),
     #[error("The database is closed: Gantry is shutting down.")]
     Closed,
+    /// Somebody else holds the lock on what moves.
+    #[error("Another change is under way there.")]
+    Held,
+    /// Somebody else has claimed or used it since.
+    #[error("Somebody else was faster.")]
+    Overtaken,
     #[error("The database failed: {0}.")]
     Failed(Arc<str>),
 }
@@ -54,6 +62,11 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match error {
             sqlx::Error::PoolClosed => Self::Closed,
+            sqlx::Error::RowNotFound => Self::Overtaken,
+            // SQLite names no constraint, only what is in it.
+            sqlx::Error::Database(error) if error.is_unique_violation() && error.message().contains("change.moves") => {
+                Self::Held
+            }
             other => Self::Failed(other.to_string().into()),
         }
     }
@@ -129,15 +142,18 @@ pub struct Received {
 pub struct Pending {
     pub inbox: u64,
     pub outbox: u64,
+    /// Changes that are under way; those that are only watched are not waited for.
+    pub changes: u64,
     /// When the next of them may be worked on; in the past while one is.
     pub next_due: Option<Timestamp>,
 }
 
-/// Grows whenever rows came into the inbox or the outbox.
+/// Grows whenever rows came into the inbox or the outbox, or a change may be due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wakes {
     pub inbox: u64,
     pub outbox: u64,
+    pub changes: u64,
 }
 
 impl Store {
@@ -146,7 +162,7 @@ impl Store {
         let job = Job::Receive { source, key: key.to_owned(), body: body.to_string() };
         match self.request(job).await? {
             Outcome::Received(receipt) => Ok(receipt),
-            Outcome::Committed => Err(StoreError::Failed("a receipt was lost".into())),
+            Outcome::Committed | Outcome::Claimed(_) => Err(StoreError::Failed("a receipt was lost".into())),
         }
     }
 

@@ -67,11 +67,17 @@ impl House {
 
 fn post(channel: &str, key: &str, text: &str) -> Message {
     let to = To::Post { channel: channel.into(), key: MessageKey::new(key), thread: None, asked: None };
-    Message { to, text: text.into(), blocks: vec![], plain: None }
+    Message { to, text: text.into(), blocks: vec![], plain: None, link_to: None }
 }
 
 fn edit(key: &str, text: &str) -> Message {
-    Message { to: To::Edit { key: MessageKey::new(key) }, text: text.into(), blocks: vec![], plain: None }
+    Message {
+        to: To::Edit { key: MessageKey::new(key) },
+        text: text.into(),
+        blocks: vec![],
+        plain: None,
+        link_to: None,
+    }
 }
 
 fn sighting(tag: &str, seen_at: Timestamp) -> Sighting {
@@ -390,7 +396,7 @@ async fn an_edit_that_came_while_its_message_was_being_sent_is_sent_after_it() {
 
     let newer = house.store.outgoing(turn.id).await.unwrap().unwrap();
     house.store.commit(Batch::new().sent(newer.id, newer.revision, None)).await.unwrap();
-    assert_eq!(house.store.pending().await.unwrap(), Pending { inbox: 0, outbox: 0, next_due: None });
+    assert_eq!(house.store.pending().await.unwrap(), Pending { inbox: 0, outbox: 0, changes: 0, next_due: None });
 }
 
 #[tokio::test]
@@ -419,10 +425,10 @@ async fn waiters_are_woken_by_what_came_for_them() {
     let house = House::new().await;
     let mut woken = house.store.woken();
     house.store.receive(Source::Flux, "a", &json!({})).await.unwrap();
-    assert_eq!(*woken.borrow_and_update(), Wakes { inbox: 1, outbox: 0 });
+    assert_eq!(*woken.borrow_and_update(), Wakes { inbox: 1, outbox: 0, changes: 0 });
     house.store.receive(Source::Flux, "a", &json!({})).await.unwrap();
     house.store.commit(Batch::new().setting("a", "b")).await.unwrap();
     assert!(!woken.has_changed().unwrap(), "a replay and a setting are no work");
     house.says(post("#deploys", "card", "merging")).await;
-    assert_eq!(*woken.borrow_and_update(), Wakes { inbox: 1, outbox: 1 });
+    assert_eq!(*woken.borrow_and_update(), Wakes { inbox: 1, outbox: 1, changes: 0 });
 }

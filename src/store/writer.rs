@@ -7,8 +7,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::batch::Write;
 use super::lock::Lock;
-use super::{InboxId, Receipt, Source, StoreError, Wakes, micros, open};
+use super::{Claim, InboxId, Receipt, Source, StoreError, Wakes, change, micros, open};
 use crate::clock::Clock;
+use crate::domain::change::ChangeId;
+use crate::domain::plan;
 
 /// How many requests may wait; more of them wait for a place, which is how a flood slows down its senders.
 pub(super) const QUEUE: usize = 256;
@@ -25,12 +27,14 @@ const KEEP_SAID: SignedDuration = SignedDuration::from_hours(180 * 24);
 pub(super) enum Job {
     Receive { source: Source, key: String, body: String },
     Batch(Vec<Write>),
+    Claim(Vec<ChangeId>),
 }
 
 #[derive(Debug)]
 pub(super) enum Outcome {
     Received(Receipt),
     Committed,
+    Claimed(Vec<Claim>),
 }
 
 #[derive(Debug)]
@@ -74,6 +78,7 @@ pub(super) async fn run(
                     wake.send_modify(|wakes| {
                         wakes.inbox += woken.inbox;
                         wakes.outbox += woken.outbox;
+                        wakes.changes += woken.changes;
                     });
                 }
             }
@@ -108,6 +113,7 @@ async fn commit(
                 savepoint.commit().await?;
                 woken.inbox += touched.inbox;
                 woken.outbox += touched.outbox;
+                woken.changes += touched.changes;
                 outcomes.push(Ok(outcome));
             }
             Err(error) => {
@@ -150,15 +156,19 @@ async fn apply(connection: &mut SqliteConnection, now: Timestamp, job: &Job) -> 
         Job::Batch(writes) => {
             for write in writes {
                 touched.outbox += u64::from(write.speaks());
+                touched.changes += u64::from(write.concerns_a_change());
                 write.apply(connection, now).await?;
             }
             Ok((Outcome::Committed, touched))
         }
+        Job::Claim(ids) => Ok((Outcome::Claimed(change::claim(connection, ids).await?), touched)),
     }
 }
 
 async fn prune_before(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM inbox WHERE done_at < $1").bind(micros(now - KEEP_DONE)).execute(&mut *connection).await?;
+    let old_plan = micros(now - plan::GOOD_FOR);
+    sqlx::query("DELETE FROM plan WHERE made_at < $1").bind(old_plan).execute(&mut *connection).await?;
     sqlx::query("DELETE FROM said WHERE said_at < $1").bind(micros(now - KEEP_SAID)).execute(connection).await?;
     Ok(())
 }

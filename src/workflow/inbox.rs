@@ -7,18 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use crate::config::ListTo;
-use crate::domain::actor::Role;
-use crate::domain::command::{self, Command};
-use crate::domain::listing::Filter;
-use crate::domain::message::{Message, MessageKey, Place, To};
+use crate::domain::change::Change;
 use crate::reports::Report;
 use crate::slack::incoming::{Incoming, Origin};
-use crate::slack::render::list::{EARLIER, For, LATER, OPEN_EARLIER, OPEN_LATER, Request, SHARE};
-use crate::slack::render::{Said, help, notice};
+use crate::slack::render::Said;
 use crate::store::{Batch, InboxId, Received, Source, StoreError};
 
 use super::Bot;
+use super::respond::privately;
 
 /// How many are worked on at once: one that waits for Slack holds up nobody but itself.
 const AT_ONCE: usize = 16;
@@ -92,28 +88,55 @@ async fn waiting(bot: &Bot, busy: &HashMap<Id, InboxId>) -> Result<(Vec<Received
     Ok((received, bot.store.next_waiting().await?))
 }
 
-/// What could not be done now, though it may be done later.
-struct NotNow(String);
+/// What could not be done now, though it may be done later; and what is said if it never can.
+pub(super) struct NotNow {
+    pub(super) why: String,
+    pub(super) otherwise: Said,
+}
+
+/// What follows from something in the inbox.
+#[derive(Default)]
+pub(super) struct Work {
+    pub(super) batch: Batch,
+    /// The change that the batch begins or takes up again.
+    pub(super) change: Option<Change>,
+}
+
+impl From<Batch> for Work {
+    fn from(batch: Batch) -> Self {
+        Self { batch, change: None }
+    }
+}
 
 impl Bot {
     async fn work_off(&self, received: Received) {
         let id = received.id;
         let done = match self.understand(&received).await {
-            Ok(batch) => self.store.commit(batch.done(id)).await,
-            Err(NotNow(why)) if received.attempts + 1 >= MOST_ATTEMPTS => {
+            Ok(Work { batch, change }) => {
+                let done = self.store.commit(batch.done(id)).await;
+                if let (Ok(()), Some(change)) = (&done, change) {
+                    self.changes.put(change);
+                }
+                done
+            }
+            Err(NotNow { why, otherwise }) if received.attempts + 1 >= MOST_ATTEMPTS => {
                 tracing::error!(why, source = received.source.as_str(), "given up");
                 let mut batch = Batch::new().done(id);
                 if let Some(from) = origin(&received) {
-                    batch = batch.say(privately(&from, &received, notice::role_unknown()));
+                    batch = batch.say(privately(&from, &received, otherwise));
                 }
                 self.store.commit(batch).await
             }
-            Err(NotNow(why)) => {
+            Err(NotNow { why, .. }) => {
                 let pause = SignedDuration::from_secs(1 << received.attempts.min(6));
                 return self.put_off(id, pause, &why).await;
             }
         };
-        Self::written(done).await;
+        match done {
+            // Somebody was faster between the question and the answer: it is asked again, and answered as it is now.
+            Err(StoreError::Held | StoreError::Overtaken) => self.put_off(id, SignedDuration::ZERO, "overtaken").await,
+            done => Self::written(done).await,
+        }
     }
 
     async fn put_off(&self, id: InboxId, pause: SignedDuration, why: &str) {
@@ -128,12 +151,12 @@ impl Bot {
         }
     }
 
-    async fn understand(&self, received: &Received) -> Result<Batch, NotNow> {
+    async fn understand(&self, received: &Received) -> Result<Work, NotNow> {
         match received.source {
             Source::SlackCommand | Source::SlackInteraction | Source::SlackEvent => {
                 let Ok(incoming) = serde_json::from_value::<Incoming>(received.body.clone()) else {
                     tracing::error!(key = received.key, "a stored request cannot be read any more");
-                    return Ok(Batch::new());
+                    return Ok(Work::default());
                 };
                 self.respond(received, incoming).await
             }
@@ -142,79 +165,14 @@ impl Bot {
                     Ok(report) => {
                         let heard = self.reported(&report);
                         self.wake.up();
-                        Ok(Batch::new().ledger(heard))
+                        Ok(Batch::new().ledger(heard).into())
                     }
                     Err(error) => {
                         tracing::error!(%error, key = received.key, "a stored report cannot be read any more");
-                        Ok(Batch::new())
+                        Ok(Work::default())
                     }
                 }
             }
-        }
-    }
-
-    async fn respond(&self, received: &Received, incoming: Incoming) -> Result<Batch, NotNow> {
-        let from = match &incoming {
-            Incoming::Ignored => return Ok(Batch::new()),
-            Incoming::Command { from, .. } | Incoming::Said { from, .. } | Incoming::Click { from, .. } => from,
-        };
-        let role = self.people.role(from).await.map_err(|error| NotNow(error.to_string()))?;
-        if role == Role::Bot {
-            return Ok(Batch::new());
-        }
-        let batch = Batch::new();
-        Ok(match &incoming {
-            _ if role != Role::Member => batch.say(privately(from, received, notice::not_for(role))),
-            Incoming::Command { text, .. } => batch.say(self.reply(from, received, text, false)),
-            Incoming::Said { text, .. } => batch.say(self.reply(from, received, text, true)),
-            Incoming::Click { action, value, .. } => match self.clicked(from, received, action, value) {
-                Some(message) => batch.say(message),
-                None => batch,
-            },
-            Incoming::Ignored => batch,
-        })
-    }
-
-    fn reply(&self, from: &Origin, received: &Received, text: &str, said: bool) -> Message {
-        let catalogue = &self.config.catalogue;
-        let command = match command::parse(text, catalogue) {
-            Ok(command) => command,
-            Err(misunderstanding) => {
-                return privately(from, received, help::misunderstood(&misunderstanding, catalogue));
-            }
-        };
-        let answer = match command {
-            Command::Help { about } => help::help(about, catalogue),
-            Command::List { artefact, environment } => {
-                let filter = Filter { artefact, environment };
-                let in_thread = said && from.thread.is_some();
-                if in_thread || self.config.slack.list_to == ListTo::Channel {
-                    return openly(from, received, self.list(filter, 0, For::Channel { shared_by: None }));
-                }
-                self.list(filter, 0, For::Person)
-            }
-            command => notice::not_ready(command.verb()),
-        };
-        privately(from, received, answer)
-    }
-
-    fn clicked(&self, from: &Origin, received: &Received, action: &str, value: &str) -> Option<Message> {
-        let response_url = from.response_url(received.received_at)?;
-        let request = Request::parse(value)?;
-        match action {
-            EARLIER | LATER => {
-                let said = self.list(request.filter, request.page, For::Person);
-                Some(said.to(To::Reply { response_url, in_channel: false, replace: true }))
-            }
-            OPEN_EARLIER | OPEN_LATER => {
-                let said = self.list(request.filter, request.page, For::Channel { shared_by: None });
-                Some(said.to(To::Reply { response_url, in_channel: true, replace: true }))
-            }
-            SHARE => {
-                let said = self.list(request.filter, request.page, For::Channel { shared_by: Some(&from.person) });
-                Some(said.to(To::Reply { response_url, in_channel: true, replace: false }))
-            }
-            _ => None,
         }
     }
 }
@@ -224,28 +182,4 @@ fn origin(received: &Received) -> Option<Origin> {
         Incoming::Command { from, .. } | Incoming::Said { from, .. } | Incoming::Click { from, .. } => Some(from),
         Incoming::Ignored => None,
     }
-}
-
-/// For all who read along: in the thread where it was asked, else in the channel.
-fn openly(from: &Origin, received: &Received, said: Said) -> Message {
-    if let Some(response_url) = from.response_url(received.received_at) {
-        return said.to(To::Reply { response_url, in_channel: true, replace: false });
-    }
-    let key = MessageKey::new(&format!("answer:{}", from.key));
-    said.to(To::Post { channel: from.channel.clone(), key, thread: thread(from), asked: None })
-}
-
-fn privately(from: &Origin, received: &Received, said: Said) -> Message {
-    said.to(To::Person {
-        person: from.person.clone(),
-        channel: Some(from.channel.clone()),
-        thread: thread(from),
-        response_url: from.response_url(received.received_at),
-        replace: false,
-    })
-}
-
-/// The thread in which it was asked, named by the message that it hangs on.
-fn thread(from: &Origin) -> Option<MessageKey> {
-    from.thread.clone().map(|ts| MessageKey::at(&Place { channel: from.channel.clone(), ts }))
 }

@@ -1,11 +1,17 @@
 //! One file per use case: read facts, ask the domain, then take effect, in that order.
 
 pub mod answer;
+pub mod changes;
+mod deploy;
 pub mod inbox;
+mod merge;
 pub mod observe;
 pub mod outbox;
 pub mod people;
+pub mod promote;
 pub mod query;
+mod respond;
+pub mod runner;
 pub mod seen;
 pub mod source;
 
@@ -14,11 +20,13 @@ use std::sync::Arc;
 use crate::clock::Clock;
 use crate::cluster::View;
 use crate::config::Config;
+use crate::controller;
 use crate::github;
 use crate::registry;
 use crate::slack;
 use crate::store::Store;
 
+use changes::Changes;
 use observe::Wake;
 use outbox::Tables;
 use people::People;
@@ -43,6 +51,8 @@ pub struct Parts {
     pub github: github::Client,
     pub registry: registry::Client,
     pub wake: Wake,
+    pub changes: Changes,
+    pub controller: controller::Client,
 }
 
 impl Bot {

@@ -19,12 +19,12 @@ use crate::domain::message::{Message, MessageKey, To};
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Commit, Sha};
-use crate::github;
 use crate::reports::Report;
 use crate::slack::render;
 use crate::store::{Batch, Comparison, Entry};
 
 use super::Bot;
+use super::deploy::Belonging;
 use super::source::CannotAsk;
 
 /// Replaces what a lost wake-up would have told, and judges rollouts that have no end.
@@ -70,10 +70,22 @@ impl Wake {
     }
 
     async fn busy<T>(&self, work: impl Future<Output = T>) -> T {
+        let _working = self.begin_work();
+        work.await
+    }
+
+    /// Something is being done until this is dropped.
+    pub(super) fn begin_work(&self) -> Working {
         self.0.busy.fetch_add(1, Ordering::SeqCst);
-        let done = work.await;
-        self.0.busy.fetch_sub(1, Ordering::SeqCst);
-        done
+        Working(self.clone())
+    }
+}
+
+pub(super) struct Working(Wake);
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        self.0.0.busy.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -191,6 +203,11 @@ impl Observer {
 
     async fn tell(&self, mut found: Found<'_>) {
         let bot = &self.bot;
+        if bot.is_brought(found.artefact, found.environment, &found.sighting).await {
+            let batch = Batch::new().saw(found.sighting.clone());
+            let _alone = bot.seen.alone().await;
+            return bot.commit_seen(batch, std::iter::once(&found.sighting)).await;
+        }
         // GitHub or the registry may be away or slow: the channel is told now, and the message completed later.
         let described = tokio::time::timeout(TELL_WITHIN, bot.describe(found.artefact, &found.sighting)).await;
         let (sha, commit) = described.unwrap_or(Ok((None, None))).unwrap_or_default();
@@ -220,12 +237,29 @@ impl Bot {
     /// Memory follows the store: what could not be stored is found again at the next look.
     async fn commit_seen(&self, batch: Batch, sightings: impl Iterator<Item = &Sighting>) {
         match self.store.commit(batch).await {
-            Ok(()) => sightings.for_each(|sighting| self.seen.put(sighting.clone())),
+            Ok(()) => sightings.for_each(|sighting| {
+                self.seen.put(sighting.clone());
+                if let Some(change) = self.changes.bringing(&sighting.artefact, &sighting.environment) {
+                    self.changes.poke(change.id);
+                }
+            }),
             Err(error) => tracing::error!(%error, "what was seen could not be stored"),
         }
     }
 
-    async fn reason(&self, artefact: &Artefact, environment: &Environment) -> Option<String> {
+    /// Does it come by a change of ours? Then its card tells of it.
+    async fn is_brought(&self, artefact: &Artefact, environment: &Environment, sighting: &Sighting) -> bool {
+        let Some(change) = self.changes.bringing(&artefact.name, &environment.name) else { return false };
+        let Some(deploying) = change.stage.deploying() else { return false };
+        let known = tokio::time::timeout(TELL_WITHIN, self.belongs(artefact, &change, &deploying.result, sighting));
+        match known.await {
+            Ok(Ok(Belonging::Foreign)) => false,
+            // What nothing tells yet is most likely ours: it came after our merge.
+            Ok(Ok(_) | Err(_)) | Err(_) => true,
+        }
+    }
+
+    pub(super) async fn reason(&self, artefact: &Artefact, environment: &Environment) -> Option<String> {
         let place = artefact.places.get(&environment.name)?;
         for workload in &place.workloads {
             if let Some(reason) = crate::cluster::pods::reason(&self.clients, &place.namespace, workload).await {
@@ -241,9 +275,15 @@ impl Bot {
         artefact: &Artefact,
         sighting: &Sighting,
     ) -> Result<(Option<Sha>, Option<Commit>), CannotAsk> {
-        let Some(sha) = self.source_of(artefact, sighting).await? else { return Ok((None, None)) };
+        let sha = match &sighting.version.commit {
+            Some(sha) => sha.clone(),
+            None => match self.source_of(artefact, sighting).await? {
+                Some((sha, _)) => sha,
+                None => return Ok((None, None)),
+            },
+        };
         let commit = self.github.commit(&artefact.repository, sha.as_str()).await?;
-        Ok((Some(sha), commit.map(known)))
+        Ok((Some(sha), commit.map(Into::into)))
     }
 
     fn arrival_message(
@@ -260,7 +300,9 @@ impl Bot {
                 took: running_at.map(|at| at.duration_since(sighting.seen_at)).filter(|took| !took.is_zero()),
             },
         };
+        let key = arrival_key(artefact, environment, sighting);
         let arrival = Arrival {
+            name: key.clone(),
             artefact: artefact.name.clone(),
             environment: environment.name.clone(),
             branch: environment.branch.clone(),
@@ -270,9 +312,7 @@ impl Bot {
             above: ladder.above(&environment.name, artefact).map(|rung| rung.name.clone()),
             is_first_rung: ladder.below(&environment.name, artefact).is_none(),
         };
-        let key = format!("arrival:{}:{}:{}", environment.name, artefact.name, sighting.seen_at.as_microsecond());
-        let to =
-            To::Post { channel: environment.channel.clone(), key: MessageKey::new(&key), thread: None, asked: None };
+        let to = To::Post { channel: environment.channel.clone(), key, thread: None, asked: None };
         render::arrival::arrival(&arrival).to(to)
     }
 
@@ -332,7 +372,16 @@ impl Bot {
         environment: &Environment,
         seen: Sighting,
     ) -> Result<Option<Sha>, CannotAsk> {
-        let (Some(sha), commit) = self.describe(artefact, &seen).await? else { return Ok(None) };
+        let Some((sha, _)) = self.source_of(artefact, &seen).await? else { return Ok(None) };
+        let told_at = seen.running_at.unwrap_or(seen.seen_at);
+        let fresh = seen.announced && self.clock.now().duration_since(told_at) < COMPLETED_WITHIN;
+        let key = arrival_key(artefact, environment, &seen);
+        // GitHub is asked how people know the commit only where somebody reads it.
+        let commit = if fresh && self.store.is_spoken(&key).await.unwrap_or_default() {
+            self.github.commit(&artefact.repository, sha.as_str()).await?.map(Into::into)
+        } else {
+            None
+        };
         // Asking took time: only what still stands there is completed.
         let _alone = self.seen.alone().await;
         let now_there = self.seen.sighting(&artefact.name, &environment.name);
@@ -341,20 +390,15 @@ impl Bot {
         };
         sighting.version.commit = Some(sha.clone());
         let mut batch = Batch::new().saw(sighting.clone());
-        let told_at = sighting.running_at.unwrap_or(sighting.seen_at);
-        let fresh = self.clock.now().duration_since(told_at) < COMPLETED_WITHIN;
-        let message = self.arrival_message(artefact, environment, &sighting, commit);
-        if let (true, Some(key)) = (sighting.announced && fresh, message.key())
-            && self.store.is_spoken(key).await.unwrap_or_default()
-        {
+        if commit.is_some() {
             // Said again under the same name, it takes the place of what was said, or is still to be said.
-            batch = batch.say(message);
+            batch = batch.say(self.arrival_message(artefact, environment, &sighting, commit));
         }
         self.commit_seen(batch, std::iter::once(&sighting)).await;
         Ok(Some(sha))
     }
 
-    async fn is_behind(&self, artefact: &Artefact, here: &Sha, below: &Sha) -> Result<bool, CannotAsk> {
+    pub(super) async fn is_behind(&self, artefact: &Artefact, here: &Sha, below: &Sha) -> Result<bool, CannotAsk> {
         if here == below {
             return Ok(false);
         }
@@ -380,6 +424,9 @@ impl Bot {
         let concerned = self.config.catalogue.artefacts.iter().filter(|artefact| concerns(report, artefact));
         for artefact in concerned {
             self.sources.hear(artefact, report, self.clock.now());
+            if let Some(change) = self.changes.bringing(&artefact.name, &report.environment) {
+                self.changes.poke(change.id);
+            }
         }
         Entry {
             at: self.clock.now(),
@@ -393,8 +440,10 @@ impl Bot {
     }
 }
 
-fn known(commit: github::client::Commit) -> Commit {
-    Commit { sha: commit.sha, subject: commit.subject, author: commit.author_name, url: commit.html_url }
+/// How the message of an arrival is called: by the stay that it is about.
+fn arrival_key(artefact: &Artefact, environment: &Environment, sighting: &Sighting) -> MessageKey {
+    let seen_at = sighting.seen_at.as_microsecond();
+    MessageKey::new(&format!("arrival:{}:{}:{seen_at}", environment.name, artefact.name))
 }
 
 /// Which artefact a report is about: what it says itself, else the name of the object that was applied.

@@ -5,8 +5,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Mutex;
 
 use crate::domain::artefact::{Artefact, ArtefactName};
+use crate::domain::change::Proof;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Image, Sha, Version};
@@ -27,31 +29,57 @@ pub struct Sources(Arc<RwLock<Memory>>);
 struct Memory {
     /// By the full reference of the image.
     images: HashMap<String, Known>,
+    /// Held by whoever asks about an image, so that nobody else asks the same meanwhile.
+    asking: HashMap<String, Arc<Mutex<()>>>,
     /// Artefacts of which nothing can be found out, until then: a refusal does not end by asking.
     resting: HashMap<ArtefactName, Timestamp>,
     /// The last success that a controller reported, of artefacts whose images may tell nothing.
     reports: HashMap<(EnvironmentName, ArtefactName), (Sha, Timestamp)>,
+    /// The last failure that a controller reported, and its words.
+    failures: HashMap<(EnvironmentName, ArtefactName), (Sha, String)>,
 }
 
 #[derive(Clone, Debug)]
 enum Known {
-    Built(Sha),
+    Built(Sha, Proof),
     Silent { asked: Timestamp },
 }
 
 impl Sources {
     pub fn load(&self, known: Vec<ImageCommit>) {
-        let built =
-            |entry: ImageCommit| Some((format!("{}:{}", entry.image, entry.reference), Known::Built(entry.commit?)));
+        let built = |entry: ImageCommit| {
+            let known = Known::Built(entry.commit?, Proof::parse(&entry.proof)?);
+            Some((format!("{}:{}", entry.image, entry.reference), known))
+        };
         self.write().images.extend(known.into_iter().filter_map(built));
     }
 
     /// Remembers what a controller says that it deployed.
     pub(super) fn hear(&self, artefact: &Artefact, report: &Report, now: Timestamp) {
-        if let (Outcome::Succeeded, Some(commit)) = (&report.outcome, &report.commit) {
-            let told = (commit.clone(), report.at.unwrap_or(now));
-            self.write().reports.insert((report.environment.clone(), artefact.name.clone()), told);
+        let here = (report.environment.clone(), artefact.name.clone());
+        match (&report.outcome, &report.commit) {
+            (Outcome::Succeeded, Some(commit)) => {
+                let mut memory = self.write();
+                memory.failures.remove(&here);
+                memory.reports.insert(here, (commit.clone(), report.at.unwrap_or(now)));
+            }
+            (Outcome::Failed { message }, Some(commit)) => {
+                self.write().failures.insert(here, (commit.clone(), message.clone()));
+            }
+            _ => {}
         }
+    }
+
+    /// What a controller said of a commit that it could not deploy.
+    pub(super) fn failure(
+        &self,
+        environment: &EnvironmentName,
+        artefact: &ArtefactName,
+        commit: &Sha,
+    ) -> Option<String> {
+        let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let (failed, message) = memory.failures.get(&(environment.clone(), artefact.clone()))?;
+        (failed == commit).then(|| message.clone())
     }
 
     /// What a controller said of the version that `sighting` is: reported since it came, in whole seconds as Flux counts.
@@ -70,6 +98,14 @@ impl Sources {
         memory.resting.get(artefact).is_some_and(|until| *until > now)
     }
 
+    fn turn(&self, reference: &str) -> Arc<Mutex<()>> {
+        self.write().asking.entry(reference.to_owned()).or_default().clone()
+    }
+
+    fn done(&self, reference: &str) {
+        self.write().asking.remove(reference);
+    }
+
     fn known(&self, reference: &str) -> Option<Known> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).images.get(reference).cloned()
     }
@@ -83,26 +119,6 @@ impl Sources {
     }
 }
 
-/// What told us the commit, as the ledger keeps it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Proof {
-    TagPattern,
-    RevisionLabel,
-    GitTag,
-    Report,
-}
-
-impl Proof {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::TagPattern => "tag",
-            Self::RevisionLabel => "label",
-            Self::GitTag => "git_tag",
-            Self::Report => "report",
-        }
-    }
-}
-
 /// Somebody who should know could not be asked.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
@@ -112,9 +128,20 @@ pub struct CannotAsk {
     pub(super) passes: bool,
 }
 
+impl CannotAsk {
+    /// It is worth trying again.
+    pub(super) fn later(why: String) -> Self {
+        Self { why, passes: true }
+    }
+
+    pub(super) fn never(why: String) -> Self {
+        Self { why, passes: false }
+    }
+}
+
 impl From<GithubError> for CannotAsk {
     fn from(error: GithubError) -> Self {
-        let passes = matches!(error, GithubError::Unavailable(_) | GithubError::RateLimited { .. });
+        let passes = error.passes();
         Self { why: error.to_string(), passes }
     }
 }
@@ -127,42 +154,51 @@ impl From<RegistryError> for CannotAsk {
 
 impl Bot {
     /// The commit of what was seen. Where its image tells none, a complete rollout and the controller's report count.
-    pub(super) async fn source_of(&self, artefact: &Artefact, sighting: &Sighting) -> Result<Option<Sha>, CannotAsk> {
-        if let Some(commit) = self.commit_of(artefact, &sighting.version).await? {
-            return Ok(Some(commit));
+    pub(super) async fn source_of(
+        &self,
+        artefact: &Artefact,
+        sighting: &Sighting,
+    ) -> Result<Option<(Sha, Proof)>, CannotAsk> {
+        if let Some(found) = self.commit_of(artefact, &sighting.version).await? {
+            return Ok(Some(found));
         }
         let running = sighting.running_at.is_some() && sighting.failed.is_none();
         let Some(commit) = self.sources.reported(sighting).filter(|_| running) else { return Ok(None) };
         if let Some(reference) = reference(&sighting.version) {
             self.keep_commit(&artefact.image, &reference, &commit, Proof::Report).await;
         }
-        Ok(Some(commit))
+        Ok(Some((commit, Proof::Report)))
     }
 
     /// The commit of `version`, as far as anything but a report tells. `None`: nothing tells.
-    async fn commit_of(&self, artefact: &Artefact, version: &Version) -> Result<Option<Sha>, CannotAsk> {
-        if version.commit.is_some() {
-            return Ok(version.commit.clone());
-        }
+    async fn commit_of(&self, artefact: &Artefact, version: &Version) -> Result<Option<(Sha, Proof)>, CannotAsk> {
         let image = Image { name: artefact.image.clone(), tag: version.tag.clone(), digest: version.digest.clone() };
         let Some(reference) = reference(version) else { return Ok(None) };
         let key = format!("{}:{reference}", image.name);
         match self.sources.known(&key) {
-            Some(Known::Built(sha)) => return Ok(Some(sha)),
+            Some(Known::Built(sha, proof)) => return Ok(Some((sha, proof))),
             Some(Known::Silent { asked }) if self.clock.now().duration_since(asked) < ASK_AGAIN => return Ok(None),
             _ => {}
         }
-        let Some((sha, proof)) = self.ask(artefact, &image).await? else {
+        let turn = self.sources.turn(&key);
+        let _alone = turn.lock().await;
+        // Whoever was asking meanwhile may have found it.
+        if let Some(Known::Built(sha, proof)) = self.sources.known(&key) {
+            return Ok(Some((sha, proof)));
+        }
+        let found = self.ask(artefact, &image).await;
+        self.sources.done(&key);
+        let Some((sha, proof)) = found? else {
             self.sources.learn(key, Known::Silent { asked: self.clock.now() });
             return Ok(None);
         };
         self.keep_commit(&image.name, &reference, &sha, proof).await;
-        Ok(Some(sha))
+        Ok(Some((sha, proof)))
     }
 
     /// Remembers which commit an image was built from. A failure to keep it costs only another question later.
     async fn keep_commit(&self, image: &str, reference: &str, sha: &Sha, proof: Proof) {
-        self.sources.learn(format!("{image}:{reference}"), Known::Built(sha.clone()));
+        self.sources.learn(format!("{image}:{reference}"), Known::Built(sha.clone(), proof));
         let kept = ImageCommit {
             image: image.to_owned(),
             reference: reference.to_owned(),

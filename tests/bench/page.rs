@@ -18,12 +18,13 @@ use gantry::domain::sighting::Sighting;
 use gantry::domain::version::{Image, Sha, Version};
 use gantry::slack::render::list::For;
 use gantry::store::Store;
+use gantry::workflow::changes::Changes;
 use gantry::workflow::outbox::Tables;
 use gantry::workflow::people::People;
 use gantry::workflow::seen::Seen;
 use gantry::workflow::source::Sources;
 use gantry::workflow::{Bot, Parts, observe};
-use gantry::{github, registry, slack};
+use gantry::{controller, github, registry, slack};
 use jiff::SignedDuration;
 use secrecy::SecretString;
 
@@ -117,6 +118,8 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         sources: Sources::default(),
         registry: registry::Client::new(&mirrors)?,
         wake: observe::Wake::default(),
+        changes: Changes::default(),
+        controller: controller::Client::new()?,
         config: Arc::new(config),
         clock,
         store,

@@ -27,10 +27,11 @@ async fn a_push_that_runs_is_told_once_in_its_channel() {
     let told = town.channel("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
     let told = without_port(&town, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
-    assert_snapshot!(told, @r"
+    assert_snapshot!(told, @"
     :large_green_circle: *checkout* `develop-<short>` runs in *development*
     <http://town/sim/github/acme/checkout/commit/<sha>|<short>> Sort the basket by name · Alice Adler · rolled out in 3 s
     Next: `/promote checkout qa`
+    [Promote]
     ");
     assert!(town.running("checkout", "development").ends_with(&sha[..7]));
     assert_eq!(town.channel("releases"), Vec::<String>::new());

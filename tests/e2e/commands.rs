@@ -10,9 +10,11 @@ async fn an_empty_command_shows_what_can_be_asked() {
     assert_snapshot!(town.alice().types("/gantry").await, @"
     *I move artefacts from one environment to the next.*
     • `/list [artefact] [environment]` which version runs where, in what state
-    • `/promote &lt;artefact&gt; [environment] [@version] [--dry-run]` move an artefact to the next environment, or to the one named _(not in this version yet)_
+    • `/promote &lt;artefact&gt; [environment] [@version] [--dry-run]` move an artefact to the next environment, or to the one named
     • `/rollback &lt;artefact&gt; &lt;environment&gt; [version] [--reason text]` return an environment to the version that ran well before _(not in this version yet)_
     • `/diff &lt;source&gt; &lt;target&gt; [artefact]` what differs between two environments, and what to do about it _(not in this version yet)_
+    • `/gantry status [artefact] [environment]` which changes are under way
+    • `/gantry cancel &lt;change&gt;` stop a change that is not merged yet; the card shows its eight digits
     • `/gantry help [command]` what I understand
     The environments are `development` → `qa` → `staging` → `prod`.
     In a thread: `@gantry list`. More about one: `/gantry help promote`.
@@ -25,8 +27,8 @@ async fn help_about_one_command_has_examples_to_copy() {
     let help = town.alice().types("/gantry help promote").await;
     assert_snapshot!(help, @"
     `/promote &lt;artefact&gt; [environment] [@version] [--dry-run]`
-    move an artefact to the next environment, or to the one named _(not in this version yet)_
-    For example: `/promote checkout` or `/promote checkout to qa`
+    move an artefact to the next environment, or to the one named
+    For example: `/promote checkout` or `/promote checkout to qa` or `/promote checkout --dry-run`
     The environments are `development` → `qa` → `staging` → `prod`.
     ");
     assert_eq!(town.alice().types("/promote help").await, help);
@@ -122,6 +124,7 @@ async fn a_guest_gets_nothing() {
 #[tokio::test]
 async fn what_this_version_cannot_do_it_says() {
     let town = Town::open().await;
-    assert_eq!(town.alice().types("/promote checkout qa").await, "Looking at *checkout* for *qa*...");
+    let ack = town.alice().types("/rollback checkout qa").await;
+    assert_eq!(ack, "Looking at what ran before of *checkout*...");
     assert!(town.alice().sees().contains("cannot do it yet"), "{}", town.alice().sees());
 }

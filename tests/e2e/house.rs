@@ -50,7 +50,7 @@ fn named(text: &str) -> BTreeSet<String> {
     named
 }
 
-const ADAPTERS: [&str; 6] = ["slack", "github", "cluster", "registry", "reports", "store"];
+const ADAPTERS: [&str; 7] = ["slack", "github", "cluster", "controller", "registry", "reports", "store"];
 
 fn may_name(part: &str) -> Option<Vec<&'static str>> {
     let neutral = ["domain", "clock", "config", "http"];

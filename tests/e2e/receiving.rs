@@ -15,7 +15,7 @@ pub(crate) fn hex_hmac(secret: &str, parts: &[&[u8]]) -> String {
 }
 
 /// Sends a body as Slack would, signed with `secret` at `at`.
-async fn slack(town: &Town, path: &str, body: &str, secret: &str, at: i64) -> (u16, String) {
+pub(crate) async fn slack(town: &Town, path: &str, body: &str, secret: &str, at: i64) -> (u16, String) {
     let signature = format!("v0={}", hex_hmac(secret, &[b"v0:", at.to_string().as_bytes(), b":", body.as_bytes()]));
     let response = reqwest::Client::new()
         .post(format!("{}{path}", town.origin))

@@ -148,6 +148,7 @@ impl Check<'_> {
             soak: file.soak.as_ref().and_then(|soak| self.text(soak, |text| scalar::duration(text, LONGEST_SOAK))),
             webhook_secret: file.webhook_secret.as_ref().and_then(|source| self.secret_source(source, taken)),
             trigger: file.trigger.as_ref().and_then(|trigger| self.trigger(trigger)),
+            checks_required: file.checks == file::Checks::Required,
             tag: file.tag.as_ref().and_then(|tag| self.tag(tag, taken)),
         }
     }

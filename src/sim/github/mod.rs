@@ -12,6 +12,7 @@ mod renames;
 mod routes;
 #[cfg(test)]
 mod tests;
+mod whims;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,6 +23,7 @@ use serde::Serialize;
 use self::errors::ApiError;
 use self::merge::Merged;
 use self::objects::{Edit, FILE, Repo, oid, sha, signature};
+pub use self::whims::{When, Whim, Whims};
 use crate::clock::Clock;
 use crate::domain::artefact::Repository;
 use crate::domain::version::Sha;
@@ -98,6 +100,7 @@ struct Inner {
     repositories: Mutex<BTreeMap<String, Arc<Mutex<Repo>>>>,
     listeners: Mutex<Vec<Listener>>,
     requests: Mutex<Requests>,
+    whims: Whims,
 }
 
 impl GitHub {
@@ -113,6 +116,7 @@ impl GitHub {
             repositories: Mutex::default(),
             listeners: Mutex::default(),
             requests: Mutex::default(),
+            whims: Whims::default(),
         }))
     }
 
@@ -277,6 +281,11 @@ impl GitHub {
     /// lock held.
     pub fn on_move(&self, listener: impl Fn(&BranchMove) + Send + Sync + 'static) {
         lock(&self.0.listeners).push(Arc::new(listener));
+    }
+
+    /// Bad manners beyond the named faults, for tests; and the requests that came.
+    pub fn whims(&self) -> &Whims {
+        &self.0.whims
     }
 
     fn find(&self, repository: &str) -> Option<Arc<Mutex<Repo>>> {

@@ -7,7 +7,13 @@ use super::*;
 use crate::domain::message::MessageKey;
 
 fn message(to: To) -> Message {
-    Message { to, text: "checkout 1.4 runs".into(), blocks: vec![json!({ "type": "divider" })], plain: None }
+    Message {
+        to,
+        text: "checkout 1.4 runs".into(),
+        blocks: vec![json!({ "type": "divider" })],
+        plain: None,
+        link_to: None,
+    }
 }
 
 fn post() -> Message {

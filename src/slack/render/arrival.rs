@@ -1,9 +1,11 @@
 //! The message about a version that came to run, or that failed to, without a change of ours.
 
 use super::Said;
-use super::blocks::{context, section};
+use super::blocks::{actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use crate::domain::arrival::{Arrival, End};
+
+pub const PROMOTE: &str = "arrival_promote";
 
 const SUBJECT: usize = 120;
 const REASON: usize = 600;
@@ -27,6 +29,9 @@ pub fn arrival(arrival: &Arrival) -> Said {
         blocks.push(section(Mrkdwn::new("*Why:* ").plain(&shorten(reason, REASON))));
     }
     blocks.push(context(next(arrival)));
+    if let (End::Runs { .. }, Some(_)) = (&arrival.end, &arrival.above) {
+        blocks.push(actions(vec![button("Promote", PROMOTE, arrival.name.as_str().to_owned())]));
+    }
     Said { text, blocks }
 }
 

@@ -47,6 +47,16 @@ pub struct Button {
     text: Label,
     action_id: &'static str,
     value: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    style: Option<&'static str>,
+}
+
+impl Button {
+    /// The one that most people will want; at most one in a message.
+    #[must_use]
+    pub fn primary(self) -> Self {
+        Self { style: Some("primary"), ..self }
+    }
 }
 
 impl From<&'static str> for Raw {
@@ -75,7 +85,7 @@ pub fn actions(buttons: Vec<Button>) -> Block {
 }
 
 pub fn button(label: &'static str, action: &'static str, value: String) -> Button {
-    Button { text: Label { text: label }, action_id: action, value }
+    Button { text: Label { text: label }, action_id: action, value, style: None }
 }
 
 /// The first line is the head. At most 100 lines of 20 columns.

@@ -3,10 +3,14 @@
 
 pub mod arrival;
 pub mod blocks;
+pub mod card;
 pub mod help;
 pub mod list;
 pub mod mrkdwn;
 pub mod notice;
+pub mod plan;
+pub mod refusal;
+pub mod status;
 
 use serde::Serialize;
 use serde_json::Value;
@@ -25,7 +29,7 @@ pub struct Said {
 impl Said {
     pub fn to(self, to: To) -> Message {
         let plain = self.plain().as_deref().map(json);
-        Message { to, blocks: json(&self.blocks), plain, text: self.text }
+        Message { to, blocks: json(&self.blocks), plain, text: self.text, link_to: None }
     }
 
     /// As the answer to a slash command, in JSON.

@@ -26,7 +26,8 @@ pub fn looking(command: &Command) -> Said {
         Command::Diff { source, target, .. } => {
             Mrkdwn::new("Comparing ").bold(source.as_str()).raw(" with ").bold(target.as_str()).raw("...")
         }
-        Command::List { .. } | Command::Help { .. } => Mrkdwn::new("One moment..."),
+        Command::Cancel { change } => Mrkdwn::new("Looking at the change ").code(change).raw("..."),
+        Command::List { .. } | Command::Status { .. } | Command::Help { .. } => Mrkdwn::new("One moment..."),
     })
 }
 

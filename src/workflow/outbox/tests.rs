@@ -80,11 +80,17 @@ impl Post {
 
 fn post(channel: &str, key: &str, text: &str) -> Message {
     let to = To::Post { channel: channel.into(), key: MessageKey::new(key), thread: None, asked: None };
-    Message { to, text: text.into(), blocks: vec![], plain: None }
+    Message { to, text: text.into(), blocks: vec![], plain: None, link_to: None }
 }
 
 fn edit(key: &str, text: &str) -> Message {
-    Message { to: To::Edit { key: MessageKey::new(key) }, text: text.into(), blocks: vec![], plain: None }
+    Message {
+        to: To::Edit { key: MessageKey::new(key) },
+        text: text.into(),
+        blocks: vec![],
+        plain: None,
+        link_to: None,
+    }
 }
 
 #[tokio::test]

@@ -1,12 +1,17 @@
 //! The ways a message can take: the one it was meant to, then the next best, until Slack takes it.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{TableSupport, Tables};
-use crate::domain::message::{Asked, Message, Place, To};
+use crate::domain::message::{Asked, LinkTo, Message, Place, To};
 use crate::slack::client::{Client, Known, SendError};
 use crate::store::{Store, StoreError};
+
+/// How long a message waits for the one that it leads to, before it looks again.
+const BEHIND_ITS_LINK: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(super) struct Delivered {
@@ -30,6 +35,26 @@ pub(super) async fn deliver(
         To::Post { thread: Some(key), .. } | To::Person { thread: Some(key), .. } => store.said(key).await?,
         _ => None,
     };
+    if let Some(LinkTo { key, only_elsewhere }) = message.link_to.take() {
+        let place = store.said(&key).await?.map(|said| said.place);
+        if place.is_none() && store.is_spoken(&key).await? {
+            // What it leads to is still on its way.
+            return Ok(Err(SendError::RateLimited { retry_after: BEHIND_ITS_LINK, everywhere: false }));
+        }
+        if let (To::Person { channel: Some(channel), .. }, Some(place), true) = (&message.to, &place, only_elsewhere)
+            && *channel == place.channel
+        {
+            return Ok(Ok(Delivered { at: None, note: None, plain: false }));
+        }
+        let address = match &place {
+            Some(place) => match slack.permalink(place).await {
+                Err(error @ (SendError::RateLimited { .. } | SendError::Transient(_))) => return Ok(Err(error)),
+                found => found.ok(),
+            },
+            None => None,
+        };
+        message = message.linked(address.as_deref());
+    }
     let (at, mut note) = said.map_or((None, None), |said| (Some(said.place), said.note));
     let mut known = Known { at, thread: thread.map(|parent| parent.place) };
 

@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use super::errors::ApiError;
 use super::objects::Repo;
+use super::whims;
 use super::{Author, GitHub};
 
 type Answer = Result<Response, ApiError>;
@@ -63,6 +64,7 @@ pub(super) fn router(github: GitHub) -> Router {
         .method_not_allowed_fallback(stray)
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(middleware::from_fn_with_state(github.clone(), front::guard))
+        .layer(middleware::from_fn_with_state(github.0.whims.clone(), whims::suffer))
         .with_state(github)
 }
 

@@ -1,0 +1,55 @@
+//! Our clock for `governor`, which counts in ticks of its own. It is asked and never waits: its waits would pass by us.
+
+use std::ops::Add;
+
+use governor::clock::Reference;
+use governor::nanos::Nanos;
+use jiff::Timestamp;
+
+use super::Clock;
+
+/// Our clock as governor wants it.
+#[derive(Clone, Debug)]
+pub struct Ticks(Clock);
+
+impl Ticks {
+    pub fn new(clock: Clock) -> Self {
+        Self(clock)
+    }
+}
+
+impl governor::clock::Clock for Ticks {
+    type Instant = Instant;
+
+    fn now(&self) -> Instant {
+        Instant(u64::try_from(self.0.now().as_nanosecond()).unwrap_or_default())
+    }
+}
+
+/// Nanoseconds since 1970.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Instant(u64);
+
+impl Instant {
+    pub fn timestamp(self) -> Timestamp {
+        Timestamp::from_nanosecond(i128::from(self.0)).unwrap_or(Timestamp::MAX)
+    }
+}
+
+impl Add<Nanos> for Instant {
+    type Output = Self;
+
+    fn add(self, more: Nanos) -> Self {
+        Self(self.0.saturating_add(more.as_u64()))
+    }
+}
+
+impl Reference for Instant {
+    fn duration_since(&self, earlier: Self) -> Nanos {
+        self.0.saturating_sub(earlier.0).into()
+    }
+
+    fn saturating_sub(&self, duration: Nanos) -> Self {
+        Self(self.0.checked_sub(duration.as_u64()).unwrap_or(self.0))
+    }
+}

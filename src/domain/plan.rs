@@ -1,0 +1,234 @@
+//! What a change would do, computed without any effect. Not a change, and holds no lock.
+
+use jiff::SignedDuration;
+use serde::{Deserialize, Serialize};
+
+use super::artefact::{Artefact, ArtefactName, Repository};
+use super::environment::{Catalogue, Environment, EnvironmentName};
+use super::policy::Permit;
+use super::version::{Commit, Sha, Version};
+
+/// A plan that was shown is good for so long; then the world has moved on.
+pub const GOOD_FOR: SignedDuration = SignedDuration::from_mins(30);
+
+/// What a card or a plan names; the rest is counted.
+const MOST_COMMITS: usize = 20;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    pub artefact: ArtefactName,
+    pub environment: EnvironmentName,
+    /// The rung where it was seen to run well.
+    pub below: EnvironmentName,
+    pub repository: Repository,
+    /// The branch that moves.
+    pub branch: String,
+    /// The commit that goes there: what was seen, never what a branch holds by then.
+    pub pinned: Sha,
+    /// What goes, as it runs below.
+    pub version: Version,
+    /// What runs there now; `None`: a first deployment.
+    pub from: Option<Version>,
+    /// Newest first.
+    pub commits: Vec<Commit>,
+    pub commits_in_all: u64,
+    /// Made on the target's branch and nowhere below.
+    pub hotfixes: Vec<Commit>,
+    pub hotfixes_in_all: u64,
+    /// Other artefacts of the same repository, which a merge carries along.
+    pub also: Vec<Also>,
+    /// Where people see the difference.
+    pub url: Option<String>,
+    /// The head of the target's branch when this was planned, and how many commits only the branch has.
+    pub head: Option<Sha>,
+    pub behind_by: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Also {
+    pub artefact: ArtefactName,
+    /// Something changes that concerns it; else it is only built anew.
+    pub changes: bool,
+}
+
+/// What of one branch another does not have, and the other way round.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pending {
+    pub ahead_by: u64,
+    /// What would come, newest first; GitHub names 250 at most.
+    pub commits: Vec<Commit>,
+    pub files: Files,
+    /// The head of the target's branch.
+    pub head: Option<Sha>,
+    pub behind_by: u64,
+    /// What only the target has, newest first.
+    pub only_there: Vec<Lone>,
+    pub url: Option<String>,
+}
+
+/// The files that a merge would change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    pub paths: Vec<String>,
+    /// GitHub named only the first 300.
+    pub cut: bool,
+}
+
+impl Files {
+    pub fn concern(&self, artefact: &Artefact) -> bool {
+        artefact.paths.is_empty() || self.cut || self.paths.iter().any(|path| artefact.is_concerned_by(path))
+    }
+}
+
+/// A commit that only one side has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lone {
+    pub commit: Commit,
+    pub parents: Vec<Sha>,
+}
+
+impl Pending {
+    /// The target has code that came to it by an earlier merge and that is not in what would be merged now.
+    pub fn target_is_newer(&self) -> bool {
+        let find = |sha: &Sha| self.only_there.iter().find(|lone| lone.commit.sha == *sha);
+        let mut at = self.head.as_ref().and_then(find);
+        while let Some(lone) = at {
+            if lone.parents.iter().skip(1).any(|merged| find(merged).is_some()) {
+                return true;
+            }
+            at = lone.parents.first().and_then(find);
+        }
+        false
+    }
+
+    /// Commits that only the target has; merges are the promotions before.
+    pub fn hotfixes(&self) -> impl Iterator<Item = &Commit> {
+        self.only_there.iter().filter(|lone| lone.parents.len() < 2).map(|lone| &lone.commit)
+    }
+}
+
+/// What is known when a promotion is asked for.
+#[derive(Debug)]
+pub struct Facts<'a> {
+    pub artefact: &'a Artefact,
+    pub target: &'a Environment,
+    pub below: &'a Environment,
+    pub version: Version,
+    pub pinned: Sha,
+    pub from: Option<Version>,
+    pub pending: Pending,
+    pub checks: Checks,
+    pub checks_required: bool,
+}
+
+/// What CI says of a commit, by the names of what it ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Checks {
+    pub green: usize,
+    pub red: Vec<String>,
+    pub running: Vec<String>,
+}
+
+impl Plan {
+    pub fn new(_permit: Permit, facts: Facts<'_>, catalogue: &Catalogue) -> Self {
+        let Facts { artefact, target, below, version, pinned, from, pending, .. } = facts;
+        let hotfixes: Vec<Commit> = pending.hotfixes().cloned().collect();
+        let also = catalogue.carried_along(artefact, &target.name);
+        Self {
+            artefact: artefact.name.clone(),
+            environment: target.name.clone(),
+            below: below.name.clone(),
+            repository: artefact.repository.clone(),
+            branch: target.branch.clone(),
+            pinned,
+            version,
+            from,
+            also: also
+                .map(|other| Also { artefact: other.name.clone(), changes: pending.files.concern(other) })
+                .collect(),
+            commits_in_all: pending.ahead_by,
+            commits: pending.commits.into_iter().take(MOST_COMMITS).collect(),
+            hotfixes_in_all: hotfixes.len() as u64,
+            hotfixes: hotfixes.into_iter().take(MOST_COMMITS).collect(),
+            url: pending.url,
+            head: pending.head,
+            behind_by: pending.behind_by,
+        }
+    }
+
+    /// The message of the merge commit: what a reader of the branch sees, and the trailer that finds it again.
+    pub fn merge_message(&self, trailer: &str) -> String {
+        let Self { artefact, environment, below, version, pinned, .. } = self;
+        format!(
+            "Promote {artefact} {} to {environment}\n\n{pinned} was seen running well in {below}.\n\n{trailer}\n",
+            version.label()
+        )
+    }
+}
+
+/// The name of a tag by its template, apart from the number: what stands before it and what behind.
+pub fn tag_name(template: Option<&str>, plan: &Plan, date: jiff::civil::Date) -> (String, String) {
+    let template = template.unwrap_or("{environment}/{date}-{n}");
+    let fill = |part: &str| {
+        part.replace("{environment}", plan.environment.as_str())
+            .replace("{artefact}", plan.artefact.as_str())
+            .replace("{date}", &date.strftime("%Y.%m.%d").to_string())
+    };
+    let (before, behind) = template.split_once("{n}").unwrap_or((template, ""));
+    (fill(before), fill(behind))
+}
+
+/// The number in the name of a tag, if the name is of that form.
+pub fn tag_number(name: &str, (before, behind): &(String, String)) -> Option<u64> {
+    name.strip_prefix(before.as_str())?.strip_suffix(behind.as_str())?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sha(digit: char) -> Sha {
+        digit.to_string().repeat(40).parse().unwrap()
+    }
+
+    fn lone(digit: char, parents: &[char]) -> Lone {
+        let commit = Commit { sha: sha(digit), subject: String::new(), author: String::new(), url: String::new() };
+        Lone { commit, parents: parents.iter().map(|parent| sha(*parent)).collect() }
+    }
+
+    fn pending(head: char, only_there: Vec<Lone>) -> Pending {
+        Pending { head: Some(sha(head)), only_there, ..Pending::default() }
+    }
+
+    /// `0` is contained in what would be merged, everything else only in the target.
+    #[test]
+    fn a_target_is_newer_if_an_earlier_merge_brought_more() {
+        let promoted = pending('a', vec![lone('a', &['0', '0'])]);
+        assert!(!promoted.target_is_newer(), "the same was merged before");
+        let hotfixed = pending('b', vec![lone('b', &['a']), lone('a', &['0', '0'])]);
+        assert!(!hotfixed.target_is_newer(), "a hotfix is no promotion");
+        assert_eq!(hotfixed.hotfixes().count(), 1);
+        let newer = pending('a', vec![lone('a', &['0', 'c']), lone('c', &['0'])]);
+        assert!(newer.target_is_newer());
+        let buried = pending('b', vec![lone('b', &['a']), lone('a', &['0', 'c']), lone('c', &['0'])]);
+        assert!(buried.target_is_newer(), "also below a hotfix");
+        assert!(!Pending::default().target_is_newer());
+    }
+
+    #[test]
+    fn a_tag_is_named_by_its_template_and_its_number_found_again() {
+        let plan = crate::domain::sample::plan();
+        let date = jiff::civil::date(2026, 11, 6);
+        let cases = [
+            (None, 3, "qa/2026.11.06-3"),
+            (Some("{environment}/{artefact}/{date}.{n}"), 12, "qa/checkout/2026.11.06.12"),
+            (Some("v{n}-{environment}"), 1, "v1-qa"),
+        ];
+        for (template, number, name) in cases {
+            let form = tag_name(template, &plan, date);
+            assert_eq!(format!("{}{number}{}", form.0, form.1), name);
+            assert_eq!(tag_number(name, &form), Some(number));
+            assert_eq!(tag_number("qa/2026.11.06-x", &form), None);
+        }
+    }
+}

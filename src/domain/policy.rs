@@ -1,0 +1,323 @@
+//! Facts to [`Permit`] or [`Refusal`]: the rules of a promotion, without I/O and without words for people.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::actor::PersonId;
+use super::artefact::{Artefact, ArtefactName, Delivery, Repository};
+use super::change::{Change, ChangeId, Stage};
+use super::environment::{Environment, EnvironmentName, Ladder, PromoteBy};
+use super::plan::Facts;
+use super::rollout::{Rollout, RolloutState};
+use super::version::{Sha, Version};
+
+/// The proof that the rules said yes. Nothing takes effect without one, and only [`check`] gives it.
+#[derive(Debug)]
+pub struct Permit(());
+
+/// A no by the rules, with all that is needed to say why and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The artefact is not in this environment; it is in those.
+    NotThere {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        there: Vec<EnvironmentName>,
+    },
+    /// The first rung is fed by pushes.
+    FirstRung {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        branch: String,
+        above: Option<EnvironmentName>,
+    },
+    /// This version of Gantry moves branches only.
+    ByManifest {
+        artefact: ArtefactName,
+        repository: Repository,
+    },
+    /// This version of Gantry merges only.
+    ByPullRequest {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        branch: String,
+    },
+    /// Rules are configured that this version of Gantry cannot keep.
+    UnkeptRules {
+        environment: EnvironmentName,
+        rules: Vec<&'static str>,
+    },
+    /// Nothing is behind: all rungs have what the rung below runs.
+    NothingBehind {
+        artefact: ArtefactName,
+    },
+    /// Nothing runs below.
+    Missing {
+        artefact: ArtefactName,
+        below: EnvironmentName,
+    },
+    RollingOut {
+        artefact: ArtefactName,
+        below: EnvironmentName,
+        version: Version,
+        ready: u32,
+        wanted: u32,
+    },
+    Unhealthy {
+        artefact: ArtefactName,
+        below: EnvironmentName,
+        version: Option<Version>,
+        reason: Arc<str>,
+    },
+    Unreadable {
+        below: EnvironmentName,
+        why: Arc<str>,
+        since: Timestamp,
+    },
+    /// The version that was named never ran well below; those did.
+    NeverRan {
+        artefact: ArtefactName,
+        below: EnvironmentName,
+        version: String,
+        ran: Vec<String>,
+    },
+    CommitUnknown {
+        artefact: ArtefactName,
+        below: EnvironmentName,
+        version: Version,
+    },
+    UnderWay(UnderWay),
+    BranchMissing {
+        environment: EnvironmentName,
+        repository: Repository,
+        branch: String,
+        below: String,
+        pinned: Sha,
+    },
+    NoCommonAncestor {
+        repository: Repository,
+        branch: String,
+        pinned: Sha,
+    },
+    NothingNew {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        version: Version,
+        runs: Option<Version>,
+    },
+    /// New commits, but none that concerns this artefact.
+    NothingForIt {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        commits: u64,
+        paths: Vec<String>,
+    },
+    Downgrade {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        version: Version,
+        runs: Option<Version>,
+    },
+    RedChecks {
+        pinned: Sha,
+        names: Vec<String>,
+        url: Option<String>,
+    },
+    RunningChecks {
+        pinned: Sha,
+        names: Vec<String>,
+        url: Option<String>,
+    },
+    NoChecks {
+        environment: EnvironmentName,
+        pinned: Sha,
+    },
+}
+
+/// Somebody else is moving what would move.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnderWay {
+    pub id: ChangeId,
+    pub artefact: ArtefactName,
+    pub environment: EnvironmentName,
+    pub requester: PersonId,
+    pub since: Timestamp,
+    pub stage: &'static str,
+    /// Still merging: it can be cancelled.
+    pub can_cancel: bool,
+}
+
+impl From<&Change> for UnderWay {
+    fn from(change: &Change) -> Self {
+        Self {
+            id: change.id,
+            artefact: change.plan.artefact.clone(),
+            environment: change.plan.environment.clone(),
+            requester: change.requester.clone(),
+            since: change.asked_at,
+            stage: change.stage.name(),
+            can_cancel: matches!(change.stage, Stage::Merging(_)),
+        }
+    }
+}
+
+/// May the artefact be promoted into that rung at all? Gives the rung below, where it comes from.
+pub fn rung<'a>(
+    artefact: &Artefact,
+    target: &Environment,
+    ladder: &'a Ladder,
+    unkept: &[&'static str],
+) -> Result<&'a Environment, Refusal> {
+    if !artefact.places.contains_key(&target.name) {
+        let there = ladder.rungs().iter().map(|rung| &rung.name).filter(|name| artefact.places.contains_key(*name));
+        return Err(Refusal::NotThere {
+            artefact: artefact.name.clone(),
+            environment: target.name.clone(),
+            there: there.cloned().collect(),
+        });
+    }
+    let Some(below) = ladder.below(&target.name, artefact) else {
+        return Err(Refusal::FirstRung {
+            artefact: artefact.name.clone(),
+            environment: target.name.clone(),
+            branch: target.branch.clone(),
+            above: ladder.above(&target.name, artefact).map(|rung| rung.name.clone()),
+        });
+    };
+    if let Delivery::Manifest { repository, .. } = &artefact.delivery {
+        return Err(Refusal::ByManifest { artefact: artefact.name.clone(), repository: repository.clone() });
+    }
+    if target.promote == PromoteBy::PullRequest {
+        return Err(Refusal::ByPullRequest {
+            artefact: artefact.name.clone(),
+            environment: target.name.clone(),
+            branch: target.branch.clone(),
+        });
+    }
+    if !unkept.is_empty() {
+        return Err(Refusal::UnkeptRules { environment: target.name.clone(), rules: unkept.to_vec() });
+    }
+    Ok(below)
+}
+
+/// The version that runs well below, if one does.
+pub fn runs_well(artefact: &Artefact, below: &Environment, rollout: &Rollout) -> Result<Version, Refusal> {
+    let (artefact, below) = (artefact.name.clone(), below.name.clone());
+    match (&rollout.state, &rollout.version) {
+        (RolloutState::Running { .. }, Some(version)) => Ok(version.clone()),
+        (RolloutState::RollingOut { ready, wanted }, Some(version)) => {
+            Err(Refusal::RollingOut { artefact, below, version: version.clone(), ready: *ready, wanted: *wanted })
+        }
+        (RolloutState::Degraded { reason }, version) => {
+            Err(Refusal::Unhealthy { artefact, below, version: version.clone(), reason: reason.clone() })
+        }
+        (RolloutState::Unreadable { why, since }, _) => {
+            Err(Refusal::Unreadable { below, why: why.clone(), since: *since })
+        }
+        _ => Err(Refusal::Missing { artefact, below }),
+    }
+}
+
+/// The last word: everything that had to be asked of GitHub is known by now.
+pub fn check(facts: &Facts<'_>) -> Result<Permit, Refusal> {
+    let Facts { artefact, target, pending, checks, pinned, .. } = facts;
+    let (name, environment) = (artefact.name.clone(), target.name.clone());
+    let (version, runs) = (facts.version.clone(), facts.from.clone());
+    if pending.target_is_newer() && pending.ahead_by == 0 {
+        return Err(Refusal::Downgrade { artefact: name, environment, version, runs });
+    }
+    if pending.ahead_by == 0 {
+        return Err(Refusal::NothingNew { artefact: name, environment, version, runs });
+    }
+    if !pending.files.concern(artefact) {
+        let paths = artefact.paths.clone();
+        return Err(Refusal::NothingForIt { artefact: name, environment, commits: pending.ahead_by, paths });
+    }
+    let (pinned, url) = (pinned.clone(), pending.commits.first().map(|commit| commit.url.clone()));
+    if !checks.red.is_empty() {
+        return Err(Refusal::RedChecks { pinned, names: checks.red.clone(), url });
+    }
+    if !checks.running.is_empty() {
+        return Err(Refusal::RunningChecks { pinned, names: checks.running.clone(), url });
+    }
+    if facts.checks_required && checks.green == 0 {
+        return Err(Refusal::NoChecks { environment, pinned });
+    }
+    Ok(Permit(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::plan::{Checks, Files, Lone, Pending};
+    use crate::domain::sample;
+    use crate::domain::version::Commit;
+
+    fn facts(catalogue: &crate::domain::environment::Catalogue, pending: Pending, checks: Checks) -> Facts<'_> {
+        let artefact = catalogue.artefact("mailer").unwrap();
+        Facts {
+            artefact,
+            target: catalogue.ladder.find("qa").unwrap(),
+            below: catalogue.ladder.find("development").unwrap(),
+            version: Version { tag: Some("2".into()), ..Version::default() },
+            pinned: "a".repeat(40).parse().unwrap(),
+            from: None,
+            pending,
+            checks,
+            checks_required: false,
+        }
+    }
+
+    fn ahead(path: &str) -> Pending {
+        Pending { ahead_by: 1, files: Files { paths: vec![path.into()], cut: false }, ..Pending::default() }
+    }
+
+    #[test]
+    fn the_last_word_names_what_stands_in_the_way() {
+        let catalogue = sample::catalogue();
+        let newer = {
+            let sha = |digit: &str| digit.repeat(40).parse::<Sha>().unwrap();
+            let commit = |sha| Commit { sha, subject: String::new(), author: String::new(), url: String::new() };
+            let merge = Lone { commit: commit(sha("b")), parents: vec![sha("0"), sha("c")] };
+            let merged = Lone { commit: commit(sha("c")), parents: vec![sha("0")] };
+            Pending { head: Some(sha("b")), only_there: vec![merge, merged], ..Pending::default() }
+        };
+        let red = Checks { red: vec!["build".into()], ..Checks::default() };
+        let running = Checks { running: vec!["build".into()], ..Checks::default() };
+        let cases = [
+            ("it goes", ahead("mailer/a.rs"), Checks::default(), "permit"),
+            ("nothing new", Pending::default(), Checks::default(), "NothingNew"),
+            ("the target is newer", newer, Checks::default(), "Downgrade"),
+            ("nothing for it", ahead("storefront/a.rs"), Checks::default(), "NothingForIt"),
+            ("a red check", ahead("mailer/a.rs"), red, "RedChecks"),
+            ("a check that runs", ahead("mailer/a.rs"), running, "RunningChecks"),
+        ];
+        for (name, pending, checks, expected) in cases {
+            let said = match check(&facts(&catalogue, pending, checks)) {
+                Ok(_) => "permit".to_owned(),
+                Err(refusal) => format!("{refusal:?}"),
+            };
+            assert!(said.starts_with(expected), "{name}: {said}");
+        }
+    }
+
+    #[test]
+    fn no_check_is_green_unless_one_is_required() {
+        let catalogue = sample::catalogue();
+        let mut facts = facts(&catalogue, ahead("mailer/a.rs"), Checks::default());
+        assert!(check(&facts).is_ok());
+        facts.checks_required = true;
+        assert!(matches!(check(&facts), Err(Refusal::NoChecks { .. })));
+        facts.checks.green = 1;
+        assert!(check(&facts).is_ok());
+    }
+
+    #[test]
+    fn a_list_of_files_that_was_cut_may_concern_anybody() {
+        let catalogue = sample::catalogue();
+        let mut pending = ahead("storefront/a.rs");
+        pending.files.cut = true;
+        assert!(check(&facts(&catalogue, pending, Checks::default())).is_ok());
+    }
+}

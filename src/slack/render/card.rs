@@ -1,0 +1,252 @@
+//! The one message that follows a change: what moves, how far it is, and what to do next. Made of the change alone.
+
+use jiff::Timestamp;
+
+use super::Said;
+use super::blocks::{Block, actions, button, context, section};
+use super::mrkdwn::{Mrkdwn, shorten, span};
+use super::plan::{FEW, commits, what};
+use crate::domain::change::{Change, Deploying, Merging, Nudge, Other, OtherState, Proof, Stage, Tag};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::plan::Plan;
+use crate::domain::version::Sha;
+
+pub const CANCEL: &str = "change_cancel";
+pub const RETRY: &str = "change_retry";
+
+const REASON: usize = 600;
+const MOST_FILES: usize = 10;
+
+/// `next` is the rung that it could go to from here.
+pub fn card(change: &Change, next: Option<&EnvironmentName>) -> Said {
+    let head = head(change);
+    let mut blocks = vec![section(Mrkdwn::new(light(&change.stage)).and(&head))];
+    blocks.extend(steps(change));
+    blocks.extend(what(&change.plan, FEW));
+    blocks.extend(trouble(change));
+    blocks.extend(advice(change, next).map(context));
+    blocks.extend(buttons(change));
+    blocks.push(context(
+        Mrkdwn::new("asked by ")
+            .person(&change.requester)
+            .raw(" \u{b7} ")
+            .moment(change.asked_at)
+            .raw(" \u{b7} change ")
+            .code(&change.id.short()),
+    ));
+    Said { text: head.into_string(), blocks }
+}
+
+/// All commits, for the thread, where the card names only a few.
+pub fn details(change: &Change) -> Option<Said> {
+    let plan = &change.plan;
+    if plan.commits.len() <= FEW {
+        return None;
+    }
+    let all = commits(plan, plan.commits.len());
+    let text = format!("All {} commits of this change", plan.commits_in_all);
+    Some(Said { text, blocks: vec![section(all)] })
+}
+
+/// Told in the thread at the end, to the one who asked.
+pub fn end(change: &Change) -> Said {
+    let text = Mrkdwn::default().person(&change.requester).raw(" ").and(&head(change)).raw(".");
+    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+}
+
+fn light(stage: &Stage) -> &'static str {
+    match stage {
+        Stage::Merging(_) | Stage::Deploying(_) => ":hourglass_flowing_sand: ",
+        Stage::Deployed { .. } => ":large_green_circle: ",
+        Stage::Stalled { .. } => ":large_yellow_circle: ",
+        Stage::Failed { .. } | Stage::Conflicted { .. } | Stage::Errored { .. } => ":red_circle: ",
+        Stage::Cancelled { .. } => ":white_circle: ",
+    }
+}
+
+/// The change in one line.
+pub(super) fn head(change: &Change) -> Mrkdwn {
+    let plan = &change.plan;
+    let name = Mrkdwn::default().bold(plan.artefact.as_str()).raw(" ").code(plan.version.label());
+    let environment = plan.environment.as_str();
+    match &change.stage {
+        Stage::Merging(_) => name.raw(": merging into ").bold(environment),
+        Stage::Deploying(deploying) => {
+            let line = name.raw(": deploying to ").bold(environment);
+            match deploying.rollout {
+                Some(now) => line.plain(&format!(", {} of {} ready", now.ready, now.wanted)),
+                None => line,
+            }
+        }
+        Stage::Deployed { ready, .. } => {
+            name.raw(": running in ").bold(environment).plain(&format!(", {ready} of {ready} ready"))
+        }
+        Stage::Failed { .. } => name.raw(": failed in ").bold(environment),
+        Stage::Stalled { .. } => name.raw(": no proof that it runs in ").bold(environment),
+        Stage::Conflicted { .. } => name.raw(": conflicts with ").bold(environment),
+        Stage::Errored { .. } => name.raw(": could not be merged into ").bold(environment),
+        Stage::Cancelled { .. } => name.raw(": not promoted to ").bold(environment).raw(", cancelled"),
+    }
+}
+
+/// What was done, and how long each step took.
+fn steps(change: &Change) -> Option<Block> {
+    let deploying = change.stage.deploying()?;
+    let merged = Mrkdwn::new(":white_check_mark: merged into ")
+        .code(&change.plan.branch)
+        .raw(" as ")
+        .and(&result(&change.plan, &deploying.result))
+        .and(&took(change.asked_at, deploying.merged_at));
+    let text = merged.and(&tagged(deploying)).and(&nudged(deploying));
+    let since = match &deploying.tag {
+        Tag::Made { at, .. } => *at,
+        _ => deploying.merged_at,
+    };
+    let last = match &change.stage {
+        Stage::Deploying(Deploying { rollout: Some(_), .. }) => {
+            Mrkdwn::new("\n:hourglass_flowing_sand: the cluster rolls it out")
+        }
+        Stage::Deploying(_) => Mrkdwn::new("\n:hourglass_flowing_sand: waiting for the image and the controller"),
+        Stage::Deployed { at, proof, .. } => Mrkdwn::new("\n:white_check_mark: rolled out")
+            .and(&took(since, *at))
+            .raw(" \u{b7} known by ")
+            .raw(match proof {
+                Proof::TagPattern => "the image's tag",
+                Proof::RevisionLabel => "the image's revision label",
+                Proof::GitTag => "the Git tag of its name",
+                Proof::Report => "the controller's report",
+            }),
+        Stage::Failed { at, .. } => Mrkdwn::new("\n:x: rollout failed").and(&took(since, *at)),
+        _ => Mrkdwn::new("\n:grey_question: not seen running").and(&took(since, deploying.deadline)),
+    };
+    Some(section(deploying.others.iter().fold(text.and(&last), |text, one| text.raw("\n").and(&other(one)))))
+}
+
+fn result(plan: &Plan, result: &Sha) -> Mrkdwn {
+    let web = plan.commits.first().and_then(|commit| commit.url.rsplit_once("/commit/"));
+    match web {
+        Some((repository, _)) => Mrkdwn::default().link(&format!("{repository}/commit/{result}"), result.short()),
+        None => Mrkdwn::default().code(result.short()),
+    }
+}
+
+/// An artefact that is carried along.
+fn other(other: &Other) -> Mrkdwn {
+    let text = Mrkdwn::new(match other.state {
+        OtherState::Runs { .. } => ":small_blue_diamond: ",
+        OtherState::RollsOut { .. } => ":hourglass_flowing_sand: ",
+        OtherState::Fails { .. } => ":x: ",
+        OtherState::Unknown => ":grey_question: ",
+    });
+    let text = text.bold(other.artefact.as_str());
+    let text = match &other.version {
+        Some(version) => text.raw(" ").code(version),
+        None => text,
+    };
+    match &other.state {
+        OtherState::Runs { ready } => text.plain(&format!(" runs, {ready} of {ready} ready")),
+        OtherState::RollsOut { ready, wanted } => text.plain(&format!(" rolls out, {ready} of {wanted} ready")),
+        OtherState::Fails { reason } => text.raw(" fails: ").plain(&shorten(reason, REASON)),
+        OtherState::Unknown => text.raw(" is not seen"),
+    }
+}
+
+fn tagged(deploying: &Deploying) -> Mrkdwn {
+    match &deploying.tag {
+        Tag::NotYet | Tag::Chosen { .. } => Mrkdwn::default(),
+        Tag::Made { name, at } => {
+            Mrkdwn::new("\n:white_check_mark: tagged ").code(name).and(&took(deploying.merged_at, *at))
+        }
+        Tag::Missing { why } => Mrkdwn::new("\n:warning: not tagged: ").plain(&shorten(why, REASON)),
+    }
+}
+
+fn nudged(deploying: &Deploying) -> Mrkdwn {
+    match &deploying.nudge {
+        Some(Nudge::Failed { why }) => {
+            Mrkdwn::new("\n:warning: the controller could not be told, it looks by itself: ")
+                .plain(&shorten(why, REASON))
+        }
+        None | Some(Nudge::Done) => Mrkdwn::default(),
+    }
+}
+
+fn took(from: Timestamp, to: Timestamp) -> Mrkdwn {
+    Mrkdwn::new(" \u{b7} ").plain(&span(to.duration_since(from)).to_string())
+}
+
+/// What holds it up, or why it ended as it did.
+fn trouble(change: &Change) -> Option<Block> {
+    let why = |text: &str| Mrkdwn::new("*Why:* ").plain(&shorten(text, REASON));
+    let still = |text: &str| Mrkdwn::new(":warning: ").plain(&shorten(text, REASON)).raw(" I keep trying.");
+    match &change.stage {
+        Stage::Merging(Merging { trouble: Some(trouble), .. })
+        | Stage::Deploying(Deploying { trouble: Some(trouble), .. }) => Some(section(still(&trouble.why))),
+        Stage::Failed { reason, .. } => Some(section(why(reason))),
+        Stage::Errored { why: error, .. } => Some(section(why(error))),
+        Stage::Stalled { runs, deploying, .. } => {
+            let waited = span(deploying.deadline.duration_since(deploying.merged_at)).to_string();
+            let text = match runs {
+                Some(runs) => format!("After {waited} the cluster runs {runs}."),
+                None => format!("After {waited} nothing of it runs in the cluster."),
+            };
+            Some(section(why(&text)))
+        }
+        Stage::Conflicted { files, .. } => {
+            let text = Mrkdwn::new("*Why:* both sides changed ");
+            let text = match files.split_first() {
+                None => text.raw("the same place."),
+                Some((first, rest)) => {
+                    let shown = rest.iter().take(MOST_FILES - 1);
+                    let all = shown.fold(text.code(first), |text, file| text.raw(", ").code(file));
+                    match files.len().saturating_sub(MOST_FILES) {
+                        0 => all.raw("."),
+                        left => all.plain(&format!(" and {left} more.")),
+                    }
+                }
+            };
+            Some(section(text))
+        }
+        Stage::Merging(_) | Stage::Deploying(_) | Stage::Deployed { .. } | Stage::Cancelled { .. } => None,
+    }
+}
+
+fn advice(change: &Change, next: Option<&EnvironmentName>) -> Option<Mrkdwn> {
+    let plan = &change.plan;
+    let (artefact, environment, branch) = (&plan.artefact, &plan.environment, &plan.branch);
+    let again = format!("/promote {artefact} {environment}");
+    Some(match &change.stage {
+        Stage::Deployed { .. } => Mrkdwn::new("Next: ").code(&format!("/promote {artefact} {}", next?)),
+        Stage::Failed { .. } => Mrkdwn::new(
+            "Next: push a repair and promote it. It is still watched: should it come to run, this turns green.",
+        ),
+        Stage::Stalled { .. } => Mrkdwn::new(
+            "Next: look at CI and at the controller. It is still watched: should it come to run, this turns green.",
+        ),
+        Stage::Conflicted { .. } => Mrkdwn::new("Next: merge ")
+            .code(branch)
+            .raw(" into what is to be promoted, resolve it there and push; once that runs in ")
+            .plain(plan.below.as_str())
+            .raw(", ")
+            .code(&again),
+        Stage::Errored { .. } => Mrkdwn::new("Next: once that is repaired, ").code(&again).raw(" goes on from there."),
+        Stage::Cancelled { by, .. } => {
+            Mrkdwn::new("Cancelled by ").person(by).raw("; nothing was merged. Again: ").code(&again)
+        }
+        Stage::Merging(_) | Stage::Deploying(_) => return None,
+    })
+}
+
+fn buttons(change: &Change) -> Option<Block> {
+    match &change.stage {
+        // Only where it takes long enough to press it.
+        Stage::Merging(Merging { trouble: Some(_), .. }) => {
+            Some(actions(vec![button("Cancel", CANCEL, change.id.to_string())]))
+        }
+        Stage::Errored { .. } => Some(actions(vec![button("Promote", RETRY, change.id.to_string())])),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

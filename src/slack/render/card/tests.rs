@@ -1,0 +1,158 @@
+//! The card at every stage, as people read it.
+
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use super::*;
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::{Progress, Trouble};
+use crate::domain::sample;
+
+fn after(seconds: i64) -> Timestamp {
+    sample::change().asked_at + SignedDuration::from_secs(seconds)
+}
+
+fn at(stage: Stage) -> Change {
+    Change { stage, ..sample::change() }
+}
+
+fn deploying() -> Stage {
+    let result: Sha = "9be01d7".repeat(6)[..40].parse().unwrap();
+    Stage::begin().merged(result, after(2), after(902)).unwrap()
+}
+
+/// Everything above the plan, which is the same on every card, and below it.
+fn shown(change: &Change) -> String {
+    let said = card(change, Some(&EnvironmentName::new("staging")));
+    let blocks: Vec<serde_json::Value> = serde_json::from_str(&serde_json::to_string(&said.blocks).unwrap()).unwrap();
+    let lines = blocks.iter().map(|block| match block["type"].as_str() {
+        Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
+        Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
+        _ => format!("[{}]", block["elements"][0]["text"]["text"].as_str().unwrap_or_default()),
+    });
+    let plan = "`qa-1111111`";
+    lines.filter(|line| !line.starts_with(plan) && !line.starts_with("asked by")).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_card_says_what_moves_and_who_asked() {
+    let said = card(&sample::change(), None);
+    assert_eq!(said.text, "*checkout* `develop-4f1c2ab`: merging into *qa*");
+    let text = serde_json::to_string(&said.blocks).unwrap();
+    for part in [
+        "`qa-1111111` \u{2192} `develop-4f1c2ab`, commit `4f1c2ab` as it runs in development",
+        "2 commits:",
+        "Retry the payment provider once (#42) \u{b7} Alice Adler \u{b7} <https://github.com/acme/checkout/pull/42|#42>",
+        "Ask &lt;!channel&gt; &amp; more \u{b7} Bob",
+        "asked by <@U0ALICE>",
+        "change `0badcafe`",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+#[test]
+fn every_stage_says_how_far_it_is_and_what_is_next() {
+    let now = after(20);
+    assert_snapshot!(shown(&sample::change()), @":hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*");
+
+    let why = "GitHub is not available: it answered 502.".to_owned();
+    let troubled = Stage::begin().merge_troubled(why, now).unwrap();
+    assert_snapshot!(shown(&at(troubled)), @"
+    :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
+    :warning: GitHub is not available: it answered 502. I keep trying.
+    [Cancel]
+    ");
+
+    let tagged = deploying().still_deploying(|it| Deploying {
+        tag: Tag::Made { name: "qa/2026.11.16-1".into(), at: after(3) },
+        nudge: Some(Nudge::Failed { why: "it answered 500".into() }),
+        rollout: Some(Progress { ready: 1, wanted: 2 }),
+        ..it
+    });
+    let tagged = tagged.unwrap();
+    assert_snapshot!(shown(&at(tagged.clone())), @"
+    :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*, 1 of 2 ready
+    :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
+    :white_check_mark: tagged `qa/2026.11.16-1` · 1 s
+    :warning: the controller could not be told, it looks by itself: it answered 500
+    :hourglass_flowing_sand: the cluster rolls it out
+    ");
+    assert_snapshot!(shown(&at(tagged.clone().deployed(2, Proof::RevisionLabel, now).unwrap())), @"
+    :large_green_circle: *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready
+    :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
+    :white_check_mark: tagged `qa/2026.11.16-1` · 1 s
+    :warning: the controller could not be told, it looks by itself: it answered 500
+    :white_check_mark: rolled out · 17 s · known by the image's revision label
+    Next: `/promote checkout staging`
+    ");
+    assert_snapshot!(shown(&at(tagged.clone().failed("CrashLoopBackOff: exit code 1".into(), now).unwrap())), @"
+    :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
+    :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
+    :white_check_mark: tagged `qa/2026.11.16-1` · 1 s
+    :warning: the controller could not be told, it looks by itself: it answered 500
+    :x: rollout failed · 17 s
+    *Why:* CrashLoopBackOff: exit code 1
+    Next: push a repair and promote it. It is still watched: should it come to run, this turns green.
+    ");
+    assert_snapshot!(shown(&at(tagged.stalled(Some("qa-1111111".into()), after(902)).unwrap())), @"
+    :large_yellow_circle: *checkout* `develop-4f1c2ab`: no proof that it runs in *qa*
+    :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
+    :white_check_mark: tagged `qa/2026.11.16-1` · 1 s
+    :warning: the controller could not be told, it looks by itself: it answered 500
+    :grey_question: not seen running · 14 min
+    *Why:* After 15 min the cluster runs qa-1111111.
+    Next: look at CI and at the controller. It is still watched: should it come to run, this turns green.
+    ");
+
+    let untagged = deploying().still_deploying(|it| Deploying {
+        tag: Tag::Missing { why: "GitHub refuses us: no".into() },
+        trouble: Some(Trouble { since: now, tries: 1, why: "I cannot read qa: forbidden.".into() }),
+        others: vec![
+            Other {
+                artefact: ArtefactName::new("mailer"),
+                version: Some("build-7".into()),
+                state: OtherState::Runs { ready: 2 },
+            },
+            Other {
+                artefact: ArtefactName::new("storefront"),
+                version: None,
+                state: OtherState::Fails { reason: "OOMKilled".into() },
+            },
+        ],
+        ..it
+    });
+    assert_snapshot!(shown(&at(untagged.unwrap())), @"
+    :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*
+    :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
+    :warning: not tagged: GitHub refuses us: no
+    :hourglass_flowing_sand: waiting for the image and the controller
+    :small_blue_diamond: *mailer* `build-7` runs, 2 of 2 ready
+    :x: *storefront* fails: OOMKilled
+    :warning: I cannot read qa: forbidden. I keep trying.
+    ");
+
+    let files: Vec<String> = (0..12).map(|n| format!("src/file_{n}.rs")).collect();
+    assert_snapshot!(shown(&at(Stage::begin().conflicted(files, now).unwrap())), @"
+    :red_circle: *checkout* `develop-4f1c2ab`: conflicts with *qa*
+    *Why:* both sides changed `src/file_0.rs`, `src/file_1.rs`, `src/file_2.rs`, `src/file_3.rs`, `src/file_4.rs`, `src/file_5.rs`, `src/file_6.rs`, `src/file_7.rs`, `src/file_8.rs`, `src/file_9.rs` and 2 more.
+    Next: merge `qa` into what is to be promoted, resolve it there and push; once that runs in development, `/promote checkout qa`
+    ");
+    assert_snapshot!(shown(&at(Stage::begin().errored("GitHub refuses us: Bad credentials.".into(), now).unwrap())), @"
+    :red_circle: *checkout* `develop-4f1c2ab`: could not be merged into *qa*
+    *Why:* GitHub refuses us: Bad credentials.
+    Next: once that is repaired, `/promote checkout qa` goes on from there.
+    [Promote]
+    ");
+    assert_snapshot!(shown(&at(Stage::begin().cancelled(PersonId::new("U0BOB"), now).unwrap())), @"
+    :white_circle: *checkout* `develop-4f1c2ab`: not promoted to *qa*, cancelled
+    Cancelled by <@U0BOB>; nothing was merged. Again: `/promote checkout qa`
+    ");
+}
+
+#[test]
+fn the_end_mentions_the_one_who_asked() {
+    let done = deploying().deployed(2, Proof::TagPattern, after(9)).unwrap();
+    assert_eq!(end(&at(done)).text, "<@U0ALICE> *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready.");
+}

@@ -1,0 +1,156 @@
+//! What a promotion would do, for the one who asked; and the part of it that the card repeats.
+
+use super::Said;
+use super::blocks::{Block, actions, button, context, section};
+use super::mrkdwn::{Mrkdwn, shorten};
+use crate::domain::change::ChangeId;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::plan::Plan;
+use crate::domain::version::Commit;
+
+pub const CONFIRM: &str = "plan_confirm";
+pub const CANCEL: &str = "plan_cancel";
+
+const SUBJECT: usize = 100;
+const NAME: usize = 60;
+
+/// How many commits stand in a message; the thread of a card has more.
+pub(super) const FEW: usize = 5;
+
+/// The plan of a dry run: nothing happens.
+pub fn dry_run(plan: &Plan, others: &[EnvironmentName]) -> Said {
+    let (artefact, environment) = (&plan.artefact, &plan.environment);
+    let next = Mrkdwn::new("Nothing was done. To do it: ").code(&format!("/promote {artefact} {environment}"));
+    let mut said = said(plan, others);
+    said.blocks.push(context(next));
+    said
+}
+
+/// The plan of what moves more than was asked for: only a person's yes makes it a change.
+pub fn question(plan: &Plan, id: ChangeId, others: &[EnvironmentName]) -> Said {
+    let mut said = said(plan, others);
+    said.blocks.push(actions(vec![
+        button("Confirm", CONFIRM, id.to_string()).primary(),
+        button("Cancel", CANCEL, id.to_string()),
+    ]));
+    said.blocks.push(context(Mrkdwn::new("Nothing is done before you confirm. This is good for 30 minutes.")));
+    said
+}
+
+fn said(plan: &Plan, others: &[EnvironmentName]) -> Said {
+    let head = Mrkdwn::new("Promote ")
+        .bold(plan.artefact.as_str())
+        .raw(" ")
+        .code(plan.version.label())
+        .raw(" to ")
+        .bold(plan.environment.as_str())
+        .raw(", by a merge into ")
+        .code(&plan.branch)
+        .raw(" and a tag");
+    let text = Mrkdwn::default()
+        .plain(&format!("Promote {} {} to {}", plan.artefact, plan.version.label(), plan.environment))
+        .into_string();
+    let mut blocks = vec![section(head)];
+    blocks.extend(what(plan, FEW));
+    blocks.extend(offer(plan, others));
+    Said { text, blocks }
+}
+
+/// The rungs that could be meant as well, where none was named.
+fn offer(plan: &Plan, others: &[EnvironmentName]) -> Option<Block> {
+    let (first, rest) = others.split_first()?;
+    let command = |environment: &EnvironmentName| format!("/promote {} {environment}", plan.artefact);
+    let offered = Mrkdwn::new("Also behind: ").code(&command(first));
+    Some(context(rest.iter().fold(offered, |offered, rung| offered.raw(", ").code(&command(rung)))))
+}
+
+/// Chosen for somebody who named no environment.
+pub fn chosen(plan: &Plan, others: &[EnvironmentName]) -> Said {
+    let head = Mrkdwn::default()
+        .bold(plan.environment.as_str())
+        .raw(" is the first environment behind the one below, so ")
+        .bold(plan.artefact.as_str())
+        .raw(" goes there: <{link}|follow it here>.");
+    let mut said = Said { text: head.as_str().to_owned(), blocks: vec![section(head)] };
+    said.blocks.extend(offer(plan, others));
+    said
+}
+
+/// Where the card stands, for somebody who asked elsewhere.
+pub fn elsewhere(plan: &Plan) -> Said {
+    let head = Mrkdwn::default()
+        .bold(plan.artefact.as_str())
+        .raw(" is on its way to ")
+        .bold(plan.environment.as_str())
+        .raw(": <{link}|follow it here>.");
+    Said { text: head.as_str().to_owned(), blocks: vec![section(head)] }
+}
+
+/// From which version to which, by which commits, and what else moves.
+pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
+    let from = match &plan.from {
+        Some(from) => Mrkdwn::default().code(from.label()),
+        None => Mrkdwn::new("nothing yet: this is its first deployment there"),
+    };
+    let line = from
+        .raw(" \u{2192} ")
+        .code(plan.version.label())
+        .raw(", commit ")
+        .code(plan.pinned.short())
+        .raw(" as it runs in ")
+        .plain(plan.below.as_str());
+    let line = match &plan.url {
+        Some(url) => line.raw(" \u{b7} ").link(url, "compare"),
+        None => line,
+    };
+    let mut blocks = vec![section(line.raw("\n").and(&commits(plan, most)))];
+    if let Some((first, rest)) = plan.hotfixes.split_first() {
+        let count = plan.hotfixes_in_all;
+        let head = Mrkdwn::new(":warning: ")
+            .plain(&format!("{count} {} only ", if count == 1 { "hotfix is" } else { "hotfixes are" }))
+            .code(&plan.branch)
+            .raw(" has: it stays there, and is not below\n")
+            .and(&commit(first));
+        let all = rest.iter().take(most.saturating_sub(1)).fold(head, |text, one| text.raw("\n").and(&commit(one)));
+        blocks.push(section(more(all, count, most.min(plan.hotfixes.len()))));
+    }
+    if let Some((first, rest)) = plan.also.split_first() {
+        let one = |also: &crate::domain::plan::Also| {
+            let name = Mrkdwn::default().bold(also.artefact.as_str());
+            if also.changes { name } else { name.raw(" (only built anew)") }
+        };
+        let head = Mrkdwn::new(":twisted_rightwards_arrows: Moves as well, as it is in the same repository: ");
+        let all = rest.iter().fold(head.and(&one(first)), |text, also| text.raw(", ").and(&one(also)));
+        blocks.push(section(all));
+    }
+    blocks
+}
+
+/// Every commit that the plan names, for the card's thread.
+pub(super) fn commits(plan: &Plan, most: usize) -> Mrkdwn {
+    let count = plan.commits_in_all;
+    let head = Mrkdwn::default().plain(&format!("{count} {}:", if count == 1 { "commit" } else { "commits" }));
+    let shown = plan.commits.iter().take(most);
+    let all = shown.fold(head, |text, one| text.raw("\n").and(&commit(one)));
+    more(all, count, most.min(plan.commits.len()))
+}
+
+fn more(text: Mrkdwn, count: u64, shown: usize) -> Mrkdwn {
+    match count.saturating_sub(shown as u64) {
+        0 => text,
+        left => text.raw("\n").plain(&format!("and {left} more")),
+    }
+}
+
+fn commit(commit: &Commit) -> Mrkdwn {
+    let line = Mrkdwn::new("\u{2022} ")
+        .link(&commit.url, commit.sha.short())
+        .raw(" ")
+        .plain(&shorten(&commit.subject, SUBJECT))
+        .raw(" \u{b7} ")
+        .plain(&shorten(&commit.author, NAME));
+    match commit.pull_request() {
+        Some((number, url)) => line.raw(" \u{b7} ").link(&url, &format!("#{number}")),
+        None => line,
+    }
+}

@@ -1,0 +1,267 @@
+//! A no by the rules, in a sentence that names what stands in the way, and what to do next.
+
+use super::Said;
+use super::blocks::{context, section};
+use super::mrkdwn::{Mrkdwn, shorten};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::policy::{Refusal, UnderWay};
+use crate::domain::version::{Sha, Version};
+
+const REASON: usize = 600;
+const MOST_NAMES: usize = 8;
+
+pub fn refusal(refusal: &Refusal) -> Said {
+    let (why, next) = words(refusal);
+    let text = why.as_str().to_owned();
+    Said { text, blocks: vec![section(why), context(Mrkdwn::new("Next: ").and(&next))] }
+}
+
+/// Somebody whom we must ask could not be asked, or refuses to answer.
+pub fn cannot_ask(why: &str) -> Said {
+    let text = Mrkdwn::new("Nothing was done: ").plain(shorten(why, REASON).trim_end_matches('.')).raw(".");
+    let next = Mrkdwn::new("Next: try again in a minute; if it stays so, ask whoever runs me.");
+    Said { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
+}
+
+fn promote(artefact: &ArtefactName, environment: &EnvironmentName) -> String {
+    format!("/promote {artefact} {environment}")
+}
+
+fn list(artefact: &ArtefactName) -> String {
+    format!("/list {artefact}")
+}
+
+fn named(artefact: &ArtefactName, version: &Version) -> Mrkdwn {
+    Mrkdwn::default().bold(artefact.as_str()).raw(" ").code(version.label())
+}
+
+fn all<T: AsRef<str>>(text: Mrkdwn, names: &[T]) -> Mrkdwn {
+    let mut text = text;
+    for (at, name) in names.iter().take(MOST_NAMES).enumerate() {
+        text = if at > 0 { text.raw(", ") } else { text };
+        text = text.code(&shorten(name.as_ref(), 80));
+    }
+    match names.len().saturating_sub(MOST_NAMES) {
+        0 => text,
+        left => text.plain(&format!(" and {left} more")),
+    }
+}
+
+fn on_commit(url: Option<&String>, pinned: &Sha) -> Mrkdwn {
+    match url {
+        Some(url) => Mrkdwn::default().link(url, pinned.short()),
+        None => Mrkdwn::default().code(pinned.short()),
+    }
+}
+
+#[expect(clippy::too_many_lines, reason = "one sentence for each refusal, and they are read side by side")]
+fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
+    let text = Mrkdwn::new;
+    match refusal {
+        Refusal::NotThere { artefact, environment, there } => {
+            let there: Vec<_> = there.iter().map(EnvironmentName::as_str).collect();
+            (
+                Mrkdwn::default().bold(artefact.as_str()).raw(" is not in ").bold(environment.as_str()).raw("."),
+                all(text("choose one of "), &there).raw("."),
+            )
+        }
+        Refusal::FirstRung { artefact, environment, branch, above } => {
+            let next = text("push to ").code(branch);
+            (
+                text("Nothing is promoted to ").bold(environment.as_str()).raw(": it is fed by pushes."),
+                match above {
+                    Some(above) => next.raw(", or ").code(&promote(artefact, above)).raw("."),
+                    None => next.raw("."),
+                },
+            )
+        }
+        Refusal::ByManifest { artefact, repository } => (
+            Mrkdwn::default()
+                .bold(artefact.as_str())
+                .raw(" is deployed by manifest, and this version of me moves branches only."),
+            text("change its tag in ").code(&repository.to_string()).raw("; I tell when it runs."),
+        ),
+        Refusal::ByPullRequest { artefact, environment, branch } => (
+            Mrkdwn::default()
+                .bold(environment.as_str())
+                .raw(" takes pull requests only, and this version of me cannot open them yet."),
+            text("open one into ").code(branch).raw(" by hand; ").code(&list(artefact)).raw(" shows when it runs."),
+        ),
+        Refusal::UnkeptRules { environment, rules } => (
+            all(
+                Mrkdwn::default()
+                    .bold(environment.as_str())
+                    .raw(" has rules that this version of me cannot keep yet: "),
+                rules,
+            )
+            .raw("."),
+            text("remove them from its configuration, or promote by hand."),
+        ),
+        Refusal::NothingBehind { artefact } => (
+            text("Nothing to promote: every environment of ")
+                .bold(artefact.as_str())
+                .raw(" has what the one below runs."),
+            text("push something new; ").code(&list(artefact)).raw(" shows what runs where."),
+        ),
+        Refusal::Missing { artefact, below } => (
+            Mrkdwn::default()
+                .bold(artefact.as_str())
+                .raw(" does not run in ")
+                .bold(below.as_str())
+                .raw(", so there is nothing to promote."),
+            text("get it running there first; ").code(&list(artefact)).raw(" shows what runs where."),
+        ),
+        Refusal::RollingOut { artefact, below, version, ready, wanted } => (
+            named(artefact, version)
+                .raw(" is still rolling out in ")
+                .bold(below.as_str())
+                .plain(&format!(": {ready} of {wanted} ready.")),
+            text("wait until it runs there, then type it again; ").code(&list(artefact)).raw(" shows how far it is."),
+        ),
+        Refusal::Unhealthy { artefact, below, version, reason } => {
+            let name = version
+                .as_ref()
+                .map_or_else(|| Mrkdwn::default().bold(artefact.as_str()), |version| named(artefact, version));
+            (
+                name.raw(" does not run well in ")
+                    .bold(below.as_str())
+                    .raw(": ")
+                    .plain(shorten(reason, REASON).trim_end_matches('.'))
+                    .raw("."),
+                text("repair it there, or name a version that ran well there before: ")
+                    .code(&format!("/promote {artefact} @version"))
+                    .raw("."),
+            )
+        }
+        Refusal::Unreadable { below, why, since } => (
+            text("I cannot read what runs in ")
+                .bold(below.as_str())
+                .raw(" since ")
+                .moment(*since)
+                .raw(": ")
+                .plain(shorten(why, REASON).trim_end_matches('.'))
+                .raw("."),
+            text("try again when its cluster answers."),
+        ),
+        Refusal::NeverRan { artefact, below, version, ran } => (
+            named(artefact, &Version { tag: Some(shorten(version, 80).as_ref().into()), ..Version::default() })
+                .raw(" has never run well in ")
+                .bold(below.as_str())
+                .raw(", as far as I have seen."),
+            if ran.is_empty() {
+                text("deploy it there first.")
+            } else {
+                all(text("choose one that has: "), ran).raw(".")
+            },
+        ),
+        Refusal::CommitUnknown { artefact, below, version } => (
+            text("Nothing tells which commit ")
+                .and(&named(artefact, version))
+                .raw(" in ")
+                .bold(below.as_str())
+                .raw(" was built from, so I cannot pin it."),
+            text("let its tag end in the commit, or set the label ")
+                .code("org.opencontainers.image.revision")
+                .raw(" when it is built, or tag the commit with the image's tag in Git."),
+        ),
+        Refusal::UnderWay(under_way) => under_way_words(under_way),
+        Refusal::BranchMissing { environment, repository, branch, below, .. } => (
+            text("The branch ")
+                .code(branch)
+                .raw(" of ")
+                .bold(environment.as_str())
+                .raw(" does not exist in ")
+                .code(&repository.to_string())
+                .raw("."),
+            text("make it from what runs below, and type it again: ")
+                .code(&format!("git push origin origin/{below}:refs/heads/{branch}")),
+        ),
+        Refusal::NoCommonAncestor { repository, branch, pinned } => (
+            Mrkdwn::default()
+                .code(pinned.short())
+                .raw(" and the branch ")
+                .code(branch)
+                .raw(" of ")
+                .code(&repository.to_string())
+                .raw(" have no commit in common, so they cannot be merged."),
+            text("make the branch anew from the one below, or join the histories by hand with ")
+                .code("git merge --allow-unrelated-histories"),
+        ),
+        Refusal::NothingNew { artefact, environment, version, runs } => {
+            let same = runs.as_ref().is_some_and(|runs| runs.commit.is_some());
+            let head = Mrkdwn::default()
+                .bold(environment.as_str())
+                .raw(" has everything of ")
+                .and(&named(artefact, version))
+                .raw(" already");
+            (
+                match runs {
+                    Some(runs) if same => head.raw(": ").code(runs.label()).raw(" runs there."),
+                    _ => head.raw("."),
+                },
+                text("push something new; ").code(&list(artefact)).raw(" shows what runs where."),
+            )
+        }
+        Refusal::NothingForIt { artefact, environment, commits, paths } => (
+            all(
+                Mrkdwn::default()
+                    .plain(&format!("{commits} {} new for ", if *commits == 1 { "commit is" } else { "commits are" }))
+                    .bold(environment.as_str())
+                    .raw(", but none concerns ")
+                    .bold(artefact.as_str())
+                    .raw(": none changes "),
+                paths,
+            )
+            .raw("."),
+            text("promote the artefact that changed; ").code("/list").raw(" shows what is behind."),
+        ),
+        Refusal::Downgrade { artefact, environment, version, runs } => {
+            let head =
+                Mrkdwn::default().bold(environment.as_str()).raw(" is newer than ").and(&named(artefact, version));
+            (
+                match runs {
+                    Some(runs) => head.raw(": ").code(runs.label()).raw(" runs there. A promotion never goes back."),
+                    None => head.raw(". A promotion never goes back."),
+                },
+                text("to go back on purpose, ").code(&format!("/rollback {artefact} {environment}")).raw("."),
+            )
+        }
+        Refusal::RedChecks { pinned, names, url } => (
+            all(text("Checks are red on ").and(&on_commit(url.as_ref(), pinned)).raw(": "), names).raw("."),
+            text("repair them, or run them again on GitHub, and type it again."),
+        ),
+        Refusal::RunningChecks { pinned, names, url } => (
+            all(text("Checks are still running on ").and(&on_commit(url.as_ref(), pinned)).raw(": "), names).raw("."),
+            text("wait for them, and type it again."),
+        ),
+        Refusal::NoChecks { environment, pinned } => (
+            Mrkdwn::default()
+                .bold(environment.as_str())
+                .raw(" requires a green check, and ")
+                .code(pinned.short())
+                .raw(" has none."),
+            text("let CI check the commit, and type it again."),
+        ),
+    }
+}
+
+fn under_way_words(under_way: &UnderWay) -> (Mrkdwn, Mrkdwn) {
+    let why = Mrkdwn::default()
+        .person(&under_way.requester)
+        .raw(" is promoting ")
+        .bold(under_way.artefact.as_str())
+        .raw(" to ")
+        .bold(under_way.environment.as_str())
+        .raw(" since ")
+        .moment(under_way.since)
+        .raw(": it is ")
+        .raw(under_way.stage)
+        .raw(", <{link}|follow it here>.");
+    let next = if under_way.can_cancel {
+        Mrkdwn::new("wait for it, or ").code(&format!("/gantry cancel {}", under_way.id.short())).raw(".")
+    } else {
+        Mrkdwn::new("wait for it, and type it again.")
+    };
+    (why, next)
+}

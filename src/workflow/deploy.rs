@@ -1,0 +1,296 @@
+//! The steps of a change after the merge: the tag, a word to the controller, and the wait for the proof that it runs.
+
+use jiff::Timestamp;
+
+use crate::domain::artefact::Artefact;
+use crate::domain::change::{Change, Deploying, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble};
+use crate::domain::plan::{tag_name, tag_number};
+use crate::domain::rollout::RolloutState;
+use crate::domain::version::Sha;
+use crate::github::{GithubError, MakeTag};
+use crate::store::{Batch, Claim, StoreError};
+
+use super::Bot;
+use super::merge::{again, pause};
+use super::source::CannotAsk;
+
+/// A tag that could not be made so often is left out, with a warning.
+const MOST_TAG_TRIES: u32 = 6;
+
+/// Whose a version is that came to run where a change of ours brings one.
+pub(super) enum Belonging {
+    Ours(Proof),
+    Foreign,
+    /// Nothing tells its commit yet.
+    Unknown,
+}
+
+/// What the cluster shows of a change's result.
+enum Look {
+    /// It is not there yet; what is, by name.
+    NotYet {
+        runs: Option<String>,
+    },
+    Rolling(Progress),
+    Runs {
+        ready: u32,
+        proof: Proof,
+    },
+    Failed {
+        reason: String,
+    },
+    /// Nobody can tell now.
+    Unclear(String),
+}
+
+impl Bot {
+    pub(super) async fn deploy(&self, claim: &Claim) -> Result<(), StoreError> {
+        let mut claim = claim.clone();
+        let tag_due = self.tag(&mut claim).await?;
+        let nudge = self.nudge(&claim.change).await;
+        self.judge(&claim, nudge, tag_due).await
+    }
+
+    /// Marks the result with a tag. Gives the time of the next try, if there is to be one.
+    async fn tag(&self, claim: &mut Claim) -> Result<Option<Timestamp>, StoreError> {
+        for _ in 0..MOST_TAG_TRIES {
+            let Some(deploying) = claim.change.stage.deploying() else { return Ok(None) };
+            let (result, plan) = (deploying.result.clone(), claim.change.plan.clone());
+            let (name, tries) = match &deploying.tag {
+                Tag::Made { .. } | Tag::Missing { .. } => return Ok(None),
+                Tag::NotYet => {
+                    let name = self.next_tag(&claim.change, None).await?;
+                    self.keep_tag(claim, Tag::Chosen { name, tries: 0 }).await?;
+                    continue;
+                }
+                Tag::Chosen { name, tries } => (name.clone(), *tries),
+            };
+            let message = plan.merge_message(&claim.change.trailer());
+            let made = match self.github.make_tag(&plan.repository, &name, &result, &message).await {
+                Ok(MakeTag::Taken) => self.whose_tag(&claim.change, &name, &result).await,
+                Ok(MakeTag::Done) => Ok(Tag::Made { name: name.clone(), at: self.clock.now() }),
+                Ok(MakeTag::Refused(why)) => Ok(Tag::Missing { why }),
+                Err(error) => Err(error),
+            };
+            match made {
+                Ok(Tag::Chosen { name, .. }) => {
+                    self.keep_tag(claim, Tag::Chosen { name, tries: tries + 1 }).await?;
+                }
+                Ok(tag) => return self.keep_tag(claim, tag).await.map(|()| None),
+                Err(error) if error.passes() && tries + 1 < MOST_TAG_TRIES => {
+                    self.keep_tag(claim, Tag::Chosen { name, tries: tries + 1 }).await?;
+                    return Ok(Some(again(&error, tries, self.clock.now())));
+                }
+                Err(error) => {
+                    let why = error.to_string();
+                    return self.keep_tag(claim, Tag::Missing { why }).await.map(|()| None);
+                }
+            }
+        }
+        self.keep_tag(claim, Tag::Missing { why: "every name that I chose was taken".to_owned() }).await?;
+        Ok(None)
+    }
+
+    /// A tag of our name that is there already is ours if it marks our result; else the next number is free.
+    async fn whose_tag(&self, change: &Change, name: &str, result: &Sha) -> Result<Tag, GithubError> {
+        let repository = &change.plan.repository;
+        if self.github.tag_commit(repository, name).await?.as_ref() == Some(result) {
+            return Ok(Tag::Made { name: name.to_owned(), at: self.clock.now() });
+        }
+        let (before, _) = self.tag_form(change);
+        let taken = self.github.tags_beginning(repository, &before).await?;
+        match self.next_tag(change, Some(&taken)).await {
+            Ok(name) => Ok(Tag::Chosen { name, tries: 0 }),
+            Err(error) => Err(GithubError::Unavailable(error.to_string())),
+        }
+    }
+
+    fn tag_form(&self, change: &Change) -> (String, String) {
+        let policy = self.config.environments.get(&change.plan.environment);
+        let template = policy.and_then(|policy| policy.tag.as_deref());
+        tag_name(template, &change.plan, self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date())
+    }
+
+    /// The first name that is free as far as we know.
+    async fn next_tag(&self, change: &Change, taken: Option<&[String]>) -> Result<String, StoreError> {
+        let form = self.tag_form(change);
+        let ours = self.store.tag_names(&change.plan.repository, &form.0).await?;
+        let names = ours.iter().chain(taken.into_iter().flatten());
+        let last = names.filter_map(|name| tag_number(name, &form)).max().unwrap_or_default();
+        Ok(format!("{}{}{}", form.0, last + 1, form.1))
+    }
+
+    /// Stores what became of the tag. A name is stored before it is used.
+    async fn keep_tag(&self, claim: &mut Claim, tag: Tag) -> Result<(), StoreError> {
+        let mut batch = Batch::new();
+        if let Tag::Chosen { name, .. } = &tag {
+            batch = batch.name_tag(claim.change.plan.repository.clone(), name, claim.change.id);
+        }
+        let Ok(stage) = claim.change.stage.clone().still_deploying(|now| Deploying { tag, ..now }) else {
+            return Ok(());
+        };
+        let due = Some(self.clock.now());
+        claim.change = self.advance(&claim.change, claim.fence, stage, due, batch).await?;
+        claim.due_at = due;
+        Ok(())
+    }
+
+    /// Tells the controller to look, once, where the environment says how.
+    async fn nudge(&self, change: &Change) -> Option<Nudge> {
+        let deploying = change.stage.deploying()?;
+        if deploying.nudge.is_some() {
+            return deploying.nudge.clone();
+        }
+        let plan = &change.plan;
+        let trigger = self.config.environments.get(&plan.environment)?.trigger.as_ref()?;
+        match self.controller.nudge(trigger, &plan.repository, &plan.branch, &deploying.result).await {
+            Ok(()) => Some(Nudge::Done),
+            Err(why) => Some(Nudge::Failed { why }),
+        }
+    }
+
+    /// Green only when the cluster runs it.
+    async fn judge(&self, claim: &Claim, nudge: Option<Nudge>, tag_due: Option<Timestamp>) -> Result<(), StoreError> {
+        let before = claim.change.stage.clone();
+        let Some(deploying) = before.deploying() else { return Ok(()) };
+        let (deadline, tries) = (deploying.deadline, deploying.trouble.as_ref().map_or(0, |trouble| trouble.tries));
+        let look = self.look_at_result(&claim.change, &deploying.result).await;
+        let others = self.others(&claim.change);
+        let now = self.clock.now();
+        let learned = before.clone().still_deploying(|known| Deploying {
+            nudge,
+            others,
+            rollout: match &look {
+                Look::Rolling(progress) => Some(*progress),
+                Look::NotYet { .. } | Look::Unclear(_) => known.rollout,
+                Look::Runs { .. } | Look::Failed { .. } => None,
+            },
+            trouble: match &look {
+                Look::Unclear(why) => Some(Trouble::again(known.trouble, why.clone(), now)),
+                _ => None,
+            },
+            ..known
+        });
+        let Ok(learned) = learned else { return Ok(()) };
+        let waiting = matches!(learned, Stage::Deploying(_));
+        let late = waiting && now >= deadline;
+        let stage = match look {
+            Look::Runs { ready, proof } => learned.deployed(ready, proof, now),
+            Look::Failed { reason } if !matches!(learned, Stage::Failed { .. }) => learned.failed(reason, now),
+            Look::NotYet { runs } if late => learned.stalled(runs, now),
+            Look::Rolling(Progress { ready, wanted }) if late => {
+                learned.stalled(Some(format!("{ready} of {wanted} replicas of it")), now)
+            }
+            Look::Unclear(why) if late => {
+                learned.stalled(Some(format!("something, but nobody can tell what: {why}")), now)
+            }
+            Look::Unclear(_) => {
+                let due = now + pause(tries);
+                return self
+                    .keep_stage(claim, learned, if waiting { Some(due.min(deadline)) } else { Some(due) })
+                    .await;
+            }
+            _ => Ok(learned),
+        };
+        let Ok(stage) = stage else { return Ok(()) };
+        let due = if stage.is_active() {
+            Some(tag_due.map_or(deadline, |due| due.min(deadline)))
+        } else {
+            tag_due.filter(|_| stage.is_open())
+        };
+        self.keep_stage(claim, stage, due).await
+    }
+
+    /// Writes only what is new.
+    async fn keep_stage(&self, claim: &Claim, stage: Stage, due: Option<Timestamp>) -> Result<(), StoreError> {
+        if stage == claim.change.stage && due == claim.due_at {
+            return Ok(());
+        }
+        self.advance(&claim.change, claim.fence, stage, due, Batch::new()).await.map(drop)
+    }
+
+    async fn look_at_result(&self, change: &Change, result: &Sha) -> Look {
+        let catalogue = &self.config.catalogue;
+        let artefact = catalogue.artefact(change.plan.artefact.as_str());
+        let place = artefact.and_then(|artefact| artefact.places.get(&change.plan.environment));
+        let (Some(artefact), Some(place)) = (artefact, place) else {
+            return Look::Unclear(format!("{} is not configured there any more", change.plan.artefact));
+        };
+        let rollout = self.view.rollout(place, &artefact.image);
+        if let RolloutState::Unreadable { why, .. } = &rollout.state {
+            return Look::Unclear(format!("I cannot read {}: {why}.", change.plan.environment));
+        }
+        let runs = rollout.version.as_ref().map(|version| version.label().to_owned());
+        let seen = self.seen.sighting(&artefact.name, &change.plan.environment);
+        let seen = seen.filter(|seen| rollout.version.as_ref().is_some_and(|version| seen.version.is_image(version)));
+        let ours = match &seen {
+            // Nothing runs, or the observer is about to tell of it, and wakes us then.
+            None => None,
+            Some(seen) => match self.belongs(artefact, change, result, seen).await {
+                Ok(Belonging::Ours(proof)) => Some(proof),
+                Ok(Belonging::Foreign | Belonging::Unknown) => None,
+                Err(error) => return Look::Unclear(format!("{error}.")),
+            },
+        };
+        let told = self.sources.failure(&change.plan.environment, &artefact.name, result);
+        match (ours, rollout.state) {
+            (Some(proof), RolloutState::Running { ready }) => Look::Runs { ready, proof },
+            (Some(_), RolloutState::RollingOut { ready, wanted }) if told.is_none() => {
+                Look::Rolling(Progress { ready, wanted })
+            }
+            (Some(_), RolloutState::Degraded { reason }) => Look::Failed {
+                reason: self.reason_of(artefact, change).await.unwrap_or_else(|| match told {
+                    Some(told) => format!("{reason}: {told}"),
+                    None => reason.to_string(),
+                }),
+            },
+            (_, _) => match told {
+                Some(reason) => Look::Failed { reason },
+                None => Look::NotYet { runs },
+            },
+        }
+    }
+
+    /// Is what was seen the change's result?
+    pub(super) async fn belongs(
+        &self,
+        artefact: &Artefact,
+        change: &Change,
+        result: &Sha,
+        seen: &crate::domain::sighting::Sighting,
+    ) -> Result<Belonging, CannotAsk> {
+        // What ran there before is not what the change brings, whatever its commit contains.
+        if change.plan.artefact == artefact.name
+            && change.plan.from.as_ref().is_some_and(|from| from.is_image(&seen.version))
+        {
+            return Ok(Belonging::Foreign);
+        }
+        let Some((commit, proof)) = self.source_of(artefact, seen).await? else { return Ok(Belonging::Unknown) };
+        // Images that are built once and only retagged are of the pinned commit itself.
+        let ours =
+            commit == *result || commit == change.plan.pinned || !self.is_behind(artefact, &commit, result).await?;
+        Ok(if ours { Belonging::Ours(proof) } else { Belonging::Foreign })
+    }
+
+    async fn reason_of(&self, artefact: &Artefact, change: &Change) -> Option<String> {
+        let environment = self.config.catalogue.ladder.find(change.plan.environment.as_str())?;
+        self.reason(artefact, environment).await
+    }
+
+    /// What the artefacts that are carried along are doing, for the card.
+    fn others(&self, change: &Change) -> Vec<Other> {
+        let one = |also: &crate::domain::plan::Also| {
+            let artefact = self.config.catalogue.artefact(also.artefact.as_str())?;
+            let rollout = self.view.rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
+            let state = match rollout.state {
+                RolloutState::Running { ready } => OtherState::Runs { ready },
+                RolloutState::RollingOut { ready, wanted } => OtherState::RollsOut { ready, wanted },
+                RolloutState::Degraded { reason } => OtherState::Fails { reason: reason.to_string() },
+                RolloutState::Missing | RolloutState::Unreadable { .. } => OtherState::Unknown,
+            };
+            let version = rollout.version.map(|version| version.label().to_owned());
+            Some(Other { artefact: artefact.name.clone(), version, state })
+        };
+        change.plan.also.iter().filter_map(one).collect()
+    }
+}

@@ -1,0 +1,160 @@
+//! The step of a change that moves Git: the merge of exactly the pinned commit, once, whatever GitHub answers.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::change::{Change, Merging, Stage};
+use crate::domain::version::Sha;
+use crate::github::{Compared, GithubError, Merge};
+use crate::store::{Batch, Claim, Comparison, StoreError};
+
+use super::Bot;
+
+/// A GitHub that was not available so often is not waited for any longer: some seven minutes.
+const MOST_TRIES: u32 = 12;
+const LONGEST_PAUSE: SignedDuration = SignedDuration::from_mins(1);
+
+/// The pause before the next try: 1 s, 2 s, 4 s, up to a minute.
+pub(super) fn pause(tries: u32) -> SignedDuration {
+    SignedDuration::from_secs(1 << tries.min(6)).min(LONGEST_PAUSE)
+}
+
+/// When to ask again, after GitHub could not be asked.
+pub(super) fn again(error: &GithubError, tries: u32, now: Timestamp) -> Timestamp {
+    match error {
+        GithubError::RateLimited { until } | GithubError::Paced { until } => *until,
+        _ => now + pause(tries),
+    }
+}
+
+/// How the merge stands to the pinned commit, where nobody moved the branch meanwhile: GitHub need not be asked.
+fn known_by_merge(change: &Change, result: &Sha, parents: &[Sha]) -> Option<Comparison> {
+    let plan = &change.plan;
+    let unmoved = plan.head.is_some() && parents.first() == plan.head.as_ref();
+    unmoved.then(|| Comparison {
+        repository: plan.repository.clone(),
+        base: result.clone(),
+        head: plan.pinned.clone(),
+        ahead_by: 0,
+        behind_by: u32::try_from(plan.behind_by + 1).unwrap_or(u32::MAX),
+    })
+}
+
+impl Bot {
+    pub(super) async fn merge(&self, claim: &Claim) -> Result<(), StoreError> {
+        let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
+        let mut claim = claim.clone();
+        if merging.begun {
+            // What became of the last try is not known: look before asking again.
+            match self.find_merge(&claim.change).await {
+                Ok(Some(result)) => return self.merged(&claim, result, None).await,
+                Ok(None) => {}
+                Err(error) => return self.merge_failed(&claim, error).await,
+            }
+        }
+        if let Some(by) = claim.cancel_by.clone() {
+            let stage = claim.change.stage.clone().cancelled(by, self.clock.now());
+            return self.become_(&claim, stage, None).await;
+        }
+        if !merging.begun {
+            let Ok(stage) = claim.change.stage.clone().merge_begun() else { return Ok(()) };
+            claim.change.stage = stage;
+            self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()))).await?;
+        }
+        let plan = &claim.change.plan;
+        let message = plan.merge_message(&claim.change.trailer());
+        match self.github.merge(&plan.repository, &plan.branch, &plan.pinned, &message).await {
+            Ok(Merge::Done { commit, parents }) => {
+                let known = known_by_merge(&claim.change, &commit, &parents);
+                self.merged(&claim, commit, known).await
+            }
+            Ok(Merge::AlreadyThere) => match self.find_merge(&claim.change).await {
+                Ok(Some(result)) => self.merged(&claim, result, None).await,
+                Ok(None) => {
+                    self.merge_failed(&claim, GithubError::Unclear("it has the commit and has it not".to_owned())).await
+                }
+                Err(error) => self.merge_failed(&claim, error).await,
+            },
+            Ok(Merge::Conflict) => {
+                let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, &plan.pinned).await;
+                let stage = claim.change.stage.clone().conflicted(files.unwrap_or_default(), self.clock.now());
+                self.become_(&claim, stage, None).await
+            }
+            Ok(Merge::NoBranch) => {
+                let (branch, pinned) = (&plan.branch, &plan.pinned);
+                let why = format!(
+                    "The branch {branch} is gone from {}. Make it again: git push origin {pinned}:refs/heads/{branch}",
+                    plan.repository
+                );
+                self.errored(&claim, why).await
+            }
+            Ok(Merge::NoCommit) => {
+                let why = format!("The commit {} is not in {} any more.", plan.pinned.short(), plan.repository);
+                self.errored(&claim, why).await
+            }
+            Ok(Merge::Refused(why)) => {
+                let branch = &plan.branch;
+                let why = format!(
+                    "GitHub does not let me merge into {branch}: {why}. Let me push there, or change the branch's rules."
+                );
+                self.errored(&claim, why).await
+            }
+            Err(error) => self.merge_failed(&claim, error).await,
+        }
+    }
+
+    /// The commit that brought the pinned one into the branch, if it is there: ours, else whatever has it.
+    async fn find_merge(&self, change: &Change) -> Result<Option<Sha>, GithubError> {
+        let plan = &change.plan;
+        if let Some(ours) = self.github.find_commit(&plan.repository, &plan.branch, &change.trailer()).await? {
+            return Ok(Some(ours));
+        }
+        match self.github.pending(&plan.repository, &plan.branch, &plan.pinned).await? {
+            Compared::Pending(pending) if pending.ahead_by == 0 => Ok(pending.head),
+            // What is missing is said by the merge itself.
+            _ => Ok(None),
+        }
+    }
+
+    async fn merged(&self, claim: &Claim, result: Sha, known: Option<Comparison>) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let rung = self.config.catalogue.ladder.find(claim.change.plan.environment.as_str());
+        let timeout = rung.map_or(SignedDuration::ZERO, |rung| rung.deploy_timeout);
+        let stage = claim.change.stage.clone().merged(result, now, now + timeout);
+        let Ok(stage) = stage else { return Ok(()) };
+        let more = known.map_or_else(Batch::new, |known| Batch::new().comparison(known));
+        let change = self.advance(&claim.change, claim.fence, stage, Some(now), more).await?;
+        self.deploy(&Claim { change, ..claim.clone() }).await
+    }
+
+    async fn merge_failed(&self, claim: &Claim, error: GithubError) -> Result<(), StoreError> {
+        let Stage::Merging(Merging { trouble, .. }) = &claim.change.stage else { return Ok(()) };
+        let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
+        let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
+        if !error.passes() || (unavailable && tries + 1 >= MOST_TRIES) {
+            return self.errored(claim, format!("{error}.")).await;
+        }
+        let now = self.clock.now();
+        let stage = claim.change.stage.clone().merge_troubled(format!("{error}."), now);
+        self.become_(claim, stage, Some(again(&error, tries, now))).await
+    }
+
+    async fn errored(&self, claim: &Claim, why: String) -> Result<(), StoreError> {
+        let stage = claim.change.stage.clone().errored(why, self.clock.now());
+        self.become_(claim, stage, None).await
+    }
+
+    async fn become_(
+        &self,
+        claim: &Claim,
+        stage: Result<Stage, crate::domain::change::Impossible>,
+        due: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        match stage {
+            Ok(stage) => self.advance(&claim.change, claim.fence, stage, due, Batch::new()).await.map(drop),
+            Err(error) => {
+                tracing::error!(%error, change = %claim.change.id, "a step was not possible");
+                Ok(())
+            }
+        }
+    }
+}

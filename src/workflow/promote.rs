@@ -1,0 +1,360 @@
+//! `promote`: reads the facts, asks the rules, and begins a change. What the change then does is the runner's.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::domain::actor::{Actor, PersonId};
+use crate::domain::artefact::{Artefact, ArtefactName};
+use crate::domain::change::{Change, ChangeId, Moves, Stage};
+use crate::domain::environment::{Environment, EnvironmentName};
+use crate::domain::message::{Asked, Message, MessageKey, To};
+use crate::domain::plan::{Facts, GOOD_FOR, Plan};
+use crate::domain::policy::{self, Refusal, UnderWay};
+use crate::domain::rollout::RolloutState;
+use crate::domain::sighting::Sighting;
+use crate::domain::version::{Sha, Version};
+use crate::github::{Compared, GithubError};
+use crate::slack::render;
+use crate::store::{Batch, Entry, Shown, StoreError};
+
+use super::Bot;
+use super::source::CannotAsk;
+
+/// How far back a version is looked for that is named.
+const REMEMBERED_STAYS: u32 = 200;
+/// How many versions are offered where the one that was named never ran well.
+const OFFERED: usize = 5;
+
+/// What is to be promoted, and whereto.
+#[derive(Clone, Debug)]
+pub(super) struct Wish {
+    pub(super) artefact: ArtefactName,
+    pub(super) environment: Option<EnvironmentName>,
+    pub(super) what: What,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum What {
+    /// Whatever runs well below.
+    RunsBelow,
+    /// A version that has run well below, by its tag or the beginning of its commit.
+    Named(Arc<str>),
+    /// Exactly this commit, which has run well below.
+    Commit(Sha),
+    /// The version of the stay below that was first seen then.
+    Stay(Timestamp),
+}
+
+/// What the rules say to it.
+pub(super) enum Decision {
+    Refused(Refusal),
+    Planned {
+        plan: Box<Plan>,
+        /// The rungs that are behind as well, where none was named.
+        others: Option<Vec<EnvironmentName>>,
+        /// The same was tried before and did not come to its end.
+        errored: Option<Box<Change>>,
+    },
+}
+
+impl From<StoreError> for CannotAsk {
+    fn from(error: StoreError) -> Self {
+        Self::later(error.to_string())
+    }
+}
+
+/// A rule's no among the errors of those who are asked.
+enum No {
+    Refused(Refusal),
+    CannotAsk(CannotAsk),
+}
+
+impl From<Refusal> for No {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<CannotAsk> for No {
+    fn from(error: CannotAsk) -> Self {
+        Self::CannotAsk(error)
+    }
+}
+
+impl From<StoreError> for No {
+    fn from(error: StoreError) -> Self {
+        Self::CannotAsk(error.into())
+    }
+}
+
+impl Bot {
+    /// Has no effect, and locks nothing.
+    pub(super) async fn decide(&self, wish: &Wish) -> Result<Decision, CannotAsk> {
+        match self.planned(wish).await {
+            Ok(decision) => Ok(decision),
+            Err(No::Refused(refusal)) => Ok(Decision::Refused(refusal)),
+            Err(No::CannotAsk(error)) => Err(error),
+        }
+    }
+
+    async fn planned(&self, wish: &Wish) -> Result<Decision, No> {
+        let catalogue = &self.config.catalogue;
+        let Some(artefact) = catalogue.artefact(wish.artefact.as_str()) else {
+            return Err(CannotAsk::never(format!("there is no artefact {}", wish.artefact)).into());
+        };
+        let (target, others) = if let Some(name) = &wish.environment {
+            (self.rung(name)?, None)
+        } else {
+            let behind = self.rungs_behind(artefact).await?;
+            let Some((target, others)) = behind.split_first() else {
+                return Err(Refusal::NothingBehind { artefact: artefact.name.clone() }.into());
+            };
+            (*target, Some(others.iter().map(|rung| rung.name.clone()).collect()))
+        };
+        let policy = self.config.environments.get(&target.name).cloned().unwrap_or_default();
+        let below = policy::rung(artefact, target, &catalogue.ladder, &policy.unkept())?;
+        let (version, pinned) = self.version_below(artefact, below, &wish.what).await?;
+        if let Some(holder) = self.store.holder(&Moves::branch(&artefact.repository, &target.branch)).await? {
+            return Err(Refusal::UnderWay(UnderWay::from(&holder)).into());
+        }
+        let from = self.runs_there(artefact, target)?;
+        let pending = match self.github.pending(&artefact.repository, &target.branch, &pinned).await? {
+            Compared::Pending(pending) => *pending,
+            Compared::NoBranch => {
+                let (repository, branch) = (artefact.repository.clone(), target.branch.clone());
+                let environment = target.name.clone();
+                return Err(Refusal::BranchMissing {
+                    environment,
+                    repository,
+                    branch,
+                    below: below.branch.clone(),
+                    pinned,
+                }
+                .into());
+            }
+            Compared::NoCommonAncestor => {
+                let (repository, branch) = (artefact.repository.clone(), target.branch.clone());
+                return Err(Refusal::NoCommonAncestor { repository, branch, pinned }.into());
+            }
+            Compared::NoCommit => {
+                let why = format!("the commit {} is not in {} any more", pinned.short(), artefact.repository);
+                return Err(CannotAsk::never(why).into());
+            }
+        };
+        let checks = match pending.ahead_by {
+            0 => crate::domain::plan::Checks::default(),
+            _ => self.github.checks(&artefact.repository, &pinned).await?,
+        };
+        let errored = self.store.last_change(&artefact.name, &target.name).await?;
+        let errored = errored
+            .filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.pinned == pinned)
+            .map(Box::new);
+        let checks_required = policy.checks_required;
+        let facts = Facts { artefact, target, below, version, pinned, from, pending, checks, checks_required };
+        match (policy::check(&facts), errored) {
+            (Ok(permit), errored) => {
+                Ok(Decision::Planned { plan: Box::new(Plan::new(permit, facts, catalogue)), others, errored })
+            }
+            // It may have been merged before it ended in an error: then the branch has it, and it goes on from there.
+            (Err(Refusal::NothingNew { .. }), Some(errored)) => {
+                Ok(Decision::Planned { plan: Box::new(errored.plan.clone()), others, errored: Some(errored) })
+            }
+            (Err(refusal), _) => Err(refusal.into()),
+        }
+    }
+
+    fn rung(&self, name: &EnvironmentName) -> Result<&Environment, No> {
+        let gone = || No::from(CannotAsk::never(format!("there is no environment {name}")));
+        self.config.catalogue.ladder.find(name.as_str()).ok_or_else(gone)
+    }
+
+    /// The rungs that do not have what the one below runs, lowest first.
+    async fn rungs_behind<'a>(&'a self, artefact: &Artefact) -> Result<Vec<&'a Environment>, CannotAsk> {
+        let ladder = &self.config.catalogue.ladder;
+        let (mut behind, mut unknown) = (Vec::new(), Vec::new());
+        for rung in ladder.rungs() {
+            let (Some(place), Some(below)) = (artefact.places.get(&rung.name), ladder.below(&rung.name, artefact))
+            else {
+                continue;
+            };
+            let Some(source) = self.seen.commit(&artefact.name, &below.name) else {
+                unknown.push(rung);
+                continue;
+            };
+            let missing = matches!(self.view.rollout(place, &artefact.image).state, RolloutState::Missing);
+            match self.seen.commit(&artefact.name, &rung.name) {
+                _ if missing => behind.push(rung),
+                Some(here) if self.is_behind(artefact, &here, &source).await? => behind.push(rung),
+                Some(_) => {}
+                None => unknown.push(rung),
+            }
+        }
+        // What is not known to be behind is only looked at where nothing is: the rules say what is wrong with it.
+        if behind.is_empty() {
+            behind.extend(unknown.into_iter().take(1));
+        }
+        Ok(behind)
+    }
+
+    /// What would go, with its commit.
+    async fn version_below(&self, artefact: &Artefact, below: &Environment, what: &What) -> Result<(Version, Sha), No> {
+        let stay = match what {
+            What::RunsBelow => {
+                let Some(place) = artefact.places.get(&below.name) else {
+                    let (artefact, below) = (artefact.name.clone(), below.name.clone());
+                    return Err(Refusal::Missing { artefact, below }.into());
+                };
+                let version = policy::runs_well(artefact, below, &self.view.rollout(place, &artefact.image))?;
+                let seen = self.seen.sighting(&artefact.name, &below.name);
+                // The observer is about to record it: what it knows of the version is not known here yet.
+                seen.filter(|seen| seen.version.is_image(&version)).ok_or_else(|| {
+                    CannotAsk::later(format!("{} has just come to run in {}", version.label(), below.name))
+                })?
+            }
+            What::Named(_) | What::Commit(_) | What::Stay(_) => self.ran_well(artefact, below, what).await?,
+        };
+        let commit = match &stay.version.commit {
+            Some(commit) => Some(commit.clone()),
+            None => self.source_of(artefact, &stay).await?.map(|(commit, _)| commit),
+        };
+        let Some(commit) = commit else {
+            let (artefact, below) = (artefact.name.clone(), below.name.clone());
+            return Err(Refusal::CommitUnknown { artefact, below, version: stay.version }.into());
+        };
+        Ok((Version { commit: Some(commit.clone()), ..stay.version }, commit))
+    }
+
+    /// A stay below of the version that is named, if it ran well.
+    async fn ran_well(&self, artefact: &Artefact, below: &Environment, what: &What) -> Result<Sighting, No> {
+        let stays = self.store.sightings(&artefact.name, &below.name, REMEMBERED_STAYS).await?;
+        let well = stays.into_iter().filter(|stay| stay.running_at.is_some() && stay.failed.is_none());
+        let well: Vec<Sighting> = well.collect();
+        let is = |stay: &&Sighting| match what {
+            What::Named(name) => {
+                let commit = stay.version.commit.as_ref().map(Sha::as_str);
+                stay.version.tag.as_deref() == Some(name)
+                    || (name.len() >= 7 && commit.is_some_and(|commit| commit.starts_with(&name.to_ascii_lowercase())))
+            }
+            What::Commit(sha) => stay.version.commit.as_ref() == Some(sha),
+            What::Stay(seen_at) => stay.seen_at == *seen_at,
+            What::RunsBelow => true,
+        };
+        if let Some(found) = well.iter().find(is) {
+            return Ok(found.clone());
+        }
+        let version = match what {
+            What::Commit(sha) => sha.short().to_owned(),
+            What::Named(name) => name.to_string(),
+            What::Stay(_) | What::RunsBelow => "that version".to_owned(),
+        };
+        let mut ran: Vec<String> = well.iter().map(|stay| stay.version.label().to_owned()).collect();
+        ran.dedup();
+        ran.truncate(OFFERED);
+        Err(Refusal::NeverRan { artefact: artefact.name.clone(), below: below.name.clone(), version, ran }.into())
+    }
+
+    /// What runs in the target now. Where that cannot be read, nobody could tell later whether the change arrived.
+    fn runs_there(&self, artefact: &Artefact, target: &Environment) -> Result<Option<Version>, Refusal> {
+        let Some(place) = artefact.places.get(&target.name) else { return Ok(None) };
+        let rollout = self.view.rollout(place, &artefact.image);
+        if let RolloutState::Unreadable { why, since } = rollout.state {
+            return Err(Refusal::Unreadable { below: target.name.clone(), why, since });
+        }
+        let seen = self.seen.sighting(&artefact.name, &target.name);
+        let known = seen.filter(|seen| rollout.version.as_ref().is_some_and(|now| seen.version.is_image(now)));
+        Ok(known.map(|seen| seen.version).or(rollout.version))
+    }
+
+    /// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
+    pub(super) fn begin(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Batch) {
+        let now = self.clock.now();
+        let change = Change {
+            id: ChangeId::new(now),
+            requester: person.clone(),
+            asked_in: Some(channel.to_owned()),
+            asked_at: now,
+            plan,
+            stage: Stage::begin(),
+        };
+        let mut batch =
+            Batch::new().begin(change.clone()).ledger(self.entry(&change, "begun", person)).say(self.card(&change));
+        if let Some(details) = render::card::details(&change) {
+            batch = batch.say(self.in_thread(&change, "details", details));
+        }
+        (change, batch)
+    }
+
+    /// The same change once more, from the step that failed.
+    pub(super) async fn retry(&self, errored: &Change, person: &PersonId) -> Result<(Change, Batch), CannotAsk> {
+        let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
+        let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
+        let Ok(stage) = claim.change.stage.clone().retried() else { return Err(overtaken()) };
+        let change = Change { stage, ..claim.change };
+        let batch = Batch::new()
+            .advance(change.clone(), claim.fence, Some(self.clock.now()))
+            .ledger(self.entry(&change, "retried", person))
+            .say(self.card(&change));
+        Ok((change, batch))
+    }
+
+    /// A plan that moves more than was asked for is shown, and becomes a change by a yes.
+    pub(super) fn show(&self, plan: Plan, person: &PersonId) -> Shown {
+        let now = self.clock.now();
+        Shown { id: ChangeId::new(now), person: person.clone(), plan, made_at: now }
+    }
+
+    pub(super) fn is_good(&self, shown: &Shown) -> bool {
+        self.clock.now().duration_since(shown.made_at) < GOOD_FOR
+    }
+
+    pub(super) fn entry(&self, change: &Change, kind: &str, by: &PersonId) -> Entry {
+        ledger_entry(change, kind, Actor::Person(by.clone()), self.clock.now())
+    }
+
+    pub(super) fn card_key(id: ChangeId) -> MessageKey {
+        MessageKey::new(&format!("card:{id}"))
+    }
+
+    /// The card as it stands now. Said again under the same name, it takes the place of the one before.
+    pub(super) fn card(&self, change: &Change) -> Message {
+        let catalogue = &self.config.catalogue;
+        let artefact = catalogue.artefact(change.plan.artefact.as_str());
+        let next = artefact.and_then(|artefact| catalogue.ladder.above(&change.plan.environment, artefact));
+        let said = render::card::card(change, next.map(|rung| &rung.name));
+        said.to(self.post(change, Self::card_key(change.id), None))
+    }
+
+    pub(super) fn in_thread(&self, change: &Change, name: &str, said: render::Said) -> Message {
+        let key = MessageKey::new(&format!("{name}:{}", change.id));
+        said.to(self.post(change, key, Some(Self::card_key(change.id))))
+    }
+
+    fn post(&self, change: &Change, key: MessageKey, thread: Option<MessageKey>) -> To {
+        let rung = self.config.catalogue.ladder.find(change.plan.environment.as_str());
+        // An environment that was taken out of the configuration has no channel any more.
+        let channel = rung.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
+        let asked = Asked { person: change.requester.clone(), channel: change.asked_in.clone() };
+        To::Post { channel, key, thread, asked: Some(asked) }
+    }
+}
+
+pub(super) fn ledger_entry(change: &Change, kind: &str, actor: Actor, at: Timestamp) -> Entry {
+    let plan = &change.plan;
+    Entry {
+        at,
+        change: Some(change.id.to_string()),
+        kind: kind.to_owned(),
+        artefact: Some(plan.artefact.clone()),
+        environment: Some(plan.environment.clone()),
+        actor: Some(actor),
+        body: json!({ "stage": change.stage, "pinned": plan.pinned, "version": plan.version }),
+    }
+}
+
+impl From<GithubError> for No {
+    fn from(error: GithubError) -> Self {
+        Self::CannotAsk(error.into())
+    }
+}

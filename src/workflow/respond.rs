@@ -1,0 +1,323 @@
+//! Answers what people asked for by command, mention or button, when it is its turn in the inbox.
+
+use jiff::Timestamp;
+
+use crate::config::ListTo;
+use crate::domain::actor::Role;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::{Change, ChangeId, Stage};
+use crate::domain::command::{self, Command};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::listing::Filter;
+use crate::domain::message::{Message, MessageKey, Place, To};
+use crate::domain::policy::Refusal;
+use crate::slack::incoming::{Incoming, Origin};
+use crate::slack::render::list::{EARLIER, For, LATER, OPEN_EARLIER, OPEN_LATER, Request, SHARE};
+use crate::slack::render::{Said, arrival, card, help, notice, plan, refusal, status};
+use crate::store::{Batch, Received, StoreError};
+
+use super::Bot;
+use super::inbox::{NotNow, Work};
+use super::promote::{Decision, What, Wish};
+use super::source::CannotAsk;
+
+impl Bot {
+    pub(super) async fn respond(&self, received: &Received, incoming: Incoming) -> Result<Work, NotNow> {
+        let from = match &incoming {
+            Incoming::Ignored => return Ok(Work::default()),
+            Incoming::Command { from, .. } | Incoming::Said { from, .. } | Incoming::Click { from, .. } => from,
+        };
+        let unknown =
+            |error: &dyn std::fmt::Display| NotNow { why: error.to_string(), otherwise: notice::role_unknown() };
+        let role = self.people.role(from).await.map_err(|error| unknown(&error))?;
+        if role == Role::Bot {
+            return Ok(Work::default());
+        }
+        let asked = Asked { from, received, replace: false };
+        match &incoming {
+            _ if role != Role::Member => Ok(asked.privately(notice::not_for(role))),
+            Incoming::Command { text, .. } => self.reply(asked, text, false).await,
+            Incoming::Said { text, .. } => self.reply(asked, text, true).await,
+            Incoming::Click { action, value, .. } => self.clicked(asked, action, value).await,
+            Incoming::Ignored => Ok(Work::default()),
+        }
+    }
+
+    async fn reply(&self, asked: Asked<'_>, text: &str, said: bool) -> Result<Work, NotNow> {
+        let catalogue = &self.config.catalogue;
+        let command = match command::parse(text, catalogue) {
+            Ok(command) => command,
+            Err(misunderstanding) => return Ok(asked.privately(help::misunderstood(&misunderstanding, catalogue))),
+        };
+        let in_thread = said && asked.from.thread.is_some();
+        Ok(match command {
+            Command::Help { about } => asked.privately(help::help(about, catalogue)),
+            Command::List { artefact, environment } => {
+                let filter = Filter { artefact, environment };
+                if in_thread || self.config.slack.list_to == ListTo::Channel {
+                    asked.openly(self.list(filter, 0, For::Channel { shared_by: None }))
+                } else {
+                    asked.privately(self.list(filter, 0, For::Person))
+                }
+            }
+            Command::Status { artefact, environment } => {
+                let answer = self.status(artefact.as_ref(), environment.as_ref());
+                if in_thread { asked.openly(answer) } else { asked.privately(answer) }
+            }
+            Command::Promote { artefact, environment, version, dry_run } => {
+                let what = version.map_or(What::RunsBelow, What::Named);
+                return self.promote(asked, &Wish { artefact, environment, what }, dry_run).await;
+            }
+            Command::Cancel { change } => return self.cancel(asked, &change).await,
+            Command::Rollback { .. } | Command::Diff { .. } => asked.privately(notice::not_ready(command.verb())),
+        })
+    }
+
+    async fn clicked(&self, asked: Asked<'_>, action: &str, value: &str) -> Result<Work, NotNow> {
+        match action {
+            plan::CONFIRM | plan::CANCEL => self.decided_on_plan(asked, value, action == plan::CONFIRM).await,
+            card::CANCEL => match ChangeId::parse(value) {
+                Some(id) => self.cancel(asked, &id.short()).await,
+                None => Ok(Work::default()),
+            },
+            card::RETRY => self.clicked_retry(asked, value).await,
+            arrival::PROMOTE => self.clicked_promote(asked, value).await,
+            _ => Ok(self
+                .turned_page(asked, action, value)
+                .map(|message| Batch::new().say(message))
+                .unwrap_or_default()
+                .into()),
+        }
+    }
+
+    /// Another page of a list, or the list for all.
+    fn turned_page(&self, asked: Asked<'_>, action: &str, value: &str) -> Option<Message> {
+        let Asked { from, received, .. } = asked;
+        let response_url = from.response_url(received.received_at)?;
+        let request = Request::parse(value)?;
+        match action {
+            EARLIER | LATER => {
+                let said = self.list(request.filter, request.page, For::Person);
+                Some(said.to(To::Reply { response_url, in_channel: false, replace: true }))
+            }
+            OPEN_EARLIER | OPEN_LATER => {
+                let said = self.list(request.filter, request.page, For::Channel { shared_by: None });
+                Some(said.to(To::Reply { response_url, in_channel: true, replace: true }))
+            }
+            SHARE => {
+                let said = self.list(request.filter, request.page, For::Channel { shared_by: Some(&from.person) });
+                Some(said.to(To::Reply { response_url, in_channel: true, replace: false }))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn status(&self, artefact: Option<&ArtefactName>, environment: Option<&EnvironmentName>) -> Said {
+        let all = self.changes.all();
+        let under_way = all.iter().map(AsRef::as_ref).filter(|change: &&Change| {
+            change.stage.is_active()
+                && artefact.is_none_or(|name| change.plan.artefact == *name)
+                && environment.is_none_or(|name| change.plan.environment == *name)
+        });
+        status::status(&under_way.collect::<Vec<_>>())
+    }
+
+    async fn promote(&self, asked: Asked<'_>, wish: &Wish, dry_run: bool) -> Result<Work, NotNow> {
+        let (plan, others, errored) = match self.decide(wish).await {
+            Ok(Decision::Planned { plan, others, errored }) => (*plan, others, errored),
+            Ok(Decision::Refused(no)) => return Ok(asked.refused(&no)),
+            Err(error) => return asked.cannot(&error),
+        };
+        let others = others.as_deref();
+        if dry_run {
+            return Ok(asked.privately(plan::dry_run(&plan, others.unwrap_or_default())));
+        }
+        if let Some(errored) = errored {
+            let again = self.retry(&errored, &asked.from.person).await;
+            let (change, batch) = match again {
+                Ok(again) => again,
+                Err(error) => return asked.cannot(&error),
+            };
+            return Ok(asked.begun(change, batch, others));
+        }
+        if !plan.also.is_empty() {
+            let shown = self.show(plan, &asked.from.person);
+            let question = plan::question(&shown.plan, shown.id, others.unwrap_or_default());
+            let mut work = asked.privately(question);
+            work.batch = work.batch.show(shown);
+            return Ok(work);
+        }
+        let (change, batch) = self.begin(plan, &asked.from.person, &asked.from.channel);
+        Ok(asked.begun(change, batch, others))
+    }
+
+    /// A plan that was shown is confirmed or dropped: checked again, for the commit that was shown.
+    async fn decided_on_plan(&self, asked: Asked<'_>, value: &str, yes: bool) -> Result<Work, NotNow> {
+        let asked = Asked { replace: true, ..asked };
+        let shown = match ChangeId::parse(value) {
+            Some(id) => self.store.shown_plan(id).await.map_err(|error| stored(&error))?,
+            None => None,
+        };
+        let Some(shown) = shown.filter(|shown| self.is_good(shown)) else {
+            return Ok(asked.privately(status::plan_gone()));
+        };
+        if shown.person != asked.from.person {
+            return Ok(Asked { replace: false, ..asked }.privately(status::not_your_plan()));
+        }
+        let used = Batch::new().use_up(shown.id);
+        if !yes {
+            let mut work = asked.privately(status::plan_dropped());
+            work.batch = used.and(work.batch);
+            return Ok(work);
+        }
+        let wish = Wish {
+            artefact: shown.plan.artefact.clone(),
+            environment: Some(shown.plan.environment.clone()),
+            what: What::Commit(shown.plan.pinned.clone()),
+        };
+        let mut work = match self.decide(&wish).await {
+            Ok(Decision::Planned { plan, .. }) => {
+                let (change, batch) = self.begin(*plan, &asked.from.person, &asked.from.channel);
+                asked.begun(change, batch, None)
+            }
+            Ok(Decision::Refused(no)) => asked.refused(&no),
+            Err(error) => asked.cannot(&error)?,
+        };
+        work.batch = used.and(work.batch);
+        Ok(work)
+    }
+
+    /// The button on the card of a change that ended in an error.
+    async fn clicked_retry(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
+        let Some(id) = ChangeId::parse(value) else { return Ok(Work::default()) };
+        let called = self.store.changes_called(&id.short()).await.map_err(|error| stored(&error))?;
+        let Some(change) = called.into_iter().find(|change| change.id == id) else {
+            return Ok(asked.privately(status::unknown(&id.short())));
+        };
+        let wish = Wish {
+            artefact: change.plan.artefact,
+            environment: Some(change.plan.environment),
+            what: What::Commit(change.plan.pinned),
+        };
+        self.promote(asked, &wish, false).await
+    }
+
+    /// The button on the message of an arrival: exactly what arrived there, to the next rung.
+    async fn clicked_promote(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
+        let Some((artefact, environment, seen_at)) = self.arrival_named(value) else { return Ok(Work::default()) };
+        let catalogue = &self.config.catalogue;
+        let above = catalogue.artefact(artefact.as_str()).and_then(|it| catalogue.ladder.above(&environment, it));
+        let Some(above) = above else { return Ok(Work::default()) };
+        let wish = Wish { artefact, environment: Some(above.name.clone()), what: What::Stay(seen_at) };
+        self.promote(asked, &wish, false).await
+    }
+
+    async fn cancel(&self, asked: Asked<'_>, short: &str) -> Result<Work, NotNow> {
+        let called = self.store.changes_called(short).await.map_err(|error| stored(&error))?;
+        // Of two with the same digits, the one that can be cancelled is meant.
+        let merging = called.iter().find(|change| matches!(change.stage, Stage::Merging(_)));
+        let Some(change) = merging.or(called.first()) else { return Ok(asked.privately(status::unknown(short))) };
+        if merging.is_none() {
+            return Ok(asked.privately(status::too_late(change)));
+        }
+        let person = &asked.from.person;
+        let mut work = asked.linking(status::cancelling(change), change.id);
+        work.batch =
+            work.batch.ask_to_cancel(change.id, person.clone()).ledger(self.entry(change, "cancel_asked", person));
+        Ok(work)
+    }
+
+    /// What the name of an arrival's message says that it is about.
+    fn arrival_named(&self, key: &str) -> Option<(ArtefactName, EnvironmentName, Timestamp)> {
+        let mut parts = key.strip_prefix("arrival:")?.split(':');
+        let environment = self.config.catalogue.ladder.find(parts.next()?)?.name.clone();
+        let artefact = self.config.catalogue.artefact(parts.next()?)?.name.clone();
+        let seen_at = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
+        Some((artefact, environment, seen_at))
+    }
+}
+
+/// Who asks, and by which request.
+#[derive(Clone, Copy)]
+struct Asked<'a> {
+    from: &'a Origin,
+    received: &'a Received,
+    /// The message with the button gives way to the answer.
+    replace: bool,
+}
+
+impl Asked<'_> {
+    fn privately(self, said: Said) -> Work {
+        Batch::new().say(self.private(said)).into()
+    }
+
+    /// For all who read along: in the thread where it was asked, else in the channel.
+    fn openly(self, said: Said) -> Work {
+        let from = self.from;
+        let message = if let Some(response_url) = from.response_url(self.received.received_at) {
+            said.to(To::Reply { response_url, in_channel: true, replace: false })
+        } else {
+            let key = MessageKey::new(&format!("answer:{}", from.key));
+            said.to(To::Post { channel: from.channel.clone(), key, thread: thread(from), asked: None })
+        };
+        Batch::new().say(message).into()
+    }
+
+    fn linking(self, said: Said, change: ChangeId) -> Work {
+        Batch::new().say(self.private(said).linking(Bot::card_key(change))).into()
+    }
+
+    fn refused(self, no: &Refusal) -> Work {
+        let said = refusal::refusal(no);
+        match no {
+            Refusal::UnderWay(under_way) => self.linking(said, under_way.id),
+            _ => self.privately(said),
+        }
+    }
+
+    /// Whoever must be asked does not answer: again later, or never.
+    fn cannot(self, error: &CannotAsk) -> Result<Work, NotNow> {
+        let otherwise = refusal::cannot_ask(&error.to_string());
+        if error.passes { Err(NotNow { why: error.to_string(), otherwise }) } else { Ok(self.privately(otherwise)) }
+    }
+
+    /// The change is told by its card; whoever asked elsewhere, or named no environment, gets a link to it.
+    fn begun(self, change: Change, batch: Batch, others: Option<&[EnvironmentName]>) -> Work {
+        let key = Bot::card_key(change.id);
+        let pointer = match others {
+            Some(others) => self.private(plan::chosen(&change.plan, others)).linking(key),
+            None if self.replace => self.private(plan::elsewhere(&change.plan)).linking(key),
+            None => self.private(plan::elsewhere(&change.plan)).elsewhere(key),
+        };
+        Work { batch: batch.say(pointer), change: Some(change) }
+    }
+
+    fn private(self, said: Said) -> Message {
+        let message = privately(self.from, self.received, said);
+        match message.to {
+            To::Person { person, channel, thread, response_url, .. } => {
+                Message { to: To::Person { person, channel, thread, response_url, replace: self.replace }, ..message }
+            }
+            _ => message,
+        }
+    }
+}
+
+fn stored(error: &StoreError) -> NotNow {
+    NotNow { why: error.to_string(), otherwise: notice::not_stored() }
+}
+
+pub(super) fn privately(from: &Origin, received: &Received, said: Said) -> Message {
+    said.to(To::Person {
+        person: from.person.clone(),
+        channel: Some(from.channel.clone()),
+        thread: thread(from),
+        response_url: from.response_url(received.received_at),
+        replace: false,
+    })
+}
+
+/// The thread in which it was asked, named by the message that it hangs on.
+fn thread(from: &Origin) -> Option<MessageKey> {
+    from.thread.clone().map(|ts| MessageKey::at(&Place { channel: from.channel.clone(), ts }))
+}

@@ -1,0 +1,226 @@
+//! Carries changes on: claims those whose time has come, and advances each by a step, stored before and after.
+//! What a step does is in `deploy` and `merge`; here is only who is stepped when.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio::task::{Id, JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::actor::Actor;
+use crate::domain::artefact::Namespace;
+use crate::domain::change::{Change, ChangeId, Stage};
+use crate::domain::rollout::{Rollout, RolloutState};
+use crate::domain::version::Version;
+use crate::slack::render;
+use crate::store::{Batch, Claim, Fence, StoreError};
+
+use super::Bot;
+use super::promote::ledger_entry;
+
+/// How many are stepped at once: one that waits for GitHub holds up nobody but itself.
+const AT_ONCE: usize = 16;
+
+/// When the database cannot be read or written, it is tried again after this.
+const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
+
+/// What ended in a panic may end in another: it is not tried in a circle.
+const AFTER_PANIC: SignedDuration = SignedDuration::from_mins(5);
+
+/// Replaces what a lost wake-up would have told.
+const PERIODIC_LOOK: SignedDuration = SignedDuration::from_secs(60);
+
+/// Runs until it is cancelled; what is under way then is carried on by the next start.
+pub async fn run(bot: Bot, cancel: CancellationToken) {
+    let mut runner = Runner {
+        views: bot.view.changes(),
+        looked: HashMap::new(),
+        awake: bot.changes.all().iter().map(|change| change.id).collect(),
+        busy: HashMap::new(),
+        steps: JoinSet::new(),
+        bot,
+    };
+    let bot = runner.bot.clone();
+    let (mut woken, mut pokes) = (bot.store.woken(), bot.changes.pokes());
+    loop {
+        woken.mark_unchanged();
+        pokes.mark_unchanged();
+        let next = match runner.start_due().await {
+            Ok(next) => next,
+            Err(StoreError::Closed) => return,
+            Err(error) => {
+                tracing::error!(%error, "the changes cannot be read or claimed");
+                tokio::time::sleep(AFTER_STORE_FAILURE).await;
+                continue;
+            }
+        };
+        let due = async {
+            match next {
+                Some(due) => bot.clock.sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            alive = woken.changed() => if alive.is_err() { return },
+            alive = pokes.changed() => if alive.is_err() { return },
+            namespaces = runner.views.next() => runner.look(&namespaces),
+            panicked = ended(&mut runner.steps, &mut runner.busy) => if let Some(id) = panicked {
+                bot.put_off_change(id).await;
+            },
+            () = due => {}
+            () = bot.clock.sleep(PERIODIC_LOOK) => runner.awake.extend(bot.changes.all().iter().map(|change| change.id)),
+        }
+    }
+}
+
+struct Runner {
+    bot: Bot,
+    views: crate::cluster::Changes,
+    /// What each change was last seen to run as, so that only news wake it.
+    looked: HashMap<ChangeId, (Option<Version>, RolloutState)>,
+    /// To be stepped though nothing is due.
+    awake: BTreeSet<ChangeId>,
+    busy: HashMap<Id, ChangeId>,
+    steps: JoinSet<()>,
+}
+
+impl Runner {
+    /// Claims and starts what can be, and says when the next is due.
+    async fn start_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        self.awake.append(&mut self.bot.changes.poked());
+        let busy: HashSet<ChangeId> = self.busy.values().copied().collect();
+        let free = AT_ONCE.saturating_sub(busy.len());
+        if free == 0 {
+            return Ok(None);
+        }
+        let bot = self.bot.clone();
+        let working = bot.wake.begin_work();
+        let limit = u32::try_from(AT_ONCE + busy.len()).unwrap_or(u32::MAX);
+        let mut ids = bot.store.due_changes(limit).await?;
+        ids.extend(self.awake.iter().copied());
+        ids.retain(|id| !busy.contains(id));
+        let mut once = HashSet::new();
+        ids.retain(|id| once.insert(*id));
+        ids.truncate(free);
+        for id in &ids {
+            self.awake.remove(id);
+        }
+        for claim in bot.store.claim(ids).await? {
+            let (id, bot, working) = (claim.change.id, bot.clone(), bot.wake.begin_work());
+            let task = self.steps.spawn(async move {
+                bot.step(claim).await;
+                drop(working);
+            });
+            self.busy.insert(task.id(), id);
+        }
+        drop(working);
+        bot.store.next_change_due().await
+    }
+
+    /// Wakes the changes whose rollout is another than it was.
+    fn look(&mut self, namespaces: &BTreeSet<Namespace>) {
+        let open = self.bot.changes.all();
+        for change in &open {
+            let Some(rollout) = self.bot.rollout_of(change, namespaces) else { continue };
+            let now = (rollout.version, rollout.state);
+            if self.looked.get(&change.id) != Some(&now) {
+                self.looked.insert(change.id, now);
+                self.awake.insert(change.id);
+            }
+        }
+        if self.looked.len() > 2 * open.len() + AT_ONCE {
+            self.looked.retain(|id, _| open.iter().any(|change| change.id == *id));
+        }
+    }
+}
+
+/// Waits until a step has ended; for ever while none is under way. Names the change whose step panicked.
+async fn ended(steps: &mut JoinSet<()>, busy: &mut HashMap<Id, ChangeId>) -> Option<ChangeId> {
+    match steps.join_next_with_id().await {
+        Some(Ok((task, ()))) => {
+            busy.remove(&task);
+            None
+        }
+        Some(Err(error)) => {
+            tracing::error!(%error, "a step of a change ended in a panic");
+            busy.remove(&error.id())
+        }
+        None => std::future::pending().await,
+    }
+}
+
+impl Bot {
+    fn rollout_of(&self, change: &Change, namespaces: &BTreeSet<Namespace>) -> Option<Rollout> {
+        change.stage.deploying()?;
+        let artefact = self.config.catalogue.artefact(change.plan.artefact.as_str())?;
+        let place = artefact.places.get(&change.plan.environment)?;
+        namespaces.contains(&place.namespace).then(|| self.view.rollout(place, &artefact.image))
+    }
+
+    /// One step of a change, and what it leaves.
+    async fn step(&self, claim: Claim) {
+        let id = claim.change.id;
+        let done = match claim.change.stage {
+            Stage::Merging(_) => self.merge(&claim).await,
+            Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } => self.deploy(&claim).await,
+            // It came to its end since it was woken.
+            Stage::Deployed { .. } | Stage::Conflicted { .. } | Stage::Errored { .. } | Stage::Cancelled { .. } => {
+                Ok(())
+            }
+        };
+        match done {
+            Ok(()) | Err(StoreError::Overtaken | StoreError::Closed) => {}
+            Err(error) => {
+                tracing::error!(%error, change = %id, "a step of a change could not be stored");
+                tokio::time::sleep(AFTER_STORE_FAILURE).await;
+            }
+        }
+    }
+
+    /// Stores where a change stands, with its card; at an end also tells the one who asked.
+    pub(super) async fn advance(
+        &self,
+        before: &Change,
+        fence: Fence,
+        stage: Stage,
+        due: Option<Timestamp>,
+        more: Batch,
+    ) -> Result<Change, StoreError> {
+        let moved_on = before.stage.name() != stage.name();
+        let change = Change { stage, ..before.clone() };
+        let mut batch = Batch::new().advance(change.clone(), fence, due).and(more).say(self.card(&change));
+        if moved_on {
+            let actor = match &change.stage {
+                Stage::Cancelled { by, .. } => Actor::Person(by.clone()),
+                _ => Actor::Controller,
+            };
+            batch = batch.ledger(ledger_entry(&change, change.stage.name(), actor, self.clock.now()));
+            if !change.stage.is_active() {
+                let end = render::card::end(&change);
+                batch = batch.say(self.in_thread(&change, change.stage.name(), end));
+            }
+        }
+        self.store.commit(batch).await?;
+        tracing::info!(change = %change.id, stage = change.stage.name(), "change {}", change.stage.name());
+        self.changes.put(change.clone());
+        Ok(change)
+    }
+
+    /// What ended in a panic is left alone for a while.
+    async fn put_off_change(&self, id: ChangeId) {
+        let until = self.clock.now() + AFTER_PANIC;
+        let put_off = async {
+            match self.store.claim(vec![id]).await?.pop() {
+                Some(Claim { change, fence, .. }) if change.stage.is_open() => {
+                    self.store.commit(Batch::new().advance(change, fence, Some(until))).await
+                }
+                _ => Ok(()),
+            }
+        };
+        if let Err(error) = put_off.await {
+            tracing::error!(%error, change = %id, "a change could not be put off");
+        }
+    }
+}
