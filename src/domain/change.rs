@@ -257,10 +257,10 @@ impl Stage {
         self.merging("merging", |merging| Self::Merging(Merging { begun: true, ..merging }))
     }
 
-    pub fn merge_troubled(self, why: String, now: Timestamp) -> Result<Self, Impossible> {
+    /// It could not be merged now. `begun` says whether GitHub may have done it nevertheless.
+    pub fn merge_troubled(self, why: String, begun: bool, now: Timestamp) -> Result<Self, Impossible> {
         self.merging("merging", |merging| {
-            let trouble = Some(Trouble::again(merging.trouble, why, now));
-            Self::Merging(Merging { trouble, ..merging })
+            Self::Merging(Merging { begun, trouble: Some(Trouble::again(merging.trouble, why, now)) })
         })
     }
 

@@ -40,10 +40,10 @@ pub enum GithubError {
     Unauthorised(String),
     #[error("GitHub does not have it: {0}")]
     NotFound(String),
-    #[error("GitHub's rate limit is used up until {until}")]
+    #[error("GitHub's rate limit is used up until {}", until.strftime("%H:%M UTC"))]
     RateLimited { until: Timestamp },
     /// Our own pace, which keeps us below GitHub's limits for writing.
-    #[error("GitHub takes only so many writes a minute; the next may go at {until}")]
+    #[error("GitHub takes only so many writes a minute; the next may go at {}", until.strftime("%H:%M:%S UTC"))]
     Paced { until: Timestamp },
     #[error("GitHub is not available: {0}")]
     Unavailable(String),

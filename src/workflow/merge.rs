@@ -92,7 +92,7 @@ impl Bot {
                 self.errored(&claim, why).await
             }
             Ok(Merge::Refused(why)) => {
-                let branch = &plan.branch;
+                let (branch, why) = (&plan.branch, why.trim_end_matches('.'));
                 let why = format!(
                     "GitHub does not let me merge into {branch}: {why}. Let me push there, or change the branch's rules."
                 );
@@ -127,14 +127,25 @@ impl Bot {
     }
 
     async fn merge_failed(&self, claim: &Claim, error: GithubError) -> Result<(), StoreError> {
-        let Stage::Merging(Merging { trouble, .. }) = &claim.change.stage else { return Ok(()) };
+        let Stage::Merging(Merging { trouble, begun }) = &claim.change.stage else { return Ok(()) };
         let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
         let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
         if !error.passes() || (unavailable && tries + 1 >= MOST_TRIES) {
-            return self.errored(claim, format!("{error}.")).await;
+            let why = match error {
+                GithubError::NotFound(why) => {
+                    let repository = &claim.change.plan.repository;
+                    format!(
+                        "GitHub does not find {repository}, or does not let me see it ({why}). Check what the token may do."
+                    )
+                }
+                error => format!("{error}."),
+            };
+            return self.errored(claim, why).await;
         }
         let now = self.clock.now();
-        let stage = claim.change.stage.clone().merge_troubled(format!("{error}."), now);
+        // Who was turned away at the door has done nothing; anything else may have had its effect.
+        let begun = *begun && unavailable;
+        let stage = claim.change.stage.clone().merge_troubled(format!("{error}."), begun, now);
         self.become_(claim, stage, Some(again(&error, tries, now))).await
     }
 

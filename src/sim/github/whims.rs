@@ -70,6 +70,12 @@ impl Whims {
         self.0.released.send_replace(true);
     }
 
+    /// Plans nothing any more.
+    pub fn forget(&self) {
+        lock(&self.0.planned).clear();
+        self.0.released.send_replace(true);
+    }
+
     /// Every request that came, as in `POST /repos/acme/checkout/merges`, oldest first.
     pub fn requests(&self) -> Vec<String> {
         lock(&self.0.requests).clone()

@@ -58,7 +58,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     assert_snapshot!(shown(&sample::change()), @":hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*");
 
     let why = "GitHub is not available: it answered 502.".to_owned();
-    let troubled = Stage::begin().merge_troubled(why, now).unwrap();
+    let troubled = Stage::begin().merge_troubled(why, true, now).unwrap();
     assert_snapshot!(shown(&at(troubled)), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     :warning: GitHub is not available: it answered 502. I keep trying.
