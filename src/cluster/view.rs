@@ -170,6 +170,14 @@ impl View {
         health
     }
 
+    /// Was everything of this place looked at since we started, with or without success?
+    pub fn is_read(&self, place: &Place) -> bool {
+        let shelves = self.shelves();
+        let Some(shelf) = shelves.get(&place.namespace) else { return false };
+        let looked_at = |kind| !matches!(read(shelf, kind).reading, None | Some(Reading::NotYet { .. }));
+        place.workloads.iter().all(|workload| looked_at(workload.kind))
+    }
+
     /// This kind will be read here: until then it is `NotYet`, and not missing.
     pub fn expect(&self, namespace: &Namespace, kind: WorkloadKind) {
         let since = self.0.began;
@@ -481,7 +489,9 @@ mod tests {
 
         view.replace(&namespace("qa"), WorkloadKind::Deployment, [], 1);
         assert_eq!(view.rollout(&checkout, "x").state, not_yet, "the watch does not stand yet");
+        assert!(!view.is_read(&checkout));
         view.readable(&namespace("qa"), WorkloadKind::Deployment);
+        assert!(view.is_read(&checkout));
         assert_eq!(view.rollout(&checkout, "x").state, RolloutState::Missing);
     }
 

@@ -1,6 +1,6 @@
 //! The steps of a change after the merge: the tag, a word to the controller, and the wait for the proof that it runs.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::artefact::Artefact;
 use crate::domain::change::{Change, Deploying, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble};
@@ -16,6 +16,9 @@ use super::source::CannotAsk;
 
 /// A tag that could not be made so often is left out, with a warning.
 const MOST_TAG_TRIES: u32 = 6;
+
+/// The pause before the next look, while the cluster has not been read at all.
+const UNREAD: SignedDuration = SignedDuration::from_secs(1);
 
 /// Whose a version is that came to run where a change of ours brings one.
 pub(super) enum Belonging {
@@ -154,6 +157,12 @@ impl Bot {
         let before = claim.change.stage.clone();
         let Some(deploying) = before.deploying() else { return Ok(()) };
         let (deadline, tries) = (deploying.deadline, deploying.trouble.as_ref().map_or(0, |trouble| trouble.tries));
+        let artefact = self.config.catalogue.artefact(claim.change.plan.artefact.as_str());
+        let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
+        if place.is_some_and(|place| !self.view.is_read(place)) {
+            // After a start, nothing can be said before the first look, not even that it is too late.
+            return self.keep_stage(claim, before, Some(self.clock.now() + UNREAD)).await;
+        }
         let look = self.look_at_result(&claim.change, &deploying.result).await;
         let others = self.others(&claim.change);
         let now = self.clock.now();

@@ -115,6 +115,12 @@ impl Bot {
         };
         let policy = self.config.environments.get(&target.name).cloned().unwrap_or_default();
         let below = policy::rung(artefact, target, &catalogue.ladder, &policy.unkept())?;
+        for rung in [below, target] {
+            // After a start, what the cluster runs is not known yet: that is no reason to refuse anything.
+            if artefact.places.get(&rung.name).is_some_and(|place| !self.view.is_read(place)) {
+                return Err(CannotAsk::later(format!("what runs in {} has not been read yet", rung.name)).into());
+            }
+        }
         let (version, pinned) = self.version_below(artefact, below, &wish.what).await?;
         if let Some(holder) = self.store.holder(&Moves::branch(&artefact.repository, &target.branch)).await? {
             return Err(Refusal::UnderWay(UnderWay::from(&holder)).into());

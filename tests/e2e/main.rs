@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says where")]
 
+mod apart;
 mod arrivals;
 mod cluster;
 mod commands;

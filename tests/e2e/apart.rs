@@ -1,0 +1,213 @@
+//! The bot as a process of its own, which can be killed at any moment, in a town that lives on in this one.
+
+use std::collections::BTreeMap;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use gantry::clock::Clock;
+use gantry::sim::pace::Pace;
+use gantry::sim::slack::Message;
+use gantry::sim::town::Town;
+use jiff::SignedDuration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// `gantry serve`, and `kill -9` when it is dropped.
+struct Bot {
+    child: Child,
+}
+
+impl Bot {
+    fn start(folder: &std::path::Path, listen: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
+        command.args(["serve", "--listen", listen, "--config"]).arg(folder.join("gantry.yaml"));
+        command.env_clear().env("DATABASE_URL", format!("sqlite://{}", folder.join("gantry.db").display()));
+        let secrets = [
+            "SLACK_SIGNING_SECRET",
+            "SLACK_BOT_TOKEN",
+            "GITHUB_TOKEN",
+            "FLUX_DEVELOPMENT_SECRET",
+            "FLUX_QA_SECRET",
+            "FLUX_STAGING_SECRET",
+            "FLUX_PROD_SECRET",
+        ];
+        command.env("KUBECONFIG", folder.join("kubeconfig"));
+        command.envs(secrets.iter().map(|name| (*name, Town::secret(name).unwrap())));
+        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        Self { child }
+    }
+}
+
+impl Drop for Bot {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where a request of the bot's is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    BeforeTheEffect,
+    AfterTheEffect,
+}
+
+/// Counts what the bot asks of GitHub, Slack and the registry, and holds one of it.
+#[derive(Clone)]
+pub(crate) struct Gate(Arc<Inner>);
+
+struct Inner {
+    count: AtomicUsize,
+    plan: Mutex<Option<(usize, Hold)>>,
+    /// What is held, once it is.
+    held: watch::Sender<Option<String>>,
+}
+
+impl Gate {
+    fn new() -> Self {
+        let (held, _) = watch::channel(None);
+        Self(Arc::new(Inner { count: AtomicUsize::new(0), plan: Mutex::default(), held }))
+    }
+
+    /// The `nth` request from now on is held until the gate is opened.
+    pub(crate) fn close(&self, nth: usize, hold: Hold) {
+        *self.0.plan.lock().unwrap() = Some((nth, hold));
+        self.0.count.store(0, Ordering::SeqCst);
+    }
+
+    pub(crate) fn held(&self) -> Option<String> {
+        self.0.held.borrow().clone()
+    }
+
+    pub(crate) fn open(&self) {
+        *self.0.plan.lock().unwrap() = None;
+        self.0.held.send_replace(None);
+    }
+
+    async fn wait(&self, what: String) {
+        let mut opened = self.0.held.subscribe();
+        self.0.held.send_replace(Some(what));
+        let _ = opened.wait_for(Option::is_none).await;
+    }
+}
+
+async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let path = request.uri().path();
+    if path.starts_with("/sim/cluster") {
+        return next.run(request).await;
+    }
+    let what = format!("{} {path}", request.method());
+    let number = gate.0.count.fetch_add(1, Ordering::SeqCst) + 1;
+    let hold = gate.0.plan.lock().unwrap().filter(|(nth, _)| *nth == number).map(|(_, hold)| hold);
+    match hold {
+        None => next.run(request).await,
+        Some(Hold::BeforeTheEffect) => {
+            gate.wait(what).await;
+            // Whoever asked is dead by now.
+            StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
+        Some(Hold::AfterTheEffect) => {
+            let response = next.run(request).await;
+            gate.wait(what).await;
+            response
+        }
+    }
+}
+
+pub(crate) struct Apart {
+    pub(crate) town: Town,
+    pub(crate) gate: Gate,
+    folder: tempfile::TempDir,
+    address: String,
+    bot: Option<Bot>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Apart {
+    /// A quick town with its bot, which has read the cluster and told of a first push.
+    pub(crate) async fn open() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let quick = SignedDuration::from_millis(60);
+        let pace = Pace { build: quick, notice: quick, replica: quick, deadline: quick * 20, retry: quick * 2 };
+        let town = Town::new(Clock::system(), pace, &origin).unwrap();
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        town.slack.point_at(&format!("http://{address}"));
+        let kubeconfig = folder.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, town.kubeconfig()).unwrap();
+        // Where the configuration names none, the variable does.
+        let configuration = town.configuration(&kubeconfig).replace("kubeconfig: ", "# kubeconfig: ");
+        std::fs::write(folder.path().join("gantry.yaml"), configuration).unwrap();
+        let gate = Gate::new();
+        let router = town.router().layer(middleware::from_fn_with_state(gate.clone(), pass));
+        let server = tokio::spawn(async move {
+            let _ = axum::serve(listener, router).await;
+        });
+        let agenda = tokio::spawn(town.agenda.clone().run(town.closing.clone()));
+        let mut apart = Self { town, gate, folder, address, bot: None, tasks: vec![server, agenda] };
+        apart.restart().await;
+        // The first look records what runs, so that what comes after it is news.
+        let readyz = format!("http://{}/readyz", apart.address);
+        until("the bot has read the cluster", async || match reqwest::get(&readyz).await {
+            Ok(answer) => answer.text().await.is_ok_and(|text| text.matches("\"readable\"").count() == 4),
+            Err(_) => false,
+        })
+        .await;
+        // What is told now proves that the first look is over and stored.
+        apart.town.push("checkout", "develop", "The first push of all", BTreeMap::new(), "alice").unwrap();
+        until("the first look is over", async || apart.says("The first push of all") > 0).await;
+        apart
+    }
+
+    /// `kill -9`, and another start on the same file.
+    pub(crate) async fn restart(&mut self) {
+        self.kill();
+        self.bot = Some(Bot::start(self.folder.path(), &self.address));
+        let readyz = format!("http://{}/readyz", self.address);
+        until("the bot is ready", async || reqwest::get(&readyz).await.is_ok_and(|answer| answer.status() == 200))
+            .await;
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.bot = None;
+    }
+
+    /// What everybody sees in #deploys.
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        let mut messages = self.town.slack.messages("deploys", None);
+        messages.retain(|message| message.only_to.is_none());
+        messages
+    }
+
+    /// How many messages in #deploys have these words.
+    pub(crate) fn says(&self, words: &str) -> usize {
+        self.messages().iter().filter(|message| crate::town::shown(message).contains(words)).count()
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        self.kill();
+        self.town.close();
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..1200 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("never: {what}");
+}
