@@ -172,10 +172,10 @@ impl View {
 
     /// Was everything of this place looked at since we started, with or without success?
     pub fn is_read(&self, place: &Place) -> bool {
-        let shelves = self.shelves();
-        let Some(shelf) = shelves.get(&place.namespace) else { return false };
-        let looked_at = |kind| !matches!(read(shelf, kind).reading, None | Some(Reading::NotYet { .. }));
-        place.workloads.iter().all(|workload| looked_at(workload.kind))
+        self.shelves().get(&place.namespace).is_some_and(|shelf| {
+            let looked_at = |kind| !matches!(read(shelf, kind).reading, None | Some(Reading::NotYet { .. }));
+            place.workloads.iter().all(|workload| looked_at(workload.kind))
+        })
     }
 
     /// This kind will be read here: until then it is `NotYet`, and not missing.

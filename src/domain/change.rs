@@ -145,6 +145,12 @@ pub enum Tag {
     },
 }
 
+impl Tag {
+    fn is_pending(&self) -> bool {
+        matches!(self, Self::NotYet | Self::Chosen { .. })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Nudge {
@@ -236,9 +242,14 @@ impl Stage {
         matches!(self, Self::Merging(_) | Self::Deploying(_))
     }
 
-    /// Active, or watched for a late proof until another change begins there.
+    /// Active, or there is something left to do: a tag to make, or to watch for a late proof until another change begins.
     pub fn is_open(&self) -> bool {
-        self.is_active() || matches!(self, Self::Failed { .. } | Self::Stalled { .. })
+        self.is_active() || self.is_watched() || self.deploying().is_some_and(|deploying| deploying.tag.is_pending())
+    }
+
+    /// A late proof would turn it green.
+    pub fn is_watched(&self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::Stalled { .. })
     }
 
     /// What must run, once it is merged.
@@ -299,12 +310,15 @@ impl Stage {
         }
     }
 
-    /// Something about the deployment became known that does not end it.
+    /// Something about the deployment became known that does not change where it stands.
     pub fn still_deploying(self, learn: impl FnOnce(Deploying) -> Deploying) -> Result<Self, Impossible> {
         match self {
             Self::Deploying(deploying) => Ok(Self::Deploying(learn(deploying))),
             Self::Failed { deploying, at, reason } => Ok(Self::Failed { deploying: learn(deploying), at, reason }),
             Self::Stalled { deploying, at, runs } => Ok(Self::Stalled { deploying: learn(deploying), at, runs }),
+            Self::Deployed { deploying, at, ready, proof } => {
+                Ok(Self::Deployed { deploying: learn(deploying), at, ready, proof })
+            }
             other => Err(other.impossible("deploying")),
         }
     }

@@ -1,6 +1,7 @@
 //! Questions to GitHub over octocrab, with our own timeouts and retries: its own would repeat what has effects.
 //! Answers are narrow structs of ours, because GitHub's typed models break on fields that nobody needs.
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -249,9 +250,14 @@ impl Client {
         }
     }
 
-    /// Writes once. What has effects is never repeated here: whoever knows how to look first decides that.
+    /// Room for so many writes, all of them or none: what is begun can be ended.
+    pub(super) fn reserve(&self, writes: NonZeroU32) -> Result<(), GithubError> {
+        self.pace.check(writes).map_err(|until| GithubError::Paced { until })
+    }
+
+    /// Writes once, for which there must be [room](Self::reserve). What has effects is never repeated here: whoever knows
+    /// how to look first decides that.
     pub(super) async fn write(&self, path: &str, body: &Value) -> Result<(u16, String), GithubError> {
-        self.pace.check().map_err(|until| GithubError::Paced { until })?;
         self.exchange(path, Some(body)).await
     }
 

@@ -1,5 +1,7 @@
 //! What we write on GitHub: merges and tags. Each says what became of it; none is repeated here.
 
+use std::num::NonZeroU32;
+
 use serde::Deserialize;
 use serde_json::json;
 
@@ -40,6 +42,7 @@ impl Client {
         head: &Sha,
         message: &str,
     ) -> Result<Merge, GithubError> {
+        self.reserve(NonZeroU32::MIN)?;
         let body = json!({ "base": branch, "head": head.as_str(), "commit_message": message });
         let (status, answer) = self.write(&format!("/repos/{repository}/merges"), &body).await?;
         let why = || said(&answer);
@@ -72,6 +75,7 @@ impl Client {
         struct Object {
             sha: String,
         }
+        self.reserve(const { NonZeroU32::new(2).unwrap() })?;
         let body = json!({ "tag": name, "message": message, "object": commit.as_str(), "type": "commit" });
         let (status, answer) = self.write(&format!("/repos/{repository}/git/tags"), &body).await?;
         if status != 201 {

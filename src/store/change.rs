@@ -153,10 +153,14 @@ pub(super) async fn claim(connection: &mut SqliteConnection, ids: &[ChangeId]) -
 
 /// A new change takes the lock, and what was watched there before is watched no more.
 pub(super) async fn begin(connection: &mut SqliteConnection, change: &Change) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE change SET open = FALSE, due_at = NULL WHERE moves = $1 AND open AND NOT active")
-        .bind(change.moves().as_str())
-        .execute(&mut *connection)
-        .await?;
+    // What runs and only lacks its tag is left to get it.
+    sqlx::query(
+        "UPDATE change SET open = FALSE, due_at = NULL
+         WHERE moves = $1 AND open AND NOT active AND stage <> 'deployed'",
+    )
+    .bind(change.moves().as_str())
+    .execute(&mut *connection)
+    .await?;
     sqlx::query(
         "INSERT INTO change (id, short, artefact, environment, moves, stage, active, open, due_at, body, asked_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
@@ -245,3 +249,6 @@ pub(super) async fn use_up(connection: &mut SqliteConnection, plan: ChangeId) ->
     let gone = sqlx::query("DELETE FROM plan WHERE id = $1").bind(plan.to_string()).execute(connection).await?;
     if gone.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests;

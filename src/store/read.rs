@@ -106,7 +106,7 @@ impl Store {
                     (SELECT COUNT(*) FROM outbox),
                     (SELECT MIN(due_at) FROM outbox WHERE id IN (SELECT MIN(id) FROM outbox GROUP BY queue)),
                     (SELECT COUNT(*) FROM change WHERE active),
-                    (SELECT MIN(due_at) FROM change WHERE active)",
+                    (SELECT MIN(due_at) FROM change)",
         )
         .fetch_one(&self.0.readers)
         .await?;

@@ -39,7 +39,7 @@ impl Changes {
         let mut open = self.0.open.write().unwrap_or_else(PoisonError::into_inner);
         if change.stage.is_active() {
             let moves = change.moves();
-            open.retain(|_, other| other.stage.is_active() || other.moves() != moves);
+            open.retain(|_, other| !other.stage.is_watched() || other.moves() != moves);
         }
         if change.stage.is_open() {
             open.insert(change.id, Arc::new(change));

@@ -80,6 +80,10 @@ impl Bot {
                     self.keep_tag(claim, Tag::Chosen { name, tries: tries + 1 }).await?;
                 }
                 Ok(tag) => return self.keep_tag(claim, tag).await.map(|()| None),
+                // To wait for one's turn is no failure.
+                Err(error @ (GithubError::RateLimited { .. } | GithubError::Paced { .. })) => {
+                    return Ok(Some(again(&error, tries, self.clock.now())));
+                }
                 Err(error) if error.passes() && tries + 1 < MOST_TAG_TRIES => {
                     self.keep_tag(claim, Tag::Chosen { name, tries: tries + 1 }).await?;
                     return Ok(Some(again(&error, tries, self.clock.now())));
@@ -156,6 +160,9 @@ impl Bot {
     async fn judge(&self, claim: &Claim, nudge: Option<Nudge>, tag_due: Option<Timestamp>) -> Result<(), StoreError> {
         let before = claim.change.stage.clone();
         let Some(deploying) = before.deploying() else { return Ok(()) };
+        if matches!(before, Stage::Deployed { .. }) {
+            return self.keep_stage(claim, before, tag_due).await;
+        }
         let (deadline, tries) = (deploying.deadline, deploying.trouble.as_ref().map_or(0, |trouble| trouble.tries));
         let artefact = self.config.catalogue.artefact(claim.change.plan.artefact.as_str());
         let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
@@ -193,11 +200,10 @@ impl Bot {
             Look::Unclear(why) if late => {
                 learned.stalled(Some(format!("something, but nobody can tell what: {why}")), now)
             }
-            Look::Unclear(_) => {
-                let due = now + pause(tries);
-                return self
-                    .keep_stage(claim, learned, if waiting { Some(due.min(deadline)) } else { Some(due) })
-                    .await;
+            // Of what is only watched, the periodic look is soon enough.
+            Look::Unclear(_) if waiting => {
+                let due = (now + pause(tries)).min(deadline);
+                return self.keep_stage(claim, learned, Some(tag_due.map_or(due, |tag| tag.min(due)))).await;
             }
             _ => Ok(learned),
         };

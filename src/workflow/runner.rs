@@ -164,11 +164,11 @@ impl Bot {
         let id = claim.change.id;
         let done = match claim.change.stage {
             Stage::Merging(_) => self.merge(&claim).await,
-            Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } => self.deploy(&claim).await,
-            // It came to its end since it was woken.
-            Stage::Deployed { .. } | Stage::Conflicted { .. } | Stage::Errored { .. } | Stage::Cancelled { .. } => {
-                Ok(())
+            Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } | Stage::Deployed { .. } => {
+                self.deploy(&claim).await
             }
+            // It came to its end since it was woken.
+            Stage::Conflicted { .. } | Stage::Errored { .. } | Stage::Cancelled { .. } => Ok(()),
         };
         match done {
             Ok(()) | Err(StoreError::Overtaken | StoreError::Closed) => {}

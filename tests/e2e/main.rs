@@ -7,6 +7,7 @@ mod apart;
 mod arrivals;
 mod cluster;
 mod commands;
+mod crowd;
 mod hands;
 mod house;
 mod list;

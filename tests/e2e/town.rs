@@ -103,7 +103,12 @@ impl Town {
 
     /// Until nothing is left to do: inbox, outbox and the simulated world are empty, and the watches have seen it all.
     pub(crate) async fn settle(&self) {
-        let stuck = tokio::time::timeout(STUCK, async {
+        self.settle_within(STUCK).await;
+    }
+
+    /// The same for a town in which much is to be done.
+    pub(crate) async fn settle_within(&self, patience: Duration) {
+        let stuck = tokio::time::timeout(patience, async {
             loop {
                 self.quiet().await;
                 let Some(due) = self.next_due().await else { return };
