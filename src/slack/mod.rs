@@ -5,3 +5,4 @@ pub mod incoming;
 pub mod pace;
 pub mod receive;
 pub mod render;
+mod scan;

@@ -3,15 +3,13 @@
 
 use std::borrow::Cow;
 
-use serde::Serialize;
-
+use super::json::{array, string};
 use super::mrkdwn::Mrkdwn;
 
 /// Slack refuses a section that is longer.
 const SECTION_TEXT: usize = 3000;
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     Section { text: Marked },
     Context { elements: [Marked; 1] },
@@ -22,40 +20,86 @@ pub enum Block {
 /// The cells of one line of a table.
 pub type Line = Vec<Raw>;
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename = "mrkdwn")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Marked {
     text: String,
 }
 
 /// Text that is shown as it is: nothing in it can be mark-up.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename = "raw_text")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Raw {
     pub text: Cow<'static, str>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename = "plain_text")]
-struct Label {
-    text: &'static str,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "type", rename = "button")]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Button {
-    text: Label,
-    action_id: &'static str,
+    label: &'static str,
+    action: &'static str,
     value: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    style: Option<&'static str>,
+    primary: bool,
 }
 
 impl Button {
     /// The one that most people will want; at most one in a message.
     #[must_use]
     pub fn primary(self) -> Self {
-        Self { style: Some("primary"), ..self }
+        Self { primary: true, ..self }
+    }
+}
+
+impl Block {
+    /// As Slack takes it, in JSON.
+    pub(super) fn write(&self, json: &mut String) {
+        match self {
+            Self::Section { text } => {
+                json.push_str(r#"{"type":"section","text":"#);
+                text.write(json);
+            }
+            Self::Context { elements } => {
+                json.push_str(r#"{"type":"context","elements":"#);
+                array(json, elements, Marked::write);
+            }
+            Self::Actions { elements } => {
+                json.push_str(r#"{"type":"actions","elements":"#);
+                array(json, elements, Button::write);
+            }
+            Self::Table { rows } => {
+                json.push_str(r#"{"type":"table","rows":"#);
+                array(json, rows, |line, json| array(json, line, Raw::write));
+            }
+        }
+        json.push('}');
+    }
+}
+
+impl Marked {
+    fn write(&self, json: &mut String) {
+        json.push_str(r#"{"type":"mrkdwn","text":"#);
+        string(json, &self.text);
+        json.push('}');
+    }
+}
+
+impl Raw {
+    fn write(&self, json: &mut String) {
+        json.push_str(r#"{"type":"raw_text","text":"#);
+        string(json, &self.text);
+        json.push('}');
+    }
+}
+
+impl Button {
+    fn write(&self, json: &mut String) {
+        json.push_str(r#"{"type":"button","text":{"type":"plain_text","text":"#);
+        string(json, self.label);
+        json.push_str(r#"},"action_id":"#);
+        string(json, self.action);
+        json.push_str(r#","value":"#);
+        string(json, &self.value);
+        if self.primary {
+            json.push_str(r#","style":"primary""#);
+        }
+        json.push('}');
     }
 }
 
@@ -85,7 +129,7 @@ pub fn actions(buttons: Vec<Button>) -> Block {
 }
 
 pub fn button(label: &'static str, action: &'static str, value: String) -> Button {
-    Button { text: Label { text: label }, action_id: action, value, style: None }
+    Button { label, action, value, primary: false }
 }
 
 /// The first line is the head. At most 100 lines of 20 columns.
@@ -104,4 +148,45 @@ fn marked(text: Mrkdwn, most: usize) -> Marked {
         text.push('\u{2026}');
     }
     Marked { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn each_kind_is_written_as_slack_documents_it() {
+        let blocks = [
+            (
+                section(Mrkdwn::new("a \"b\"")),
+                json!({"type": "section", "text": {"type": "mrkdwn", "text": "a \"b\""}}),
+            ),
+            (context(Mrkdwn::new("c")), json!({"type": "context", "elements": [{"type": "mrkdwn", "text": "c"}]})),
+            (
+                actions(vec![
+                    button("Share", "list:share", "0|\\|".into()),
+                    button("Later", "list:later", String::new()),
+                ]),
+                json!({"type": "actions", "elements": [
+                    {"type": "button", "text": {"type": "plain_text", "text": "Share"}, "action_id": "list:share", "value": "0|\\|"},
+                    {"type": "button", "text": {"type": "plain_text", "text": "Later"}, "action_id": "list:later", "value": ""},
+                ]}),
+            ),
+            (
+                table(vec![vec!["one".into(), "two".into()], vec![String::from("\n").into()], vec![]]),
+                json!({"type": "table", "rows": [
+                    [{"type": "raw_text", "text": "one"}, {"type": "raw_text", "text": "two"}],
+                    [{"type": "raw_text", "text": "\n"}],
+                    [],
+                ]}),
+            ),
+        ];
+        for (block, expected) in blocks {
+            let mut json = String::new();
+            block.write(&mut json);
+            assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), expected, "{json}");
+        }
+    }
 }

@@ -5,6 +5,7 @@ pub mod arrival;
 pub mod blocks;
 pub mod card;
 pub mod help;
+mod json;
 pub mod list;
 pub mod mrkdwn;
 pub mod notice;
@@ -12,14 +13,13 @@ pub mod plan;
 pub mod refusal;
 pub mod status;
 
-use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::message::{Message, To};
 use blocks::Block;
 
 /// Something to say, before it is known where.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Said {
     /// What notifications and screen readers get.
     pub text: String,
@@ -28,25 +28,22 @@ pub struct Said {
 
 impl Said {
     pub fn to(self, to: To) -> Message {
-        let plain = self.plain().as_deref().map(json);
-        Message { to, blocks: json(&self.blocks), plain, text: self.text, link_to: None }
+        let plain = self.plain().as_deref().map(stored);
+        Message { to, blocks: stored(&self.blocks), plain, text: self.text, link_to: None }
     }
 
     /// As the answer to a slash command, in JSON.
     pub fn ack(&self, in_channel: bool) -> Vec<u8> {
-        #[derive(Serialize)]
-        struct Body<'a> {
-            response_type: &'static str,
-            text: &'a str,
-            blocks: &'a [Block],
-        }
-        let response_type = if in_channel { "in_channel" } else { "ephemeral" };
-        let body = Body { response_type, text: &self.text, blocks: &self.blocks };
         // A list says in its blocks what it says in its text, and a little more.
-        let mut json = Vec::with_capacity(3 * self.text.len() + 512);
-        // Strings always serialise.
-        let _ = serde_json::to_writer(&mut json, &body);
-        json
+        let mut json = String::with_capacity(3 * self.text.len() + 512);
+        json.push_str(r#"{"response_type":"#);
+        json::string(&mut json, if in_channel { "in_channel" } else { "ephemeral" });
+        json.push_str(r#","text":"#);
+        json::string(&mut json, &self.text);
+        json.push_str(r#","blocks":"#);
+        json::array(&mut json, &self.blocks, Block::write);
+        json.push('}');
+        json.into_bytes()
     }
 
     /// For a workspace that is known to refuse tables.
@@ -72,6 +69,9 @@ impl Said {
 }
 
 /// As a message holds blocks, which is stored until Slack has taken it.
-fn json(blocks: &[Block]) -> Vec<Value> {
-    blocks.iter().map(|block| serde_json::to_value(block).unwrap_or_default()).collect()
+fn stored(blocks: &[Block]) -> Vec<Value> {
+    let mut json = String::new();
+    json::array(&mut json, blocks, Block::write);
+    // What was just written can be read.
+    serde_json::from_str(&json).unwrap_or_default()
 }
