@@ -22,12 +22,23 @@ pub fn refuse(status: StatusCode, sentence: &str) -> Response {
 
 /// The bytes that hex digits spell, in either case.
 pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
-    let value = |byte: u8| char::from(byte).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let digits = digits.as_bytes();
-    if !digits.len().is_multiple_of(2) {
-        return None;
+    let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
+    let mut bytes = Vec::with_capacity(pairs.len());
+    for pair in pairs {
+        bytes.push(hex_byte(*pair)?);
     }
-    digits.chunks_exact(2).map(|pair| Some((value(pair[0])? << 4) | value(pair[1])?)).collect()
+    Some(bytes)
+}
+
+/// The byte that two hex digits spell.
+pub fn hex_byte(digits: [u8; 2]) -> Option<u8> {
+    let value = |digit: u8| match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    };
+    Some((value(digits[0])? << 4) | value(digits[1])?)
 }
 
 /// Reads the body, but never more than `limit` bytes: a longer one is refused by its `Content-Length`,

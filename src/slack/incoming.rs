@@ -1,12 +1,16 @@
 //! What Slack tells us, as narrow types of our own. slack-morphism's types fail on what they do not know
 //! and drop what we need, so the bodies are read here.
 
+use std::borrow::Cow;
+
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::scan::first;
 use crate::domain::actor::PersonId;
 use crate::domain::message::ResponseUrl;
+use crate::http::hex_byte;
 
 /// How long Slack lets a `response_url` live.
 const RESPONSE_URL_LIFE: SignedDuration = SignedDuration::from_mins(30);
@@ -52,8 +56,12 @@ pub(super) enum Event {
 /// A slash command's form.
 pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
     let mut form = Form::default();
-    // Half of the fields are of no use to us: only what is kept is decoded.
-    for pair in body.split(|byte| *byte == b'&') {
+    let mut rest = body;
+    while !rest.is_empty() {
+        let end = first(rest, |byte| byte == b'&').unwrap_or(rest.len());
+        let pair = &rest[..end];
+        rest = rest.get(end + 1..).unwrap_or_default();
+        // Half of the fields are of no use to us: only what is kept is decoded.
         let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
         let field = match name {
             b"ssl_check" if pair == b"ssl_check=1" => return Ok(Incoming::Ignored),
@@ -66,7 +74,7 @@ pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
             b"response_url" => &mut form.response_url,
             _ => continue,
         };
-        *field = form_value(pair, name.len() + 1);
+        *field = decoded(pair.get(name.len() + 1..).unwrap_or_default());
     }
     let required = [
         ("team_id", &form.team),
@@ -80,37 +88,51 @@ pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
     }
     let text = match form.command.trim_start_matches('/') {
         "gantry" => form.text,
-        verb => format!("{verb} {}", form.text),
+        verb => [verb, " ", &form.text].concat().into(),
     };
     let from = Origin {
-        team: form.team,
+        team: form.team.into_owned(),
         person: PersonId::new(&form.person),
-        channel: form.channel,
+        channel: form.channel.into_owned(),
         thread: None,
-        response_url: Some(form.response_url).filter(|url| !url.is_empty()),
-        key: form.trigger,
+        response_url: Some(form.response_url.into_owned()).filter(|url| !url.is_empty()),
+        key: form.trigger.into_owned(),
     };
-    Ok(Incoming::Command { from, text })
+    Ok(Incoming::Command { from, text: text.into_owned() })
 }
 
-/// The value that begins at `start`, decoded where something in it is encoded.
-fn form_value(pair: &[u8], start: usize) -> String {
-    let encoded = |byte: &u8| matches!(byte, b'%' | b'+');
-    match std::str::from_utf8(pair.get(start..).unwrap_or_default()) {
-        Ok(text) if !text.as_bytes().iter().any(encoded) => text.to_owned(),
-        _ => form_urlencoded::parse(pair).next().map(|(_, value)| value.into_owned()).unwrap_or_default(),
+/// A form's value as it was before it was encoded, as [`form_urlencoded`] has it. That goes byte by byte.
+fn decoded(value: &[u8]) -> Cow<'_, str> {
+    #[expect(clippy::needless_bitwise_bool, reason = "see `first`")]
+    let encoded = |byte: u8| (byte == b'%') | (byte == b'+');
+    if first(value, encoded).is_none() {
+        return String::from_utf8_lossy(value);
     }
+    let mut bytes = Vec::with_capacity(value.len());
+    let mut rest = value;
+    while let Some(at) = first(rest, encoded) {
+        bytes.extend_from_slice(&rest[..at]);
+        let (byte, length) = match rest[at..] {
+            [b'+', ..] => (b' ', 1),
+            [_, high, low, ..] => hex_byte([high, low]).map_or((b'%', 1), |byte| (byte, 3)),
+            _ => (b'%', 1),
+        };
+        bytes.push(byte);
+        rest = &rest[at + length..];
+    }
+    bytes.extend_from_slice(rest);
+    String::from_utf8(bytes).unwrap_or_else(|wrong| String::from_utf8_lossy(wrong.as_bytes()).into_owned()).into()
 }
 
 #[derive(Default)]
-struct Form {
-    team: String,
-    channel: String,
-    person: String,
-    command: String,
-    text: String,
-    trigger: String,
-    response_url: String,
+struct Form<'a> {
+    team: Cow<'a, str>,
+    channel: Cow<'a, str>,
+    person: Cow<'a, str>,
+    command: Cow<'a, str>,
+    text: Cow<'a, str>,
+    trigger: Cow<'a, str>,
+    response_url: Cow<'a, str>,
 }
 
 /// An interaction: a form with one field, `payload`, that holds JSON.
@@ -273,6 +295,12 @@ mod tests {
             let _ = super::command(&body);
             let _ = super::interaction(&body);
             let _ = super::event(&body);
+        }
+
+        #[test]
+        fn a_value_is_decoded_as_the_standard_has_it(value in "[a-fA-F0-9%+x\u{e9}]{0,40}") {
+            let known = form_urlencoded::parse(value.as_bytes()).next().map(|(name, _)| name).unwrap_or_default();
+            prop_assert_eq!(decoded(value.as_bytes()), known);
         }
 
         #[test]

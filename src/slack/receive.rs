@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use futures::future::BoxFuture;
@@ -87,17 +87,18 @@ impl Receiver {
     }
 }
 
-fn fresh(timestamp: &str, now: Timestamp) -> bool {
-    timestamp.parse::<i64>().is_ok_and(|sent| now.as_second().abs_diff(sent) <= SKEW_SECONDS.unsigned_abs())
+fn fresh(timestamp: &HeaderValue, now: Timestamp) -> bool {
+    let sent = timestamp.to_str().ok().and_then(|text| text.parse::<i64>().ok());
+    sent.is_some_and(|sent| now.as_second().abs_diff(sent) <= SKEW_SECONDS.unsigned_abs())
 }
 
-fn signature(headers: &HeaderMap) -> Option<(String, Vec<u8>)> {
-    let timestamp = headers.get("x-slack-request-timestamp")?.to_str().ok()?;
+fn signature(headers: &HeaderMap) -> Option<(HeaderValue, Vec<u8>)> {
+    let timestamp = headers.get("x-slack-request-timestamp").filter(|value| value.to_str().is_ok())?;
     let digits = headers.get("x-slack-signature")?.to_str().ok()?.strip_prefix("v0=")?;
     if digits.len() != 64 || timestamp.len() > 20 {
         return None;
     }
-    Some((timestamp.to_owned(), from_hex(digits)?))
+    Some((timestamp.clone(), from_hex(digits)?))
 }
 
 async fn commands(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
