@@ -352,8 +352,8 @@ impl Bot {
             };
             if let (Some(here), Some(below)) = (&commit, &below) {
                 let pair = (here.clone(), below.clone());
-                let known = self.seen.with(&artefact.name, &environment.name, |entry| {
-                    entry.is_some_and(|entry| entry.compared.as_ref() == Some(&pair))
+                let known = self.seen.with(&artefact.name, |seen| {
+                    seen.of(&environment.name).is_some_and(|entry| entry.compared.as_ref() == Some(&pair))
                 });
                 if !known {
                     let behind = self.is_behind(artefact, here, below).await?;

@@ -18,8 +18,9 @@ impl Bot {
             let version = rollout.version;
             let running = matches!(rollout.state, RolloutState::Running { .. });
             let below = self.config.catalogue.ladder.below(environment, artefact);
-            let below = below.and_then(|rung| self.seen.commit(&artefact.name, &rung.name));
-            self.seen.with(&artefact.name, environment, |entry| {
+            self.seen.with(&artefact.name, |seen| {
+                let entry = seen.of(environment);
+                let below = below.and_then(|rung| seen.of(&rung.name)?.sighting.version.commit.as_ref());
                 let here = entry
                     .filter(|entry| version.as_ref().is_some_and(|version| entry.sighting.version.is_image(version)));
                 // A cluster that cannot be read is shown with what was last seen there.
@@ -28,15 +29,13 @@ impl Bot {
                 } else {
                     here
                 };
-                let label = version
-                    .as_ref()
-                    .or(last.map(|entry| &entry.sighting.version))
-                    .map(|version| version.label().into());
+                let shown = version.as_ref().or(last.map(|entry| &entry.sighting.version));
+                let label = shown.map(|version| version.tag.clone().unwrap_or_else(|| version.label().into()));
                 Cell {
                     version: label,
                     // What broke later is as old as its breaking, not as the version.
                     since: here.filter(|_| running).and_then(|entry| entry.sighting.running_at).or(rollout.since),
-                    behind: here.and_then(|entry| entry.behind_of(below.as_ref()?)),
+                    behind: here.and_then(|entry| entry.behind_of(below?)),
                     state: rollout.state,
                 }
             })

@@ -15,8 +15,22 @@ pub struct Seen(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    entries: RwLock<HashMap<EnvironmentName, HashMap<ArtefactName, Entry>>>,
+    artefacts: RwLock<HashMap<ArtefactName, Entries>>,
     writing: Mutex<()>,
+}
+
+/// One artefact's, of its few environments: they are found by looking at each.
+#[derive(Debug, Default)]
+pub struct Entries(Vec<Entry>);
+
+impl Entries {
+    pub fn of(&self, environment: &EnvironmentName) -> Option<&Entry> {
+        self.0.iter().find(|entry| entry.sighting.environment == *environment)
+    }
+
+    fn of_mut(&mut self, environment: &EnvironmentName) -> Option<&mut Entry> {
+        self.0.iter_mut().find(|entry| entry.sighting.environment == *environment)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -29,6 +43,10 @@ pub struct Entry {
 }
 
 impl Entry {
+    fn new(sighting: Sighting) -> Self {
+        Self { sighting, behind: None, compared: None }
+    }
+
     /// Whether it is behind `below`, if that is what it was compared with.
     pub(super) fn behind_of(&self, below: &Sha) -> Option<bool> {
         let (here, compared) = self.compared.as_ref()?;
@@ -50,36 +68,29 @@ impl Seen {
         self.0.writing.lock().await
     }
 
-    pub fn with<T>(
-        &self,
-        artefact: &ArtefactName,
-        environment: &EnvironmentName,
-        read: impl FnOnce(Option<&Entry>) -> T,
-    ) -> T {
-        let seen = self.0.entries.read().unwrap_or_else(PoisonError::into_inner);
-        read(seen.get(environment).and_then(|of| of.get(artefact)))
+    pub fn with<T>(&self, artefact: &ArtefactName, read: impl FnOnce(&Entries) -> T) -> T {
+        let seen = self.0.artefacts.read().unwrap_or_else(PoisonError::into_inner);
+        read(seen.get(artefact).unwrap_or(&Entries::default()))
     }
 
     pub fn sighting(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Sighting> {
-        self.with(artefact, environment, |entry| entry.map(|entry| entry.sighting.clone()))
-    }
-
-    pub(super) fn commit(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Sha> {
-        self.with(artefact, environment, |entry| entry?.sighting.version.commit.clone())
+        self.with(artefact, |seen| seen.of(environment).map(|entry| entry.sighting.clone()))
     }
 
     /// Another version forgets the mark: it belonged to the old one.
     pub fn put(&self, sighting: Sighting) {
-        let mut seen = self.0.entries.write().unwrap_or_else(PoisonError::into_inner);
-        let of = seen.entry(sighting.environment.clone()).or_default();
-        let same = of.get(&sighting.artefact).filter(|before| before.sighting.version.is(&sighting.version));
-        let (behind, compared) = same.map_or((None, None), |before| (before.behind, before.compared.clone()));
-        of.insert(sighting.artefact.clone(), Entry { sighting, behind, compared });
+        let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
+        let entries = seen.entry(sighting.artefact.clone()).or_default();
+        match entries.of_mut(&sighting.environment) {
+            Some(entry) if entry.sighting.version.is(&sighting.version) => entry.sighting = sighting,
+            Some(entry) => *entry = Entry::new(sighting),
+            None => entries.0.push(Entry::new(sighting)),
+        }
     }
 
     pub fn mark(&self, artefact: &ArtefactName, environment: &EnvironmentName, compared: (Sha, Sha), behind: bool) {
-        let mut seen = self.0.entries.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = seen.get_mut(environment).and_then(|of| of.get_mut(artefact)) {
+        let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = seen.get_mut(artefact).and_then(|entries| entries.of_mut(environment)) {
             entry.behind = Some(behind);
             entry.compared = Some(compared);
         }
