@@ -73,8 +73,10 @@ impl Bot {
 
     async fn store(&self, source: Source, from: &Origin, incoming: &Incoming) -> Result<(), StoreError> {
         let body = serde_json::to_value(incoming).unwrap_or_default();
+        // Boxed, so that an answer from memory does not have to make room for it.
+        let received = Box::pin(self.store.receive(source, &from.key, &body)).await;
         // A replay is acknowledged like the first, and has no effect.
-        self.store.receive(source, &from.key, &body).await.map(drop).inspect_err(|error| {
+        received.map(drop).inspect_err(|error| {
             tracing::error!(%error, source = source.as_str(), "a request of Slack's could not be stored");
         })
     }

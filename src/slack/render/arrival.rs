@@ -47,7 +47,10 @@ fn commit(arrival: &Arrival) -> Mrkdwn {
         (None, None) => Mrkdwn::new("its image does not tell which commit it was built from"),
     };
     match &arrival.end {
-        End::Runs { took: Some(took) } => line.raw(" \u{b7} rolled out in ").plain(&span(*took).to_string()),
+        End::Runs { took: Some(took) } => {
+            let (count, unit) = span(*took);
+            line.raw(" \u{b7} rolled out in ").plain(&format!("{count} {unit}"))
+        }
         _ => line,
     }
 }

@@ -50,7 +50,7 @@ pub fn list(listing: &Listing, whom: For<'_>, now: Timestamp) -> Said {
     if lines.len() > 1 {
         blocks.push(table(lines));
     }
-    blocks.extend(foot(listing, whom));
+    foot(&mut blocks, listing, whom);
     Said { text, blocks }
 }
 
@@ -153,7 +153,8 @@ fn describe(cell: &Cell, now: Timestamp, version: usize, reason: usize) -> Strin
         _ => cell.since,
     };
     if let Some(since) = since {
-        let _ = write!(text, " \u{b7} {}", span(now.duration_since(since)));
+        let (count, unit) = span(now.duration_since(since));
+        let _ = write!(text, " \u{b7} {count} {unit}");
     }
     if cell.behind == Some(true) {
         text.push_str(" \u{b7} \u{2b06} behind");
@@ -206,8 +207,7 @@ fn text(head: &Mrkdwn, lines: &[Line]) -> String {
     text.into_string()
 }
 
-fn foot(listing: &Listing, whom: For<'_>) -> Vec<Block> {
-    let mut foot = Vec::new();
+fn foot(blocks: &mut Vec<Block>, listing: &Listing, whom: For<'_>) {
     let marked = match &listing.shape {
         Shape::Grid { lines, .. } => {
             lines.iter().flat_map(|(_, cells)| cells).flatten().any(|cell| cell.behind == Some(true))
@@ -215,25 +215,24 @@ fn foot(listing: &Listing, whom: For<'_>) -> Vec<Block> {
         Shape::Lines(lines) => lines.iter().any(|(_, _, cell)| cell.behind == Some(true)),
     };
     if marked {
-        foot.push(context(Mrkdwn::new("\u{2b06} behind: the environment below runs something newer.")));
+        blocks.push(context(Mrkdwn::new("\u{2b06} behind: the environment below runs something newer.")));
     }
     match whom {
         For::Channel { shared_by: Some(person) } => {
-            foot.push(context(Mrkdwn::new("Shared by ").person(person).raw(".")));
+            blocks.push(context(Mrkdwn::new("Shared by ").person(person).raw(".")));
         }
         For::Channel { shared_by: None } => {
             let buttons = turns(listing, OPEN_EARLIER, OPEN_LATER);
             if !buttons.is_empty() {
-                foot.push(actions(buttons));
+                blocks.push(actions(buttons));
             }
         }
         For::Person => {
             let mut buttons = turns(listing, EARLIER, LATER);
             buttons.push(button("Share", SHARE, Request::of(listing, listing.page).value()));
-            foot.push(actions(buttons));
+            blocks.push(actions(buttons));
         }
     }
-    foot
 }
 
 /// The buttons that turn the pages, where there are others.
@@ -263,7 +262,7 @@ impl Request {
     fn value(&self) -> String {
         let artefact = self.filter.artefact.as_ref().map_or("", |name| name.as_str());
         let environment = self.filter.environment.as_ref().map_or("", |name| name.as_str());
-        format!("{}|{artefact}|{environment}", self.page)
+        [&self.page.to_string(), "|", artefact, "|", environment].concat()
     }
 
     /// Reads a button's value back; `None` for what is none of ours.
