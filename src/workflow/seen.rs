@@ -77,6 +77,10 @@ impl Seen {
         self.with(artefact, |seen| seen.of(environment).map(|entry| entry.sighting.clone()))
     }
 
+    pub(super) fn commit(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Sha> {
+        self.with(artefact, |of| of.of(environment)?.sighting.version.commit.clone())
+    }
+
     /// Another version forgets the mark: it belonged to the old one.
     pub fn put(&self, sighting: Sighting) {
         let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);

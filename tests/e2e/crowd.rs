@@ -92,7 +92,7 @@ async fn a_hundred_artefacts_go_all_at_once() {
         let workload: Workload = format!("deployment/{name}").parse().unwrap();
         town.sim.cluster.set_image("qa", &workload, name, &format!("{image}:{tag}"));
     }
-    town.settle_within(std::time::Duration::from_secs(180)).await;
+    town.settle_within(std::time::Duration::from_mins(3)).await;
     let told = town.channel("deploys");
     for name in &names {
         let green = told.iter().any(|told| {

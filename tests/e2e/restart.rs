@@ -57,11 +57,11 @@ async fn killed_at_every_request(hold: Hold) {
             apart.messages().iter().any(|message| message.thread.is_some() && green(shown(message)))
         };
         until("it is held, or it ends", async || apart.gate.held().is_some() || ended(&apart)).await;
-        let Some(held) = apart.gate.held() else {
+        let Some(request) = apart.gate.held() else {
             assert!(nth > 12, "a promotion makes more requests than {nth}: {held_at:#?}");
             return;
         };
-        held_at.push(held);
+        held_at.push(request);
         apart.kill();
         apart.gate.open();
         apart.restart().await;

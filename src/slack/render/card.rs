@@ -172,7 +172,12 @@ fn nudged(deploying: &Deploying) -> Mrkdwn {
 }
 
 fn took(from: Timestamp, to: Timestamp) -> Mrkdwn {
-    Mrkdwn::new(" \u{b7} ").plain(&span(to.duration_since(from)).to_string())
+    Mrkdwn::new(" \u{b7} ").plain(&lasted(from, to))
+}
+
+fn lasted(from: Timestamp, to: Timestamp) -> String {
+    let (count, unit) = span(to.duration_since(from));
+    format!("{count} {unit}")
 }
 
 /// What holds it up, or why it ended as it did.
@@ -185,7 +190,7 @@ fn trouble(change: &Change) -> Option<Block> {
         Stage::Failed { reason, .. } => Some(section(why(reason))),
         Stage::Errored { why: error, .. } => Some(section(why(error))),
         Stage::Stalled { runs, deploying, .. } => {
-            let waited = span(deploying.deadline.duration_since(deploying.merged_at)).to_string();
+            let waited = lasted(deploying.merged_at, deploying.deadline);
             let text = match runs {
                 Some(runs) => format!("After {waited} the cluster runs {runs}."),
                 None => format!("After {waited} nothing of it runs in the cluster."),

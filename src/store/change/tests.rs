@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::clock::Clock;
-use crate::domain::change::{Proof, Stage};
+use crate::domain::change::{Deploying, Proof, Stage, Tag};
 use crate::domain::sample;
 use crate::store::{Batch, Store};
 
@@ -112,7 +112,10 @@ async fn the_lock_ends_with_the_active_stages_and_the_watch_with_the_next_change
     assert_eq!(open, [next.id]);
     let claim = house.claim(&next).await;
     let done = deploying(&house).deployed(2, Proof::TagPattern, house.clock.now()).unwrap();
-    house.becomes(&claim, done, None).await.unwrap();
+    house.becomes(&claim, done.clone(), None).await.unwrap();
+    assert_eq!(house.store.open_changes().await.unwrap().len(), 1, "its tag is still to be made");
+    let tagged = done.still_deploying(|it| Deploying { tag: Tag::Missing { why: "no".into() }, ..it }).unwrap();
+    house.becomes(&claim, tagged, None).await.unwrap();
     assert_eq!(house.store.open_changes().await.unwrap(), []);
     let last = house.store.last_change(&next.plan.artefact, &next.plan.environment).await.unwrap();
     assert_eq!(last.map(|change| change.id), Some(next.id.max(change.id)));

@@ -7,6 +7,7 @@ use super::*;
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Progress, Trouble};
+use crate::domain::message::{MessageKey, To};
 use crate::domain::sample;
 
 fn after(seconds: i64) -> Timestamp {
@@ -25,7 +26,7 @@ fn deploying() -> Stage {
 /// Everything above the plan, which is the same on every card, and below it.
 fn shown(change: &Change) -> String {
     let said = card(change, Some(&EnvironmentName::new("staging")));
-    let blocks: Vec<serde_json::Value> = serde_json::from_str(&serde_json::to_string(&said.blocks).unwrap()).unwrap();
+    let blocks = said.to(To::Edit { key: MessageKey::new("card") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -39,7 +40,7 @@ fn shown(change: &Change) -> String {
 fn a_card_says_what_moves_and_who_asked() {
     let said = card(&sample::change(), None);
     assert_eq!(said.text, "*checkout* `develop-4f1c2ab`: merging into *qa*");
-    let text = serde_json::to_string(&said.blocks).unwrap();
+    let text = serde_json::to_string(&said.to(To::Edit { key: MessageKey::new("card") }).blocks).unwrap();
     for part in [
         "`qa-1111111` \u{2192} `develop-4f1c2ab`, commit `4f1c2ab` as it runs in development",
         "2 commits:",
