@@ -203,7 +203,9 @@ impl Bot {
             }
         }
         self.store.commit(batch).await?;
-        tracing::info!(change = %change.id, stage = change.stage.name(), "change {}", change.stage.name());
+        if moved_on {
+            tracing::info!(change = %change.id, stage = change.stage.name(), "change {} is {}", change.id.short(), change.stage.name());
+        }
         self.changes.put(change.clone());
         Ok(change)
     }

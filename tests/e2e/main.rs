@@ -9,6 +9,7 @@ mod cluster;
 mod commands;
 mod crowd;
 mod hands;
+mod histories;
 mod house;
 mod list;
 mod moods;

@@ -130,6 +130,47 @@ test("/list answers with a table that only the asker sees", { skip }, async () =
   assert.match(await answer.first().innerText(), /Only visible to you/);
 });
 
+test("a promotion goes all the way: one card, from the command to the last pod", { skip }, async () => {
+  const source = await workload("development", "checkout").getAttribute("data-version");
+  const before = await workload("qa", "checkout").getAttribute("data-version");
+  await type("/promote checkout qa");
+  const card = messages('[data-user="gantry"]').filter({ hasText: "asked by" }).filter({ hasText: source.slice(-7) });
+  await card.first().waitFor();
+  // It is edited in place: the same message says how far it is, and in the end that it runs.
+  const id = await card.first().getAttribute("data-id");
+  const same = page.locator(`#messages .message[data-id="${id}"]`);
+  await same.filter({ hasText: "deploying to qa" }).waitFor();
+  await same.filter({ hasText: "1 of 2 ready" }).waitFor();
+  await same.filter({ hasText: "running in qa, 2 of 2 ready" }).waitFor();
+  const text = await same.innerText();
+  for (const part of ["merged into qa", "tagged qa/", "rolled out", "Round taxes per line", "Next: /promote checkout staging"]) {
+    assert.ok(text.includes(part), `${part} is on the card: ${text}`);
+  }
+  // The truth beside it.
+  await page.locator(`.workload[data-environment="qa"][data-artefact="checkout"][data-state="running"]:not([data-version="${before}"])`).waitFor();
+  await page.locator(".commits li", { hasText: "Promote checkout" }).first().waitFor();
+});
+
+test("a wrong promotion is refused to the asker alone, with what to do next", { skip }, async () => {
+  for (const [typed, said] of [["/promote checkout qa", "has everything of"], ["/promote checkout development", "fed by pushes"], ["/promote chekout qa", "Did you mean checkout?"]]) {
+    const before = await messages(".private").count();
+    await type(typed);
+    await page.waitForFunction(([count, words]) => {
+      const all = [...document.querySelectorAll("#messages .message.private")];
+      return all.length > count && all.some((message) => message.innerText.includes(words));
+    }, [before, said]);
+  }
+});
+
+test("the button on an arrival promotes it, and what moves more is asked first", { skip }, async () => {
+  await push("storefront", "Say how many are left in stock");
+  const arrival = messages('[data-user="gantry"]').filter({ hasText: "Say how many are left in stock" }).filter({ hasText: "storefront" });
+  await arrival.first().getByRole("button", { name: "Promote" }).click();
+  const question = messages(".private").filter({ hasText: "Moves as well" });
+  await question.last().getByRole("button", { name: "Confirm" }).click();
+  await messages('[data-user="gantry"]').filter({ hasText: "storefront" }).filter({ hasText: "running in qa, 2 of 2 ready" }).first().waitFor();
+});
+
 test("a wrong command is answered with help", { skip }, async () => {
   const before = await messages(".private").count();
   await type("/gantry frobnicate");
@@ -253,11 +294,9 @@ test("the picture for the README", { skip: skip || (process.env.SCREENSHOT ? fal
   const before = await messages('[data-user="gantry"]').count();
   await push("checkout", "Round taxes per line, not per basket");
   await fresh.waitForFunction((count) => document.querySelectorAll('#messages .message[data-user="gantry"]').length > count, before);
-  await type("/list");
-  await messages(".private").filter({ has: fresh.locator("table") }).last().waitFor();
-  await push("storefront", "Say how many are left in stock");
+  await type("/promote checkout qa");
   for (const toast of await fresh.getByRole("button", { name: "Dismiss" }).all()) await toast.click();
-  await fresh.locator('.workload[data-environment="development"][data-artefact="storefront"][data-state="rolling_out"]').waitFor();
+  await messages('[data-user="gantry"]').filter({ hasText: "deploying to qa, 1 of 2 ready" }).first().waitFor();
   await fresh.mouse.move(640, 790);
   await fresh.waitForTimeout(400);
   await fresh.screenshot({ path: process.env.SCREENSHOT });
