@@ -14,7 +14,6 @@ use serde_json::json;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::clock::Clock;
 use crate::cluster::{self, Clients, Reading, View};
@@ -204,8 +203,6 @@ fn router(bot: &Bot, signing_secret: &SecretString, secrets: &Secrets) -> Router
         .with_state(bot.clone())
         .merge(slack::receive::Receiver::new(signing_secret, bot.clock.clone(), answer).router())
         .merge(reports::receive::router(secrets.webhooks.clone(), keep))
-        // A panic is a bug of ours; whoever met it gets a 500, and everybody else is served on.
-        .layer(CatchPanicLayer::new())
 }
 
 /// Ready as soon as it can be asked: the store is open by then. A dead cluster is said, not waited for.

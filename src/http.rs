@@ -1,11 +1,13 @@
 //! What every endpoint does before it trusts a request: read no further than the limit.
 
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use futures::FutureExt;
 use tokio::sync::Semaphore;
 
 /// A sender that needs longer for its few kilobytes is none of those we wait for.
@@ -18,6 +20,13 @@ static READING: Semaphore = Semaphore::const_new(64);
 /// An answer in words for whoever sent the request.
 pub fn refuse(status: StatusCode, sentence: &str) -> Response {
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{sentence}\n")).into_response()
+}
+
+/// A panic is a bug of ours; whoever met it gets a 500, and everybody else is served on. Not a layer of the router: that
+/// would box each request twice, and `list` is answered in a few microseconds.
+pub async fn without_panic(work: impl Future<Output = Response>) -> Response {
+    let done = AssertUnwindSafe(work).catch_unwind().await;
+    done.unwrap_or_else(|_| refuse(StatusCode::INTERNAL_SERVER_ERROR, "This is a mistake of mine. Please try again."))
 }
 
 /// The bytes that hex digits spell, in either case.
@@ -63,4 +72,16 @@ pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Response
         let limited = error.source().is_some_and(<dyn Error>::is::<http_body_util::LengthLimitError>);
         if limited { too_large() } else { refuse(StatusCode::BAD_REQUEST, "The body could not be read to its end.") }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_answered_and_not_passed_on() {
+        let broken = async { if true { panic!("a bug") } else { StatusCode::OK.into_response() } };
+        assert_eq!(without_panic(broken).await.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(without_panic(async { StatusCode::OK.into_response() }).await.status(), StatusCode::OK);
+    }
 }

@@ -13,7 +13,7 @@ use secrecy::SecretString;
 
 use super::{BODY_LIMIT, Report, flux, signature};
 use crate::domain::environment::EnvironmentName;
-use crate::http::{read_body, refuse};
+use crate::http::{read_body, refuse, without_panic};
 
 /// Stores a report, once. `false`: it could not be stored, so the sender must send it again.
 pub type Keep = Arc<dyn Fn(Report) -> BoxFuture<'static, bool> + Send + Sync>;
@@ -30,6 +30,10 @@ pub fn router(secrets: BTreeMap<EnvironmentName, SecretString>, keep: Keep) -> R
 }
 
 async fn from_flux(State(receiver): State<Receiver>, Path(environment): Path<String>, request: Request) -> Response {
+    without_panic(take(receiver, environment, request)).await
+}
+
+async fn take(receiver: Receiver, environment: String, request: Request) -> Response {
     // One answer for an environment that has no secret and for one that is not there: nobody learns which it was.
     let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The report is not signed with this environment's secret.");
     let environment = EnvironmentName::new(&environment);

@@ -17,7 +17,7 @@ use sha2::Sha256;
 
 use super::incoming::{self, Incoming};
 use crate::clock::Clock;
-use crate::http::{from_hex, read_body, refuse};
+use crate::http::{from_hex, read_body, refuse, without_panic};
 
 /// Slack's own bodies stay far below this; an interaction carries the whole message it came from.
 pub const BODY_LIMIT: usize = 128 * 1024;
@@ -102,33 +102,40 @@ fn signature(headers: &HeaderMap) -> Option<(HeaderValue, Vec<u8>)> {
 }
 
 async fn commands(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
-    let body = match receiver.verified(request).await {
-        Ok(verified) => verified,
-        Err(response) => return response,
-    };
-    answered(&receiver, incoming::command(&body)).await
+    without_panic(async {
+        match receiver.verified(request).await {
+            Ok(body) => answered(&receiver, incoming::command(&body)).await,
+            Err(response) => response,
+        }
+    })
+    .await
 }
 
 async fn interactions(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
-    let body = match receiver.verified(request).await {
-        Ok(verified) => verified,
-        Err(response) => return response,
-    };
-    answered(&receiver, incoming::interaction(&body)).await
+    without_panic(async {
+        match receiver.verified(request).await {
+            Ok(body) => answered(&receiver, incoming::interaction(&body)).await,
+            Err(response) => response,
+        }
+    })
+    .await
 }
 
 async fn events(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
-    let body = match receiver.verified(request).await {
-        Ok(verified) => verified,
-        Err(response) => return response,
-    };
-    match incoming::event(&body) {
-        Ok(incoming::Event::UrlVerification { challenge }) => {
-            ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], challenge).into_response()
+    without_panic(async {
+        let body = match receiver.verified(request).await {
+            Ok(verified) => verified,
+            Err(response) => return response,
+        };
+        match incoming::event(&body) {
+            Ok(incoming::Event::UrlVerification { challenge }) => {
+                ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], challenge).into_response()
+            }
+            Ok(incoming::Event::Incoming(incoming)) => answered(&receiver, Ok(*incoming)).await,
+            Err(wrong) => refuse(StatusCode::BAD_REQUEST, &wrong),
         }
-        Ok(incoming::Event::Incoming(incoming)) => answered(&receiver, Ok(*incoming)).await,
-        Err(wrong) => refuse(StatusCode::BAD_REQUEST, &wrong),
-    }
+    })
+    .await
 }
 
 async fn answered(receiver: &Receiver, incoming: Result<Incoming, String>) -> Response {

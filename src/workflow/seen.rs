@@ -1,8 +1,8 @@
 //! What was seen running, in memory: a mirror of the store's sightings, so that `list` asks nobody.
 
-use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
+use foldhash::HashMap;
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::domain::artefact::ArtefactName;

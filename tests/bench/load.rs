@@ -20,11 +20,12 @@ pub(crate) struct Requests(Vec<Vec<u8>>);
 impl Requests {
     pub(crate) fn sign(text: &str) -> Outcome<Self> {
         let timestamp = Clock::system().now().as_second();
-        (0..VARIANTS).map(|number| request(text, timestamp, number)).collect::<Outcome<_>>().map(Self)
+        (0..VARIANTS).map(|number| request("/list", text, timestamp, number)).collect::<Outcome<_>>().map(Self)
     }
 }
 
-fn request(text: &str, timestamp: i64, number: usize) -> Outcome<Vec<u8>> {
+/// A slash command as Slack sends it; the number makes it another one.
+pub(crate) fn request(command: &str, text: &str, timestamp: i64, number: usize) -> Outcome<Vec<u8>> {
     let body = form_urlencoded::Serializer::new(String::new())
         .append_pair("token", "gIkuvaNzQIHg97ATvDxqgjtO")
         .append_pair("team_id", "T0ACME")
@@ -33,7 +34,7 @@ fn request(text: &str, timestamp: i64, number: usize) -> Outcome<Vec<u8>> {
         .append_pair("channel_name", "deploys")
         .append_pair("user_id", "U0ALICE")
         .append_pair("user_name", "alice")
-        .append_pair("command", "/list")
+        .append_pair("command", command)
         .append_pair("text", text)
         .append_pair("api_app_id", "A0GANTRY")
         .append_pair("is_enterprise_install", "false")

@@ -6,6 +6,7 @@ mod command;
 mod load;
 mod page;
 mod process;
+mod promote;
 mod rest;
 mod table;
 mod town;
@@ -54,5 +55,6 @@ fn measure() -> Outcome<Table> {
     let town = town::Town::open()?;
     rest::measure(&town, &mut table)?;
     command::measure(&town, &mut table)?;
+    promote::measure(&town, &mut table)?;
     Ok(table)
 }

@@ -17,8 +17,8 @@ use crate::process::Server;
 const STUCK: Duration = Duration::from_secs(20);
 
 pub(crate) struct Town {
-    sim: sim::Town,
-    runtime: Runtime,
+    pub(crate) sim: sim::Town,
+    pub(crate) runtime: Runtime,
 }
 
 impl Town {
@@ -37,12 +37,22 @@ impl Town {
 
     /// `gantry serve` on an empty database, as soon as it says that it is ready.
     pub(crate) fn start_bot(&self) -> Outcome<Bot> {
+        self.start_prepared(|configuration| configuration, |_| Ok(()))
+    }
+
+    /// With another configuration, and a database in which something stands already.
+    pub(crate) fn start_prepared(
+        &self,
+        configure: impl FnOnce(String) -> String,
+        prepare: impl FnOnce(&str) -> Outcome<()>,
+    ) -> Outcome<Bot> {
         let folder = tempfile::tempdir()?;
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, self.sim.kubeconfig())?;
         let config = folder.path().join("gantry.yaml");
-        std::fs::write(&config, self.sim.configuration(&kubeconfig))?;
+        std::fs::write(&config, configure(self.sim.configuration(&kubeconfig)))?;
         let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
+        prepare(&database)?;
         let command = |address: SocketAddr| {
             let mut serve = Command::new(env!("CARGO_BIN_EXE_gantry"));
             serve.arg("serve").arg("--config").arg(&config).arg("--listen").arg(address.to_string());
@@ -59,7 +69,7 @@ impl Town {
         };
         let server = Server::start("/readyz", command)?;
         self.sim.slack.point_at(&format!("http://{}", server.address));
-        Ok(Bot { server, _folder: folder })
+        Ok(Bot { server, database, _folder: folder })
     }
 
     /// Has alice ask until the answer comes at once, as a table: then she and the workspace are known.
@@ -91,6 +101,7 @@ impl Drop for Town {
 /// The bot in its own process.
 pub(crate) struct Bot {
     pub(crate) server: Server,
+    pub(crate) database: String,
     _folder: tempfile::TempDir,
 }
 

@@ -152,10 +152,10 @@ async fn a_thousand_random_histories_end_with_the_trees_that_a_simple_model_expe
         for (rung, branch) in BRANCHES.iter().enumerate() {
             let (head, applied) = history.now(rung);
             assert_eq!(github.head(&history.repository.to_string(), branch).as_ref(), Some(head));
-            let held = files(&http, &origin, &history.repository, head).await;
+            let found = files(&http, &origin, &history.repository, head).await;
             let expected: Applied =
                 applied.iter().map(|name| format!("changes/{name}")).chain(["README".to_owned()]).collect();
-            assert_eq!(held, expected, "history {number}, {branch}");
+            assert_eq!(found, expected, "history {number}, {branch}");
         }
     }
 }

@@ -1,0 +1,196 @@
+//! What promotions cost: the acknowledgement of a stored command under load, GitHub's requests on the straight path, and a
+//! thousand changes under way at once.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use gantry::clock::Clock;
+use gantry::domain::actor::PersonId;
+use gantry::domain::artefact::{ArtefactName, Workload};
+use gantry::domain::change::{Change, ChangeId, Deploying, Stage, Tag};
+use gantry::domain::environment::EnvironmentName;
+use gantry::domain::plan::Plan;
+use gantry::domain::version::{Sha, Version};
+use gantry::store::{Batch, ImageCommit, Store};
+use jiff::SignedDuration;
+
+use crate::Outcome;
+use crate::load::{Connection, request};
+use crate::rest::MIB;
+use crate::table::Table;
+use crate::town::{Bot, Town};
+
+const A_SECOND: usize = 200;
+const SECONDS: usize = 10;
+const CONNECTIONS: usize = 16;
+const CHANGES: usize = 1000;
+const STUCK: Duration = Duration::from_mins(1);
+
+pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
+    acknowledged(town, table)?;
+    straight(town, table)?;
+    crowd(town, table)
+}
+
+/// Commands that must be stored before they are acknowledged, at a steady rate.
+fn acknowledged(town: &Town, table: &mut Table) -> Outcome<()> {
+    let bot = town.start_bot()?;
+    bot.settle()?;
+    town.introduce_alice()?;
+    bot.settle()?;
+    let timestamp = Clock::system().now().as_second();
+    let count = A_SECOND * SECONDS;
+    let requests: Vec<Vec<u8>> =
+        (0..count).map(|number| request("/gantry", "cancel 0badcafe", timestamp, number)).collect::<Outcome<_>>()?;
+    let begun = Instant::now() + Duration::from_millis(50);
+    let one = |first: usize| -> Result<Vec<Duration>, String> {
+        let mut connection = Connection::open(bot.server.address).map_err(|error| error.to_string())?;
+        let mut took = Vec::new();
+        for number in (first..count).step_by(CONNECTIONS) {
+            let at = begun
+                + Duration::from_secs(1) * u32::try_from(number).unwrap_or(u32::MAX)
+                    / u32::try_from(A_SECOND).unwrap_or(1);
+            std::thread::sleep(at.saturating_duration_since(Instant::now()));
+            let asked = Instant::now();
+            connection.ask(&requests[number]).map_err(|error| error.to_string())?;
+            took.push(asked.elapsed());
+        }
+        Ok(took)
+    };
+    let all: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..CONNECTIONS).map(|first| scope.spawn(move || one(first))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap_or(Err("A connection panicked.".to_owned()))).collect()
+    });
+    let mut took = all.into_iter().collect::<Result<Vec<_>, String>>()?.concat();
+    took.sort();
+    let millis = |at: usize| took[at * (took.len() - 1) / 100].as_secs_f64() * 1000.0;
+    table.figure("a stored command's acknowledgement, 99th percentile at 200 a second", millis(99), 50.0, "ms");
+    table.note("the median", millis(50), "ms");
+    Ok(())
+}
+
+/// A promotion without any trouble.
+#[expect(clippy::cast_precision_loss, reason = "a handful of requests")]
+fn straight(town: &Town, table: &mut Table) -> Outcome<()> {
+    let bot = town.start_bot()?;
+    bot.settle()?;
+    let before = town.sim.github.whims().requests().len();
+    let runs = || town.sim.cluster.state("qa", &"deployment/checkout".parse().ok()?).image;
+    let old = runs();
+    town.runtime.block_on(town.sim.slack.command("alice", "deploys", "/promote checkout qa"))?;
+    let begun = Instant::now();
+    while runs() == old && begun.elapsed() < STUCK {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    bot.settle()?;
+    let asked = town.sim.github.whims().requests().len() - before;
+    table.figure("requests to GitHub of a promotion", asked as f64, 10.0, "requests");
+    Ok(())
+}
+
+/// A thousand artefacts, each with a change that waits for its proof.
+#[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
+fn crowd(town: &Town, table: &mut Table) -> Outcome<()> {
+    let names: Vec<String> = (0..CHANGES).map(|number| format!("part-{number:04}")).collect();
+    for name in &names {
+        let workload: Workload = format!("deployment/{name}").parse()?;
+        town.sim.cluster.place("qa", &workload, name, &format!("ghcr.io/acme/{name}:old"), 1);
+    }
+    let mut parts = String::new();
+    for name in &names {
+        write!(
+            parts,
+            "  - name: {name}\n    repository: acme/{name}\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n    \
+             environments: {{ development: false, staging: false, prod: false }}\n"
+        )?;
+    }
+    let configure = |configuration: String| configuration.replace("people:", &format!("{parts}people:"));
+    let bot = town.start_prepared(configure, |database| town.runtime.block_on(prepare(database, &names)))?;
+    bot.settle()?;
+    table.figure("memory with 1,000 changes under way", bot.server.memory()?.all as f64 / MIB, 60.0, "MiB");
+
+    let (steps, ticks) = (town.runtime.block_on(steps(&bot))?, bot.server.ticks()?);
+    for name in &names {
+        let workload: Workload = format!("deployment/{name}").parse()?;
+        town.sim.cluster.place("qa", &workload, name, &format!("ghcr.io/acme/{name}:new"), 1);
+    }
+    let begun = Instant::now();
+    while town.runtime.block_on(deployed(&bot))? < CHANGES {
+        if begun.elapsed() > STUCK {
+            return Err("A thousand changes do not come to their end.".into());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    let (steps, ticks) = (town.runtime.block_on(self::steps(&bot))? - steps, bot.server.ticks()? - ticks);
+    let millis = ticks as f64 * 10.0 / steps.max(1) as f64;
+    table.figure("CPU of the whole process, a step of a change", millis, 5.0, "ms");
+    table.note("steps", steps as f64, "steps");
+    table.note("until all of them ran", begun.elapsed().as_secs_f64(), "s");
+    Ok(())
+}
+
+async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
+    let clock = Clock::system();
+    let store = Store::open(database, clock.clone()).await?;
+    for (number, name) in names.iter().enumerate() {
+        let now = clock.now();
+        let sha = |kind: u8| -> Result<Sha, String> { format!("{kind:02x}{number:038x}").parse() };
+        let version = |tag: &str, commit: Option<Sha>| Version { tag: Some(tag.into()), digest: None, commit };
+        let (pinned, result) = (sha(1)?, sha(2)?);
+        let stage = Stage::begin().merged(result.clone(), now, now + SignedDuration::from_hours(1))?;
+        // GitHub is not what this is about.
+        let tagged = |known: Deploying| Deploying { tag: Tag::Missing { why: "not tried".to_owned() }, ..known };
+        let change = Change {
+            id: ChangeId::new(now),
+            requester: PersonId::new("U0ALICE"),
+            asked_in: None,
+            asked_at: now,
+            plan: Plan {
+                artefact: ArtefactName::new(name),
+                environment: EnvironmentName::new("qa"),
+                below: EnvironmentName::new("development"),
+                repository: format!("acme/{name}").parse()?,
+                branch: "qa".to_owned(),
+                version: version("new", Some(pinned.clone())),
+                pinned,
+                from: Some(version("old", None)),
+                commits: Vec::new(),
+                commits_in_all: 0,
+                hotfixes: Vec::new(),
+                hotfixes_in_all: 0,
+                also: Vec::new(),
+                url: None,
+                head: None,
+                behind_by: 0,
+            },
+            stage: stage.still_deploying(tagged)?,
+        };
+        let built = |reference: &str, commit: Sha| ImageCommit {
+            image: format!("ghcr.io/acme/{name}"),
+            reference: reference.to_owned(),
+            commit: Some(commit),
+            proof: "tag".to_owned(),
+        };
+        let batch = Batch::new().begin(change).image_commit(built("old", sha(3)?)).image_commit(built("new", result));
+        store.commit(batch).await?;
+    }
+    store.close().await;
+    Ok(())
+}
+
+/// How often a change was claimed so far.
+async fn steps(bot: &Bot) -> Outcome<u64> {
+    asked(bot, "SELECT SUM(fence) FROM change").await
+}
+
+async fn deployed(bot: &Bot) -> Outcome<usize> {
+    Ok(usize::try_from(asked(bot, "SELECT COUNT(*) FROM change WHERE stage = 'deployed'").await?)?)
+}
+
+async fn asked(bot: &Bot, question: &'static str) -> Outcome<u64> {
+    use sqlx::Connection as _;
+    let mut connection = sqlx::SqliteConnection::connect(&bot.database).await?;
+    let number: i64 = sqlx::query_scalar(question).fetch_one(&mut connection).await?;
+    connection.close().await?;
+    Ok(u64::try_from(number)?)
+}
