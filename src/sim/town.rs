@@ -276,6 +276,10 @@ impl Town {
             let with = with.clone();
             move || with(|town| town.tell(Changed::Messages))
         });
+        self.github.on_tag({
+            let with = with.clone();
+            move || with(|town| town.tell(Changed::Git))
+        });
         self.cluster.on_change(move |_| with(|town| town.tell(Changed::State)));
         let town = Arc::downgrade(&self.0);
         self.github.on_move(move |moved| {

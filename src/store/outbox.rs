@@ -142,8 +142,11 @@ async fn replace(
 async fn queue_of(connection: &mut SqliteConnection, message: &Message) -> Result<String, sqlx::Error> {
     Ok(match &message.to {
         To::Post { channel, thread, .. } => match thread {
-            Some(parent) => queue_of_key(connection, parent).await?.unwrap_or_else(|| channel.clone()),
-            None => channel.clone(),
+            Some(parent) => match queue_of_key(connection, parent).await? {
+                Some(queue) => queue,
+                None => queue_of_channel(connection, channel).await?,
+            },
+            None => queue_of_channel(connection, channel).await?,
         },
         To::Edit { key } => queue_of_key(connection, key).await?.unwrap_or_else(|| key.as_str().to_owned()),
         To::Person { person, .. } => person.as_str().to_owned(),
@@ -152,9 +155,19 @@ async fn queue_of(connection: &mut SqliteConnection, message: &Message) -> Resul
     })
 }
 
+/// A channel has one queue, whether it is called by its name or by its id: which id a name has is known from what was
+/// said there.
+async fn queue_of_channel(connection: &mut SqliteConnection, channel: &str) -> Result<String, sqlx::Error> {
+    let named: Option<String> = sqlx::query_scalar("SELECT queue FROM said WHERE channel = $1 AND queue <> $1 LIMIT 1")
+        .bind(channel)
+        .fetch_optional(connection)
+        .await?;
+    Ok(named.unwrap_or_else(|| channel.to_owned()))
+}
+
 async fn queue_of_key(connection: &mut SqliteConnection, key: &MessageKey) -> Result<Option<String>, sqlx::Error> {
     if let Some(place) = key.place() {
-        return Ok(Some(place.channel));
+        return queue_of_channel(connection, &place.channel).await.map(Some);
     }
     sqlx::query_scalar("SELECT queue FROM outbox WHERE key = $1 UNION ALL SELECT queue FROM said WHERE key = $1")
         .bind(key.as_str())

@@ -131,6 +131,25 @@ async fn a_replay_is_known_even_after_the_work_is_done() {
 }
 
 #[tokio::test]
+async fn a_channel_has_one_queue_by_its_name_and_by_its_id() {
+    let house = House::new().await;
+    house.says(post("#deploys", "card", "merging")).await;
+    let turn = house.store.turns().await.unwrap().remove(0);
+    let said = Said { place: Place { channel: "C0DEPLOYS".into(), ts: "1.1".into() }, note: None };
+    house.store.commit(Batch::new().sent(turn.id, 0, Some(said))).await.unwrap();
+
+    house.says(post("C0DEPLOYS", "by its id", "a")).await;
+    house.says(post("#deploys", "by its name", "b")).await;
+    let thread = Some(MessageKey::at(&Place { channel: "C0DEPLOYS".into(), ts: "0.9".into() }));
+    let to = To::Post { channel: "C0DEPLOYS".into(), key: MessageKey::new("thread"), thread, asked: None };
+    house.says(Message { to, ..post("", "", "c") }).await;
+    let queues: Vec<_> = house.turns().await.into_iter().map(|(queue, _)| queue).collect();
+    assert_eq!(queues, ["#deploys"], "all three are in one");
+    house.says(post("C0RELEASES", "elsewhere", "d")).await;
+    assert_eq!(house.turns().await.len(), 2);
+}
+
+#[tokio::test]
 async fn a_done_key_is_forgotten_after_a_week() {
     let house = House::new().await;
     let Receipt::New(id) = house.store.receive(Source::Flux, "a", &json!({})).await.unwrap() else { panic!() };

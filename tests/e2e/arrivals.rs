@@ -1,6 +1,7 @@
 //! A push is told in its channel, once, when the cluster shows it.
 
 use gantry::sim::faults::Fault;
+use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -53,6 +54,34 @@ async fn nothing_is_told_before_the_cluster_shows_it() {
     );
     town.settle().await;
     assert_eq!(town.channel("deploys").len(), 1);
+}
+
+#[tokio::test]
+async fn a_slow_answer_of_github_is_not_taken_for_the_version_that_came_meanwhile() {
+    let town = Town::open().await;
+    town.sim.github.whims().plan("GET", "/commits/", When::BeforeTheEffect, Whim::Holds, 1);
+    let first = town.push("checkout", "The first");
+    let second = loop {
+        town.clock.advance(SignedDuration::from_millis(500));
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        let asked = town.sim.github.whims().requests();
+        if asked.iter().any(|asked| asked.contains(&format!("/commits/{}", &first[..7]))) {
+            break town.push("checkout", "The second");
+        }
+    };
+    for _ in 0..60 {
+        town.clock.advance(SignedDuration::from_millis(500));
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    town.sim.github.whims().release();
+    town.settle().await;
+    assert!(town.running("checkout", "development").ends_with(&second[..7]));
+    let told = town.channel("deploys");
+    let about = |sha: &str| told.iter().find(|told| told.contains(&format!("`develop-{}`", &sha[..7]))).cloned();
+    assert!(about(&second).is_some_and(|told| told.contains("The second") && !told.contains("The first")), "{told:#?}");
+    assert!(about(&first).is_none_or(|told| !told.contains("The second")), "{told:#?}");
+    town.alice().types("/promote checkout qa --dry-run").await;
+    assert!(town.alice().sees().contains(&format!("commit `{}`", &second[..7])), "{}", town.alice().sees());
 }
 
 #[tokio::test]

@@ -148,7 +148,7 @@ test("a promotion goes all the way: one card, from the command to the last pod",
   }
   // The truth beside it.
   await page.locator(`.workload[data-environment="qa"][data-artefact="checkout"][data-state="running"]:not([data-version="${before}"])`).waitFor();
-  await page.locator(".commits li", { hasText: "Promote checkout" }).first().waitFor();
+  await page.locator(".commits li", { hasText: "Promote checkout" }).first().locator(".ref", { hasText: /^qa\/\d/ }).waitFor();
 });
 
 test("a wrong promotion is refused to the asker alone, with what to do next", { skip }, async () => {

@@ -86,6 +86,7 @@ impl From<git2::Error> for WriteError {
 }
 
 type Listener = Arc<dyn Fn(&BranchMove) + Send + Sync>;
+type TagListener = Arc<dyn Fn() + Send + Sync>;
 
 #[derive(Clone)]
 pub struct GitHub(Arc<Inner>);
@@ -99,6 +100,7 @@ struct Inner {
     /// By name in lower case: to GitHub `Acme/Checkout` is `acme/checkout`.
     repositories: Mutex<BTreeMap<String, Arc<Mutex<Repo>>>>,
     listeners: Mutex<Vec<Listener>>,
+    tag_listeners: Mutex<Vec<TagListener>>,
     requests: Mutex<Requests>,
     whims: Whims,
 }
@@ -115,6 +117,7 @@ impl GitHub {
             people: People::default(),
             repositories: Mutex::default(),
             listeners: Mutex::default(),
+            tag_listeners: Mutex::default(),
             requests: Mutex::default(),
             whims: Whims::default(),
         }))
@@ -283,6 +286,11 @@ impl GitHub {
         lock(&self.0.listeners).push(Arc::new(listener));
     }
 
+    /// Calls `listener` after every new tag, as [`GitHub::on_move`] does.
+    pub fn on_tag(&self, listener: impl Fn() + Send + Sync + 'static) {
+        lock(&self.0.tag_listeners).push(Arc::new(listener));
+    }
+
     /// Bad manners beyond the named faults, for tests; and the requests that came.
     pub fn whims(&self) -> &Whims {
         &self.0.whims
@@ -310,11 +318,17 @@ impl GitHub {
     }
 
     fn act<T>(&self, repo: &Mutex<Repo>, act: impl FnOnce(&mut Repo) -> T) -> T {
-        let (done, moves) = {
+        let (done, moves, tagged) = {
             let mut repo = lock(repo);
             let done = act(&mut repo);
-            (done, repo.take_moves())
+            (done, repo.take_moves(), repo.take_tagged())
         };
+        if tagged {
+            let listeners = lock(&self.0.tag_listeners).clone();
+            for listener in &listeners {
+                listener();
+            }
+        }
         for moved in &moves {
             // Cloned, so that a listener may add another.
             let listeners = lock(&self.0.listeners).clone();

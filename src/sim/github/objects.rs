@@ -35,6 +35,7 @@ pub(super) struct Repo {
     /// Every commit ever written: the in-memory store cannot look for the beginning of a name.
     commits: BTreeSet<Oid>,
     moves: Vec<BranchMove>,
+    tagged: bool,
 }
 
 impl Repo {
@@ -60,6 +61,7 @@ impl Repo {
             checks: Checks::default(),
             commits: BTreeSet::new(),
             moves: Vec::new(),
+            tagged: false,
         })
     }
 
@@ -89,6 +91,12 @@ impl Repo {
                 after: sha(target),
             });
         }
+        self.tagged |= full_name.starts_with("refs/tags/");
+    }
+
+    /// Was a tag made since this was asked last?
+    pub(super) fn take_tagged(&mut self) -> bool {
+        std::mem::take(&mut self.tagged)
     }
 
     pub(super) fn branch(&self, name: &str) -> Option<Oid> {

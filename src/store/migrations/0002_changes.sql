@@ -24,6 +24,9 @@ CREATE INDEX change_due ON change (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX change_short ON change (short);
 CREATE INDEX change_place ON change (artefact, environment, asked_at);
 
+-- By what name a channel's queue goes that is known by its id.
+CREATE INDEX said_channel ON said (channel);
+
 -- Names of tags, chosen before they are made.
 CREATE TABLE tag (
     repository TEXT NOT NULL,
