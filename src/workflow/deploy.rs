@@ -66,6 +66,8 @@ impl Bot {
                     self.keep_tag(claim, Tag::Chosen { name, tries: 0 }).await?;
                     continue;
                 }
+                // Woken before its turn came: whoever asks again and again moves the turns of all others.
+                Tag::Chosen { .. } if claim.due_at.is_some_and(|due| due > self.clock.now()) => return Ok(claim.due_at),
                 Tag::Chosen { name, tries } => (name.clone(), *tries),
             };
             let message = plan.merge_message(&claim.change.trailer());
@@ -168,7 +170,8 @@ impl Bot {
         let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
         if place.is_some_and(|place| !self.view.is_read(place)) {
             // After a start, nothing can be said before the first look, not even that it is too late.
-            return self.keep_stage(claim, before, Some(self.clock.now() + UNREAD)).await;
+            let Ok(told) = before.still_deploying(|known| Deploying { nudge, ..known }) else { return Ok(()) };
+            return self.keep_stage(claim, told, Some(self.clock.now() + UNREAD)).await;
         }
         let look = self.look_at_result(&claim.change, &deploying.result).await;
         let others = self.others(&claim.change);
@@ -218,7 +221,12 @@ impl Bot {
 
     /// Writes only what is new.
     async fn keep_stage(&self, claim: &Claim, stage: Stage, due: Option<Timestamp>) -> Result<(), StoreError> {
-        if stage == claim.change.stage && due == claim.due_at {
+        // The store counts in microseconds.
+        let same_time = match (due, claim.due_at) {
+            (Some(due), Some(before)) => due.duration_since(before).abs() < SignedDuration::from_millis(1),
+            (due, before) => due == before,
+        };
+        if stage == claim.change.stage && same_time {
             return Ok(());
         }
         self.advance(&claim.change, claim.fence, stage, due, Batch::new()).await.map(drop)

@@ -190,7 +190,12 @@ impl Bot {
     ) -> Result<Change, StoreError> {
         let moved_on = before.stage.name() != stage.name();
         let change = Change { stage, ..before.clone() };
-        let mut batch = Batch::new().advance(change.clone(), fence, due).and(more).say(self.card(&change));
+        let mut batch = Batch::new().advance(change.clone(), fence, due).and(more);
+        let card = self.card(&change);
+        // Not every step is one that people see.
+        if card != self.card(before) {
+            batch = batch.say(card);
+        }
         if moved_on {
             let actor = match &change.stage {
                 Stage::Cancelled { by, .. } => Actor::Person(by.clone()),

@@ -2,6 +2,7 @@
 
 use futures::future::join_all;
 use gantry::domain::artefact::Workload;
+use gantry::domain::version::Sha;
 
 use crate::town::Town;
 
@@ -38,34 +39,7 @@ async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who()
 #[tokio::test]
 async fn a_hundred_artefacts_go_all_at_once() {
     let names: Vec<String> = (0..100).map(|n| format!("part-{n:03}")).collect();
-    let configured = names.clone();
-    let town = Town::prepared(
-        |sim| {
-            for name in &names {
-                let repository = format!("acme/{name}");
-                sim.github.create_repository(&repository, "develop").unwrap();
-                let first = commit(sim, &repository, "develop", "Begin");
-                for branch in ["qa", "staging", "prod"] {
-                    sim.github.create_branch(&repository, branch, &first.parse().unwrap()).unwrap();
-                }
-                let second = commit(sim, &repository, "develop", "Go on");
-                for (environment, sha) in [("development", &second), ("qa", &first)] {
-                    let workload: Workload = format!("deployment/{name}").parse().unwrap();
-                    let image = format!("ghcr.io/acme/{name}:{}", &sha[..12]);
-                    sim.registry.publish(&format!("ghcr.io/acme/{name}"), &sha[..12], None, sim.clock.now());
-                    sim.cluster.place(environment, &workload, name, &image, 1);
-                }
-            }
-        },
-        move |configuration| {
-            let parts = configured.iter().map(|name| {
-                format!("  - name: {name}\n    repository: acme/{name}\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n")
-            });
-            let (before, behind) = configuration.split_once("people:").unwrap();
-            format!("{before}{}people:{behind}", parts.collect::<String>())
-        },
-    )
-    .await;
+    let town = with_parts(&names).await;
     let asked = join_all(names.iter().map(|name| {
         let command = format!("/promote {name} qa");
         let slack = town.sim.slack.clone();
@@ -85,12 +59,8 @@ async fn a_hundred_artefacts_go_all_at_once() {
     }
     // CI and the controller of the town do not know these: what was merged is rolled out by hand.
     for name in &names {
-        let (image, head) =
-            (format!("ghcr.io/acme/{name}"), town.sim.github.head(&format!("acme/{name}"), "qa").unwrap());
-        let tag = &head.as_str()[..12];
-        town.sim.registry.publish(&image, tag, None, town.clock.now());
-        let workload: Workload = format!("deployment/{name}").parse().unwrap();
-        town.sim.cluster.set_image("qa", &workload, name, &format!("{image}:{tag}"));
+        let head = town.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
+        roll_out(&town, name, &head.as_str()[..12], None);
     }
     town.settle_within(std::time::Duration::from_mins(3)).await;
     let told = town.channel("deploys");
@@ -103,6 +73,44 @@ async fn a_hundred_artefacts_go_all_at_once() {
         assert!(green, "{name}: {:#?}", told.iter().filter(|told| told.contains(name)).collect::<Vec<_>>());
         assert!(town.sim.github.tags(&format!("acme/{name}")).contains_key("qa/2026.11.16-1"), "{name}");
     }
+}
+
+/// A town with artefacts that its CI and its controller do not know: each runs a newer commit in development than in qa.
+pub(crate) async fn with_parts(names: &[String]) -> Town {
+    Town::prepared(
+        |sim| {
+            for name in names {
+                let repository = format!("acme/{name}");
+                sim.github.create_repository(&repository, "develop").unwrap();
+                let first = commit(sim, &repository, "develop", "Begin");
+                for branch in ["qa", "staging", "prod"] {
+                    sim.github.create_branch(&repository, branch, &first.parse().unwrap()).unwrap();
+                }
+                let second = commit(sim, &repository, "develop", "Go on");
+                for (environment, sha) in [("development", &second), ("qa", &first)] {
+                    let workload: Workload = format!("deployment/{name}").parse().unwrap();
+                    let image = format!("ghcr.io/acme/{name}");
+                    sim.registry.publish(&image, &sha[..12], None, sim.clock.now());
+                    sim.cluster.place(environment, &workload, name, &format!("{image}:{}", &sha[..12]), 1);
+                }
+            }
+        },
+        |configuration| {
+            let parts = names.iter().map(|name| {
+                format!("  - name: {name}\n    repository: acme/{name}\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n")
+            });
+            let parts = parts.collect::<Vec<_>>().concat();
+            configuration.replace("people:", &format!("{parts}people:"))
+        },
+    )
+    .await
+}
+
+/// What was merged into qa is built under that tag and rolled out, by hand.
+pub(crate) fn roll_out(town: &Town, name: &str, tag: &str, revision: Option<&Sha>) {
+    let (image, workload) = (format!("ghcr.io/acme/{name}"), format!("deployment/{name}").parse::<Workload>().unwrap());
+    town.sim.registry.publish(&image, tag, revision, town.clock.now());
+    town.sim.cluster.set_image("qa", &workload, name, &format!("{image}:{tag}"));
 }
 
 fn commit(sim: &gantry::sim::town::Town, repository: &str, branch: &str, message: &str) -> String {

@@ -174,6 +174,51 @@ async fn a_server_error_is_tried_again_and_merged_once() {
 }
 
 #[tokio::test]
+async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".into()), None);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    // The wait for an answer is in real time.
+    town.settle_within(std::time::Duration::from_mins(1)).await;
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+    assert_eq!((merges(&town), done(&town)), (1, (1, 1)));
+}
+
+#[tokio::test]
+async fn a_change_is_cancelled_by_its_digits_while_it_can_be() {
+    let town = Town::open().await;
+    let whim = Whim::Answers(429, "slow down", vec![("retry-after", "600".to_owned())]);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, whim, 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    let status = town.alice().types_in("deploys", "/gantry status").await;
+    let (_, digits) = status.split_once("/gantry cancel ").expect("how to stop it");
+    let cancel = format!("/gantry cancel {}", &digits[..8]);
+    town.bob().types_in("deploys", &cancel).await;
+    town.clock.advance(SignedDuration::from_secs(3));
+    town.quiet().await;
+    assert!(card(&town).contains("Cancelled by <@U0BOB>"), "{}", card(&town));
+    town.bob().types(&cancel).await;
+    assert!(town.bob().sees().contains("There is nothing left to cancel"), "{}", town.bob().sees());
+    town.bob().types("/gantry cancel 0badcafe").await;
+    assert!(town.bob().sees().contains("I know no change `0badcafe`"), "{}", town.bob().sees());
+    assert!(town.bob().types("/gantry cancel").await.contains("`cancel` needs a change"));
+}
+
+#[tokio::test]
+async fn what_is_merged_is_not_cancelled() {
+    let town = Town::open().await;
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    let shown = town.channel("deploys").remove(0);
+    let (_, digits) = shown.split_once("change `").expect("its digits");
+    town.alice().types(&format!("/gantry cancel {}", &digits[..8])).await;
+    let told = town.whispered("alice", "deploys").concat();
+    assert!(told.contains("It is merged already, so it cannot be cancelled"), "{told}");
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+}
+
+#[tokio::test]
 async fn the_named_faults_are_survived() {
     let town = Town::open().await;
     town.sim.faults.arm(Fault::Github502, 5, Some("checkout".into()), None);

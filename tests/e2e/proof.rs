@@ -136,6 +136,67 @@ async fn an_image_that_tells_nothing_is_proved_by_the_controllers_report() {
 }
 
 #[tokio::test]
+async fn a_label_and_a_git_tag_tell_the_commit_as_well() {
+    let names = ["labelled".to_owned(), "tagged".to_owned()];
+    let town = crate::crowd::with_parts(&names).await;
+    for name in &names {
+        town.alice().types_in("deploys", &format!("/promote {name} qa")).await;
+        town.quiet().await;
+        let head = town.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
+        if name == "labelled" {
+            crate::crowd::roll_out(&town, name, "1.4.0", Some(&head));
+        } else {
+            town.sim.github.tag(&format!("acme/{name}"), "v1.4.0", &head, "released").unwrap();
+            crate::crowd::roll_out(&town, name, "v1.4.0", None);
+        }
+        town.settle().await;
+    }
+    assert!(card(&town, "*labelled*").contains("known by the image's revision label"), "{}", card(&town, "*labelled*"));
+    assert!(card(&town, "*tagged*").contains("known by the Git tag of its name"), "{}", card(&town, "*tagged*"));
+}
+
+#[tokio::test]
+async fn an_image_of_exactly_the_pinned_commit_counts_too() {
+    let names = ["retagged".to_owned()];
+    let town = crate::crowd::with_parts(&names).await;
+    let pinned = town.sim.github.head("acme/retagged", "develop").unwrap();
+    town.alice().types_in("deploys", "/promote retagged qa").await;
+    town.quiet().await;
+    crate::crowd::roll_out(&town, "retagged", &format!("qa-{}", pinned.short()), None);
+    town.settle().await;
+    assert!(card(&town, "*retagged*").contains("running in *qa*"), "{}", card(&town, "*retagged*"));
+}
+
+#[tokio::test]
+async fn another_commit_proves_nothing_though_it_contains_the_pinned_one() {
+    let names = ["foreign".to_owned()];
+    let town = crate::crowd::with_parts(&names).await;
+    town.alice().types_in("deploys", "/promote foreign qa").await;
+    town.quiet().await;
+    // A commit on another branch has what was promoted, but it is not what qa's branch says.
+    let develop = town.sim.github.head("acme/foreign", "develop").unwrap();
+    town.sim.github.create_branch("acme/foreign", "topic", &develop).unwrap();
+    let topic = gantry::sim::github::NewCommit {
+        repository: "acme/foreign".into(),
+        branch: "topic".into(),
+        message: "A topic".into(),
+        author: gantry::sim::github::Author { name: "A".into(), email: "a@acme.example".into(), login: None },
+        files: BTreeMap::from([("topic.txt".to_owned(), Some("x".to_owned()))]),
+        at: town.clock.now(),
+    };
+    let topic = town.sim.github.commit(topic).unwrap();
+    crate::crowd::roll_out(&town, "foreign", &format!("topic-{}", topic.short()), None);
+    town.settle().await;
+    let stalled = card(&town, "*foreign*");
+    assert!(stalled.contains("no proof that it runs in *qa*"), "{stalled}");
+    assert!(why(&stalled).contains(&format!("the cluster runs topic-{}", topic.short())), "{stalled}");
+    assert!(
+        town.channel("deploys").iter().any(|told| told.contains("runs in *qa*") && told.contains("topic-")),
+        "an arrival"
+    );
+}
+
+#[tokio::test]
 async fn a_report_alone_turns_nothing_green() {
     let town = Town::open().await;
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));

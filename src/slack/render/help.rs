@@ -101,6 +101,7 @@ fn one_line(sentence: Mrkdwn) -> Said {
 fn article(what: &str) -> &'static str {
     match what {
         "artefact" => "an ",
+        "change" => "a ",
         _ => "",
     }
 }
