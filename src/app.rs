@@ -110,6 +110,7 @@ impl App {
             github,
             registry,
         });
+        bot.recall_reports().await?;
         let router = router(&bot, &signing_secret, &secrets);
         let app = Self { bot, router, tasks: TaskTracker::new(), cancel: CancellationToken::new() };
         app.start();

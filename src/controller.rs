@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::config::Trigger;
-use crate::domain::artefact::Repository;
+use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
 
 /// It only has to take note.
@@ -22,22 +22,14 @@ impl Client {
     }
 
     /// Says that a branch has moved. The error is a sentence without the address, which is a secret of Flux's.
-    pub async fn nudge(
-        &self,
-        trigger: &Trigger,
-        repository: &Repository,
-        branch: &str,
-        after: &Sha,
-    ) -> Result<(), String> {
+    pub async fn nudge(&self, trigger: &Trigger, plan: &Plan, after: &Sha) -> Result<(), String> {
         // Argo CD reads GitHub's push event; a generic receiver of Flux takes any body.
+        let (repository, branch) = (plan.repository.to_string(), &plan.branch);
+        let html_url = plan.web().map_or_else(|| format!("https://github.com/{repository}"), str::to_owned);
         let body = json!({
             "ref": format!("refs/heads/{branch}"),
             "after": after.as_str(),
-            "repository": {
-                "full_name": repository.to_string(),
-                "html_url": format!("https://github.com/{repository}"),
-                "default_branch": branch,
-            },
+            "repository": { "full_name": repository, "html_url": html_url, "default_branch": branch },
         });
         let url = match trigger {
             Trigger::FluxReceiver(url) | Trigger::ArgocdWebhook(url) => url,

@@ -269,10 +269,8 @@ impl Stage {
     }
 
     /// It could not be merged now. `begun` says whether GitHub may have done it nevertheless.
-    pub fn merge_troubled(self, why: String, begun: bool, now: Timestamp) -> Result<Self, Impossible> {
-        self.merging("merging", |merging| {
-            Self::Merging(Merging { begun, trouble: Some(Trouble::again(merging.trouble, why, now)) })
-        })
+    pub fn merge_troubled(self, trouble: Trouble, begun: bool) -> Result<Self, Impossible> {
+        self.merging("merging", |_| Self::Merging(Merging { begun, trouble: Some(trouble) }))
     }
 
     pub fn merged(self, result: Sha, now: Timestamp, deadline: Timestamp) -> Result<Self, Impossible> {

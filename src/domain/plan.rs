@@ -156,6 +156,11 @@ impl Plan {
         }
     }
 
+    /// The repository's own page, as far as a commit's address tells it.
+    pub fn web(&self) -> Option<&str> {
+        self.commits.first().and_then(|commit| commit.url.rsplit_once("/commit/")).map(|(repository, _)| repository)
+    }
+
     /// The message of the merge commit: what a reader of the branch sees, and the trailer that finds it again.
     pub fn merge_message(&self, trailer: &str) -> String {
         let Self { artefact, environment, below, version, pinned, .. } = self;

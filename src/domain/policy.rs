@@ -92,7 +92,6 @@ pub enum Refusal {
         environment: EnvironmentName,
         repository: Repository,
         branch: String,
-        below: String,
         pinned: Sha,
     },
     NoCommonAncestor {

@@ -26,6 +26,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
 /// GitHub asks for a minute where it does not say how long a secondary limit lasts.
 const UNTOLD_LIMIT: SignedDuration = SignedDuration::from_mins(1);
+/// GitHub counts by the hour.
+const LONGEST_LIMIT: SignedDuration = SignedDuration::from_mins(65);
 /// An annotated tag may name another; nobody means a long chain.
 const TAG_DEPTH: usize = 4;
 
@@ -272,6 +274,8 @@ impl Client {
                 // The reset is of the hour's limit; it says nothing about a secondary one.
                 let reset = headers.resets_at.filter(|_| headers.remaining == Some(0));
                 let until = told.or(reset).unwrap_or(now + UNTOLD_LIMIT);
+                // A moment that has passed would have us ask at once, and one far away never.
+                let until = until.clamp(now + SignedDuration::from_secs(1), now + LONGEST_LIMIT);
                 self.limits().closed_until = Some(until);
                 GithubError::RateLimited { until }
             }

@@ -37,8 +37,9 @@ impl Pace {
     /// May we write so often now? Yes counts; no says when to come again, and everybody gets a turn of their own: a hundred who
     /// came back at the same moment would be sent away again but for one.
     pub(super) fn check(&self, writes: NonZeroU32) -> Result<(), Timestamp> {
+        // The minute first: what it refuses must not use up the hour.
         let turns =
-            [(&self.hour, 3600 / i64::from(AN_HOUR.get()) + 1), (&self.minute, 60 / i64::from(A_MINUTE.get()) + 1)];
+            [(&self.minute, 60 / i64::from(A_MINUTE.get()) + 1), (&self.hour, 3600 / i64::from(AN_HOUR.get()) + 1)];
         for (limiter, seconds) in turns {
             // Never more than a bucket holds.
             let Ok(answer) = limiter.check_n(writes) else { continue };

@@ -19,6 +19,8 @@ pub struct Claim {
     /// Somebody asked to cancel it.
     pub cancel_by: Option<PersonId>,
     pub due_at: Option<Timestamp>,
+    /// Another change has not ended the watch over it.
+    pub open: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,18 +136,21 @@ fn read(body: &str) -> Option<Change> {
     serde_json::from_str(body).inspect_err(|error| tracing::error!(%error, "a stored change cannot be read")).ok()
 }
 
+/// Fence, body, who asked to cancel it, when it is due, and whether it is open.
+type ClaimRow = (i64, String, Option<String>, Option<i64>, bool);
+
 pub(super) async fn claim(connection: &mut SqliteConnection, ids: &[ChangeId]) -> Result<Vec<Claim>, sqlx::Error> {
     let mut claims = Vec::with_capacity(ids.len());
     for id in ids {
-        let row: Option<(i64, String, Option<String>, Option<i64>)> = sqlx::query_as(
-            "UPDATE change SET fence = fence + 1 WHERE id = $1 RETURNING fence, body, cancel_by, due_at",
+        let row: Option<ClaimRow> = sqlx::query_as(
+            "UPDATE change SET fence = fence + 1 WHERE id = $1 RETURNING fence, body, cancel_by, due_at, open",
         )
         .bind(id.to_string())
         .fetch_optional(&mut *connection)
         .await?;
-        claims.extend(row.and_then(|(fence, body, cancel_by, due_at)| {
+        claims.extend(row.and_then(|(fence, body, cancel_by, due_at, open)| {
             let cancel_by = cancel_by.as_deref().map(PersonId::new);
-            Some(Claim { change: read(&body)?, fence: Fence(fence), cancel_by, due_at: due_at.map(timestamp) })
+            Some(Claim { change: read(&body)?, fence: Fence(fence), cancel_by, due_at: due_at.map(timestamp), open })
         }));
     }
     Ok(claims)
@@ -155,7 +160,7 @@ pub(super) async fn claim(connection: &mut SqliteConnection, ids: &[ChangeId]) -
 pub(super) async fn begin(connection: &mut SqliteConnection, change: &Change) -> Result<(), sqlx::Error> {
     // What runs and only lacks its tag is left to get it.
     sqlx::query(
-        "UPDATE change SET open = FALSE, due_at = NULL
+        "UPDATE change SET open = FALSE, due_at = NULL, fence = fence + 1
          WHERE moves = $1 AND open AND NOT active AND stage <> 'deployed'",
     )
     .bind(change.moves().as_str())
@@ -189,7 +194,9 @@ pub(super) async fn advance(
     due_at: Option<Timestamp>,
 ) -> Result<(), sqlx::Error> {
     let written = sqlx::query(
-        "UPDATE change SET stage = $1, active = $2, open = $3, due_at = $4, body = $5 WHERE id = $6 AND fence = $7",
+        "UPDATE change SET stage = $1, active = $2, open = $3, due_at = $4, body = $5,
+             cancel_by = CASE WHEN $2 THEN cancel_by ELSE NULL END
+         WHERE id = $6 AND fence = $7",
     )
     .bind(change.stage.name())
     .bind(change.stage.is_active())

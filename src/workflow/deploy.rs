@@ -126,7 +126,7 @@ impl Bot {
         let ours = self.store.tag_names(&change.plan.repository, &form.0).await?;
         let names = ours.iter().chain(taken.into_iter().flatten());
         let last = names.filter_map(|name| tag_number(name, &form)).max().unwrap_or_default();
-        Ok(format!("{}{}{}", form.0, last + 1, form.1))
+        Ok(format!("{}{}{}", form.0, last.saturating_add(1), form.1))
     }
 
     /// Stores what became of the tag. A name is stored before it is used.
@@ -152,7 +152,7 @@ impl Bot {
         }
         let plan = &change.plan;
         let trigger = self.config.environments.get(&plan.environment)?.trigger.as_ref()?;
-        match self.controller.nudge(trigger, &plan.repository, &plan.branch, &deploying.result).await {
+        match self.controller.nudge(trigger, plan, &deploying.result).await {
             Ok(()) => Some(Nudge::Done),
             Err(why) => Some(Nudge::Failed { why }),
         }
@@ -257,7 +257,11 @@ impl Bot {
         };
         let told = self.sources.failure(&change.plan.environment, &artefact.name, result);
         match (ours, rollout.state) {
-            (Some(proof), RolloutState::Running { ready }) => Look::Runs { ready, proof },
+            (Some(proof), RolloutState::Running { ready }) if seen.is_some_and(|seen| seen.running_at.is_some()) => {
+                Look::Runs { ready, proof }
+            }
+            // The observer has not recorded it yet, and wakes us when it has: what we end before, it would announce.
+            (Some(_), RolloutState::Running { ready }) => Look::Rolling(Progress { ready, wanted: ready }),
             (Some(_), RolloutState::RollingOut { ready, wanted }) if told.is_none() => {
                 Look::Rolling(Progress { ready, wanted })
             }

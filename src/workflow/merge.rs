@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::change::{Change, Merging, Stage};
+use crate::domain::change::{Change, Merging, Stage, Trouble};
 use crate::domain::version::Sha;
 use crate::github::{Compared, GithubError, Merge};
 use crate::store::{Batch, Claim, Comparison, StoreError};
@@ -42,13 +42,18 @@ fn known_by_merge(change: &Change, result: &Sha, parents: &[Sha]) -> Option<Comp
 impl Bot {
     pub(super) async fn merge(&self, claim: &Claim) -> Result<(), StoreError> {
         let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
+        // Woken before its time: whoever asks again and again moves the turns of all others.
+        if claim.cancel_by.is_none() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
+            return Ok(());
+        }
         let mut claim = claim.clone();
         if merging.begun {
             // What became of the last try is not known: look before asking again.
             match self.find_merge(&claim.change).await {
                 Ok(Some(result)) => return self.merged(&claim, result, None).await,
                 Ok(None) => {}
-                Err(error) => return self.merge_failed(&claim, error).await,
+                // That it cannot be looked for now proves nothing.
+                Err(error) => return self.merge_failed(&claim, error, true).await,
             }
         }
         if let Some(by) = claim.cancel_by.clone() {
@@ -70,9 +75,10 @@ impl Bot {
             Ok(Merge::AlreadyThere) => match self.find_merge(&claim.change).await {
                 Ok(Some(result)) => self.merged(&claim, result, None).await,
                 Ok(None) => {
-                    self.merge_failed(&claim, GithubError::Unclear("it has the commit and has it not".to_owned())).await
+                    let unclear = GithubError::Unclear("it has the commit and has it not".to_owned());
+                    self.merge_failed(&claim, unclear, true).await
                 }
-                Err(error) => self.merge_failed(&claim, error).await,
+                Err(error) => self.merge_failed(&claim, error, true).await,
             },
             Ok(Merge::Conflict) => {
                 let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, &plan.pinned).await;
@@ -98,7 +104,11 @@ impl Bot {
                 );
                 self.errored(&claim, why).await
             }
-            Err(error) => self.merge_failed(&claim, error).await,
+            Err(error) => {
+                // Who was turned away at the door has done nothing; anything else may have had its effect.
+                let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Paced { .. });
+                self.merge_failed(&claim, error, !turned_away).await
+            }
         }
     }
 
@@ -126,8 +136,9 @@ impl Bot {
         self.deploy(&Claim { change, ..claim.clone() }).await
     }
 
-    async fn merge_failed(&self, claim: &Claim, error: GithubError) -> Result<(), StoreError> {
-        let Stage::Merging(Merging { trouble, begun }) = &claim.change.stage else { return Ok(()) };
+    /// `begun`: GitHub may have merged it nevertheless.
+    async fn merge_failed(&self, claim: &Claim, error: GithubError, begun: bool) -> Result<(), StoreError> {
+        let Stage::Merging(Merging { trouble, .. }) = &claim.change.stage else { return Ok(()) };
         let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
         let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
         if !error.passes() || (unavailable && tries + 1 >= MOST_TRIES) {
@@ -143,9 +154,11 @@ impl Bot {
             return self.errored(claim, why).await;
         }
         let now = self.clock.now();
-        // Who was turned away at the door has done nothing; anything else may have had its effect.
-        let begun = *begun && unavailable;
-        let stage = claim.change.stage.clone().merge_troubled(format!("{error}."), begun, now);
+        // To wait for one's turn is no failure.
+        let tries = if unavailable { tries + 1 } else { tries };
+        let trouble =
+            Trouble { since: trouble.as_ref().map_or(now, |before| before.since), tries, why: format!("{error}.") };
+        let stage = claim.change.stage.clone().merge_troubled(trouble, begun);
         self.become_(claim, stage, Some(again(&error, tries, now))).await
     }
 

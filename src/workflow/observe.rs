@@ -21,7 +21,7 @@ use crate::domain::sighting::Sighting;
 use crate::domain::version::{Commit, Sha};
 use crate::reports::Report;
 use crate::slack::render;
-use crate::store::{Batch, Comparison, Entry};
+use crate::store::{Batch, Comparison, Entry, LedgerFilter, StoreError};
 
 use super::Bot;
 use super::deploy::Belonging;
@@ -35,6 +35,11 @@ const COMPLETED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
 
 /// What is not known of an arrival by then is told without it.
 const TELL_WITHIN: Duration = Duration::from_secs(5);
+
+/// How the ledger calls a controller's report.
+const REPORT: &str = "report";
+/// More than controllers say while we are away, and little to read at a start.
+const RECALLED: u32 = 2000;
 
 /// Sightings in one transaction: the first look at a large catalogue writes one for each workload.
 const A_BATCH: usize = 500;
@@ -96,6 +101,7 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
     let mut woken = wake.0.look.subscribe();
     let mut observer = Observer { bot, looked: HashSet::new() };
     let mut only: Option<BTreeSet<Namespace>> = None;
+    let mut next_look = observer.bot.clock.now() + PERIODIC_LOOK;
     loop {
         tokio::select! {
             () = cancel.cancelled() => return,
@@ -111,7 +117,10 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
                 }
                 only = None;
             }
-            () = observer.bot.clock.sleep(PERIODIC_LOOK) => only = None,
+            () = observer.bot.clock.sleep_until(next_look) => {
+                next_look = observer.bot.clock.now() + PERIODIC_LOOK;
+                only = None;
+            }
         }
     }
 }
@@ -419,6 +428,18 @@ impl Bot {
         Ok(compared.ahead_by > 0)
     }
 
+    /// What controllers said before we started: their words are told once, and some images tell nothing else.
+    pub async fn recall_reports(&self) -> Result<(), StoreError> {
+        let filter = LedgerFilter { kind: Some(REPORT.to_owned()), ..LedgerFilter::default() };
+        for entry in self.store.ledger(&filter, RECALLED).await?.into_iter().rev() {
+            let Ok(report) = serde_json::from_value::<Report>(entry.body) else { continue };
+            for artefact in self.config.catalogue.artefacts.iter().filter(|artefact| concerns(&report, artefact)) {
+                self.sources.hear(artefact, &report, entry.at);
+            }
+        }
+        Ok(())
+    }
+
     /// A controller's report: a hint that wakes the look, and the last source of a commit where the image tells none.
     pub(super) fn reported(&self, report: &Report) -> Entry {
         let concerned = self.config.catalogue.artefacts.iter().filter(|artefact| concerns(report, artefact));
@@ -431,7 +452,7 @@ impl Bot {
         Entry {
             at: self.clock.now(),
             change: None,
-            kind: "report".to_owned(),
+            kind: REPORT.to_owned(),
             artefact: None,
             environment: Some(report.environment.clone()),
             actor: Some(Actor::Controller),

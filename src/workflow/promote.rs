@@ -130,15 +130,9 @@ impl Bot {
             Compared::Pending(pending) => *pending,
             Compared::NoBranch => {
                 let (repository, branch) = (artefact.repository.clone(), target.branch.clone());
-                let environment = target.name.clone();
-                return Err(Refusal::BranchMissing {
-                    environment,
-                    repository,
-                    branch,
-                    below: below.branch.clone(),
-                    pinned,
-                }
-                .into());
+                return Err(
+                    Refusal::BranchMissing { environment: target.name.clone(), repository, branch, pinned }.into()
+                );
             }
             Compared::NoCommonAncestor => {
                 let (repository, branch) = (artefact.repository.clone(), target.branch.clone());
@@ -235,8 +229,7 @@ impl Bot {
     /// A stay below of the version that is named, if it ran well.
     async fn ran_well(&self, artefact: &Artefact, below: &Environment, what: &What) -> Result<Sighting, No> {
         let stays = self.store.sightings(&artefact.name, &below.name, REMEMBERED_STAYS).await?;
-        let well = stays.into_iter().filter(|stay| stay.running_at.is_some() && stay.failed.is_none());
-        let well: Vec<Sighting> = well.collect();
+        let well: Vec<Sighting> = stays.into_iter().filter(|stay| stay.running_at.is_some()).collect();
         let is = |stay: &&Sighting| match what {
             What::Named(name) => {
                 let commit = stay.version.commit.as_ref().map(Sha::as_str);
@@ -247,8 +240,24 @@ impl Bot {
             What::Stay(seen_at) => stay.seen_at == *seen_at,
             What::RunsBelow => true,
         };
-        if let Some(found) = well.iter().find(is) {
-            return Ok(found.clone());
+        let mut found = well.iter().find(is).cloned();
+        if let (None, What::Commit(sha)) = (&found, what) {
+            // Its commit may be known, and only not written down there yet.
+            for stay in well.iter().filter(|stay| stay.version.commit.is_none()).take(OFFERED) {
+                if self.source_of(artefact, stay).await?.is_some_and(|(commit, _)| commit == *sha) {
+                    found = Some(stay.clone());
+                    break;
+                }
+            }
+        }
+        if let Some(found) = found {
+            // What runs there now is judged by how it runs now.
+            if found.ended_at.is_none()
+                && let Some(place) = artefact.places.get(&below.name)
+            {
+                policy::runs_well(artefact, below, &self.view.rollout(place, &artefact.image))?;
+            }
+            return Ok(found);
         }
         let version = match what {
             What::Commit(sha) => sha.short().to_owned(),
@@ -297,7 +306,8 @@ impl Bot {
         let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
         let Ok(stage) = claim.change.stage.clone().retried() else { return Err(overtaken()) };
-        let change = Change { stage, ..claim.change };
+        // Whoever takes it up again is the one who wants to hear of its end.
+        let change = Change { stage, requester: person.clone(), ..claim.change };
         let batch = Batch::new()
             .advance(change.clone(), claim.fence, Some(self.clock.now()))
             .ledger(self.entry(&change, "retried", person))

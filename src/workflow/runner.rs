@@ -43,6 +43,7 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
     };
     let bot = runner.bot.clone();
     let (mut woken, mut pokes) = (bot.store.woken(), bot.changes.pokes());
+    let mut next_look = bot.clock.now() + PERIODIC_LOOK;
     loop {
         woken.mark_unchanged();
         pokes.mark_unchanged();
@@ -70,7 +71,10 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
                 bot.put_off_change(id).await;
             },
             () = due => {}
-            () = bot.clock.sleep(PERIODIC_LOOK) => runner.awake.extend(bot.changes.all().iter().map(|change| change.id)),
+            () = bot.clock.sleep_until(next_look) => {
+                next_look = bot.clock.now() + PERIODIC_LOOK;
+                runner.awake.extend(bot.changes.all().iter().map(|change| change.id));
+            }
         }
     }
 }
@@ -162,6 +166,10 @@ impl Bot {
     /// One step of a change, and what it leaves.
     async fn step(&self, claim: Claim) {
         let id = claim.change.id;
+        if !claim.open {
+            // What runs there now may well contain it, but another change has begun since.
+            return;
+        }
         let done = match claim.change.stage {
             Stage::Merging(_) => self.merge(&claim).await,
             Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } | Stage::Deployed { .. } => {
@@ -204,7 +212,8 @@ impl Bot {
             batch = batch.ledger(ledger_entry(&change, change.stage.name(), actor, self.clock.now()));
             if !change.stage.is_active() {
                 let end = render::card::end(&change);
-                batch = batch.say(self.in_thread(&change, change.stage.name(), end));
+                let now = self.clock.now().as_microsecond();
+                batch = batch.say(self.in_thread(&change, &format!("{}:{now}", change.stage.name()), end));
             }
         }
         self.store.commit(batch).await?;

@@ -206,6 +206,42 @@ async fn a_change_is_cancelled_by_its_digits_while_it_can_be() {
 }
 
 #[tokio::test]
+async fn what_may_be_merged_is_looked_for_before_it_counts_as_cancelled() {
+    let town = Town::open().await;
+    let whims = town.sim.github.whims();
+    whims.plan("POST", "/merges", When::AfterTheEffect, answers(502, "Bad gateway"), 1);
+    let limit = Whim::Answers(429, "slow down", vec![("retry-after", "300".to_owned())]);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    assert!(card(&town).contains("it answered 502"), "{}", card(&town));
+    whims.plan("GET", "/repos/acme/checkout/commits", When::BeforeTheEffect, limit, 1);
+    town.clock.advance(SignedDuration::from_secs(3));
+    town.quiet().await;
+    assert!(card(&town).contains("rate limit"), "{}", card(&town));
+    let message = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
+    town.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("running in *qa*"), "it was merged all the time: {}", card(&town));
+    assert_eq!(done(&town), (1, 1));
+}
+
+#[tokio::test]
+async fn an_hour_of_waiting_is_no_failed_try() {
+    let town = Town::open().await;
+    let limit = Whim::Answers(429, "slow down", vec![("retry-after", "3500".to_owned())]);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, limit, 1);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, answers(502, "Bad gateway"), 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    for _ in 0..70 {
+        town.quiet().await;
+        town.clock.advance(SignedDuration::from_mins(1));
+    }
+    town.settle().await;
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+    assert_eq!((merges(&town), done(&town)), (3, (1, 1)));
+}
+
+#[tokio::test]
 async fn what_is_merged_is_not_cancelled() {
     let town = Town::open().await;
     town.alice().types_in("deploys", "/promote checkout qa").await;

@@ -223,7 +223,7 @@ async fn a_branch_that_is_missing_is_named_with_the_command_that_makes_it() {
     let town = Town::configured(|configuration| configuration.replace("branch: qa\n", "branch: quality\n")).await;
     assert_snapshot!(refused(&town, "/promote checkout qa").await, @"
     The branch `quality` of *qa* does not exist in `acme/checkout`.
-    Next: make it from what runs below, and type it again: `git push origin origin/develop:refs/heads/quality`
+    Next: make it from what runs below, which is then deployed from there: `git push origin d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf:refs/heads/quality`
     ");
 }
 

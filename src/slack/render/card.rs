@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::Said;
 use super::blocks::{Block, actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use super::plan::{FEW, commits, what};
+use super::plan::{FEW, lines, what};
 use crate::domain::change::{Change, Deploying, Merging, Nudge, Other, OtherState, Proof, Stage, Tag};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::plan::Plan;
@@ -43,9 +43,15 @@ pub fn details(change: &Change) -> Option<Said> {
     if plan.commits.len() <= FEW {
         return None;
     }
-    let all = commits(plan, plan.commits.len());
-    let text = format!("All {} commits of this change", plan.commits_in_all);
-    Some(Said { text, blocks: vec![section(all)] })
+    let (shown, all) = (plan.commits.len(), plan.commits_in_all);
+    let text = if all > shown as u64 {
+        format!("The newest {shown} of {all} commits of this change")
+    } else {
+        format!("All {all} commits of this change")
+    };
+    let mut blocks = vec![section(Mrkdwn::default().plain(&text).raw(":"))];
+    blocks.extend(plan.commits.chunks(FEW).map(|some| section(lines(some))));
+    Some(Said { text, blocks })
 }
 
 /// Told in the thread at the end, to the one who asked.
@@ -123,9 +129,8 @@ fn steps(change: &Change) -> Option<Block> {
 }
 
 fn result(plan: &Plan, result: &Sha) -> Mrkdwn {
-    let web = plan.commits.first().and_then(|commit| commit.url.rsplit_once("/commit/"));
-    match web {
-        Some((repository, _)) => Mrkdwn::default().link(&format!("{repository}/commit/{result}"), result.short()),
+    match plan.web() {
+        Some(repository) => Mrkdwn::default().link(&format!("{repository}/commit/{result}"), result.short()),
         None => Mrkdwn::default().code(result.short()),
     }
 }

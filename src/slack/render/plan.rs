@@ -126,8 +126,17 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
     blocks
 }
 
-/// Every commit that the plan names, for the card's thread.
-pub(super) fn commits(plan: &Plan, most: usize) -> Mrkdwn {
+/// A line for each commit.
+pub(super) fn lines(commits: &[Commit]) -> Mrkdwn {
+    let mut text = Mrkdwn::default();
+    for (at, one) in commits.iter().enumerate() {
+        text = if at > 0 { text.raw("\n") } else { text };
+        text = text.and(&commit(one));
+    }
+    text
+}
+
+fn commits(plan: &Plan, most: usize) -> Mrkdwn {
     let count = plan.commits_in_all;
     let head = Mrkdwn::default().plain(&format!("{count} {}:", if count == 1 { "commit" } else { "commits" }));
     let shown = plan.commits.iter().take(most);

@@ -166,7 +166,7 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw(" when it is built, or tag the commit with the image's tag in Git."),
         ),
         Refusal::UnderWay(under_way) => under_way_words(under_way),
-        Refusal::BranchMissing { environment, repository, branch, below, .. } => (
+        Refusal::BranchMissing { environment, repository, branch, pinned } => (
             text("The branch ")
                 .code(branch)
                 .raw(" of ")
@@ -174,8 +174,8 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw(" does not exist in ")
                 .code(&repository.to_string())
                 .raw("."),
-            text("make it from what runs below, and type it again: ")
-                .code(&format!("git push origin origin/{below}:refs/heads/{branch}")),
+            text("make it from what runs below, which is then deployed from there: ")
+                .code(&format!("git push origin {pinned}:refs/heads/{branch}")),
         ),
         Refusal::NoCommonAncestor { repository, branch, pinned } => (
             Mrkdwn::default()

@@ -85,13 +85,6 @@ pub fn plan_dropped() -> Said {
     said(Mrkdwn::new("Cancelled: nothing was done."))
 }
 
-/// What was shown is no longer what would happen.
-pub fn plan_moved() -> Said {
-    said(Mrkdwn::new(
-        "Another version runs below by now, so nothing was done. Type the command again to see the new plan.",
-    ))
-}
-
 fn said(text: Mrkdwn) -> Said {
     Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }

@@ -122,6 +122,32 @@ async fn the_lock_ends_with_the_active_stages_and_the_watch_with_the_next_change
 }
 
 #[tokio::test]
+async fn a_new_change_overtakes_whoever_still_watches_the_old_one() {
+    let house = House::new().await;
+    let old = another();
+    house.begin(&old).await.unwrap();
+    let stalled = deploying(&house).stalled(None, house.clock.now()).unwrap();
+    house.becomes(&house.claim(&old).await, stalled.clone(), None).await.unwrap();
+    let watching = house.claim(&old).await;
+    assert!(watching.open);
+    house.begin(&another()).await.unwrap();
+    let green = stalled.deployed(2, Proof::TagPattern, house.clock.now()).unwrap();
+    assert!(matches!(house.becomes(&watching, green, None).await, Err(StoreError::Overtaken)));
+    assert!(!house.claim(&old).await.open, "nobody looks at it any more");
+}
+
+#[tokio::test]
+async fn a_wish_to_cancel_ends_with_the_change_it_was_for() {
+    let house = House::new().await;
+    let change = another();
+    house.begin(&change).await.unwrap();
+    house.store.commit(Batch::new().ask_to_cancel(change.id, PersonId::new("U0BOB"))).await.unwrap();
+    let errored = Stage::begin().errored("403".into(), house.clock.now()).unwrap();
+    house.becomes(&house.claim(&change).await, errored, None).await.unwrap();
+    assert_eq!(house.claim(&change).await.cancel_by, None, "a retry is not cancelled by it");
+}
+
+#[tokio::test]
 async fn a_change_is_due_when_its_time_has_come() {
     let house = House::new().await;
     let change = another();

@@ -59,7 +59,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     assert_snapshot!(shown(&sample::change()), @":hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*");
 
     let why = "GitHub is not available: it answered 502.".to_owned();
-    let troubled = Stage::begin().merge_troubled(why, true, now).unwrap();
+    let troubled = Stage::begin().merge_troubled(Trouble { since: now, tries: 1, why }, true).unwrap();
     assert_snapshot!(shown(&at(troubled)), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     :warning: GitHub is not available: it answered 502. I keep trying.
@@ -150,6 +150,21 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     :white_circle: *checkout* `develop-4f1c2ab`: not promoted to *qa*, cancelled
     Cancelled by <@U0BOB>; nothing was merged. Again: `/promote checkout qa`
     ");
+}
+
+#[test]
+fn many_commits_are_listed_whole_and_counted_truly() {
+    let mut change = sample::change();
+    assert_eq!(details(&change), None, "the card itself has them");
+    let one = change.plan.commits[0].clone();
+    change.plan.commits = vec![crate::domain::version::Commit { subject: "x".repeat(200), ..one }; 20];
+    change.plan.commits_in_all = 120;
+    let said = details(&change).unwrap();
+    assert_eq!(said.text, "The newest 20 of 120 commits of this change");
+    let blocks = said.to(To::Edit { key: MessageKey::new("card") }).blocks;
+    let texts: Vec<&str> = blocks.iter().map(|block| block["text"]["text"].as_str().unwrap()).collect();
+    assert_eq!(texts.concat().matches("Alice Adler").count(), 20);
+    assert!(texts.iter().all(|text| text.chars().count() < 3000 && !text.ends_with('\u{2026}')));
 }
 
 #[test]
