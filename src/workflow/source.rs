@@ -22,6 +22,9 @@ use super::Bot;
 /// An image that told nothing may get a Git tag of its name later.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_mins(10);
 
+/// How long after a version runs a controller's success can still be about it.
+const REPORTED_WITHIN: SignedDuration = SignedDuration::from_mins(15);
+
 #[derive(Clone, Debug, Default)]
 pub struct Sources(Arc<RwLock<Memory>>);
 
@@ -82,11 +85,14 @@ impl Sources {
         (failed == commit).then(|| message.clone())
     }
 
-    /// What a controller said of the version that `sighting` is: reported since it came, in whole seconds as Flux counts.
+    /// What a controller said of the version that `sighting` is: reported since it came, in whole seconds as Flux counts, and
+    /// soon after it ran. What is said much later may be about something newer that is not here yet.
     fn reported(&self, sighting: &Sighting) -> Option<Sha> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let (commit, at) = memory.reports.get(&(sighting.environment.clone(), sighting.artefact.clone()))?;
-        (at.as_second() >= sighting.seen_at.as_second()).then(|| commit.clone())
+        let since = at.as_second() >= sighting.seen_at.as_second();
+        let soon = sighting.running_at.is_some_and(|ran| at.duration_since(ran) <= REPORTED_WITHIN);
+        (since && soon).then(|| commit.clone())
     }
 
     pub(super) fn rest(&self, artefact: &ArtefactName, now: Timestamp) {
@@ -243,4 +249,51 @@ impl Bot {
 
 fn reference(version: &Version) -> Option<Arc<str>> {
     version.digest.clone().or_else(|| version.tag.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::sample;
+    use crate::reports::flux;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+    }
+
+    #[test]
+    fn a_report_counts_for_what_ran_shortly_before_it_and_for_nothing_else() {
+        let catalogue = sample::catalogue();
+        let mailer = catalogue.artefact("mailer").unwrap();
+        let environment = EnvironmentName::new("qa");
+        let stay = Sighting {
+            artefact: mailer.name.clone(),
+            environment: environment.clone(),
+            version: Version { tag: Some("build-7".into()), ..Version::default() },
+            seen_at: at(0),
+            running_at: Some(at(60)),
+            failed: None,
+            ended_at: None,
+            announced: true,
+        };
+        let rolling = Sighting { running_at: None, ..stay.clone() };
+        let cases = [
+            ("before it came", -1, &stay, false),
+            ("while it rolled out", 30, &stay, true),
+            ("when it ran", 61, &stay, true),
+            ("long after", 3600, &stay, false),
+            ("what does not run yet", 30, &rolling, false),
+        ];
+        for (name, seconds, stay, counts) in cases {
+            let sources = Sources::default();
+            let event = serde_json::json!({
+                "involvedObject": { "kind": "Kustomization", "name": "mailer" }, "severity": "info",
+                "reason": "ReconciliationSucceeded", "timestamp": at(seconds).to_string(),
+                "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
+            });
+            let report = flux::parse(&environment, event.to_string().as_bytes()).unwrap();
+            sources.hear(mailer, &report, at(seconds));
+            assert_eq!(sources.reported(stay).is_some(), counts, "{name}");
+        }
+    }
 }

@@ -125,7 +125,7 @@ pub(crate) struct Apart {
     pub(crate) town: Town,
     pub(crate) gate: Gate,
     folder: tempfile::TempDir,
-    address: String,
+    pub(crate) address: String,
     bot: Option<Bot>,
     tasks: Vec<JoinHandle<()>>,
 }

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use gantry::sim::faults::Fault;
+
 use crate::apart::{Apart, Hold, until};
 use crate::town::shown;
 
@@ -26,6 +28,37 @@ async fn kill_at_any_moment_loses_no_message() {
         let told = apart.says(&words(round));
         assert!((1..=2).contains(&told), "round {round} was told {told} times");
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
+    let mut apart = Apart::open().await;
+    apart.town.faults.arm(Fault::SlowRollout, 2, Some("mailer".into()), Some("development".into()));
+    let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
+    let pushed = apart.town.push("mailer", "develop", "Mails in blue", file, "alice").unwrap();
+    let workload = "statefulset/mailer".parse().unwrap();
+    let before = apart.town.cluster.state("development", &workload).image;
+    until("it rolls out", async || apart.town.cluster.state("development", &workload).image != before).await;
+    // While it rolls out, nothing but the controller's word tells its commit, and that is told once.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let event = serde_json::json!({
+        "involvedObject": { "kind": "Kustomization", "name": "mailer", "namespace": "flux-system" },
+        "severity": "info", "timestamp": apart.town.clock.now().to_string(), "reason": "ReconciliationSucceeded",
+        "message": "Reconciliation finished", "metadata": { "revision": format!("develop@sha1:{pushed}") },
+    });
+    let signature = crate::receiving::hex_hmac("flux-secret-of-development", &[event.to_string().as_bytes()]);
+    let told = reqwest::Client::new()
+        .post(format!("http://{}/webhooks/flux/development", apart.address))
+        .header("x-signature", format!("sha256={signature}"))
+        .body(event.to_string());
+    assert_eq!(told.send().await.unwrap().status(), 202);
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    apart.restart().await;
+    until("its commit is told", async || {
+        let told = apart.messages().iter().map(shown).collect::<Vec<_>>();
+        told.iter().any(|told| told.contains("*mailer*") && told.contains("Mails in blue"))
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
