@@ -188,12 +188,38 @@ impl Command {
 /// Why a text is not a command, with what was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Misunderstanding {
-    NoVerb { word: String, meant: Option<&'static str> },
-    NoArtefact { word: String, meant: Option<ArtefactName> },
-    NoEnvironment { verb: Verb, word: String, meant: Option<EnvironmentName> },
-    Missing { verb: Verb, what: &'static str },
-    Surplus { verb: Verb, word: String },
-    NoFlag { verb: Verb, word: String, meant: Option<&'static str> },
+    NoVerb {
+        word: String,
+        meant: Option<&'static str>,
+    },
+    NoArtefact {
+        word: String,
+        meant: Option<ArtefactName>,
+    },
+    NoEnvironment {
+        verb: Verb,
+        word: String,
+        meant: Option<EnvironmentName>,
+    },
+    Missing {
+        verb: Verb,
+        what: &'static str,
+    },
+    Surplus {
+        verb: Verb,
+        word: String,
+    },
+    /// One more of what the command takes one of.
+    OneTooMany {
+        verb: Verb,
+        what: &'static str,
+        word: String,
+    },
+    NoFlag {
+        verb: Verb,
+        word: String,
+        meant: Option<&'static str>,
+    },
 }
 
 const NOISE: &[&str] =
@@ -400,11 +426,21 @@ impl<'a> Words<'a> {
                 _ => Misunderstanding::Surplus { verb, word: echo(&self.unknown[0]) },
             });
         }
-        let surplus = self.artefacts.first().map(ArtefactName::as_str);
-        let surplus = surplus.or(self.environments.first().map(EnvironmentName::as_str));
-        let surplus = surplus.or(self.versions.first().map(String::as_str));
-        match surplus {
-            Some(word) => Err(Misunderstanding::Surplus { verb, word: echo(word) }),
+        let surplus = [
+            ("artefact", self.artefacts.first().map(ArtefactName::as_str)),
+            ("environment", self.environments.first().map(EnvironmentName::as_str)),
+            ("version", self.versions.first().map(String::as_str)),
+        ];
+        // A verb that takes none of them says so by not knowing the word.
+        let takes = |what: &str| match verb {
+            Verb::Promote | Verb::Rollback => true,
+            Verb::List | Verb::Status => what != "version",
+            Verb::Diff => what == "artefact",
+            Verb::Cancel | Verb::Help => false,
+        };
+        match surplus.into_iter().find_map(|(what, word)| Some((what, word?))) {
+            Some((what, word)) if takes(what) => Err(Misunderstanding::OneTooMany { verb, what, word: echo(word) }),
+            Some((_, word)) => Err(Misunderstanding::Surplus { verb, word: echo(word) }),
             None => Ok(()),
         }
     }
@@ -588,7 +624,12 @@ mod tests {
                 "promote checkout stagin",
                 NoEnvironment { verb: Verb::Promote, word: "stagin".into(), meant: environment("staging") },
             ),
-            ("promote checkout search", Surplus { verb: Verb::Promote, word: "search".into() }),
+            ("promote checkout search", OneTooMany { verb: Verb::Promote, what: "artefact", word: "search".into() }),
+            (
+                "promote checkout qa staging",
+                OneTooMany { verb: Verb::Promote, what: "environment", word: "staging".into() },
+            ),
+            ("list checkout @1.2", Surplus { verb: Verb::List, word: "1.2".into() }),
             ("promote checkout qa now", Surplus { verb: Verb::Promote, word: "now".into() }),
             (
                 "promote checkout --dryrun",

@@ -69,6 +69,16 @@ pub fn misunderstood(what: &Misunderstanding, catalogue: &Catalogue) -> Said {
             Mrkdwn::default().code(verb.name()).raw(" needs ").raw(article(what)).raw(what).raw("."),
             Some(verb.entry()),
         ),
+        Misunderstanding::OneTooMany { verb, what, word } => (
+            Mrkdwn::default()
+                .code(verb.name())
+                .raw(" takes one ")
+                .raw(what)
+                .raw(" at a time: send ")
+                .code(word)
+                .raw(" as a command of its own."),
+            Some(verb.entry()),
+        ),
         Misunderstanding::Surplus { verb, word } => (
             Mrkdwn::new("I do not know what ").code(word).raw(" means in ").code(verb.name()).raw("."),
             Some(verb.entry()),
