@@ -86,10 +86,10 @@ impl Slack {
             let text = if state.should_escape { escape(state, rest.trim(), Style::Command) } else { rest.trim().to_owned() };
             let context = Context { channel: place.id().to_owned(), user: person.id.clone(), source: None };
             let trigger = state.new_trigger(&person.id);
-            let hook = state.new_hook(&self.setup.origin, context);
-            Ok((person, place, Some((text, trigger, hook))))
+            let (hook, acknowledged) = state.new_command_hook(&self.setup.origin, context);
+            Ok((person, place, Some((text, trigger, hook, acknowledged))))
         })?;
-        let Some((text, trigger, hook)) = fields else { return Ok(Ack::none("invalid_command")) };
+        let Some((text, trigger, hook, acknowledged)) = fields else { return Ok(Ack::none("invalid_command")) };
         let delivered = self
             .send_form(
                 "/slack/commands",
@@ -111,7 +111,9 @@ impl Slack {
             )
             .await;
         let typed = format!("{command} {rest}");
-        Ok(self.write(|state| show_acknowledgement(state, &person, &place, typed.trim(), command, delivered)))
+        let ack = self.write(|state| show_acknowledgement(state, &person, &place, typed.trim(), command, delivered));
+        acknowledged.send_replace(true);
+        Ok(ack)
     }
 
     /// Says something in a channel or a thread. The bot hears of it where it is mentioned, or spoken to directly.

@@ -1,12 +1,16 @@
 //! `response_url`: answers to a command or a click without a token; five of them, for half an hour.
 //! The only way to change an ephemeral message.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::body::Bytes;
 use axum::extract::{Path, State as Shared};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::Slack;
 use super::api::{accept_blocks, down};
@@ -23,7 +27,12 @@ pub(super) struct Hook {
     pub(super) context: Context,
     left: u8,
     expires: Timestamp,
+    /// Set when the acknowledgement of the command is shown.
+    acknowledged: Arc<watch::Sender<bool>>,
 }
+
+/// For how long, in real time, an answer waits behind its acknowledgement: as long as Slack waits for that.
+const BEHIND_THE_ACKNOWLEDGEMENT: Duration = Duration::from_secs(3);
 
 /// What an answer answers: who acted where, and on which message.
 #[derive(Clone, Debug)]
@@ -37,8 +46,21 @@ impl State {
     pub(super) fn new_hook(&mut self, origin: &str, context: Context) -> String {
         let token = self.next_id("H");
         let expires = self.now() + LIFE;
-        self.hooks.insert(token.clone(), Hook { context, left: USES, expires });
+        let acknowledged = Arc::new(watch::channel(true).0);
+        self.hooks.insert(token.clone(), Hook { context, left: USES, expires, acknowledged });
         format!("{origin}/sim/slack/hooks/{token}")
+    }
+
+    /// The same for a command: what answers it is shown behind its acknowledgement, however quick it is. Gives what is
+    /// to be set when that is shown.
+    pub(super) fn new_command_hook(&mut self, origin: &str, context: Context) -> (String, Arc<watch::Sender<bool>>) {
+        let url = self.new_hook(origin, context);
+        let acknowledged = Arc::new(watch::channel(false).0);
+        let token = url.rsplit('/').next().unwrap_or_default();
+        if let Some(hook) = self.hooks.get_mut(token) {
+            hook.acknowledged = acknowledged.clone();
+        }
+        (url, acknowledged)
     }
 
     /// Shows an answer to a command or a click, or says with Slack's code why not.
@@ -84,6 +106,11 @@ impl State {
 }
 
 pub(super) async fn respond(Shared(slack): Shared<Slack>, Path(token): Path<String>, body: Bytes) -> Response {
+    let acknowledged = slack.read(|state| state.hooks.get(&token).map(|hook| hook.acknowledged.subscribe()));
+    if let Some(mut acknowledged) = acknowledged {
+        let shown = acknowledged.wait_for(|shown| *shown);
+        let _ = tokio::time::timeout(BEHIND_THE_ACKNOWLEDGEMENT, shown).await;
+    }
     slack.write(|state| {
         let payload: Option<Value> = serde_json::from_slice(&body).ok().filter(Value::is_object);
         let (response, answer) = answer(&slack, state, &token, payload.as_ref());
