@@ -1,0 +1,300 @@
+//! The words of a command, sorted by what they name. What stands there without a place is a mistake that is named.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use super::{Command, Misunderstanding, TABLE, Verb};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::SHORT;
+use crate::domain::environment::{Catalogue, EnvironmentName};
+use crate::domain::near::nearest;
+
+const NOISE: &[&str] =
+    &["to", "in", "into", "on", "onto", "from", "of", "for", "the", "with", "and", "between", "please", "vs", "->"];
+
+/// Longer words than this are nobody's name; the rest of one is not repeated to anybody.
+pub(super) const LONGEST_ECHO: usize = 60;
+
+/// Words with a meaning of their own here, which therefore cannot name an artefact or an environment.
+pub fn is_reserved(word: &str) -> bool {
+    NOISE.iter().any(|noise| noise.eq_ignore_ascii_case(word)) || Verb::find(word).is_some()
+}
+
+/// `text` is everything behind `/gantry` or the mention; behind `/promote` put the verb in front.
+pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, Misunderstanding> {
+    let mut words = words(text);
+    let reason = match words.iter().position(|word| is_reason(word)) {
+        Some(at) if words.first().and_then(|word| Verb::find(word)) == Some(Verb::Rollback) => {
+            let reason = words.split_off(at).split_off(1).join(" ");
+            Some(reason).filter(|reason| !reason.is_empty())
+        }
+        _ => None,
+    };
+    let Some((first, rest)) = words.split_first() else {
+        return Ok(Command::Help { about: None });
+    };
+    let verb = Verb::find(first).ok_or_else(|| {
+        let names = TABLE.iter().flat_map(|entry| entry.names).copied();
+        Misunderstanding::NoVerb { word: echo(first), meant: nearest(first, names) }
+    })?;
+    if verb == Verb::Help {
+        return Ok(Command::Help { about: rest.iter().find_map(|word| Verb::find(word)) });
+    }
+    if rest.iter().any(|word| Verb::find(word) == Some(Verb::Help)) {
+        return Ok(Command::Help { about: Some(verb) });
+    }
+    Words::sort(verb, rest, catalogue)?.into_command(reason)
+}
+
+/// The words of a command, sorted by what they name.
+struct Words<'a> {
+    verb: Verb,
+    catalogue: &'a Catalogue,
+    artefacts: Vec<ArtefactName>,
+    environments: Vec<EnvironmentName>,
+    versions: Vec<String>,
+    flags: Vec<String>,
+    unknown: Vec<String>,
+}
+
+impl<'a> Words<'a> {
+    fn sort(verb: Verb, words: &[String], catalogue: &'a Catalogue) -> Result<Self, Misunderstanding> {
+        let mut sorted = Self {
+            verb,
+            catalogue,
+            artefacts: Vec::new(),
+            environments: Vec::new(),
+            versions: Vec::new(),
+            flags: Vec::new(),
+            unknown: Vec::new(),
+        };
+        for word in words {
+            if let Some(rung) = catalogue.ladder.find(word) {
+                sorted.environments.push(rung.name.clone());
+            } else if let Some(artefact) = catalogue.artefact(word) {
+                sorted.artefacts.push(artefact.name.clone());
+            } else if let Some(flag) = word.strip_prefix("--") {
+                sorted.flags.push(flag.to_ascii_lowercase());
+            } else if let Some(version) = word.strip_prefix('@') {
+                sorted.versions.push(version.to_owned());
+            } else if let Some((artefact, version)) =
+                word.split_once('@').filter(|(name, _)| catalogue.artefact(name).is_some())
+            {
+                sorted.artefacts.extend(catalogue.artefact(artefact).map(|known| known.name.clone()));
+                sorted.versions.push(version.to_owned());
+            } else if let Some((source, target)) = range(word, catalogue) {
+                sorted.environments.extend([source, target]);
+            } else if !NOISE.iter().any(|noise| noise.eq_ignore_ascii_case(word)) {
+                sorted.unknown.push(word.clone());
+            }
+        }
+        let known: &[&str] = match verb {
+            Verb::Promote => &["dry-run"],
+            Verb::Rollback => &["reason"],
+            _ => &[],
+        };
+        if let Some(flag) = sorted.flags.iter().find(|flag| !known.contains(&flag.as_str())) {
+            let meant = nearest(flag, known.iter().copied());
+            return Err(Misunderstanding::NoFlag { verb, word: echo(flag), meant });
+        }
+        Ok(sorted)
+    }
+
+    fn into_command(mut self, reason: Option<String>) -> Result<Command, Misunderstanding> {
+        let verb = self.verb;
+        let command = match verb {
+            Verb::Help => Command::Help { about: None },
+            Verb::List => {
+                let artefact = first(&mut self.artefacts);
+                let environment = first(&mut self.environments);
+                Command::List { artefact, environment }
+            }
+            Verb::Promote => Command::Promote {
+                artefact: self.artefact()?,
+                environment: first(&mut self.environments),
+                version: first(&mut self.versions).map(Into::into),
+                dry_run: self.flags.iter().any(|flag| flag == "dry-run"),
+            },
+            Verb::Rollback => {
+                let artefact = self.artefact()?;
+                let environment = first(&mut self.environments);
+                // A version needs no `@` here, but only behind an environment: before it, the word is a slip of the pen.
+                let bare =
+                    if environment.is_some() && self.versions.is_empty() { first(&mut self.unknown) } else { None };
+                let version = first(&mut self.versions).or(bare).map(Into::into);
+                Command::Rollback { artefact, environment, version, reason: reason.map(Into::into) }
+            }
+            Verb::Diff => {
+                let artefact = first(&mut self.artefacts);
+                let (Some(source), Some(target)) = (first(&mut self.environments), first(&mut self.environments))
+                else {
+                    return Err(self.missing_environment());
+                };
+                Command::Diff { source, target, artefact }
+            }
+            Verb::Status => {
+                let artefact = first(&mut self.artefacts);
+                Command::Status { artefact, environment: first(&mut self.environments) }
+            }
+            Verb::Cancel => Command::Cancel { change: self.change()? },
+        };
+        self.nothing_is_left(&command)?;
+        Ok(command)
+    }
+
+    fn artefact(&mut self) -> Result<ArtefactName, Misunderstanding> {
+        if let Some(artefact) = first(&mut self.artefacts) {
+            return Ok(artefact);
+        }
+        if self.unknown.is_empty() {
+            return Err(Misunderstanding::Missing { verb: self.verb, what: "artefact" });
+        }
+        Err(self.no_artefact(0))
+    }
+
+    fn change(&mut self) -> Result<Arc<str>, Misunderstanding> {
+        let is_change = |word: &String| word.len() == SHORT && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match self.unknown.iter().position(is_change) {
+            Some(at) => Ok(self.unknown.remove(at).to_ascii_lowercase().into()),
+            None => Err(Misunderstanding::Missing { verb: self.verb, what: "change" }),
+        }
+    }
+
+    fn no_artefact(&self, at: usize) -> Misunderstanding {
+        let word = &self.unknown[at];
+        let names = self.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str());
+        Misunderstanding::NoArtefact { word: echo(word), meant: nearest(word, names).map(ArtefactName::new) }
+    }
+
+    fn no_environment(&self, at: usize) -> Misunderstanding {
+        let word = &self.unknown[at];
+        let rungs = self.catalogue.ladder.rungs();
+        let names = rungs
+            .iter()
+            .flat_map(|rung| std::iter::once(rung.name.as_str()).chain(rung.aliases.iter().map(String::as_str)));
+        let meant = nearest(word, names).and_then(|name| self.catalogue.ladder.find(name));
+        Misunderstanding::NoEnvironment {
+            verb: self.verb,
+            word: echo(word),
+            meant: meant.map(|rung| rung.name.clone()),
+        }
+    }
+
+    fn missing_environment(&self) -> Misunderstanding {
+        if self.unknown.is_empty() {
+            Misunderstanding::Missing { verb: self.verb, what: "two environments" }
+        } else {
+            self.no_environment(0)
+        }
+    }
+
+    /// What stands there without a place is a mistake that must not pass in silence.
+    fn nothing_is_left(&self, command: &Command) -> Result<(), Misunderstanding> {
+        let verb = self.verb;
+        if !self.unknown.is_empty() {
+            let artefact_is_open = matches!(
+                command,
+                Command::List { artefact: None, .. }
+                    | Command::Diff { artefact: None, .. }
+                    | Command::Status { artefact: None, .. }
+            );
+            let environment_is_open = matches!(
+                command,
+                Command::List { environment: None, .. }
+                    | Command::Status { environment: None, .. }
+                    | Command::Promote { environment: None, .. }
+                    | Command::Rollback { environment: None, .. }
+            );
+            let near_environment =
+                matches!(self.no_environment(0), Misunderstanding::NoEnvironment { meant: Some(_), .. });
+            return Err(match (artefact_is_open, environment_is_open) {
+                (_, true) if near_environment || !artefact_is_open => self.no_environment(0),
+                (true, _) => self.no_artefact(0),
+                _ => Misunderstanding::Surplus { verb, word: echo(&self.unknown[0]) },
+            });
+        }
+        let surplus = [
+            ("artefact", self.artefacts.first().map(ArtefactName::as_str)),
+            ("environment", self.environments.first().map(EnvironmentName::as_str)),
+            ("version", self.versions.first().map(String::as_str)),
+        ];
+        // A verb that takes none of them says so by not knowing the word.
+        let takes = |what: &str| match verb {
+            Verb::Promote | Verb::Rollback => true,
+            Verb::List | Verb::Status => what != "version",
+            Verb::Diff => what == "artefact",
+            Verb::Cancel | Verb::Help => false,
+        };
+        match surplus.into_iter().find_map(|(what, word)| Some((what, word?))) {
+            Some((what, word)) if takes(what) => Err(Misunderstanding::OneTooMany { verb, what, word: echo(word) }),
+            Some((_, word)) => Err(Misunderstanding::Surplus { verb, word: echo(word) }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn first<T>(words: &mut Vec<T>) -> Option<T> {
+    if words.is_empty() { None } else { Some(words.remove(0)) }
+}
+
+/// `staging..prod`, as people know it from Git.
+fn range(word: &str, catalogue: &Catalogue) -> Option<(EnvironmentName, EnvironmentName)> {
+    let (source, target) = word.split_once("..")?;
+    let source = catalogue.ladder.find(source)?;
+    let target = catalogue.ladder.find(target.trim_start_matches('.'))?;
+    Some((source.name.clone(), target.name.clone()))
+}
+
+fn is_reason(word: &str) -> bool {
+    word.eq_ignore_ascii_case("--reason")
+}
+
+fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| !is_gap(c)) {
+        rest = &rest[start..];
+        // Slack's `<#C01|the label>` is one word whatever its label holds.
+        let end = if rest.starts_with('<') { rest.find('>').map(|at| at + 1) } else { None };
+        let end = end.unwrap_or_else(|| rest.find(is_gap).unwrap_or(rest.len()));
+        let word = plain(&rest[..end]);
+        if !word.is_empty() {
+            words.push(word);
+        }
+        rest = &rest[end..];
+    }
+    words
+}
+
+fn is_gap(c: char) -> bool {
+    // Phones and copied text bring zero-width characters along, which are no white space by Unicode.
+    c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | ',')
+}
+
+/// A word as it was typed, before Slack escaped it and a keyboard made it pretty.
+fn plain(word: &str) -> String {
+    let word = match word.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')) {
+        Some(inner) => match inner.split_once('|') {
+            Some((_, label)) => label,
+            None => inner.trim_start_matches("http://").trim_start_matches("https://"),
+        },
+        None => word,
+    };
+    let word = if word.contains('&') {
+        Cow::Owned(word.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&"))
+    } else {
+        Cow::Borrowed(word)
+    };
+    let word = word.trim_matches(|c: char| is_gap(c) || matches!(c, '`' | '"' | '\'' | '*' | '\u{2018}'..='\u{201f}'));
+    match word.strip_prefix(['\u{2014}', '\u{2013}']) {
+        Some(flag) => format!("--{flag}"),
+        None => word.to_owned(),
+    }
+}
+
+fn echo(word: &str) -> String {
+    match word.char_indices().nth(LONGEST_ECHO) {
+        Some((end, _)) => format!("{}\u{2026}", &word[..end]),
+        None => word.to_owned(),
+    }
+}
