@@ -285,6 +285,19 @@ async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
 }
 
 #[tokio::test]
+async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
+    let town = promoted_while(answers(401, "Bad credentials"), When::BeforeTheEffect, 2).await;
+    town.bob().types("/promote checkout qa").await;
+    let ends: Vec<_> = town
+        .channel("deploys")
+        .into_iter()
+        .filter(|told| told.contains("could not be merged") && told.starts_with("<@"))
+        .collect();
+    assert_eq!(ends.len(), 2, "{ends:#?}");
+    assert!(ends[0].starts_with("<@U0ALICE>") && ends[1].starts_with("<@U0BOB>"), "{ends:#?}");
+}
+
+#[tokio::test]
 async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
     let town = Town::open().await;
     town.sim.github.whims().plan("POST", "/merges", When::AfterTheEffect, answers(401, "Bad credentials"), 1);

@@ -68,6 +68,19 @@ async fn a_promotion_goes_from_merging_to_running() {
 }
 
 #[tokio::test]
+async fn the_ledger_keeps_every_stage_of_a_change() {
+    let town = Town::open().await;
+    town.alice().types("/promote checkout qa").await;
+    let all = town.bot.store.ledger(&gantry::store::LedgerFilter::default(), 100).await.unwrap();
+    let id = all.iter().find_map(|entry| entry.change.clone()).expect("a change");
+    let of_it: Vec<_> = all.iter().rev().filter(|entry| entry.change.as_ref() == Some(&id)).collect();
+    let kinds: Vec<_> = of_it.iter().map(|entry| entry.kind.as_str()).collect();
+    assert_eq!(kinds, ["begun", "deploying", "deployed"]);
+    let by = gantry::domain::actor::Actor::Person(gantry::domain::actor::PersonId::new("U0ALICE"));
+    assert_eq!(of_it[0].actor, Some(by));
+}
+
+#[tokio::test]
 async fn the_card_tells_each_step_as_it_happens() {
     let town = Town::open().await;
     town.alice().types_in("deploys", "/promote checkout qa").await;

@@ -199,6 +199,42 @@ async fn checks_must_not_be_red_or_running() {
 }
 
 #[tokio::test]
+async fn statuses_count_like_checks() {
+    let town = Town::open().await;
+    let develop = town.sim.github.head("acme/checkout", "develop").unwrap();
+    let url = format!("{}/sim/github/repos/acme/checkout/statuses/{develop}", town.origin);
+    let set = async |state: &str| {
+        let status = serde_json::json!({ "state": state, "context": "ci/legacy" });
+        let answer = reqwest::Client::new().post(&url).bearer_auth("x").json(&status).send().await.unwrap();
+        assert_eq!(answer.status(), 201);
+    };
+    set("pending").await;
+    let told = refused(&town, "/promote checkout qa").await;
+    assert!(told.starts_with("Checks are still running on ") && told.contains("`ci/legacy`"), "{told}");
+    set("error").await;
+    let told = refused(&town, "/promote checkout qa").await;
+    assert!(told.starts_with("Checks are red on ") && told.contains("`ci/legacy`"), "{told}");
+    set("success").await;
+    town.alice().types("/promote checkout qa").await;
+    assert!(town.channel("deploys")[0].contains("running in *qa*"));
+}
+
+#[tokio::test]
+async fn a_button_is_held_to_how_its_version_runs_now() {
+    let town = Town::open().await;
+    town.push("checkout", "Here today");
+    town.settle().await;
+    let arrival = town.last_message("alice", "deploys").id;
+    town.sim.cluster.remove("development", &"deployment/checkout".parse().unwrap());
+    town.settle().await;
+    let before = town.sim.github.head("acme/checkout", "qa");
+    town.sim.slack.click("alice", "deploys", &arrival, "Promote").await.unwrap();
+    town.settle().await;
+    assert!(town.alice().sees().starts_with("*checkout* does not run in *development*"), "{}", town.alice().sees());
+    assert_eq!(town.sim.github.head("acme/checkout", "qa"), before);
+}
+
+#[tokio::test]
 async fn the_named_fault_turns_a_check_red() {
     let town = Town::open().await;
     town.sim.faults.arm(Fault::RedCheck, 1, Some("checkout".into()), None);

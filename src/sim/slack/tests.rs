@@ -58,6 +58,8 @@ enum Reply {
     Text(&'static str),
     Status(u16),
     Late,
+    /// Answers by `response_url` before it acknowledges with these words.
+    AnswersFirst(&'static str),
 }
 
 /// A bot that remembers what it heard and answers what it was told to; else with an empty 200.
@@ -90,6 +92,15 @@ async fn answer(Shared(bot): Shared<Bot>, uri: Uri, headers: HeaderMap, body: St
         Some(Reply::Json(json)) => axum::Json(json).into_response(),
         Some(Reply::Text(text)) => ([(header::CONTENT_TYPE, "text/plain")], text).into_response(),
         Some(Reply::Status(status)) => StatusCode::from_u16(status).unwrap().into_response(),
+        Some(Reply::AnswersFirst(words)) => {
+            let heard = bot.last();
+            tokio::spawn(async move {
+                let answer = json!({ "text": "the answer" });
+                reqwest::Client::new().post(heard.form("response_url")).json(&answer).send().await.unwrap();
+            });
+            tokio::time::sleep(Duration::from_millis(200)).await;
+            axum::Json(json!({ "text": words })).into_response()
+        }
         Some(Reply::Late) => {
             tokio::time::sleep(Duration::from_secs(10)).await;
             StatusCode::OK.into_response()

@@ -214,6 +214,24 @@ async fn an_ephemeral_message_is_clicked_by_its_owner_and_changed_through_the_re
 }
 
 #[tokio::test]
+async fn an_answer_stands_behind_its_acknowledgement_however_quick_it_is() {
+    let town = town().await;
+    town.bot.will(Reply::AnswersFirst("looking"));
+    town.slack.command("alice", "deploys", "/list").await.unwrap();
+    let texts = || {
+        let messages = town.slack.messages("deploys", Some("alice"));
+        messages.into_iter().map(|message| message.text).collect::<Vec<_>>()
+    };
+    for _ in 0..200 {
+        if texts().len() == 2 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(texts(), ["looking", "the answer"]);
+}
+
+#[tokio::test]
 async fn a_response_url_has_five_uses_in_half_an_hour() {
     let town = town().await;
     let hook = async || {
