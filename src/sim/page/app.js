@@ -244,7 +244,7 @@ const send = (text) => attempt(async () => {
     openView(answer, me);
     await refreshMessages();
     acknowledge(answer, known, { me, channel });
-    if (/^\/(gantry\s+)?list\b/.test(text)) mark?.("list");
+    if (/^\/(gantry\s+)?promote\b/.test(text)) mark?.("promote");
   }
   await refreshMessages();
   drawChannel({ jumpToEnd: true });
@@ -330,7 +330,7 @@ function begin() {
   const broken = async (preset) => { if (await faultDialog(town, preset)) mark("break"); };
   mark = hint([
     { id: "push", title: "Push a commit", text: "and watch it reach development", act: push },
-    { id: "list", title: "Type /list", text: "to see what runs where", act: () => { open(shown.channel); box.write("/list"); } },
+    { id: "promote", title: "Promote it", text: "with /promote checkout qa", act: () => { open(shown.channel); box.write("/promote checkout qa"); } },
     { id: "break", title: "Break a rollout", text: "then push, and read the reason", act: () => broken("crash_loop") },
   ]);
   byId("push").addEventListener("click", push);
