@@ -19,7 +19,7 @@ use jiff::SignedDuration;
 use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
 
-use crate::domain::actor::PersonId;
+use crate::domain::actor::{Member, PersonId};
 use crate::domain::environment::{Catalogue, EnvironmentName};
 
 pub use problem::Problem;
@@ -106,16 +106,6 @@ pub struct Approvals {
     pub required: u32,
     /// Whose yes counts; empty means everyone in the workspace.
     pub from: Vec<Member>,
-}
-
-/// Somebody of the Slack workspace.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Member {
-    /// Without its `@`: a user group's or a person's. Only Slack can tell which.
-    Handle(String),
-    /// A user group's id.
-    Group(String),
-    Person(PersonId),
 }
 
 /// Every week from one moment to the other, around the end of the week if need be.

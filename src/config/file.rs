@@ -113,7 +113,8 @@ pub(super) struct Environment {
     #[serde(default)]
     #[schemars(with = "Approvals")]
     pub(super) approvals: Option<Approvals>,
-    /// The user groups and people of Slack who may promote into it; when absent everyone in the workspace.
+    /// Who may promote into it: user groups and people of Slack, and teams of GitHub (`github:acme/developers`); when
+    /// absent everyone in the workspace.
     #[serde(default)]
     #[schemars(extend("examples" = [["@developers"]]))]
     pub(super) promoters: Vec<At<String>>,
@@ -181,7 +182,8 @@ pub(super) struct Approvals {
     /// How many people, apart from the one who asked.
     #[schemars(range(min = 1, max = 20), example = 1)]
     pub(super) required: At<u32>,
-    /// The user groups and people of Slack whose yes counts; when absent everyone in the workspace.
+    /// Whose yes counts: user groups and people of Slack, and teams of GitHub (`github:acme/sre`); when absent everyone
+    /// in the workspace.
     #[serde(default)]
     #[schemars(extend("examples" = [["@release-managers"]]))]
     pub(super) from: Vec<At<String>>,

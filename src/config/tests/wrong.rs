@@ -272,8 +272,19 @@ const ENVIRONMENTS: &[Case] = &[
     (
         "    aliases: [production]",
         "    approvals: { required: 1, from: ['@a b'] }",
-        "7:38: `@a b` is neither a user group nor a person of Slack: write a handle, for example \
-         \"@release-managers\", or an id, for example U024BE7LH",
+        "7:38: `@a b` names nobody: write a handle of Slack, for example \"@release-managers\", an id, for \
+         example U024BE7LH, or a team of GitHub, for example `github:acme/release-managers`",
+    ),
+    ("    aliases: [production]", "    approvals: { required: 2, from: [github:acme/sre] }", "nothing"),
+    (
+        "    aliases: [production]",
+        "    promoters: [github:acme]",
+        "7:17: `github:acme` names no team: write organisation and team, as in `github:acme/release-managers`",
+    ),
+    (
+        "    aliases: [production]",
+        "    approvals: { required: 2, from: [U024BE7LH] }",
+        "7:28: 2 approvals cannot come from the 1 named: ask for fewer, or name more people, a user group or a team",
     ),
     (
         "    aliases: [production]",

@@ -9,7 +9,8 @@ use super::Check;
 use crate::config::file;
 use crate::config::problem::Position;
 use crate::config::tree::At;
-use crate::config::{Approvals, Freeze, Member, Policy, SecretSource, Trigger, scalar, secrets};
+use crate::config::{Approvals, Freeze, Policy, SecretSource, Trigger, scalar, secrets};
+use crate::domain::actor::Member;
 use crate::domain::artefact::Namespace;
 use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
 
@@ -160,7 +161,7 @@ impl Check<'_> {
         let only_people = people.iter().all(|member| matches!(member, Member::Person(_)));
         if !from.is_empty() && only_people && people.len() < required as usize {
             let message = format!("{required} approvals cannot come from the {} named", people.len());
-            self.say(file.required.at, message, "ask for fewer, or name more people or a user group");
+            self.say(file.required.at, message, "ask for fewer, or name more people, a user group or a team");
         }
         Approvals { required, from }
     }
