@@ -71,11 +71,15 @@ pub struct Registry {
 }
 
 /// What is asked of a change to an environment, beyond what the ladder itself knows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Policy {
     pub approvals: Option<Approvals>,
+    /// How long a change waits for its approvals.
+    pub approval_timeout: SignedDuration,
     /// Who may promote into it; empty means everyone in the workspace.
     pub promoters: Vec<Member>,
+    /// Who may let in what a rule holds back; empty means nobody.
+    pub overriders: Vec<Member>,
     pub freezes: Vec<Freeze>,
     /// How long a version must have run well in the environment below.
     pub soak: Option<SignedDuration>,
@@ -85,6 +89,23 @@ pub struct Policy {
     pub checks_required: bool,
     /// The template of its tags, with `{environment}`, `{artefact}`, `{date}` and `{n}`; `None`: the default of the delivery.
     pub tag: Option<String>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            approvals: None,
+            approval_timeout: SignedDuration::from_hours(24),
+            promoters: Vec::new(),
+            overriders: Vec::new(),
+            freezes: Vec::new(),
+            soak: None,
+            webhook_secret: None,
+            trigger: None,
+            checks_required: false,
+            tag: None,
+        }
+    }
 }
 
 impl Policy {

@@ -53,7 +53,7 @@ pub(in crate::config) fn member(text: &str) -> Checked<Member> {
     match text.strip_prefix('@') {
         Some("channel" | "here" | "everyone") => Err(wrong(
             format!("`{text}` is nobody in particular"),
-            "name a user group or people; absent means everyone",
+            "name a user group, people or a team; where everyone may, leave `promoters` or `from` out",
         )),
         Some(handle) if !handle.is_empty() && handle.len() <= 80 && !handle.contains(banned) => {
             Ok(Member::Handle(handle.to_owned()))
