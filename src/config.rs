@@ -16,11 +16,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
-use jiff::civil::{Time, Weekday};
-use jiff::tz::TimeZone;
 
 use crate::domain::actor::{Member, PersonId};
 use crate::domain::environment::{Catalogue, EnvironmentName};
+use crate::domain::freeze::Freeze;
 
 pub use problem::Problem;
 use problem::{Findings, Position, Wrong, wrong};
@@ -127,22 +126,6 @@ pub struct Approvals {
     pub required: u32,
     /// Whose yes counts; empty means everyone in the workspace.
     pub from: Vec<Member>,
-}
-
-/// Every week from one moment to the other, around the end of the week if need be.
-#[derive(Clone, Debug)]
-pub struct Freeze {
-    pub from: Moment,
-    pub to: Moment,
-    pub timezone: TimeZone,
-    pub reason: Option<String>,
-}
-
-/// A moment of the week.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
-    pub weekday: Weekday,
-    pub time: Time,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

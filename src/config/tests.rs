@@ -2,11 +2,13 @@
 
 mod wrong;
 
+use jiff::civil::{Time, Weekday};
 use proptest::prelude::*;
 
 use super::*;
 use crate::domain::artefact::Delivery;
 use crate::domain::environment::PromoteBy;
+use crate::domain::freeze::Moment;
 
 const EXAMPLE: &str = include_str!("../../config/gantry.yaml");
 

@@ -9,10 +9,11 @@ use super::Check;
 use crate::config::file;
 use crate::config::problem::Position;
 use crate::config::tree::At;
-use crate::config::{Approvals, Freeze, Policy, SecretSource, Trigger, scalar, secrets};
+use crate::config::{Approvals, Policy, SecretSource, Trigger, scalar, secrets};
 use crate::domain::actor::Member;
 use crate::domain::artefact::Namespace;
 use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
+use crate::domain::freeze::Freeze;
 
 const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(15);
 const LONGEST_TIMEOUT: SignedDuration = SignedDuration::from_hours(24);
