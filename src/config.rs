@@ -16,11 +16,10 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
-use jiff::civil::{Time, Weekday};
-use jiff::tz::TimeZone;
 
-use crate::domain::actor::PersonId;
+use crate::domain::actor::{Member, PersonId};
 use crate::domain::environment::{Catalogue, EnvironmentName};
+use crate::domain::freeze::Freeze;
 
 pub use problem::Problem;
 use problem::{Findings, Position, Wrong, wrong};
@@ -71,11 +70,15 @@ pub struct Registry {
 }
 
 /// What is asked of a change to an environment, beyond what the ladder itself knows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Policy {
     pub approvals: Option<Approvals>,
+    /// How long a change waits for its approvals.
+    pub approval_timeout: SignedDuration,
     /// Who may promote into it; empty means everyone in the workspace.
     pub promoters: Vec<Member>,
+    /// Who may let in what a rule holds back; empty means nobody.
+    pub overriders: Vec<Member>,
     pub freezes: Vec<Freeze>,
     /// How long a version must have run well in the environment below.
     pub soak: Option<SignedDuration>,
@@ -85,6 +88,23 @@ pub struct Policy {
     pub checks_required: bool,
     /// The template of its tags, with `{environment}`, `{artefact}`, `{date}` and `{n}`; `None`: the default of the delivery.
     pub tag: Option<String>,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            approvals: None,
+            approval_timeout: SignedDuration::from_hours(24),
+            promoters: Vec::new(),
+            overriders: Vec::new(),
+            freezes: Vec::new(),
+            soak: None,
+            webhook_secret: None,
+            trigger: None,
+            checks_required: false,
+            tag: None,
+        }
+    }
 }
 
 impl Policy {
@@ -106,32 +126,6 @@ pub struct Approvals {
     pub required: u32,
     /// Whose yes counts; empty means everyone in the workspace.
     pub from: Vec<Member>,
-}
-
-/// Somebody of the Slack workspace.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Member {
-    /// Without its `@`: a user group's or a person's. Only Slack can tell which.
-    Handle(String),
-    /// A user group's id.
-    Group(String),
-    Person(PersonId),
-}
-
-/// Every week from one moment to the other, around the end of the week if need be.
-#[derive(Clone, Debug)]
-pub struct Freeze {
-    pub from: Moment,
-    pub to: Moment,
-    pub timezone: TimeZone,
-    pub reason: Option<String>,
-}
-
-/// A moment of the week.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Moment {
-    pub weekday: Weekday,
-    pub time: Time,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -113,10 +113,19 @@ pub(super) struct Environment {
     #[serde(default)]
     #[schemars(with = "Approvals")]
     pub(super) approvals: Option<Approvals>,
-    /// The user groups and people of Slack who may promote into it; when absent everyone in the workspace.
+    /// How long a change waits for its approvals before it expires; when absent `24h`.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"8h")]
+    pub(super) approval_timeout: Option<At<String>>,
+    /// Who may promote into it: user groups and people of Slack, and teams of GitHub (`github:acme/developers`); when
+    /// absent everyone in the workspace.
     #[serde(default)]
     #[schemars(extend("examples" = [["@developers"]]))]
     pub(super) promoters: Vec<At<String>>,
+    /// Who may let in what a rule holds back, as a freeze does, written as in `promoters`; when absent nobody.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["@release-managers"]]))]
+    pub(super) overriders: Vec<At<String>>,
     /// How long a deployment may take before it counts as stalled; when absent `15m`.
     #[serde(default)]
     #[schemars(with = "String", example = &"20m")]
@@ -181,7 +190,8 @@ pub(super) struct Approvals {
     /// How many people, apart from the one who asked.
     #[schemars(range(min = 1, max = 20), example = 1)]
     pub(super) required: At<u32>,
-    /// The user groups and people of Slack whose yes counts; when absent everyone in the workspace.
+    /// Whose yes counts: user groups and people of Slack, and teams of GitHub (`github:acme/sre`); when absent everyone
+    /// in the workspace.
     #[serde(default)]
     #[schemars(extend("examples" = [["@release-managers"]]))]
     pub(super) from: Vec<At<String>>,

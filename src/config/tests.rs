@@ -2,11 +2,13 @@
 
 mod wrong;
 
+use jiff::civil::{Time, Weekday};
 use proptest::prelude::*;
 
 use super::*;
 use crate::domain::artefact::Delivery;
 use crate::domain::environment::PromoteBy;
+use crate::domain::freeze::Moment;
 
 const EXAMPLE: &str = include_str!("../../config/gantry.yaml");
 
@@ -65,7 +67,9 @@ fn the_example_is_right_and_says_what_it_says() {
 
     let policy = &config.environments[&prod.name];
     let managers = vec![Member::Handle("release-managers".to_owned())];
-    assert_eq!(policy.approvals, Some(Approvals { required: 1, from: managers }));
+    assert_eq!(policy.approvals, Some(Approvals { required: 1, from: managers.clone() }));
+    assert_eq!(policy.approval_timeout, SignedDuration::from_hours(8));
+    assert_eq!(policy.overriders, managers);
     assert_eq!(policy.promoters, [Member::Handle("developers".to_owned())]);
     assert_eq!(policy.soak, Some(SignedDuration::from_mins(30)));
     assert_eq!(policy.webhook_secret, Some(SecretSource::Variable("FLUX_PROD_SECRET".to_owned())));
@@ -115,6 +119,15 @@ fn what_the_example_leaves_out_is_what_it_says_is_the_default() {
 #[test]
 fn the_small_file_is_right() {
     assert_eq!(problems(SMALL), "nothing");
+}
+
+#[test]
+fn what_is_not_written_is_asked_of_nobody() {
+    let config = Config::parse("gantry.yaml", SMALL).unwrap();
+    let policy = &config.environments[&EnvironmentName::new("prod")];
+    assert_eq!(policy.approval_timeout, SignedDuration::from_hours(24));
+    assert_eq!(policy.approval_timeout, Policy::default().approval_timeout);
+    assert_eq!((policy.approvals.as_ref(), policy.promoters.len(), policy.overriders.len()), (None, 0, 0));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Who acts: a person in Slack, or the controller that deploys by itself.
+//! Who acts: a person in Slack, or the controller that deploys by itself. And how the rules name people.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,6 +31,21 @@ impl fmt::Display for PersonId {
 pub enum Actor {
     Person(PersonId),
     Controller,
+}
+
+/// Whom a rule names: one person, or everybody of a group.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Member {
+    /// Without its `@`: a user group's of Slack, or a person's. Only Slack can tell which.
+    Handle(String),
+    /// The id of a user group of Slack.
+    Group(String),
+    Person(PersonId),
+    /// A team of GitHub: people are in it by their logins.
+    Team {
+        organisation: String,
+        team: String,
+    },
 }
 
 /// What Slack says a person is to the workspace. Only members may ask anything of us.

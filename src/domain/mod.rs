@@ -7,6 +7,7 @@ pub mod artefact;
 pub mod change;
 pub mod command;
 pub mod environment;
+pub mod freeze;
 pub mod glob;
 pub mod listing;
 pub mod message;

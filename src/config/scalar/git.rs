@@ -1,7 +1,8 @@
-//! Branches, tags, paths in a repository, and logins on GitHub.
+//! Branches, tags, paths in a repository, and logins and teams on GitHub.
 
 use super::Checked;
 use crate::config::problem::wrong;
+use crate::domain::actor::Member;
 use crate::domain::near::nearest;
 
 /// By the rules of `git check-ref-format`.
@@ -103,4 +104,25 @@ pub(in crate::config) fn login(text: &str) -> Checked<String> {
         return Err(wrong(format!("`{text}` is not a login on GitHub"), advice));
     }
     Ok(text.to_owned())
+}
+
+/// A team as its URL names it, without the `github:` before it: `acme/release-managers`.
+pub(super) fn team(text: &str) -> Checked<Member> {
+    let example = "write organisation and team, as in `github:acme/release-managers`";
+    let Some((organisation, team)) = text.split_once('/') else {
+        return Err(wrong(format!("`github:{text}` names no team"), example));
+    };
+    let in_both = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
+    let is_organisation = (1..=39).contains(&organisation.len()) && organisation.bytes().all(in_both);
+    let is_team =
+        |name: &str| (1..=100).contains(&name.len()) && name.bytes().all(|b| in_both(b) || matches!(b, b'_' | b'.'));
+    let as_in_its_url = team.trim().replace(' ', "-").to_ascii_lowercase();
+    if is_organisation && team != as_in_its_url && is_team(&as_in_its_url) {
+        let advice = format!("write the team as its URL does: `github:{organisation}/{as_in_its_url}`");
+        return Err(wrong(format!("`{team}` is not how GitHub's URLs name a team"), advice));
+    }
+    if !is_organisation || !is_team(team) {
+        return Err(wrong(format!("`github:{text}` is not a team of GitHub"), example));
+    }
+    Ok(Member::Team { organisation: organisation.to_owned(), team: team.to_owned() })
 }

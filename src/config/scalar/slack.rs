@@ -1,9 +1,9 @@
 //! Channels, people and user groups of Slack.
 
 use super::Checked;
-use crate::config::Member;
+use super::git::team;
 use crate::config::problem::wrong;
-use crate::domain::actor::PersonId;
+use crate::domain::actor::{Member, PersonId};
 
 /// `#deploys`, or a channel's id.
 pub(in crate::config) fn channel(text: &str) -> Checked<String> {
@@ -38,7 +38,7 @@ pub(in crate::config) fn person(text: &str) -> Checked<PersonId> {
     Err(wrong(format!("`{text}` is not a person's id in Slack"), advice))
 }
 
-/// A user group or a person: `@release-managers`, or the id of either.
+/// A user group or a person of Slack (`@release-managers`, or the id of either), or a team of GitHub.
 pub(in crate::config) fn member(text: &str) -> Checked<Member> {
     if let Ok(person) = person(text) {
         return Ok(Member::Person(person));
@@ -46,18 +46,26 @@ pub(in crate::config) fn member(text: &str) -> Checked<Member> {
     if is_slack_id(text, &['S']) {
         return Ok(Member::Group(text.to_owned()));
     }
-    let banned = |c: char| c.is_whitespace() || c.is_control() || "@#<>&,".contains(c);
+    if let Some(named) = text.strip_prefix("github:") {
+        return team(named);
+    }
+    let banned = |c: char| c.is_whitespace() || c.is_control() || "@#<>&,/".contains(c);
     match text.strip_prefix('@') {
         Some("channel" | "here" | "everyone") => Err(wrong(
             format!("`{text}` is nobody in particular"),
-            "name a user group or people; absent means everyone",
+            "name a user group, people or a team; where everyone may, leave `promoters` or `from` out",
         )),
         Some(handle) if !handle.is_empty() && handle.len() <= 80 && !handle.contains(banned) => {
             Ok(Member::Handle(handle.to_owned()))
         }
+        // As GitHub itself writes it where people are mentioned.
+        Some(mention) if team(mention).is_ok() => {
+            Err(wrong(format!("`{text}` is nobody of Slack"), format!("write a team of GitHub as `github:{mention}`")))
+        }
         _ => {
-            let advice = "write a handle, for example \"@release-managers\", or an id, for example U024BE7LH";
-            Err(wrong(format!("`{text}` is neither a user group nor a person of Slack"), advice))
+            let advice = "write a handle of Slack, for example \"@release-managers\", an id, for example U024BE7LH, or a \
+                          team of GitHub, for example `github:acme/release-managers`";
+            Err(wrong(format!("`{text}` names nobody"), advice))
         }
     }
 }

@@ -5,8 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::config::Member;
-use crate::domain::actor::PersonId;
+use crate::domain::actor::{Member, PersonId};
 
 fn each<T: std::fmt::Debug>(check: impl Fn(&str) -> Checked<T>, right: &[&str], wrong: &[&str]) {
     for text in right {
@@ -143,7 +142,40 @@ fn channels_and_people_are_written_as_slack_shows_them() {
     assert_eq!(member("S024BE7LH"), Ok(Member::Group("S024BE7LH".to_owned())));
     assert_eq!(member("U024BE7LH"), Ok(Member::Person(PersonId::new("U024BE7LH"))));
     each(member, &[], &["", "@", "alice", "@a b", "@here", "@channel", "@everyone", "<@U024BE7LH>", "#deploys"]);
+    each(member, &[], &["@acme/release-managers", "@a/b/c"]);
     each(login, &["octocat", "a-b", "name_corp", "7"], &["", "@octocat", "-a", "a b", "a/b"]);
+}
+
+#[test]
+fn a_team_of_github_is_written_as_its_url_names_it() {
+    let team = |organisation: &str, team: &str| Member::Team { organisation: organisation.into(), team: team.into() };
+    assert_eq!(member("github:acme/release-managers"), Ok(team("acme", "release-managers")));
+    assert_eq!(member("github:Acme-Corp/sre_2.0"), Ok(team("Acme-Corp", "sre_2.0")));
+    let wrong_forms = [
+        (
+            "github:acme",
+            "`github:acme` names no team: write organisation and team, as in `github:acme/release-managers`",
+        ),
+        (
+            "github:acme/a/b",
+            "`github:acme/a/b` is not a team of GitHub: write organisation and team, as in `github:acme/release-managers`",
+        ),
+        (
+            "github:@acme/sre",
+            "`github:@acme/sre` is not a team of GitHub: write organisation and team, as in `github:acme/release-managers`",
+        ),
+        (
+            "github:acme/Release Managers",
+            "`Release Managers` is not how GitHub's URLs name a team: write the team as its URL does: \
+             `github:acme/release-managers`",
+        ),
+        ("@acme/sre", "`@acme/sre` is nobody of Slack: write a team of GitHub as `github:acme/sre`"),
+    ];
+    for (text, said) in wrong_forms {
+        let Wrong { message, advice } = member(text).unwrap_err();
+        assert_eq!(format!("{message}: {advice}"), said, "{text}");
+    }
+    each(member, &[], &["github:", "github:/", "github:/sre", "github:acme/", "github: acme/sre", "github:acme/é"]);
 }
 
 #[test]

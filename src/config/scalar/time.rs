@@ -5,8 +5,8 @@ use jiff::civil::{Time, Weekday};
 use jiff::tz::TimeZone;
 
 use super::Checked;
-use crate::config::Moment;
 use crate::config::problem::wrong;
+use crate::domain::freeze::Moment;
 use crate::domain::near::nearest;
 
 /// `20m`, `30s`, `1h30m`; at least a second and at most `most`.

@@ -155,6 +155,18 @@ const ENVIRONMENTS: &[Case] = &[
     ),
     (
         "    branch: develop",
+        "    branch: develop\n    approval_timeout: 8h",
+        "5:23: `approval_timeout` has no effect on `development`, the lowest environment: remove it: pushes are \
+         deployed there without asking, nothing is promoted into it",
+    ),
+    (
+        "    branch: develop",
+        "    branch: develop\n    overriders: ['@sre']",
+        "5:18: `overriders` has no effect on `development`, the lowest environment: remove it: pushes are \
+         deployed there without asking, nothing is promoted into it",
+    ),
+    (
+        "    branch: develop",
         "    branch: develop\n    webhook_secret: { env: A_SECRET, file: /a }",
         "5:5: `webhook_secret` must have one key and has 2: write either `env` or `file`",
     ),
@@ -272,8 +284,19 @@ const ENVIRONMENTS: &[Case] = &[
     (
         "    aliases: [production]",
         "    approvals: { required: 1, from: ['@a b'] }",
-        "7:38: `@a b` is neither a user group nor a person of Slack: write a handle, for example \
-         \"@release-managers\", or an id, for example U024BE7LH",
+        "7:38: `@a b` names nobody: write a handle of Slack, for example \"@release-managers\", an id, for \
+         example U024BE7LH, or a team of GitHub, for example `github:acme/release-managers`",
+    ),
+    ("    aliases: [production]", "    approvals: { required: 2, from: [github:acme/sre] }", "nothing"),
+    (
+        "    aliases: [production]",
+        "    promoters: [github:acme]",
+        "7:17: `github:acme` names no team: write organisation and team, as in `github:acme/release-managers`",
+    ),
+    (
+        "    aliases: [production]",
+        "    approvals: { required: 2, from: [U024BE7LH] }",
+        "7:28: 2 approvals cannot come from the 1 named: ask for fewer, or name more people, a user group or a team",
     ),
     (
         "    aliases: [production]",
@@ -289,6 +312,29 @@ const ENVIRONMENTS: &[Case] = &[
         "    aliases: [production]",
         "    approvals: { required: 99999999999999999999 }",
         "7:28: `required` cannot be the number 100000000000000000000: write a whole number",
+    ),
+    (
+        "    aliases: [production]",
+        "    approval_timeout: 8h",
+        "7:23: `approval_timeout` has no effect without `approvals`: remove it, or ask for approvals, as in \
+         `approvals: { required: 1 }`",
+    ),
+    ("    aliases: [production]", "    approvals: { required: 1 }\n    approval_timeout: 720h", "nothing"),
+    (
+        "    aliases: [production]",
+        "    approvals: { required: 1 }\n    approval_timeout: 721h",
+        "8:23: `721h` is too long: 720 hours are the most",
+    ),
+    (
+        "    aliases: [production]",
+        "    approvals: { required: 1 }\n    approval_timeout: tomorrow",
+        "8:23: `tomorrow` is not a duration: write it as `20m`, `30s` or `1h30m`",
+    ),
+    (
+        "    aliases: [production]",
+        "    overriders: ['@everyone']",
+        "7:18: `@everyone` is nobody in particular: name a user group, people or a team; where everyone may, leave \
+         `promoters` or `from` out",
     ),
     (
         "    aliases: [production]",

@@ -9,12 +9,15 @@ use super::Check;
 use crate::config::file;
 use crate::config::problem::Position;
 use crate::config::tree::At;
-use crate::config::{Approvals, Freeze, Member, Policy, SecretSource, Trigger, scalar, secrets};
+use crate::config::{Approvals, Policy, SecretSource, Trigger, scalar, secrets};
+use crate::domain::actor::Member;
 use crate::domain::artefact::Namespace;
 use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
+use crate::domain::freeze::Freeze;
 
 const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(15);
 const LONGEST_TIMEOUT: SignedDuration = SignedDuration::from_hours(24);
+const LONGEST_APPROVAL_TIMEOUT: SignedDuration = SignedDuration::from_hours(30 * 24);
 const LONGEST_SOAK: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// What may stand only once in all environments, and where it stood first.
@@ -47,6 +50,8 @@ impl Check<'_> {
             let rung = self.environment(environment, channel, &mut taken);
             if at == 0 {
                 self.lowest(environment);
+            } else {
+                self.idle(environment);
             }
             policies.insert(rung.name.clone(), self.policy(environment, &mut taken));
             rungs.push(rung);
@@ -124,7 +129,9 @@ impl Check<'_> {
     fn lowest(&mut self, file: &file::Environment) {
         let settings = [
             ("approvals", file.approvals.as_ref().map(|approvals| approvals.required.at)),
+            ("approval_timeout", file.approval_timeout.as_ref().map(|timeout| timeout.at)),
             ("promoters", file.promoters.first().map(|promoter| promoter.at)),
+            ("overriders", file.overriders.first().map(|overrider| overrider.at)),
             ("freezes", file.freezes.first().map(|freeze| freeze.from.at)),
             ("soak", file.soak.as_ref().map(|soak| soak.at)),
         ];
@@ -140,10 +147,24 @@ impl Check<'_> {
         }
     }
 
+    /// Settings that depend on another one, which is not there.
+    fn idle(&mut self, file: &file::Environment) {
+        if let (Some(timeout), None) = (&file.approval_timeout, &file.approvals) {
+            let advice = "remove it, or ask for approvals, as in `approvals: { required: 1 }`";
+            self.say(timeout.at, "`approval_timeout` has no effect without `approvals`", advice);
+        }
+    }
+
     fn policy(&mut self, file: &file::Environment, taken: &mut Taken) -> Policy {
+        let usual = Policy::default();
+        let approval_timeout = file.approval_timeout.as_ref();
         Policy {
             approvals: file.approvals.as_ref().map(|approvals| self.approvals(approvals)),
+            approval_timeout: approval_timeout
+                .and_then(|text| self.text(text, |text| scalar::duration(text, LONGEST_APPROVAL_TIMEOUT)))
+                .unwrap_or(usual.approval_timeout),
             promoters: self.texts(&file.promoters, scalar::member),
+            overriders: self.texts(&file.overriders, scalar::member),
             freezes: file.freezes.iter().filter_map(|freeze| self.freeze(freeze)).collect(),
             soak: file.soak.as_ref().and_then(|soak| self.text(soak, |text| scalar::duration(text, LONGEST_SOAK))),
             webhook_secret: file.webhook_secret.as_ref().and_then(|source| self.secret_source(source, taken)),
@@ -160,7 +181,7 @@ impl Check<'_> {
         let only_people = people.iter().all(|member| matches!(member, Member::Person(_)));
         if !from.is_empty() && only_people && people.len() < required as usize {
             let message = format!("{required} approvals cannot come from the {} named", people.len());
-            self.say(file.required.at, message, "ask for fewer, or name more people or a user group");
+            self.say(file.required.at, message, "ask for fewer, or name more people, a user group or a team");
         }
         Approvals { required, from }
     }
