@@ -23,6 +23,7 @@ use crate::store::{Store, StoreError};
 use crate::workflow::changes::Changes;
 use crate::workflow::outbox::Tables;
 use crate::workflow::people::People;
+use crate::workflow::rights::Rights;
 use crate::workflow::seen::Seen;
 use crate::workflow::source::Sources;
 use crate::workflow::{Bot, Parts, inbox, observe, outbox, runner};
@@ -93,8 +94,10 @@ impl App {
         seen.load(store.sightings_now().await?);
         let sources = Sources::default();
         sources.load(store.image_commits().await?);
+        let people = People::new(slack.clone(), clock.clone());
         let bot = Bot::new(Parts {
-            people: People::new(slack.clone(), clock.clone()),
+            rights: Rights::new(people.clone(), github.clone(), clock.clone(), config.people.clone()),
+            people,
             tables: Tables::load(&store).await?,
             view: View::new(clock.clone()),
             clients: Clients::new(config.kubeconfig.clone()),

@@ -57,3 +57,19 @@ pub enum Role {
     Deactivated,
     Stranger,
 }
+
+/// How somebody of a list of members is called in a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Called {
+    /// A user group, with its handle as it is now; its id where Slack does not tell.
+    Group {
+        id: String,
+        handle: String,
+    },
+    Person(PersonId),
+    /// A team of GitHub's: `acme/release-managers`.
+    Team(String),
+    /// What only Slack could tell more about.
+    Handle(String),
+    Everyone,
+}

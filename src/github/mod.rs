@@ -3,6 +3,7 @@
 pub mod client;
 mod facts;
 mod pace;
+mod people;
 mod tag;
 mod write;
 

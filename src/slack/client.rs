@@ -1,4 +1,4 @@
-//! Slack's Web API and response URLs as we use them: one call for one message, and who somebody is.
+//! Slack's Web API and response URLs as we use them: one call for one message; who people are stands in `people`.
 //! It neither waits nor repeats; what to do about a failure is for the outbox to decide.
 
 use std::sync::Arc;
@@ -15,15 +15,17 @@ use slack_morphism::hyper_tokio::{SlackClientHyperConnector, SlackHyperClient};
 use slack_morphism::{SlackApiToken, SlackApiTokenValue, SlackClient};
 use tokio::sync::OnceCell;
 
-use crate::domain::actor::{PersonId, Role};
+use crate::domain::actor::PersonId;
 use crate::domain::message::{Message, Place, ResponseUrl, To};
 
 mod answer;
 #[cfg(test)]
 pub(crate) mod fake;
 mod fit;
+mod people;
 
 pub use answer::SendError;
+pub use people::{Account, Group};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -92,31 +94,6 @@ struct AuthTest {
     user_id: String,
 }
 
-#[derive(Deserialize)]
-struct UsersInfo {
-    user: Account,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-#[expect(clippy::struct_excessive_bools, reason = "these are Slack's flags, as Slack names them")]
-struct Account {
-    id: String,
-    team_id: Option<String>,
-    deleted: bool,
-    is_bot: bool,
-    is_stranger: bool,
-    is_restricted: bool,
-    is_ultra_restricted: bool,
-    enterprise_user: Option<EnterpriseUser>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct EnterpriseUser {
-    teams: Vec<String>,
-}
-
 impl Client {
     /// `api_url` as in `https://slack.com/api`; a `response_url` may point to `hooks_origin` only.
     pub fn new(api_url: &str, hooks_origin: &str, token: SecretString) -> Result<Self, ClientError> {
@@ -179,17 +156,6 @@ impl Client {
     pub async fn permalink(&self, place: &Place) -> Result<String, SendError> {
         let named = vec![("channel", Some(place.channel.as_str())), ("message_ts", Some(place.ts.as_str()))];
         self.read::<Permalink>("chat.getPermalink", named).await.map(|found| found.permalink)
-    }
-
-    pub async fn role(&self, person: &PersonId) -> Result<Role, SendError> {
-        let team = self.whoami().await?.team;
-        match self.read::<UsersInfo>("users.info", vec![("user", Some(person.as_str()))]).await {
-            Ok(info) => Ok(role_of(&info.user, &team)),
-            Err(SendError::Final(code)) if matches!(code.as_str(), "user_not_found" | "user_not_visible") => {
-                Ok(Role::Stranger)
-            }
-            Err(error) => Err(error),
-        }
     }
 
     async fn deliver(
@@ -315,22 +281,6 @@ fn tls(needed: bool) -> Result<ClientConfig, ClientError> {
         builder.with_root_certificates(RootCertStore::empty())
     };
     Ok(builder.with_no_client_auth())
-}
-
-fn role_of(user: &Account, team: &str) -> Role {
-    let ours = user.team_id.as_deref().is_none_or(|of| of == team)
-        || user.enterprise_user.as_ref().is_some_and(|enterprise| enterprise.teams.iter().any(|of| of == team));
-    if user.deleted {
-        Role::Deactivated
-    } else if user.is_bot || user.id == "USLACKBOT" {
-        Role::Bot
-    } else if user.is_stranger || !ours {
-        Role::Stranger
-    } else if user.is_restricted || user.is_ultra_restricted {
-        Role::Guest
-    } else {
-        Role::Member
-    }
 }
 
 #[cfg(test)]

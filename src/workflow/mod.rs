@@ -4,6 +4,7 @@ pub mod answer;
 pub mod changes;
 mod deploy;
 pub mod inbox;
+mod memory;
 mod merge;
 pub mod observe;
 pub mod outbox;
@@ -11,6 +12,7 @@ pub mod people;
 pub mod promote;
 pub mod query;
 mod respond;
+pub mod rights;
 pub mod runner;
 pub mod seen;
 pub mod source;
@@ -30,6 +32,7 @@ use changes::Changes;
 use observe::Wake;
 use outbox::Tables;
 use people::People;
+use rights::Rights;
 use seen::Seen;
 use source::Sources;
 
@@ -45,6 +48,7 @@ pub struct Parts {
     pub clients: crate::cluster::Clients,
     pub seen: Seen,
     pub people: People,
+    pub rights: Rights,
     pub sources: Sources,
     pub tables: Tables,
     pub slack: slack::client::Client,

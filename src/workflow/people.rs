@@ -1,19 +1,21 @@
-//! Who somebody is to the workspace, remembered for ten minutes so that `list` has to ask nobody.
+//! Who somebody is to the workspace, and who is in which user group, as Slack tells and as long as it may be believed.
 
-use std::collections::HashMap;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
 use jiff::{SignedDuration, Timestamp};
+use tokio::sync::Mutex;
 
 use crate::clock::Clock;
 use crate::domain::actor::{PersonId, Role};
-use crate::slack::client::{Client, SendError};
+use crate::slack::client::{Account, Client, Group, SendError};
 use crate::slack::incoming::Origin;
 
-const REMEMBERED: SignedDuration = SignedDuration::from_mins(10);
+use super::memory::Memory;
 
-/// Nobody's workspace has so many people asking within ten minutes; it only keeps the memory small.
-const MOST: usize = 10_000;
+/// Roles, so that `list` has to ask nobody.
+const ROLE: SignedDuration = SignedDuration::from_mins(10);
+/// What rights stand on: who was taken out of a group has lost them within a minute.
+const RIGHTS: SignedDuration = SignedDuration::from_secs(60);
 
 #[derive(Clone, Debug)]
 pub struct People(Arc<Inner>);
@@ -23,12 +25,22 @@ struct Inner {
     slack: Client,
     clock: Clock,
     team: OnceLock<String>,
-    roles: RwLock<HashMap<PersonId, (Role, Timestamp)>>,
+    roles: Memory<PersonId, Role>,
+    accounts: Memory<PersonId, Option<Account>>,
+    /// Held while Slack is asked, so that a crowd asks once: Slack takes twenty such questions a minute.
+    groups: Mutex<Option<(Timestamp, Arc<[Group]>)>>,
 }
 
 impl People {
     pub fn new(slack: Client, clock: Clock) -> Self {
-        Self(Arc::new(Inner { slack, clock, team: OnceLock::new(), roles: RwLock::default() }))
+        Self(Arc::new(Inner {
+            slack,
+            clock,
+            team: OnceLock::new(),
+            roles: Memory::new(ROLE),
+            accounts: Memory::new(RIGHTS),
+            groups: Mutex::default(),
+        }))
     }
 
     /// What memory says, if it says anything that is fresh enough.
@@ -36,9 +48,7 @@ impl People {
         if from.team != *self.0.team.get()? {
             return Some(Role::Stranger);
         }
-        let roles = self.0.roles.read().unwrap_or_else(PoisonError::into_inner);
-        let (role, learned) = roles.get(&from.person)?;
-        (self.0.clock.now().duration_since(*learned) < REMEMBERED).then_some(*role)
+        self.0.roles.recall(&from.person, self.0.clock.now())
     }
 
     /// What memory says, else what Slack says.
@@ -48,15 +58,56 @@ impl People {
             // Two may ask at once; both learn the same.
             let _ = self.0.team.set(identity.team);
         }
-        if let Some(role) = self.remembered(from) {
+        match self.remembered(from) {
+            Some(role) => Ok(role),
+            None => self.role_of(&from.person).await,
+        }
+    }
+
+    /// The role of somebody whose request is not at hand.
+    pub(super) async fn role_of(&self, person: &PersonId) -> Result<Role, SendError> {
+        if let Some(role) = self.0.roles.recall(person, self.0.clock.now()) {
             return Ok(role);
         }
-        let role = self.0.slack.role(&from.person).await?;
-        let mut roles = self.0.roles.write().unwrap_or_else(PoisonError::into_inner);
-        if roles.len() >= MOST {
-            roles.clear();
+        Ok(self.account(person).await?.map_or(Role::Stranger, |account| account.role))
+    }
+
+    /// As of a minute ago at most.
+    pub(super) async fn account(&self, person: &PersonId) -> Result<Option<Account>, SendError> {
+        if let Some(known) = self.0.accounts.recall(person, self.0.clock.now()) {
+            return Ok(known);
         }
-        roles.insert(from.person.clone(), (role, self.0.clock.now()));
-        Ok(role)
+        let account = self.0.slack.account(person).await?;
+        self.learn(person, account.clone());
+        Ok(account)
+    }
+
+    pub(super) async fn account_by_email(&self, email: &str) -> Result<Option<Account>, SendError> {
+        let account = self.0.slack.account_by_email(email).await?;
+        if let Some(account) = &account {
+            self.learn(&account.id, Some(account.clone()));
+        }
+        Ok(account)
+    }
+
+    /// All user groups, as of a minute ago at most.
+    pub(super) async fn groups(&self) -> Result<Arc<[Group]>, SendError> {
+        let mut known = self.0.groups.lock().await;
+        let now = self.0.clock.now();
+        match &*known {
+            Some((learned, groups)) if now.duration_since(*learned) < RIGHTS => Ok(groups.clone()),
+            _ => {
+                let groups: Arc<[Group]> = self.0.slack.groups().await?.into();
+                *known = Some((now, groups.clone()));
+                Ok(groups)
+            }
+        }
+    }
+
+    fn learn(&self, person: &PersonId, account: Option<Account>) {
+        let now = self.0.clock.now();
+        let role = account.as_ref().map_or(Role::Stranger, |account| account.role);
+        self.0.roles.keep(person.clone(), role, now);
+        self.0.accounts.keep(person.clone(), account, now);
     }
 }

@@ -21,6 +21,7 @@ use gantry::store::Store;
 use gantry::workflow::changes::Changes;
 use gantry::workflow::outbox::Tables;
 use gantry::workflow::people::People;
+use gantry::workflow::rights::Rights;
 use gantry::workflow::seen::Seen;
 use gantry::workflow::source::Sources;
 use gantry::workflow::{Bot, Parts, observe};
@@ -110,8 +111,10 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
     let slack = slack::client::Client::new(origin, origin, SecretString::from("xoxb-bench"))?;
     let github = github::Client::new(origin, github::client::Auth::None, clock.clone())?;
     let mirrors = BTreeMap::from([("ghcr.io".to_owned(), origin.to_owned())]);
+    let people = People::new(slack.clone(), clock.clone());
     Ok(Bot::new(Parts {
-        people: People::new(slack.clone(), clock.clone()),
+        rights: Rights::new(people.clone(), github.clone(), clock.clone(), BTreeMap::new()),
+        people,
         view: View::new(clock.clone()),
         clients: Clients::new(None),
         seen: Seen::default(),

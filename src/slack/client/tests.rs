@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use super::fake::{Answer, FakeSlack};
 use super::*;
+use crate::domain::actor::Role;
 use crate::domain::message::MessageKey;
 
 fn message(to: To) -> Message {

@@ -1,0 +1,78 @@
+//! Who people are on GitHub: the login behind an e-mail address, the address behind a login, and who is in a team.
+//! A commit's author is told as GitHub attributes it, by an address that it has verified: what a commit says is anybody's.
+
+use serde::Deserialize;
+
+use super::client::{Client, Found, GithubError, WireCommit};
+use crate::domain::artefact::Repository;
+
+#[derive(Deserialize)]
+struct WireUser {
+    login: String,
+    email: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireMembership {
+    state: String,
+}
+
+impl Client {
+    /// The login whose commits in the repository have this address.
+    pub async fn login_of(&self, email: &str, repository: &Repository) -> Result<Option<String>, GithubError> {
+        if !email.contains('@') {
+            // GitHub would take it for a login, and tell that login's commits.
+            return Ok(None);
+        }
+        let Some((login, author)) = self.author(email, repository).await? else { return Ok(None) };
+        Ok(Some(login).filter(|_| author.eq_ignore_ascii_case(email)))
+    }
+
+    /// The address of a login: the one it shows to everybody, else that of its commits in the repository.
+    pub async fn email_of(&self, login: &str, repository: &Repository) -> Result<Option<String>, GithubError> {
+        if !is_login(login) {
+            return Ok(None);
+        }
+        let user = match self.read::<WireUser>(&format!("/users/{login}")).await? {
+            Found::Yes(user) if user.login.eq_ignore_ascii_case(login) => user,
+            Found::Yes(_) | Found::No(_) => return Ok(None),
+        };
+        if let Some(email) = user.email.filter(|email| !email.is_empty()) {
+            return Ok(Some(email));
+        }
+        let author = self.author(login, repository).await?;
+        Ok(author.filter(|(of, _)| of.eq_ignore_ascii_case(login)).map(|(_, email)| email))
+    }
+
+    /// Only who has accepted the invitation is in it. A team that is hidden from us has nobody in it.
+    pub async fn is_in_team(&self, organisation: &str, team: &str, login: &str) -> Result<bool, GithubError> {
+        if !is_login(login) {
+            return Ok(false);
+        }
+        let path = format!("/orgs/{}/teams/{}/memberships/{login}", encoded(organisation), encoded(team));
+        Ok(match self.read::<WireMembership>(&path).await? {
+            Found::Yes(membership) => membership.state == "active",
+            Found::No(_) => false,
+        })
+    }
+
+    /// Login and address of the newest commit that GitHub finds by either.
+    async fn author(&self, by: &str, repository: &Repository) -> Result<Option<(String, String)>, GithubError> {
+        let path = format!("/repos/{repository}/commits?author={}&per_page=1", encoded(by));
+        let Found::Yes(commits) = self.read::<Vec<WireCommit>>(&path).await? else { return Ok(None) };
+        let Some(commit) = commits.into_iter().next() else { return Ok(None) };
+        let commit = commit.into_commit()?;
+        Ok(commit.author_login.map(|login| (login, commit.author_email)))
+    }
+}
+
+/// Bots have brackets in their names, and are nobody.
+fn is_login(text: &str) -> bool {
+    (1..=100).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
+}
+
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
+    text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}

@@ -1,0 +1,138 @@
+//! Who somebody is to Slack, and who belongs to which user group. It remembers nothing.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use super::{Client, SendError};
+use crate::domain::actor::{PersonId, Role};
+
+/// A person as the workspace knows them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    pub id: PersonId,
+    pub role: Role,
+    /// The username, which its owner cannot change; the display name, which anybody can, is of no use.
+    pub name: String,
+    pub email: Option<String>,
+}
+
+/// A user group that is in use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    pub id: String,
+    /// Without its `@`.
+    pub handle: String,
+    pub members: BTreeSet<PersonId>,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    user: WireAccount,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "these are Slack's flags, as Slack names them")]
+struct WireAccount {
+    id: String,
+    name: String,
+    team_id: Option<String>,
+    deleted: bool,
+    is_bot: bool,
+    is_stranger: bool,
+    is_restricted: bool,
+    is_ultra_restricted: bool,
+    enterprise_user: Option<WireEnterprise>,
+    profile: WireProfile,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WireEnterprise {
+    teams: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WireProfile {
+    email: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireGroups {
+    usergroups: Vec<WireGroup>,
+}
+
+#[derive(Deserialize)]
+struct WireGroup {
+    id: String,
+    handle: String,
+    /// Of another workspace, by a shared channel: its handle may be the same as one of ours.
+    #[serde(default)]
+    is_external: bool,
+    date_delete: Option<i64>,
+    #[serde(default)]
+    users: Vec<PersonId>,
+}
+
+impl Client {
+    pub async fn role(&self, person: &PersonId) -> Result<Role, SendError> {
+        Ok(self.account(person).await?.map_or(Role::Stranger, |account| account.role))
+    }
+
+    /// `None` for somebody whom this workspace does not know.
+    pub async fn account(&self, person: &PersonId) -> Result<Option<Account>, SendError> {
+        self.find("users.info", vec![("user", Some(person.as_str()))]).await
+    }
+
+    pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>, SendError> {
+        self.find("users.lookupByEmail", vec![("email", Some(email))]).await
+    }
+
+    /// All user groups with their members, in one call.
+    pub async fn groups(&self) -> Result<Vec<Group>, SendError> {
+        let all: WireGroups = self.read("usergroups.list", vec![("include_users", Some("true"))]).await?;
+        let in_use =
+            all.usergroups.into_iter().filter(|group| !group.is_external && group.date_delete.unwrap_or_default() == 0);
+        let group = |group: WireGroup| {
+            let members = group.users.into_iter().collect();
+            Group { id: group.id, handle: group.handle, members }
+        };
+        Ok(in_use.map(group).collect())
+    }
+
+    async fn find(&self, method: &str, by: Vec<(&str, Option<&str>)>) -> Result<Option<Account>, SendError> {
+        let team = self.whoami().await?.team;
+        match self.read::<Found>(method, by).await {
+            Ok(Found { user }) => Ok(Some(Account {
+                role: role_of(&user, &team),
+                id: PersonId::new(&user.id),
+                name: user.name,
+                email: user.profile.email.filter(|email| !email.is_empty()),
+            })),
+            Err(SendError::Final(code))
+                if matches!(code.as_str(), "user_not_found" | "users_not_found" | "user_not_visible") =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn role_of(user: &WireAccount, team: &str) -> Role {
+    let ours = user.team_id.as_deref().is_none_or(|of| of == team)
+        || user.enterprise_user.as_ref().is_some_and(|enterprise| enterprise.teams.iter().any(|of| of == team));
+    if user.deleted {
+        Role::Deactivated
+    } else if user.is_bot || user.id == "USLACKBOT" {
+        Role::Bot
+    } else if user.is_stranger || !ours {
+        Role::Stranger
+    } else if user.is_restricted || user.is_ultra_restricted {
+        Role::Guest
+    } else {
+        Role::Member
+    }
+}
