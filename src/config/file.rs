@@ -130,7 +130,7 @@ pub(super) struct Environment {
     #[serde(default)]
     #[schemars(with = "String", example = &"20m")]
     pub(super) deploy_timeout: Option<At<String>>,
-    /// The times of the week when nobody may change it.
+    /// When nobody may change it: every week, or from one date to another.
     #[serde(default)]
     pub(super) freezes: Vec<Freeze>,
     /// How long a version must have run well in the environment below; when absent not at all.
@@ -200,10 +200,10 @@ pub(super) struct Approvals {
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 pub(super) struct Freeze {
-    /// When it begins, every week.
+    /// When it begins: every week at `Fri 16:00`, or once at `2026-12-20 18:00`.
     #[schemars(example = &"Fri 16:00")]
     pub(super) from: At<String>,
-    /// When it ends.
+    /// When changes are welcome again, in the same form.
     #[schemars(example = &"Mon 08:00")]
     pub(super) to: At<String>,
     /// The time zone of both; when absent `UTC`.

@@ -1,4 +1,4 @@
-//! Texts of the file that mean something: names, URLs, durations, channels, images, times of the week.
+//! Texts of the file that mean something: names, URLs, durations, channels, images, times of the calendar.
 //! Each says what is wrong with it and what would be right; none knows where it stands.
 
 mod git;
@@ -8,7 +8,7 @@ mod web;
 
 pub(super) use git::{branch, glob, login, manifest_file, tag};
 pub(super) use slack::{channel, member, person};
-pub(super) use time::{duration, moment, timezone};
+pub(super) use time::{Bound, bound, duration, timezone};
 pub(super) use web::{base_url, hook, image, origin, registry_host};
 
 use super::problem::{Wrong, wrong};

@@ -2,13 +2,13 @@
 
 mod wrong;
 
-use jiff::civil::{Time, Weekday};
+use jiff::civil::{Time, Weekday, date};
 use proptest::prelude::*;
 
 use super::*;
 use crate::domain::artefact::Delivery;
 use crate::domain::environment::PromoteBy;
-use crate::domain::freeze::Moment;
+use crate::domain::freeze::{Moment, Period};
 
 const EXAMPLE: &str = include_str!("../../config/gantry.yaml");
 
@@ -74,7 +74,11 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(policy.soak, Some(SignedDuration::from_mins(30)));
     assert_eq!(policy.webhook_secret, Some(SecretSource::Variable("FLUX_PROD_SECRET".to_owned())));
     assert!(matches!(&policy.trigger, Some(Trigger::FluxReceiver(url)) if url.starts_with("https://flux.")));
-    assert_eq!(policy.freezes[0].from, Moment { weekday: Weekday::Friday, time: Time::constant(16, 0, 0, 0) });
+    let moment = |weekday, hour| Moment { weekday, time: Time::constant(hour, 0, 0, 0) };
+    let weekend = Period::Weekly { from: moment(Weekday::Friday, 16), to: moment(Weekday::Monday, 8) };
+    let (from, to) = (date(2026, 12, 20).at(18, 0, 0, 0), date(2027, 1, 4).at(8, 0, 0, 0));
+    let periods: Vec<Period> = policy.freezes.iter().map(|freeze| freeze.period).collect();
+    assert_eq!(periods, [weekend, Period::Dated { from, to }]);
     assert_eq!(policy.freezes[0].timezone.iana_name(), Some("Europe/Kyiv"));
     assert_eq!(policy.freezes[0].reason.as_deref(), Some("weekend"));
     assert_eq!(config.environments.len(), 4);

@@ -68,14 +68,22 @@ pub enum End {
 impl Look<'_> {
     /// `None` when nothing changed, or nothing can be known now.
     pub fn outcome(&self) -> Option<Outcome> {
-        let version = self.rollout.version.as_ref()?;
-        if matches!(self.rollout.state, RolloutState::Missing | RolloutState::Unreadable { .. }) {
-            return None;
+        match self.rollout.state {
+            RolloutState::Unreadable { .. } => return None,
+            RolloutState::Missing => return self.missing(),
+            _ => {}
         }
+        let version = self.rollout.version.as_ref()?;
         match self.before.filter(|before| before.version.is_image(version)) {
             Some(before) => self.same_version(before),
             None => Some(self.new_version()),
         }
+    }
+
+    /// Nobody is told, but a version that comes back must run well from the start again.
+    fn missing(&self) -> Option<Outcome> {
+        let before = self.before.filter(|before| before.well_since.is_some())?;
+        Some(Outcome { sighting: Sighting { well_since: None, ..before.clone() }, news: None })
     }
 
     fn new_version(&self) -> Outcome {
@@ -87,6 +95,7 @@ impl Look<'_> {
             version: self.rollout.version.clone().unwrap_or_default(),
             seen_at: began,
             running_at: None,
+            well_since: None,
             failed: None,
             ended_at: None,
             announced: false,
@@ -94,6 +103,7 @@ impl Look<'_> {
         let news = match &self.rollout.state {
             RolloutState::Running { .. } => {
                 sighting.running_at = Some(began);
+                sighting.well_since = Some(began);
                 Some(News::Arrived)
             }
             RolloutState::Degraded { reason } => {
@@ -114,15 +124,18 @@ impl Look<'_> {
         let news = match &self.rollout.state {
             RolloutState::Running { .. } if before.running_at.is_none() => {
                 sighting.running_at = Some(self.now);
+                sighting.well_since = Some(self.now);
                 sighting.failed = None;
                 Some(News::Arrived)
             }
-            RolloutState::Running { .. } if before.failed.is_some() => {
+            RolloutState::Running { .. } if before.well_since.is_none() => {
+                sighting.well_since = Some(self.now);
                 sighting.failed = None;
                 None
             }
             RolloutState::Degraded { reason } if before.failed.is_none() => {
                 sighting.failed = Some(reason.to_string());
+                sighting.well_since = None;
                 // A version that has run well and broke later did not fail to arrive.
                 if before.running_at.is_none() { Some(News::Failed) } else { None }
             }
@@ -135,6 +148,7 @@ impl Look<'_> {
                 sighting.failed = Some(format!("only {ready} of {wanted} ready after {:#}", self.deploy_timeout));
                 Some(News::Failed)
             }
+            // A rollout of the version that runs is a pod that moves or one more of them: it goes on running well.
             _ => return None,
         };
         sighting.announced |= news.is_some();
@@ -159,11 +173,21 @@ mod tests {
 
     /// Looks at each state in turn, a minute apart, and says what was told at which look.
     fn told(first: bool, states: &[(&str, RolloutState)]) -> Vec<(usize, News)> {
+        let looks = looks(first, states).into_iter().enumerate();
+        looks.filter_map(|(index, (news, _))| news.map(|news| (index, news))).collect()
+    }
+
+    /// What each look told, and what was known after it.
+    fn looks(first: bool, states: &[(&str, RolloutState)]) -> Vec<(Option<News>, Option<Sighting>)> {
         let (artefact, environment) = (ArtefactName::new("checkout"), EnvironmentName::new("development"));
         let mut before: Option<Sighting> = None;
-        let mut told = Vec::new();
+        let mut looks = Vec::new();
         for (index, (tag, state)) in states.iter().enumerate() {
-            let rollout = rollout(tag, state.clone());
+            let rollout = if tag.is_empty() {
+                Rollout { state: state.clone(), ..Rollout::missing() }
+            } else {
+                rollout(tag, state.clone())
+            };
             let look = Look {
                 artefact: &artefact,
                 environment: &environment,
@@ -173,12 +197,14 @@ mod tests {
                 deploy_timeout: TIMEOUT,
                 now: at(100 + 60 * i64::try_from(index).unwrap()),
             };
+            let mut news = None;
             if let Some(outcome) = look.outcome() {
-                told.extend(outcome.news.map(|news| (index, news)));
+                news = outcome.news;
                 before = Some(outcome.sighting);
             }
+            looks.push((news, before.clone()));
         }
-        told
+        looks
     }
 
     #[test]
@@ -242,6 +268,88 @@ mod tests {
             ("1", RolloutState::Running { ready: 1 }),
         ];
         assert_eq!(told(true, &states), vec![]);
+    }
+
+    /// Since which look it has run well, after each look.
+    #[test]
+    fn a_version_runs_well_until_it_is_seen_degraded_or_missing() {
+        let running = || RolloutState::Running { ready: 2 };
+        let rolling = || RolloutState::RollingOut { ready: 1, wanted: 2 };
+        let degraded = || RolloutState::Degraded { reason: "CrashLoopBackOff".into() };
+        let unreadable = || RolloutState::Unreadable { why: "forbidden".into(), since: at(0) };
+        let gone = || ("", RolloutState::Missing);
+        let cases = [
+            (
+                "from when it runs, not from when it comes",
+                vec![("1", rolling()), ("1", rolling()), ("1", running()), ("1", running())],
+                vec![None, None, Some(2), Some(2)],
+            ),
+            ("at once where its rollout was missed", vec![("1", running()), ("1", running())], vec![Some(0), Some(0)]),
+            (
+                "a pod that moves is no interruption",
+                vec![("1", running()), ("1", rolling()), ("1", running())],
+                vec![Some(0), Some(0), Some(0)],
+            ),
+            (
+                "a degraded one begins anew",
+                vec![("1", running()), ("1", degraded()), ("1", degraded()), ("1", rolling()), ("1", running())],
+                vec![Some(0), None, None, None, Some(4)],
+            ),
+            (
+                "a missing one begins anew",
+                vec![("1", running()), gone(), gone(), ("1", rolling()), ("1", running()), ("1", running())],
+                vec![Some(0), None, None, None, Some(4), Some(4)],
+            ),
+            (
+                "one of its workloads is missing",
+                vec![("1", running()), ("1", RolloutState::Missing), ("1", running())],
+                vec![Some(0), None, Some(2)],
+            ),
+            (
+                "missing, then degraded",
+                vec![("1", running()), gone(), ("1", degraded()), ("1", running())],
+                vec![Some(0), None, None, Some(3)],
+            ),
+            (
+                "what cannot be read tells nothing",
+                vec![("1", running()), ("1", unreadable()), ("", unreadable()), ("1", running())],
+                vec![Some(0), Some(0), Some(0), Some(0)],
+            ),
+            (
+                "another version has its own time",
+                vec![("1", running()), ("2", rolling()), ("2", running()), ("1", running())],
+                vec![Some(0), None, Some(2), Some(3)],
+            ),
+            ("one that never ran well", vec![("1", degraded()), gone(), ("1", running())], vec![None, None, Some(2)]),
+        ];
+        for (name, states, expected) in cases {
+            let moment = |index: i64| at(100 + 60 * index);
+            let known = looks(false, &states).into_iter().map(|(_, known)| known.and_then(|known| known.well_since));
+            assert_eq!(
+                known.collect::<Vec<_>>(),
+                expected.into_iter().map(|at| at.map(moment)).collect::<Vec<_>>(),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_ran_at_the_first_look_has_run_well_for_as_long_as_the_cluster_tells() {
+        let [(news, known)] = &looks(true, &[("1", RolloutState::Running { ready: 1 })])[..] else {
+            panic!("one look")
+        };
+        let known = known.as_ref().unwrap();
+        assert_eq!((*news, known.running_at, known.well_since), (None, Some(at(1)), Some(at(1))));
+    }
+
+    #[test]
+    fn nobody_is_told_of_a_version_that_went_missing_and_came_back() {
+        let (running, gone) = (("1", RolloutState::Running { ready: 1 }), ("", RolloutState::Missing));
+        let looks = looks(false, &[running.clone(), gone.clone(), gone, running]);
+        assert_eq!(looks.iter().map(|(news, _)| *news).collect::<Vec<_>>(), [Some(News::Arrived), None, None, None]);
+        let first = looks[0].1.as_ref().unwrap();
+        let last = looks[3].1.as_ref().unwrap();
+        assert_eq!((last.seen_at, last.running_at, last.announced), (first.seen_at, first.running_at, true));
     }
 
     #[test]

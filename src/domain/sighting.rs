@@ -15,6 +15,8 @@ pub struct Sighting {
     pub seen_at: Timestamp,
     /// When its rollout was first seen complete.
     pub running_at: Option<Timestamp>,
+    /// Since when it has run well without interruption; `None` while it does not.
+    pub well_since: Option<Timestamp>,
     /// Why it does not run as it should, while that stands.
     pub failed: Option<String>,
     /// When another version, or none, took its place.

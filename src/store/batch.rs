@@ -124,7 +124,7 @@ impl Batch {
 
     /// Updates the current stay if it is of the same version, else ends it and begins this one. A stay that has
     /// already ended, of another version than the current, is only recorded. Of what was once known, `running_at`,
-    /// `announced` and the version's parts are not forgotten.
+    /// `announced` and the version's parts are not forgotten; `failed` and `well_since` are as they are now.
     #[must_use]
     pub fn saw(self, sighting: Sighting) -> Self {
         self.with(Write::Saw(sighting))
@@ -325,9 +325,9 @@ async fn saw(connection: &mut SqliteConnection, sighting: &Sighting) -> Result<(
         }
     }
     sqlx::query(
-        "INSERT INTO sighting (artefact, environment, tag, digest, commit_sha, seen_at, running_at, failed, ended_at,
-             announced)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+        "INSERT INTO sighting (artefact, environment, tag, digest, commit_sha, seen_at, running_at, well_since, failed,
+             ended_at, announced)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
     )
     .bind(sighting.artefact.as_str())
     .bind(sighting.environment.as_str())
@@ -336,6 +336,7 @@ async fn saw(connection: &mut SqliteConnection, sighting: &Sighting) -> Result<(
     .bind(sighting.version.commit.as_ref().map(Sha::as_str))
     .bind(micros(sighting.seen_at))
     .bind(sighting.running_at.map(micros))
+    .bind(sighting.well_since.map(micros))
     .bind(&sighting.failed)
     .bind(sighting.ended_at.map(micros))
     .bind(sighting.announced)
@@ -348,13 +349,15 @@ async fn update(connection: &mut SqliteConnection, id: i64, sighting: &Sighting)
     sqlx::query(
         "UPDATE sighting
          SET tag = COALESCE($1, tag), digest = COALESCE($2, digest), commit_sha = COALESCE($3, commit_sha),
-             running_at = COALESCE(running_at, $4), failed = $5, ended_at = $6, announced = announced OR $7
-         WHERE id = $8",
+             running_at = COALESCE(running_at, $4), well_since = $5, failed = $6, ended_at = $7,
+             announced = announced OR $8
+         WHERE id = $9",
     )
     .bind(sighting.version.tag.as_deref())
     .bind(sighting.version.digest.as_deref())
     .bind(sighting.version.commit.as_ref().map(Sha::as_str))
     .bind(sighting.running_at.map(micros))
+    .bind(sighting.well_since.map(micros))
     .bind(&sighting.failed)
     .bind(sighting.ended_at.map(micros))
     .bind(sighting.announced)

@@ -143,6 +143,7 @@ pub(super) async fn shut(connection: SqliteConnection) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::micros;
 
     #[test]
     fn versions_are_compared_by_number_and_not_by_text() {
@@ -151,6 +152,28 @@ mod tests {
         {
             assert_eq!(is_at_least(version, OLDEST_SQLITE), fine, "{version}");
         }
+    }
+
+    /// A file as the version before `well_since` left it.
+    #[tokio::test]
+    async fn what_ran_well_before_it_was_noted_is_taken_to_have_done_so_all_along() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
+        let mut connection = connect(&options(&url).unwrap()).await.unwrap();
+        MIGRATIONS.run_direct(Some(2), &mut connection, false).await.unwrap();
+        let insert = "INSERT INTO sighting (artefact, environment, tag, seen_at, running_at, failed, ended_at, announced)
+             VALUES ('runs', 'qa', '2', 5, 7, NULL, NULL, TRUE), ('runs', 'qa', '1', 1, 2, NULL, 5, TRUE),
+                    ('failed', 'qa', '2', 5, 7, 'OOMKilled', NULL, TRUE), ('comes', 'qa', '2', 5, NULL, NULL, NULL, TRUE)";
+        sqlx::query(insert).execute(&mut connection).await.unwrap();
+        shut(connection).await;
+
+        let store = Store::open(&url, Clock::system()).await.unwrap();
+        let now = store.sightings_now().await.unwrap();
+        let well: Vec<_> = now.iter().map(|stay| (stay.artefact.as_str(), stay.well_since.map(micros))).collect();
+        assert_eq!(well, [("comes", None), ("failed", None), ("runs", Some(7))]);
+        let all = store.sightings(&now[2].artefact, &now[2].environment, 9).await.unwrap();
+        assert_eq!(all.iter().map(|stay| stay.well_since.map(micros)).collect::<Vec<_>>(), [Some(7), None]);
+        store.close().await;
     }
 
     #[test]

@@ -27,6 +27,7 @@ struct SightingRow {
     commit_sha: Option<String>,
     seen_at: i64,
     running_at: Option<i64>,
+    well_since: Option<i64>,
     failed: Option<String>,
     ended_at: Option<i64>,
     announced: bool,
@@ -40,6 +41,7 @@ impl From<SightingRow> for Sighting {
             version: version(row.tag, row.digest, row.commit_sha),
             seen_at: timestamp(row.seen_at),
             running_at: row.running_at.map(timestamp),
+            well_since: row.well_since.map(timestamp),
             failed: row.failed,
             ended_at: row.ended_at.map(timestamp),
             announced: row.announced,
@@ -121,7 +123,8 @@ impl Store {
     /// The stays that have not ended.
     pub async fn sightings_now(&self) -> Result<Vec<Sighting>, StoreError> {
         let rows: Vec<SightingRow> = sqlx::query_as(
-            "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, failed, ended_at, announced
+            "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, well_since, failed, ended_at,
+                    announced
              FROM sighting WHERE ended_at IS NULL ORDER BY artefact, environment",
         )
         .fetch_all(&self.0.readers)
@@ -137,7 +140,8 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<Sighting>, StoreError> {
         let rows: Vec<SightingRow> = sqlx::query_as(
-            "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, failed, ended_at, announced
+            "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, well_since, failed, ended_at,
+                    announced
              FROM sighting WHERE artefact = $1 AND environment = $2 ORDER BY seen_at DESC, id DESC LIMIT $3",
         )
         .bind(artefact.as_str())

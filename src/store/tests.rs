@@ -87,6 +87,7 @@ fn sighting(tag: &str, seen_at: Timestamp) -> Sighting {
         version: Version { tag: Some(tag.into()), digest: None, commit: None },
         seen_at,
         running_at: None,
+        well_since: None,
         failed: None,
         ended_at: None,
         announced: false,
@@ -362,6 +363,28 @@ async fn the_same_version_stays_and_another_one_ends_its_stay() {
 
     house.sees(Sighting { ended_at: Some(later(90)), ..sighting("1.5", later(60)) }).await;
     assert!(house.store.sightings_now().await.unwrap().is_empty(), "the workload is gone");
+}
+
+#[tokio::test]
+async fn an_interruption_is_kept_although_the_first_run_is() {
+    let house = House::new().await;
+    let later = |seconds| start() + SignedDuration::from_secs(seconds);
+    let runs = |well_since: Option<Timestamp>| Sighting {
+        running_at: Some(later(20)),
+        well_since,
+        ..sighting("1.4", later(0))
+    };
+    for well_since in [Some(later(20)), None, Some(later(60)), Some(later(60)), None] {
+        house.sees(runs(well_since)).await;
+        let now = house.store.sightings_now().await.unwrap();
+        assert_eq!((now.len(), now[0].well_since, now[0].running_at), (1, well_since, Some(later(20))));
+    }
+
+    house.sees(runs(Some(later(80)))).await;
+    house.sees(Sighting { well_since: Some(later(90)), ..sighting("1.5", later(90)) }).await;
+    let stays = house.store.sightings(&ArtefactName::new("checkout"), &EnvironmentName::new("qa"), 10).await.unwrap();
+    let well_since: Vec<_> = stays.iter().map(|stay| stay.well_since).collect();
+    assert_eq!(well_since, [Some(later(90)), Some(later(80))], "each stay has its own");
 }
 
 #[tokio::test]

@@ -272,11 +272,12 @@ mod tests {
             version: Version { tag: Some("build-7".into()), ..Version::default() },
             seen_at: at(0),
             running_at: Some(at(60)),
+            well_since: Some(at(60)),
             failed: None,
             ended_at: None,
             announced: true,
         };
-        let rolling = Sighting { running_at: None, ..stay.clone() };
+        let rolling = Sighting { running_at: None, well_since: None, ..stay.clone() };
         let cases = [
             ("before it came", -1, &stay, false),
             ("while it rolled out", 30, &stay, true),

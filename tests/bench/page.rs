@@ -196,6 +196,7 @@ fn see(bot: &Bot) -> Outcome<()> {
                 version: Version { commit: Some(commit.clone()), ..image.version() },
                 seen_at: at,
                 running_at: Some(at),
+                well_since: Some(at),
                 failed: None,
                 ended_at: None,
                 announced: true,

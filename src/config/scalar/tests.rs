@@ -1,6 +1,6 @@
 //! Texts that are names, addresses, durations, and those that are not.
 
-use jiff::civil::Weekday;
+use jiff::civil::{Weekday, date};
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
@@ -201,7 +201,7 @@ fn moments_are_a_day_and_a_time() {
         ("Monday 8:05", Weekday::Monday, 8, 5),
         ("SUN  23:59", Weekday::Sunday, 23, 59),
     ] {
-        let moment = moment(text).unwrap();
+        let Ok(Bound::Weekly(moment)) = bound(text) else { panic!("{text}: {:?}", bound(text)) };
         assert_eq!((moment.weekday, moment.time.hour(), moment.time.minute()), (weekday, hour, minute), "{text}");
     }
     let wrong = [
@@ -217,8 +217,19 @@ fn moments_are_a_day_and_a_time() {
         "Fri +1:00",
         "é 1:00",
     ];
-    each(moment, &[], &wrong);
-    assert_eq!(moment("Wednsday 10:00").unwrap_err().advice, "did you mean `Wed`?");
+    each(bound, &[], &wrong);
+    assert_eq!(bound("Wednsday 10:00").unwrap_err().advice, "did you mean `Wed`?");
+}
+
+#[test]
+fn a_date_has_a_time_behind_it() {
+    let evening = date(2026, 12, 20).at(18, 5, 0, 0);
+    for text in ["2026-12-20 18:05", "2026-12-20T18:05", "2026-12-20  18:5"] {
+        assert_eq!(bound(text), Ok(Bound::Dated(evening)), "{text}");
+    }
+    each(bound, &["2028-02-29 00:00"], &["2026-02-29 00:00", "2026-13-01 00:00", "2026-12-20", "2026-12-20 24:00"]);
+    each(bound, &[], &["2026-12-2018:00", "26-12-20 18:00", "2026-12-20T18:00Z", "2026-12-20 18:00+02:00", "2026-12-"]);
+    each(bound, &[], &["20-12-2026 18:00", "2026-W51-7 18:00", "12026-12-20 18:00", "2026-12-20 18:00:00"]);
 }
 
 #[test]
@@ -244,7 +255,7 @@ proptest! {
     fn no_text_makes_a_check_panic(text in "\\PC{0,40}|[-A-Za-z0-9:/.@#{}\\[\\] ]{0,40}") {
         let _ = (name(&text), branch(&text), tag(&text), manifest_file(&text), glob(&text), login(&text));
         let _ = (base_url(&text, ""), origin(&text, ""), hook(&text, ""), image(&text), registry_host(&text));
-        let _ = (channel(&text), member(&text), person(&text), moment(&text), timezone(&text));
+        let _ = (channel(&text), member(&text), person(&text), bound(&text), timezone(&text));
         let _ = (duration(&text, SignedDuration::from_hours(24)), variable(&text), path(&text), label(&text, "namespace"));
     }
 }

@@ -1,7 +1,7 @@
-//! Durations, times of the week, and time zones.
+//! Durations, times of the week and of the calendar, and time zones.
 
 use jiff::SignedDuration;
-use jiff::civil::{Time, Weekday};
+use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::tz::TimeZone;
 
 use super::Checked;
@@ -23,8 +23,36 @@ pub(in crate::config) fn duration(text: &str, most: SignedDuration) -> Checked<S
     Ok(parsed)
 }
 
-/// A time of the week: `Fri 16:00`.
-pub(in crate::config) fn moment(text: &str) -> Checked<Moment> {
+/// An end of a freeze.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::config) enum Bound {
+    Weekly(Moment),
+    Dated(DateTime),
+}
+
+/// A time of the week, `Fri 16:00`, or of one day, `2026-12-20 18:00`.
+pub(in crate::config) fn bound(text: &str) -> Checked<Bound> {
+    if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('-') {
+        day_and_time(text).map(Bound::Dated)
+    } else {
+        moment(text).map(Bound::Weekly)
+    }
+}
+
+fn day_and_time(text: &str) -> Checked<DateTime> {
+    let Some((day, hour)) = text.split_once([' ', 'T']) else {
+        let advice = "write one behind the date, as in `2026-12-20 18:00`";
+        return Err(wrong(format!("`{text}` has no time of the day"), advice));
+    };
+    let shape = |(at, b): (usize, u8)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() };
+    let shaped = day.len() == 10 && day.bytes().enumerate().all(shape);
+    let date = day.parse::<Date>().ok().filter(|_| shaped);
+    let advice = "write year, month and day of the calendar, as in `2026-12-20`";
+    let date = date.ok_or_else(|| wrong(format!("`{day}` is not a date"), advice))?;
+    Ok(date.to_datetime(time_of_day(hour.trim_start())?))
+}
+
+fn moment(text: &str) -> Checked<Moment> {
     const DAYS: [(&str, Weekday); 7] = [
         ("Monday", Weekday::Monday),
         ("Tuesday", Weekday::Tuesday),
@@ -34,11 +62,11 @@ pub(in crate::config) fn moment(text: &str) -> Checked<Moment> {
         ("Saturday", Weekday::Saturday),
         ("Sunday", Weekday::Sunday),
     ];
-    let advice = "write a day and an hour, as in `Fri 16:00`";
+    let advice = "write a day and an hour, as in `Fri 16:00`, or a date and an hour, as in `2026-12-20 18:00`";
     let (day, hour) = text
         .split_once(' ')
         .map(|(day, hour)| (day, hour.trim_start()))
-        .ok_or_else(|| wrong(format!("`{text}` is not a time of the week"), advice))?;
+        .ok_or_else(|| wrong(format!("`{text}` is not a time of the calendar"), advice))?;
     let known = |(name, _): &&(&str, Weekday)| name.eq_ignore_ascii_case(day) || name[..3].eq_ignore_ascii_case(day);
     let Some((_, weekday)) = DAYS.iter().find(known) else {
         let near = nearest(day, DAYS.iter().map(|(name, _)| *name));
@@ -46,14 +74,16 @@ pub(in crate::config) fn moment(text: &str) -> Checked<Moment> {
             near.map_or_else(|| "use `Mon` to `Sun`".to_owned(), |near| format!("did you mean `{}`?", &near[..3]));
         return Err(wrong(format!("`{day}` is not a day of the week"), advice));
     };
+    Ok(Moment { weekday: *weekday, time: time_of_day(hour)? })
+}
+
+fn time_of_day(text: &str) -> Checked<Time> {
     let digits = |part: &str, most: i8| {
         let short = part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit());
         part.parse::<i8>().ok().filter(|number| short && *number <= most)
     };
-    let time = hour.split_once(':').and_then(|(h, m)| Time::new(digits(h, 23)?, digits(m, 59)?, 0, 0).ok());
-    let time = time
-        .ok_or_else(|| wrong(format!("`{hour}` is not a time of the day"), "write hours and minutes, as in `16:00`"))?;
-    Ok(Moment { weekday: *weekday, time })
+    let time = text.split_once(':').and_then(|(h, m)| Time::new(digits(h, 23)?, digits(m, 59)?, 0, 0).ok());
+    time.ok_or_else(|| wrong(format!("`{text}` is not a time of the day"), "write hours and minutes, as in `16:00`"))
 }
 
 /// A time zone by its IANA name. The machine's own data comes first because they are newer than what is built in, which

@@ -361,7 +361,37 @@ const ENVIRONMENTS: &[Case] = &[
     (
         "    aliases: [production]",
         "    freezes: [{ from: 'Fri', to: 'Mon 08:00' }]",
-        "7:23: `Fri` is not a time of the week: write a day and an hour, as in `Fri 16:00`",
+        "7:23: `Fri` is not a time of the calendar: write a day and an hour, as in `Fri 16:00`, or a date and an \
+         hour, as in `2026-12-20 18:00`",
+    ),
+    (
+        "    aliases: [production]",
+        "    freezes: [{ from: 'Fri 16:00', to: 'fri 16:00' }]",
+        "7:40: the freeze ends when it begins: write the time when changes are welcome again",
+    ),
+    ("    aliases: [production]", "    freezes: [{ from: 2026-12-20 18:00, to: 2027-01-04T08:00 }]", "nothing"),
+    (
+        "    aliases: [production]",
+        "    freezes: [{ from: '2026-12-20 18:00', to: '2026-12-20 18:00' }]",
+        "7:47: the freeze does not end after it begins: write the time when changes are welcome again",
+    ),
+    (
+        "    aliases: [production]",
+        "    freezes: [{ from: 'Fri 16:00', to: '2027-01-04 08:00', timezone: Mars }]",
+        "7:40: one end of the freeze is a day of the week and the other a date: write both as in `Fri 16:00`, for \
+         every week, or both as in `2026-12-20 18:00`, for once\n7:70: `Mars` is not a time zone: use a name of the \
+         IANA database, for example `Europe/Kyiv` or `UTC`",
+    ),
+    (
+        "    aliases: [production]",
+        "    freezes: [{ from: '2026-12-20', to: '2026-02-30 08:00' }]",
+        "7:23: `2026-12-20` has no time of the day: write one behind the date, as in `2026-12-20 18:00`\n7:41: \
+         `2026-02-30` is not a date: write year, month and day of the calendar, as in `2026-12-20`",
+    ),
+    (
+        "    aliases: [production]",
+        "    freezes: [{ from: '2026-12-20 18:00', to: '2027-01-04 8am' }]",
+        "7:47: `8am` is not a time of the day: write hours and minutes, as in `16:00`",
     ),
     (
         "    aliases: [production]",

@@ -8,12 +8,13 @@ use jiff::tz::TimeZone;
 use super::Check;
 use crate::config::file;
 use crate::config::problem::Position;
+use crate::config::scalar::Bound;
 use crate::config::tree::At;
 use crate::config::{Approvals, Policy, SecretSource, Trigger, scalar, secrets};
 use crate::domain::actor::Member;
 use crate::domain::artefact::Namespace;
 use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
-use crate::domain::freeze::Freeze;
+use crate::domain::freeze::{Freeze, Period};
 
 const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(15);
 const LONGEST_TIMEOUT: SignedDuration = SignedDuration::from_hours(24);
@@ -187,21 +188,34 @@ impl Check<'_> {
     }
 
     fn freeze(&mut self, file: &file::Freeze) -> Option<Freeze> {
-        let from = self.text(&file.from, scalar::moment);
-        let to = self.text(&file.to, scalar::moment);
+        let from = self.text(&file.from, scalar::bound);
+        let to = self.text(&file.to, scalar::bound);
+        let period = from.zip(to).and_then(|(from, to)| self.period(from, to, file.to.at));
         let timezone = match &file.timezone {
             Some(name) => self.text(name, scalar::timezone),
             None => Some(TimeZone::UTC),
         };
-        if from.is_some() && from == to {
-            self.say(file.to.at, "the freeze ends when it begins", "write the time when changes are welcome again");
-        }
-        Some(Freeze {
-            from: from?,
-            to: to?,
-            timezone: timezone?,
-            reason: file.reason.as_ref().map(|reason| reason.value.clone()),
-        })
+        let reason = file.reason.as_ref().map(|reason| reason.value.clone());
+        Some(Freeze { period: period?, timezone: timezone?, reason })
+    }
+
+    fn period(&mut self, from: Bound, to: Bound, at: Position) -> Option<Period> {
+        let (message, advice) = match (from, to) {
+            (Bound::Weekly(from), Bound::Weekly(to)) if from != to => return Some(Period::Weekly { from, to }),
+            (Bound::Dated(from), Bound::Dated(to)) if from < to => return Some(Period::Dated { from, to }),
+            (Bound::Weekly(_), Bound::Weekly(_)) => {
+                ("the freeze ends when it begins", "write the time when changes are welcome again")
+            }
+            (Bound::Dated(_), Bound::Dated(_)) => {
+                ("the freeze does not end after it begins", "write the time when changes are welcome again")
+            }
+            _ => (
+                "one end of the freeze is a day of the week and the other a date",
+                "write both as in `Fri 16:00`, for every week, or both as in `2026-12-20 18:00`, for once",
+            ),
+        };
+        self.say(at, message, advice);
+        None
     }
 
     fn secret_source(&mut self, file: &At<file::SecretSource>, taken: &mut Taken) -> Option<SecretSource> {

