@@ -20,6 +20,7 @@ mod routes;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod webhook;
 mod whims;
 
 use std::collections::BTreeMap;
@@ -37,6 +38,7 @@ use self::people::People;
 pub use self::reviews::Verdict;
 pub use self::rules::Rules;
 use self::rules::push_refused;
+pub use self::webhook::Webhooks;
 pub use self::whims::{When, Whim, Whims};
 use crate::clock::Clock;
 use crate::domain::artefact::Repository;
@@ -132,6 +134,7 @@ struct Inner {
     listeners: Mutex<Vec<Listener>>,
     tag_listeners: Mutex<Vec<TagListener>>,
     event_listeners: Mutex<Vec<EventListener>>,
+    webhooks: Mutex<Hooked>,
     requests: Mutex<Requests>,
     whims: Whims,
 }
@@ -159,6 +162,7 @@ impl GitHub {
             listeners: Mutex::default(),
             tag_listeners: Mutex::default(),
             event_listeners: Mutex::default(),
+            webhooks: Mutex::default(),
             requests: Mutex::default(),
             whims: Whims::default(),
         }))
@@ -345,6 +349,18 @@ impl GitHub {
         lock(&self.0.event_listeners).push(Arc::new(listener));
     }
 
+    /// From now on the bot is told of events; nothing is sent before.
+    pub fn send_webhooks(&self, webhooks: Webhooks) {
+        lock(&self.0.webhooks).to = Some(webhooks);
+    }
+
+    /// The bot stands elsewhere.
+    pub fn point_at(&self, bot_url: &str) {
+        if let Some(webhooks) = &mut lock(&self.0.webhooks).to {
+            bot_url.clone_into(&mut webhooks.bot_url);
+        }
+    }
+
     /// Bad manners beyond the named faults, for tests; and the requests that came.
     pub fn whims(&self) -> &Whims {
         &self.0.whims
@@ -396,12 +412,21 @@ impl GitHub {
             }
         }
         for event in &events {
+            self.deliver(event);
             let listeners = lock(&self.0.event_listeners).clone();
             for listener in listeners {
                 listener(event);
             }
         }
         done
+    }
+
+    fn deliver(&self, event: &Event) {
+        let mut hooked = lock(&self.0.webhooks);
+        hooked.sent += 1;
+        if let Some(webhooks) = &hooked.to {
+            webhooks.send(event, hooked.sent, &self.0.faults);
+        }
     }
 
     /// The same for a request: Git's work is short, but it is no work for the threads that serve connections. It is
@@ -428,6 +453,13 @@ impl GitHub {
         requests.count += more;
         *requests
     }
+}
+
+/// Where webhooks go, and how many there were.
+#[derive(Default)]
+struct Hooked {
+    to: Option<Webhooks>,
+    sent: u64,
 }
 
 /// How much of the rate limit is used.

@@ -7,6 +7,7 @@ mod merging;
 mod people;
 mod pulls;
 mod reviews;
+mod webhooks;
 mod writes;
 
 use std::collections::BTreeMap;
