@@ -8,8 +8,7 @@ use super::objects::{Repo, full_oid};
 use super::pulls::PullRequest;
 
 /// What a person thinks of a pull request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     Approve,
     RequestChanges,
@@ -17,6 +16,16 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// By the word that people use.
+    pub fn of(word: &str) -> Option<Self> {
+        match word {
+            "approve" => Some(Self::Approve),
+            "request_changes" => Some(Self::RequestChanges),
+            "comment" => Some(Self::Comment),
+            _ => None,
+        }
+    }
+
     fn state(self) -> ReviewState {
         match self {
             Self::Approve => ReviewState::Approved,
