@@ -20,6 +20,7 @@ use tokio::sync::broadcast::error::RecvError;
 use crate::domain::command::TABLE;
 
 use super::faults::Fault;
+use super::github::Verdict;
 use super::slack::Ack;
 use super::town::{Changed, ENVIRONMENTS, THINGS, Town};
 
@@ -151,13 +152,28 @@ async fn submit(State(town): State<Town>, Body(submit): Body<Submit>) -> Respons
 
 #[derive(Deserialize)]
 struct Review {
+    user: String,
     repository: String,
     number: u64,
+    verdict: String,
+    #[serde(default)]
+    body: String,
 }
 
-/// The simulated GitHub has no pull requests yet, so there is none to review.
-async fn review(Body(review): Body<Review>) -> Response {
-    wrong(StatusCode::NOT_FOUND, &format!("There is no pull request {} in {}.", review.number, review.repository))
+async fn review(State(town): State<Town>, Body(review): Body<Review>) -> Response {
+    let Review { user, repository, number, verdict, body } = review;
+    let Some(verdict) = Verdict::of(&verdict) else {
+        let sentence = format!("`{verdict}` is no verdict: use `approve`, `request_changes` or `comment`.");
+        return wrong(StatusCode::UNPROCESSABLE_ENTITY, &sentence);
+    };
+    let exists = town.github.pulls(&repository).iter().any(|pull| pull.number == number);
+    match town.github.review(&repository, number, &user, verdict, &body) {
+        Ok(()) => Json(json!({ "ok": true })).into_response(),
+        Err(error) => {
+            let status = if exists { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::NOT_FOUND };
+            wrong(status, &error.to_string())
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -206,7 +222,12 @@ struct Where {
 }
 
 async fn messages(State(town): State<Town>, Query(at): Query<Where>) -> Json<Value> {
-    Json(json!({ "messages": town.slack.messages(&at.channel, at.user.as_deref()) }))
+    let mut answer = json!({ "messages": town.slack.messages(&at.channel, at.user.as_deref()) });
+    // A modal may open after the click was acknowledged, so it is told here too.
+    if let Some(user) = &at.user {
+        answer["views"] = json!(town.slack.views(user));
+    }
+    Json(answer)
 }
 
 #[derive(Deserialize)]
@@ -232,8 +253,19 @@ async fn state(State(town): State<Town>) -> Json<Value> {
         .repositories()
         .into_iter()
         .map(|name| {
-            let told = json!({ "branches": town.github.branches(&name), "tags": town.github.tags(&name), "pulls": [] });
-            (name, told)
+            let pulls: Vec<_> = town
+                .github
+                .pulls(&name)
+                .into_iter()
+                .map(|pull| {
+                    json!({
+                        "number": pull.number, "title": pull.title, "url": pull.url,
+                        "head": pull.head, "base": pull.base, "state": pull.state,
+                    })
+                })
+                .collect();
+            let (branches, tags) = (town.github.branches(&name), town.github.tags(&name));
+            (name, json!({ "branches": branches, "tags": tags, "pulls": pulls }))
         })
         .collect();
     Json(json!({ "environments": environments, "repositories": repositories, "builds": town.builds() }))

@@ -13,7 +13,7 @@ use crate::domain::version::{Sha, Version};
 use super::ci::{Built, Ci};
 use super::cluster::Cluster;
 use super::github::{Author, GitHub, NewCommit};
-use super::town::{ENVIRONMENTS, GITOPS, THINGS, Thing, TownError};
+use super::town::{ENVIRONMENTS, GITOPS, PEOPLE, THINGS, Thing, TownError};
 
 /// Commits of `checkout`, oldest first. Each rung runs one that is older by one than the rung below.
 const CHECKOUT: [(&str, &str); 6] = [
@@ -28,12 +28,7 @@ const SEARCH: [(&str, &str); 2] = [("carol", "Index product names"), ("alice", "
 const SHOP: [(&str, &str); 2] = [("bob", "Open the shop"), ("carol", "Send order mails in the customer's language")];
 
 pub(super) fn author(name: &str) -> Author {
-    let real = match name {
-        "alice" => "Alice Adler",
-        "bob" => "Bob Brandt",
-        "carol" => "Carol Castro",
-        other => other,
-    };
+    let real = PEOPLE.iter().find(|(known, _)| *known == name).map_or(name, |(_, real)| real);
     Author { name: real.to_owned(), email: format!("{name}@acme.example"), login: Some(name.to_owned()) }
 }
 

@@ -13,6 +13,7 @@ mod history;
 pub mod pace;
 pub mod page;
 pub mod registry;
+mod signature;
 pub mod slack;
 pub mod strays;
 pub mod town;

@@ -18,7 +18,7 @@ use super::ci::{Build, Built, Ci, TagStyle};
 use super::cluster::Cluster;
 use super::controller::{Controller, Revision, Target, Webhooks};
 use super::faults::Faults;
-use super::github::{BranchMove, GitHub, NewCommit};
+use super::github::{self, BranchMove, GitHub, NewCommit};
 use super::history;
 use super::pace::Pace;
 use super::registry::Registry;
@@ -30,9 +30,14 @@ pub const ENVIRONMENTS: [(&str, &str); 4] =
 pub const SIGNING_SECRET: &str = "a-town-that-signs-its-requests";
 pub const BOT_TOKEN: &str = "xoxb-town-gantry";
 pub const GITHUB_TOKEN: &str = "ghp_town_gantry";
+pub const GITHUB_WEBHOOK_SECRET: &str = "a-town-that-signs-its-webhooks";
 
 /// The repository of the manifests, and its branch.
 pub const GITOPS: (&str, &str) = ("acme/gitops", "main");
+
+/// Who lives here, and under which whole name.
+pub(super) const PEOPLE: [(&str, &str); 4] =
+    [("alice", "Alice Adler"), ("bob", "Bob Brandt"), ("carol", "Carol Castro"), ("dave", "Dave Dunn")];
 
 /// One artefact as the town builds and runs it.
 pub struct Thing {
@@ -155,6 +160,7 @@ impl Town {
         let slack = slack(&clock, &faults, &strays, origin);
         slack.redeliver_by(agenda.clone());
         let github = GitHub::new(clock.clone(), faults.clone(), strays.clone(), format!("{origin}/sim/github"));
+        populate(&github);
         let registry = Registry::new(strays.clone());
         let cluster = Cluster::new(agenda.clone(), pace, faults.clone(), strays.clone());
         cluster.pull_from({
@@ -162,11 +168,13 @@ impl Town {
             move |image| registry.can_pull(image)
         });
         let ci = Ci::new(agenda.clone(), pace, registry.clone(), builds());
-        let webhooks =
-            Webhooks { http: reqwest::Client::new(), bot_url: origin.to_owned(), secrets: webhook_secrets() };
+        let http = reqwest::Client::new();
+        let webhooks = Webhooks { http: http.clone(), bot_url: origin.to_owned(), secrets: webhook_secrets() };
         let (ordered, builder) = (agenda.clone(), registry.clone());
         let controller = Controller::new(ordered, pace, cluster.clone(), builder, faults.clone(), webhooks, targets());
         let past = history::write(&clock, &github, &ci, &cluster)?;
+        let (told, secret) = (agenda.clone(), GITHUB_WEBHOOK_SECRET.to_owned());
+        github.send_webhooks(github::Webhooks { agenda: told, http, bot_url: origin.to_owned(), secret });
         let inner = Inner {
             clock,
             origin: origin.to_owned(),
@@ -227,6 +235,7 @@ impl Town {
             "SLACK_SIGNING_SECRET" => Some(SIGNING_SECRET.to_owned()),
             "SLACK_BOT_TOKEN" => Some(BOT_TOKEN.to_owned()),
             "GITHUB_TOKEN" => Some(GITHUB_TOKEN.to_owned()),
+            "GITHUB_WEBHOOK_SECRET" => Some(GITHUB_WEBHOOK_SECRET.to_owned()),
             name => {
                 let environment = name.strip_prefix("FLUX_")?.strip_suffix("_SECRET")?.to_ascii_lowercase();
                 webhook_secrets().remove(&environment)
@@ -279,6 +288,10 @@ impl Town {
         self.github.on_tag({
             let with = with.clone();
             move || with(|town| town.tell(Changed::Git))
+        });
+        self.github.on_event({
+            let with = with.clone();
+            move |_| with(|town| town.tell(Changed::Git))
         });
         self.cluster.on_change(move |_| with(|town| town.tell(Changed::State)));
         let town = Arc::downgrade(&self.0);
@@ -369,6 +382,14 @@ impl Town {
     }
 }
 
+/// The same people as in Slack, under their own names.
+fn populate(github: &GitHub) {
+    for (name, _) in PEOPLE {
+        github.add_person(&history::author(name));
+    }
+    github.add_team("acme", "release-managers", &["bob", "carol"]);
+}
+
 fn slack(clock: &Clock, faults: &Faults, strays: &Strays, origin: &str) -> Slack {
     let slack = Slack::new(Setup {
         clock: clock.clone(),
@@ -379,8 +400,7 @@ fn slack(clock: &Clock, faults: &Faults, strays: &Strays, origin: &str) -> Slack
         bot_token: BOT_TOKEN.to_owned(),
         team: ("T0ACME".to_owned(), "acme".to_owned()),
     });
-    let people = [("alice", "Alice Adler"), ("bob", "Bob Brandt"), ("carol", "Carol Castro"), ("dave", "Dave Dunn")];
-    for (name, real_name) in people {
+    for (name, real_name) in PEOPLE {
         slack.add_person(Person {
             id: format!("U0{}", name.to_uppercase()),
             name: name.to_owned(),

@@ -33,6 +33,7 @@ impl Bot {
             "SLACK_SIGNING_SECRET",
             "SLACK_BOT_TOKEN",
             "GITHUB_TOKEN",
+            "GITHUB_WEBHOOK_SECRET",
             "FLUX_DEVELOPMENT_SECRET",
             "FLUX_QA_SECRET",
             "FLUX_STAGING_SECRET",
@@ -142,6 +143,7 @@ impl Apart {
         let town = Town::new(Clock::system(), pace, &origin).unwrap();
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         town.slack.point_at(&format!("http://{address}"));
+        town.github.point_at(&format!("http://{address}"));
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, town.kubeconfig()).unwrap();
         // Where the configuration names none, the variable does.

@@ -112,13 +112,47 @@ async fn a_fault_is_armed_by_its_name_and_a_wrong_one_is_refused() {
 }
 
 #[tokio::test]
-async fn there_is_nothing_to_review_or_submit_yet() {
+async fn a_review_is_given_and_a_wrong_one_is_refused_with_a_sentence() {
     let town = Town::open().await;
-    let review = json!({ "user": "bob", "repository": "acme/checkout", "number": 1, "verdict": "approve" });
-    let (status, wrong) = post(&town, "review", review).await;
-    assert_eq!(status, 404);
-    assert_eq!(wrong["error"], "There is no pull request 1 in acme/checkout.");
+    let review = |user: &str, number: u64, verdict: &str| json!({ "user": user, "repository": "acme/checkout", "number": number, "verdict": verdict });
+    let (status, wrong) = post(&town, "review", review("bob", 1, "approve")).await;
+    assert_eq!((status, &wrong["error"]), (404, &json!("There is no pull request 1 in acme/checkout.")));
+
+    let number = town.sim.github.open_pull("acme/checkout", "alice", "Ship it", "develop", "prod", "").unwrap();
+    assert_eq!(number, 1);
+    let state = look(&town, "state").await;
+    let url = format!("{}/sim/github/acme/checkout/pull/1", town.origin);
+    let expected =
+        json!([{ "number": 1, "title": "Ship it", "url": url, "head": "develop", "base": "prod", "state": "open" }]);
+    assert_eq!(state["repositories"]["acme/checkout"]["pulls"], expected);
+
+    let refusals = [
+        (review("bob", 1, "maybe"), "`maybe` is no verdict: use `approve`, `request_changes` or `comment`."),
+        (review("zoe", 1, "approve"), "There is no `zoe` on GitHub."),
+        (review("alice", 1, "approve"), "Can not approve your own pull request"),
+    ];
+    for (body, sentence) in refusals {
+        let (status, wrong) = post(&town, "review", body).await;
+        assert_eq!((status, &wrong["error"]), (422, &json!(sentence)));
+    }
+    for verdict in ["approve", "request_changes", "comment"] {
+        assert_eq!(post(&town, "review", review("bob", 1, verdict)).await.0, 200);
+    }
+    let reviews = look(&town, "github/repos/acme/checkout/pulls/1/reviews").await;
+    let states: Vec<_> = reviews.as_array().unwrap().iter().map(|review| review["state"].as_str().unwrap()).collect();
+    assert_eq!(states, ["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]);
+    town.sim.github.merge_pull("acme/checkout", 1, "bob").unwrap();
+    town.settle().await;
+    assert_eq!(look(&town, "state").await["repositories"]["acme/checkout"]["pulls"][0]["state"], "merged");
+}
+
+#[tokio::test]
+async fn there_is_nothing_to_submit_yet() {
+    let town = Town::open().await;
     let (status, wrong) = post(&town, "submit", json!({ "user": "bob", "view": "V1", "values": {} })).await;
     assert_eq!(status, 422, "{wrong}");
     assert!(look(&town, "home?user=alice").await.is_null(), "nobody has an App Home yet");
+    let messages = look(&town, "messages?channel=deploys&user=bob").await;
+    assert_eq!(messages["views"], json!([]), "no modal stands open");
+    assert!(look(&town, "messages?channel=deploys").await.get("views").is_none(), "nobody was named");
 }

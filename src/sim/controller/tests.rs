@@ -108,7 +108,7 @@ async fn bot(received: Received, answers: Arc<Mutex<Vec<StatusCode>>>) -> String
         let (received, answers) = (received.clone(), answers.clone());
         async move {
             let secret = if environment == "development" { "dev" } else { "qa" };
-            let signed = headers["x-signature"] == webhook::sign(secret, &body);
+            let signed = headers["x-signature"] == crate::sim::signature::sign(secret, &body);
             received.lock().unwrap().push((environment, signed, serde_json::from_slice(&body).unwrap()));
             answers.lock().unwrap().pop().unwrap_or(StatusCode::ACCEPTED)
         }

@@ -1,15 +1,13 @@
 //! Flux-shaped events to the bot, signed as Flux's `generic-hmac` provider signs them, and tried again as often.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
-use hmac::{Hmac, Mac};
 use jiff::Timestamp;
 use serde::Serialize;
-use sha2::Sha256;
 
 use crate::sim::agenda::Agenda;
 use crate::sim::pace::Pace;
+use crate::sim::signature::sign;
 
 /// Flux tries an event once and again four times; then it is lost.
 const RETRIES: u32 = 4;
@@ -91,28 +89,4 @@ fn attempt(agenda: Agenda, pace: Pace, http: reqwest::Client, delivery: Delivery
             tracing::warn!(url = delivery.url, why, "the webhook is lost");
         }
     });
-}
-
-pub(super) fn sign(secret: &str, body: &[u8]) -> String {
-    // HMAC takes a key of any length.
-    let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(secret.as_bytes()) else { return String::new() };
-    mac.update(body);
-    mac.finalize().into_bytes().iter().fold("sha256=".to_owned(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_signature_is_hmac_sha256_in_hex() {
-        // RFC 4231, test case 2.
-        assert_eq!(
-            sign("Jefe", b"what do ya want for nothing?"),
-            "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
-        );
-    }
 }

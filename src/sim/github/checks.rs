@@ -56,15 +56,16 @@ impl Checks {
         self.runs(commit).iter().any(|run| run.conclusion.as_deref() == Some("failure"))
     }
 
-    /// CI failed for this commit, and stays so until somebody sets its checks anew.
-    pub(super) fn turn_red(&mut self, commit: Oid, now: Timestamp) {
+    /// CI failed for this commit, and stays so until somebody sets its checks anew. Returns what failed.
+    pub(super) fn turn_red(&mut self, commit: Oid, now: Timestamp) -> Vec<String> {
         let mut names: Vec<String> = self.runs(commit).iter().map(|run| run.name.clone()).collect();
         if names.is_empty() {
             names.push("build".to_owned());
         }
-        for name in names {
-            self.set(commit, &name, "failure", now);
+        for name in &names {
+            self.set(commit, name, "failure", now);
         }
+        names
     }
 
     pub(super) fn add_status(&mut self, commit: Oid, mut status: Status) -> Status {

@@ -37,6 +37,39 @@ impl ApiError {
         error
     }
 
+    /// GitHub's answer to fields that are good each for itself and do not go together.
+    pub(super) fn validation_message(resource: &str, message: &str) -> Self {
+        let mut error = Self::unprocessable("Validation Failed");
+        error.errors.push(json!({ "resource": resource, "code": "custom", "message": message }));
+        error
+    }
+
+    /// Reviews are refused in a form of their own: the reason is a bare string.
+    pub(super) fn unprocessable_because(why: &str) -> Self {
+        let mut error = Self::unprocessable("Unprocessable Entity");
+        error.errors.push(why.into());
+        error
+    }
+
+    pub(super) fn conflict(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::CONFLICT, message)
+    }
+
+    pub(super) fn not_allowed(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, message)
+    }
+
+    /// The same for a person, who sees neither status nor JSON.
+    pub(super) fn sentence(&self) -> String {
+        let reason =
+            |error: &Value| match (error.as_str().or_else(|| error["message"].as_str()), error["field"].as_str()) {
+                (Some(message), _) => Some(message.to_owned()),
+                (None, Some(field)) => Some(format!("{}: the {field} is not right.", self.message)),
+                (None, None) => None,
+            };
+        self.errors.iter().find_map(reason).unwrap_or_else(|| self.message.clone())
+    }
+
     pub(super) fn empty_repository() -> Self {
         Self::new(StatusCode::CONFLICT, "Git Repository is empty.")
     }

@@ -116,7 +116,7 @@ impl Repo {
             "permissions": { "admin": false, "maintain": false, "push": true, "triage": true, "pull": true },
             "allow_merge_commit": true,
             "allow_squash_merge": true,
-            "allow_rebase_merge": true,
+            "allow_rebase_merge": false,
         })
     }
 

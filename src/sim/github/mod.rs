@@ -1,17 +1,26 @@
 //! The simulated GitHub: repositories of real Git objects in memory, GitHub's REST API in front of them, and a
-//! Rust API for the rest of the simulated world. Pull requests, reviews and branch rules are to stand beside `checks`.
+//! Rust API for the rest of the simulated world: here what `git push` does, in `by_hand` what people do on its pages.
 
+mod by_hand;
 mod checks;
 mod compare;
 mod errors;
+mod events;
 mod json;
 mod merge;
+mod mergeability;
 mod objects;
+mod people;
+mod pull_json;
+mod pulls;
 mod refs;
 mod renames;
+mod reviews;
 mod routes;
+mod rules;
 #[cfg(test)]
 mod tests;
+mod webhook;
 mod whims;
 
 use std::collections::BTreeMap;
@@ -20,9 +29,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde::Serialize;
 
+pub use self::by_hand::Pull;
 use self::errors::ApiError;
+pub use self::events::Event;
 use self::merge::Merged;
 use self::objects::{Edit, FILE, Repo, oid, sha, signature};
+use self::people::People;
+pub use self::reviews::Verdict;
+pub use self::rules::Rules;
+use self::rules::push_refused;
+pub use self::webhook::Webhooks;
 pub use self::whims::{When, Whim, Whims};
 use crate::clock::Clock;
 use crate::domain::artefact::Repository;
@@ -36,6 +52,12 @@ pub struct Author {
     pub email: String,
     /// Who this is on GitHub. It is remembered for the e-mail address, as GitHub does.
     pub login: Option<String>,
+}
+
+impl Author {
+    fn actor(&self) -> &str {
+        self.login.as_deref().unwrap_or(&self.name)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -85,8 +107,18 @@ impl From<git2::Error> for WriteError {
     }
 }
 
+impl From<ApiError> for WriteError {
+    fn from(error: ApiError) -> Self {
+        Self::Refused(error.sentence())
+    }
+}
+
 type Listener = Arc<dyn Fn(&BranchMove) + Send + Sync>;
 type TagListener = Arc<dyn Fn() + Send + Sync>;
+type EventListener = Arc<dyn Fn(&Event) + Send + Sync>;
+
+/// Who acts by hand where nobody is named.
+const SOMEBODY: &str = "octocat";
 
 #[derive(Clone)]
 pub struct GitHub(Arc<Inner>);
@@ -101,6 +133,8 @@ struct Inner {
     repositories: Mutex<BTreeMap<String, Arc<Mutex<Repo>>>>,
     listeners: Mutex<Vec<Listener>>,
     tag_listeners: Mutex<Vec<TagListener>>,
+    event_listeners: Mutex<Vec<EventListener>>,
+    webhooks: Mutex<Hooked>,
     requests: Mutex<Requests>,
     whims: Whims,
 }
@@ -109,15 +143,26 @@ impl GitHub {
     /// `api_url` is where [`GitHub::router`] will stand, without a slash at the end.
     #[expect(clippy::needless_pass_by_value, reason = "all simulators are made alike, from what they keep")]
     pub fn new(clock: Clock, faults: Faults, strays: Strays, api_url: String) -> Self {
+        let people = People::default();
+        let octocat = Author {
+            name: "The Octocat".to_owned(),
+            email: "octocat@users.noreply.github.com".to_owned(),
+            login: Some(SOMEBODY.to_owned()),
+        };
+        for known in [octocat, routes::bot(), routes::web_flow()] {
+            people.learn(&known);
+        }
         Self(Arc::new(Inner {
             clock,
             faults,
             strays,
             api_url: api_url.trim_end_matches('/').into(),
-            people: People::default(),
+            people,
             repositories: Mutex::default(),
             listeners: Mutex::default(),
             tag_listeners: Mutex::default(),
+            event_listeners: Mutex::default(),
+            webhooks: Mutex::default(),
             requests: Mutex::default(),
             whims: Whims::default(),
         }))
@@ -149,8 +194,11 @@ impl GitHub {
     pub fn commit(&self, new: NewCommit) -> Result<Sha, WriteError> {
         self.0.people.learn(&new.author);
         let author = signature(&new.author, new.at)?;
-        self.write(&new.repository, |repo| {
+        self.write(&new.repository, new.author.actor(), |repo| {
             let full_name = format!("refs/heads/{}", new.branch);
+            if repo.protection.forbids_pushes(&full_name) {
+                return Err(WriteError::Refused(push_refused(false)));
+            }
             let head = repo.refs.find(&full_name);
             if head.is_none()
                 && let Some(why) = repo.refs.refusal(&full_name)
@@ -179,7 +227,7 @@ impl GitHub {
     }
 
     pub fn create_branch(&self, repository: &str, name: &str, at: &Sha) -> Result<(), WriteError> {
-        self.write(repository, |repo| {
+        self.write(repository, SOMEBODY, |repo| {
             let full_name = format!("refs/heads/{name}");
             if let Some(why) = repo.refs.refusal(&full_name) {
                 return Err(WriteError::Refused(why));
@@ -204,8 +252,12 @@ impl GitHub {
         at: Timestamp,
     ) -> Result<Sha, WriteError> {
         self.0.people.learn(author);
+        let by = author.actor();
         let author = signature(author, at)?;
-        self.write(repository, |repo| {
+        self.write(repository, by, |repo| {
+            if repo.protection.forbids_pushes(&format!("refs/heads/{base}")) {
+                return Err(WriteError::Refused(push_refused(false)));
+            }
             let into = repo
                 .branch(base)
                 .ok_or_else(|| WriteError::Refused(format!("There is no branch `{base}` in {repository}.")))?;
@@ -227,7 +279,7 @@ impl GitHub {
     /// An annotated tag.
     pub fn tag(&self, repository: &str, name: &str, at: &Sha, message: &str) -> Result<(), WriteError> {
         let tagger = signature(&routes::bot(), self.0.clock.now())?;
-        self.write(repository, |repo| {
+        self.write(repository, routes::BOT, |repo| {
             let full_name = format!("refs/tags/{name}");
             if let Some(why) = repo.refs.refusal(&full_name) {
                 return Err(WriteError::Refused(why));
@@ -274,8 +326,9 @@ impl GitHub {
     /// What CI says of a commit: a conclusion as GitHub has them, or `queued` or `in_progress` before there is one.
     pub fn set_check(&self, repository: &str, commit: &Sha, name: &str, conclusion: &str) -> Result<(), WriteError> {
         let now = self.0.clock.now();
-        self.write(repository, |repo| {
+        self.write(repository, SOMEBODY, |repo| {
             repo.checks.set(oid(commit), name, conclusion, now);
+            repo.tell_check(oid(commit), name, SOMEBODY);
             Ok(())
         })
     }
@@ -289,6 +342,23 @@ impl GitHub {
     /// Calls `listener` after every new tag, as [`GitHub::on_move`] does.
     pub fn on_tag(&self, listener: impl Fn() + Send + Sync + 'static) {
         lock(&self.0.tag_listeners).push(Arc::new(listener));
+    }
+
+    /// Calls `listener` with everything that GitHub would send a webhook for, as [`GitHub::on_move`] does.
+    pub fn on_event(&self, listener: impl Fn(&Event) + Send + Sync + 'static) {
+        lock(&self.0.event_listeners).push(Arc::new(listener));
+    }
+
+    /// From now on the bot is told of events; nothing is sent before.
+    pub fn send_webhooks(&self, webhooks: Webhooks) {
+        lock(&self.0.webhooks).to = Some(webhooks);
+    }
+
+    /// The bot stands elsewhere.
+    pub fn point_at(&self, bot_url: &str) {
+        if let Some(webhooks) = &mut lock(&self.0.webhooks).to {
+            bot_url.clone_into(&mut webhooks.bot_url);
+        }
     }
 
     /// Bad manners beyond the named faults, for tests; and the requests that came.
@@ -309,19 +379,24 @@ impl GitHub {
     fn write<T>(
         &self,
         repository: &str,
+        by: &str,
         act: impl FnOnce(&mut Repo) -> Result<T, WriteError>,
     ) -> Result<T, WriteError> {
         let repo = self.find(repository).ok_or_else(|| {
             WriteError::Refused(format!("There is no repository `{repository}`: create it before you write to it."))
         })?;
-        self.act(&repo, act)
+        self.act(&repo, by, act)
     }
 
-    fn act<T>(&self, repo: &Mutex<Repo>, act: impl FnOnce(&mut Repo) -> T) -> T {
-        let (done, moves, tagged) = {
+    /// `by` is the login of who acts.
+    fn act<T>(&self, repo: &Mutex<Repo>, by: &str, act: impl FnOnce(&mut Repo) -> T) -> T {
+        let (done, moves, tagged, events) = {
             let mut repo = lock(repo);
             let done = act(&mut repo);
-            (done, repo.take_moves(), repo.take_tagged())
+            if let Err(error) = repo.follow(by, self.0.clock.now()) {
+                tracing::error!(%error, "the simulated GitHub's pull requests could not follow their branches");
+            }
+            (done, repo.take_moves(), repo.take_tagged(), repo.take_events())
         };
         if tagged {
             let listeners = lock(&self.0.tag_listeners).clone();
@@ -336,7 +411,22 @@ impl GitHub {
                 listener(moved);
             }
         }
+        for event in &events {
+            self.deliver(event);
+            let listeners = lock(&self.0.event_listeners).clone();
+            for listener in listeners {
+                listener(event);
+            }
+        }
         done
+    }
+
+    fn deliver(&self, event: &Event) {
+        let mut hooked = lock(&self.0.webhooks);
+        hooked.sent += 1;
+        if let Some(webhooks) = &hooked.to {
+            webhooks.send(event, hooked.sent, &self.0.faults);
+        }
     }
 
     /// The same for a request: Git's work is short, but it is no work for the threads that serve connections. It is
@@ -349,7 +439,7 @@ impl GitHub {
     ) -> Result<T, ApiError> {
         let repo = self.find(&format!("{owner}/{name}")).ok_or_else(ApiError::not_found)?;
         let github = self.clone();
-        let done = tokio::task::spawn_blocking(move || github.act(&repo, act)).await;
+        let done = tokio::task::spawn_blocking(move || github.act(&repo, routes::BOT, act)).await;
         done.unwrap_or_else(|_| Err(git2::Error::from_str("a request's work was broken off").into()))
     }
 
@@ -365,28 +455,19 @@ impl GitHub {
     }
 }
 
+/// Where webhooks go, and how many there were.
+#[derive(Default)]
+struct Hooked {
+    to: Option<Webhooks>,
+    sent: u64,
+}
+
 /// How much of the rate limit is used.
 #[derive(Clone, Copy, Default)]
 struct Requests {
     /// Since 1970.
     hour: i64,
     count: u64,
-}
-
-/// Which e-mail address belongs to whom on GitHub.
-#[derive(Clone, Default)]
-struct People(Arc<Mutex<BTreeMap<String, String>>>);
-
-impl People {
-    fn learn(&self, author: &Author) {
-        if let Some(login) = &author.login {
-            lock(&self.0).insert(author.email.clone(), login.clone());
-        }
-    }
-
-    fn login(&self, email: &str) -> Option<String> {
-        lock(&self.0).get(email).cloned()
-    }
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -8,8 +8,11 @@ use git2::{Commit, ObjectType, Odb, Oid, Signature, Sort, Time, Tree};
 use jiff::Timestamp;
 
 use super::checks::Checks;
+use super::people::People;
+use super::pulls::PullRequest;
 use super::refs::Refs;
-use super::{Author, BranchMove, People, Sha};
+use super::rules::Protection;
+use super::{Author, BranchMove, Event, Sha};
 
 pub(super) const EXECUTABLE: i32 = 0o100_755;
 pub(super) const FILE: i32 = 0o100_644;
@@ -32,6 +35,12 @@ pub(super) struct Repo {
     pub(super) git: git2::Repository,
     pub(super) refs: Refs,
     pub(super) checks: Checks,
+    /// By number, from 1 on.
+    pub(super) pulls: Vec<PullRequest>,
+    pub(super) protection: Protection,
+    /// How many reviews and comments there were.
+    pub(super) spoken: u64,
+    pub(super) events: Vec<Event>,
     /// Every commit ever written: the in-memory store cannot look for the beginning of a name.
     commits: BTreeSet<Oid>,
     moves: Vec<BranchMove>,
@@ -59,6 +68,10 @@ impl Repo {
             git: git2::Repository::from_odb(odb)?,
             refs: Refs::default(),
             checks: Checks::default(),
+            pulls: Vec::new(),
+            protection: Protection::default(),
+            spoken: 0,
+            events: Vec::new(),
             commits: BTreeSet::new(),
             moves: Vec::new(),
             tagged: false,

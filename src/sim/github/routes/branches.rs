@@ -14,6 +14,7 @@ use super::super::errors::ApiError;
 use super::super::json::{encoded, node_id};
 use super::super::merge::Merged;
 use super::super::objects::{Repo, signature};
+use super::super::rules::not_authorized;
 use super::{Answer, Of, Paging, bot, created, paged, parse, web_flow};
 use crate::sim::faults::Fault;
 
@@ -30,7 +31,7 @@ pub(super) async fn list(
                 json!({
                     "name": name,
                     "commit": { "sha": id.to_string(), "url": format!("{}/commits/{id}", repo.url()) },
-                    "protected": false,
+                    "protected": repo.protection.rules(name).is_some(),
                 })
             };
             let page: Value = paging.of(&all).iter().map(branch).collect();
@@ -48,15 +49,19 @@ pub(super) async fn one(
             let missing = || ApiError::new(StatusCode::NOT_FOUND, "Branch not found");
             let id = repo.branch(&branch).ok_or_else(missing)?;
             let url = format!("{}/branches/{}", repo.url(), encoded(&branch));
+            let rules = repo.protection.rules(&branch);
+            let contexts = rules.map(|rules| rules.required_checks.clone()).unwrap_or_default();
+            let level = if contexts.is_empty() { "off" } else { "everyone" };
+            let checks: Value = contexts.iter().map(|context| json!({ "context": context, "app_id": null })).collect();
             let protection = json!({
-                "enabled": false,
-                "required_status_checks": { "enforcement_level": "off", "contexts": [], "checks": [] },
+                "enabled": rules.is_some(),
+                "required_status_checks": { "enforcement_level": level, "contexts": contexts, "checks": checks },
             });
             Ok(Json(json!({
                 "name": branch,
                 "commit": repo.commit_json(id)?,
                 "_links": { "self": url, "html": format!("{}/tree/{}", repo.html_url(), encoded(&branch)) },
-                "protected": false,
+                "protected": rules.is_some(),
                 "protection": protection,
                 "protection_url": format!("{url}/protection"),
             }))
@@ -103,15 +108,16 @@ pub(super) async fn merge(State(github): State<GitHub>, Path(of): Path<Of>, body
     let asked: Merge = parse(&body)?;
     let (faults, now) = (github.0.faults.clone(), github.0.clock.now());
     let (author, committer) = (bot(), web_flow());
-    github.0.people.learn(&author);
-    github.0.people.learn(&committer);
     github
         .serve(&of.owner, &of.repo, move |repo| {
             let missing = |what: &str| ApiError::new(StatusCode::NOT_FOUND, format!("{what} does not exist"));
-            let conflict = || ApiError::new(StatusCode::CONFLICT, "Merge conflict");
+            let conflict = || ApiError::conflict("Merge conflict");
             let base = asked.base.strip_prefix("refs/heads/").unwrap_or(&asked.base);
             let into = repo.branch(base).ok_or_else(|| missing("Base"))?;
             let head = repo.resolve(&asked.head).ok_or_else(|| missing("Head"))?;
+            if repo.protection.forbids_pushes(&format!("refs/heads/{base}")) {
+                return Err(ApiError::conflict(not_authorized()));
+            }
             let merged = repo.merge(into, head)?;
             let tree = match merged {
                 Merged::AlreadyThere => return Ok(StatusCode::NO_CONTENT.into_response()),

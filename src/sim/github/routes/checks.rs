@@ -59,7 +59,9 @@ pub(super) fn statuses(repo: &mut Repo, reference: &str, asked: &Filter) -> Answ
 pub(super) fn runs(repo: &mut Repo, reference: &str, asked: &Filter, faults: &Faults, now: Timestamp) -> Answer {
     let id = commits::find(repo, reference)?;
     if !repo.checks.is_red(id) && faults.strikes(Fault::RedCheck, Some(repo.short_name()), None) {
-        repo.checks.turn_red(id, now);
+        for name in repo.checks.turn_red(id, now) {
+            repo.tell_check(id, &name, &creator());
+        }
     }
     let is = |wanted: &Option<String>, value: &str| wanted.as_deref().is_none_or(|wanted| wanted == value);
     let all: Vec<_> = repo
@@ -103,6 +105,7 @@ pub(super) async fn set_status(
                 at: now,
             };
             let status = repo.checks.add_status(id, status);
+            repo.tell_status(id, &status, &creator());
             Ok(created(repo.status_json(id, &status, &creator())))
         })
         .await

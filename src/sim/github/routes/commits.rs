@@ -20,6 +20,7 @@ const MOST_COMMITS: usize = 250;
 pub(super) struct Listing {
     sha: Option<String>,
     path: Option<String>,
+    author: Option<String>,
     per_page: Option<String>,
     page: Option<String>,
 }
@@ -47,11 +48,23 @@ pub(super) async fn list(
                 }
                 all = kept;
             }
+            if let Some(author) = listing.author.as_deref().filter(|author| !author.is_empty()) {
+                all.retain(|id| is_by(repo, *id, author));
+            }
             let paging = Paging { per_page: listing.per_page, page: listing.page };
             let page = paging.of(&all).iter().map(|id| repo.commit_json(*id)).collect::<Result<Value, _>>()?;
             Ok(paged(page, paging.link(repo, &asked, all.len())))
         })
         .await
+}
+
+/// GitHub takes a login as well as an e-mail address.
+fn is_by(repo: &Repo, id: Oid, wanted: &str) -> bool {
+    let Ok(commit) = repo.commit_at(id) else { return false };
+    let author = commit.author();
+    let email = String::from_utf8_lossy(author.email_bytes());
+    email.eq_ignore_ascii_case(wanted)
+        || repo.people.login(&email).is_some_and(|login| login.eq_ignore_ascii_case(wanted))
 }
 
 /// A reference may hold slashes, so what is asked of it can only be told by the end.

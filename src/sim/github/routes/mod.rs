@@ -7,13 +7,16 @@ mod contents;
 mod database;
 mod front;
 mod pages;
+mod people;
+mod pulls;
 mod refs;
+mod reviews;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, OriginalUri, Path, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, patch, post};
+use axum::routing::{get, patch, post, put};
 use axum::{Json, Router, middleware};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -40,6 +43,14 @@ pub(super) fn router(github: GitHub) -> Router {
         .route("/commits/{*reference}", get(commits::of_reference))
         .route("/compare/{*range}", get(commits::compare))
         .route("/statuses/{sha}", post(checks::set_status))
+        .route("/pulls", get(pulls::list).post(pulls::open))
+        .route("/pulls/{number}", get(pulls::one).patch(pulls::edit))
+        .route("/pulls/{number}/merge", put(pulls::merge))
+        .route("/pulls/{number}/reviews", get(reviews::list).post(reviews::submit))
+        .route("/pulls/{number}/reviews/{id}/dismissals", put(reviews::dismiss))
+        .route("/issues/{number}/comments", get(reviews::comments).post(reviews::comment))
+        .route("/collaborators/{login}/permission", get(people::permission))
+        .route("/rules/branches/{*branch}", get(people::rules))
         .route("/contents", get(contents::root))
         .route("/contents/", get(contents::root))
         .route("/contents/{*path}", get(contents::at))
@@ -59,6 +70,8 @@ pub(super) fn router(github: GitHub) -> Router {
         .nest("/repos/{owner}/{repo}", repository)
         .route("/{owner}/{repo}/commit/{reference}", get(pages::commit))
         .route("/{owner}/{repo}/compare/{*range}", get(pages::compare))
+        .route("/users/{login}", get(people::one))
+        .route("/orgs/{org}/teams/{team}/memberships/{login}", get(people::membership))
         .route("/rate_limit", get(front::rate_limit))
         .fallback(stray)
         .method_not_allowed_fallback(stray)
@@ -85,16 +98,14 @@ async fn repository(State(github): State<GitHub>, Path(of): Path<Of>) -> Answer 
 }
 
 /// Who writes through the API, whatever the token: the simulator knows one.
+pub(super) const BOT: &str = "gantry[bot]";
+
 pub(super) fn bot() -> Author {
-    Author {
-        name: "gantry[bot]".to_owned(),
-        email: "gantry[bot]@users.noreply.github.com".to_owned(),
-        login: Some("gantry[bot]".to_owned()),
-    }
+    Author { name: BOT.to_owned(), email: format!("{BOT}@users.noreply.github.com"), login: Some(BOT.to_owned()) }
 }
 
 /// Who commits what GitHub itself makes, such as merges.
-fn web_flow() -> Author {
+pub(super) fn web_flow() -> Author {
     Author { name: "GitHub".to_owned(), email: "noreply@github.com".to_owned(), login: Some("web-flow".to_owned()) }
 }
 

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::super::GitHub;
 use super::super::errors::ApiError;
 use super::super::objects::{Repo, full_oid};
+use super::super::rules::push_refused;
 use super::{Answer, Of, created, parse};
 
 #[derive(Deserialize)]
@@ -78,6 +79,9 @@ pub(super) async fn update(
         .serve(&owner, &name, move |repo| {
             let before = repo.refs.find(&full_name).ok_or_else(missing)?;
             let after = target(repo, &full_name, &update.sha)?;
+            if repo.protection.forbids_pushes(&full_name) {
+                return Err(ApiError::unprocessable(push_refused(update.force)));
+            }
             if !update.force && !is_forward(repo, before, after)? {
                 return Err(ApiError::unprocessable("Update is not a fast forward"));
             }
@@ -96,6 +100,9 @@ pub(super) async fn delete(
         .serve(&owner, &name, move |repo| {
             if full_name == format!("refs/heads/{}", repo.default_branch) && repo.refs.find(&full_name).is_some() {
                 return Err(ApiError::unprocessable("Cannot delete the default branch"));
+            }
+            if repo.protection.forbids_pushes(&full_name) {
+                return Err(ApiError::unprocessable("Cannot delete this protected branch"));
             }
             repo.refs.remove(&full_name).ok_or_else(missing)?;
             Ok(StatusCode::NO_CONTENT.into_response())

@@ -8,9 +8,10 @@ use std::process::Stdio;
 use git2::Oid;
 use jiff::Timestamp;
 
+use super::super::Author;
 use super::super::merge::Merged;
 use super::super::objects::{EXECUTABLE, Edit, FILE, Repo, signature};
-use super::super::{Author, People};
+use super::super::people::People;
 use super::by_git::{export, fsck, git, git_is_there};
 
 /// `SplitMix64`: the same histories on every machine.

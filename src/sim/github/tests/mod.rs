@@ -3,6 +3,11 @@
 mod api;
 mod by_git;
 mod merges;
+mod merging;
+mod people;
+mod pulls;
+mod reviews;
+mod webhooks;
 mod writes;
 
 use std::collections::BTreeMap;
@@ -80,11 +85,60 @@ impl Town {
         self.send(request.json(body)).await
     }
 
+    async fn put(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.send(reqwest::Client::new().put(format!("{}{path}", self.url)).bearer_auth("a-token").json(body)).await
+    }
+
+    async fn patch(&self, path: &str, body: &Value) -> (u16, Value) {
+        self.send(reqwest::Client::new().patch(format!("{}{path}", self.url)).bearer_auth("a-token").json(body)).await
+    }
+
+    /// With `prod` where `qa` is, and a pull request of the bot's, number 1, from `gantry/x` into it.
+    async fn with_pull() -> Self {
+        let town = Self::with_history().await;
+        town.github.create_branch(REPOSITORY, "prod", &town.head("qa")).unwrap();
+        town.github.create_branch(REPOSITORY, "gantry/x", &town.head("develop")).unwrap();
+        let (status, _) = town.post("/repos/acme/checkout/pulls", &new_pull("gantry/x", "prod")).await;
+        assert_eq!(status, 201);
+        town.meet("bob");
+        town
+    }
+
+    /// Somebody signs up.
+    fn meet(&self, login: &str) {
+        let (name, email) = (login.to_uppercase(), format!("{login}@acme.test"));
+        self.github.add_person(&Author { name, email, login: Some(login.to_owned()) });
+    }
+
+    /// How pull request 1 can be merged, when GitHub knows it.
+    async fn mergeable_state(&self) -> String {
+        self.get("/repos/acme/checkout/pulls/1").await;
+        let (_, pull) = self.get("/repos/acme/checkout/pulls/1").await;
+        pull["mergeable_state"].as_str().unwrap().to_owned()
+    }
+
+    /// Tries to merge pull request 1, and says what came of it.
+    async fn merge(&self) -> (u16, String) {
+        spoken(self.put("/repos/acme/checkout/pulls/1/merge", &serde_json::json!({})).await)
+    }
+
     async fn send(&self, request: reqwest::RequestBuilder) -> (u16, Value) {
         let response = request.send().await.unwrap();
         let status = response.status().as_u16();
         (status, serde_json::from_slice(&response.bytes().await.unwrap()).unwrap_or_default())
     }
+}
+
+fn new_pull(head: &str, base: &str) -> Value {
+    serde_json::json!({ "title": "Promote checkout", "head": head, "base": base, "body": "What it brings." })
+}
+
+/// Status and message; where GitHub tells more than that the validation failed, that instead.
+fn spoken((status, answer): (u16, Value)) -> (u16, String) {
+    let error = &answer["errors"][0];
+    let told = error.as_str().or_else(|| error["message"].as_str()).map(str::to_owned);
+    let field = error["field"].as_str().map(|field| format!("{field}: {}", error["code"].as_str().unwrap()));
+    (status, told.or(field).unwrap_or_else(|| answer["message"].as_str().unwrap_or_default().to_owned()))
 }
 
 fn alice() -> Author {

@@ -1,0 +1,216 @@
+//! What people do on GitHub's own pages, as methods for the town and for tests: pull requests, reviews, rules, teams.
+//! Whatever is refused is refused with a sentence.
+
+use serde::Serialize;
+
+use super::mergeability::Merging;
+use super::objects::{oid, sha};
+use super::people::Account;
+use super::pulls::{NewPull, PullEdit, PullRequest};
+use super::reviews::{NewReview, Verdict};
+use super::rules::{Rules, push_refused};
+use super::{Author, GitHub, SOMEBODY, Sha, WriteError};
+
+/// A pull request as it stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Pull {
+    pub number: u64,
+    pub title: String,
+    pub body: String,
+    pub url: String,
+    pub head: String,
+    pub head_sha: Sha,
+    pub base: String,
+    /// `open`, `closed` or `merged`.
+    pub state: &'static str,
+    pub author: String,
+    pub merge_commit: Option<Sha>,
+    /// Oldest first, without the reviews.
+    pub comments: Vec<String>,
+}
+
+impl Pull {
+    fn of(pull: &PullRequest, url: String) -> Self {
+        Self {
+            number: pull.number,
+            title: pull.title.clone(),
+            body: pull.body.clone().unwrap_or_default(),
+            url,
+            head: pull.head.clone(),
+            head_sha: sha(pull.head_sha),
+            base: pull.base.clone(),
+            state: pull.standing(),
+            author: pull.author.clone(),
+            merge_commit: pull.merge_commit().map(sha),
+            comments: pull.comments.iter().map(|comment| comment.body.clone()).collect(),
+        }
+    }
+}
+
+fn refused<T>(sentence: impl Into<String>) -> Result<T, WriteError> {
+    Err(WriteError::Refused(sentence.into()))
+}
+
+impl GitHub {
+    /// All pull requests, oldest first.
+    pub fn pulls(&self, repository: &str) -> Vec<Pull> {
+        self.read(repository, |repo| repo.pulls.iter().map(|pull| Pull::of(pull, repo.pull_url(pull.number))).collect())
+            .unwrap_or_default()
+    }
+
+    /// Opens a pull request; its number is the answer.
+    pub fn open_pull(
+        &self,
+        repository: &str,
+        login: &str,
+        title: &str,
+        head: &str,
+        base: &str,
+        body: &str,
+    ) -> Result<u64, WriteError> {
+        let (by, now) = (self.account(login)?.login, self.0.clock.now());
+        let (title, head, base, body) = (title.to_owned(), head.to_owned(), base.to_owned(), Some(body.to_owned()));
+        self.write(repository, &by, |repo| Ok(repo.open_pull(NewPull { title, head, base, body }, &by, now)?))
+    }
+
+    pub fn review(
+        &self,
+        repository: &str,
+        number: u64,
+        login: &str,
+        verdict: Verdict,
+        body: &str,
+    ) -> Result<(), WriteError> {
+        self.has_pull(repository, number)?;
+        let (by, now) = (self.account(login)?.login, self.0.clock.now());
+        self.write(repository, &by, |repo| {
+            let new = NewReview { verdict, body: body.to_owned(), commit: None };
+            repo.review_pull(number, new, &by, now)?;
+            Ok(())
+        })
+    }
+
+    pub fn comment(&self, repository: &str, number: u64, login: &str, body: &str) -> Result<(), WriteError> {
+        self.has_pull(repository, number)?;
+        let (by, now) = (self.account(login)?.login, self.0.clock.now());
+        self.write(repository, &by, |repo| {
+            repo.comment_on_pull(number, body.to_owned(), &by, now)?;
+            Ok(())
+        })
+    }
+
+    pub fn close_pull(&self, repository: &str, number: u64, login: &str) -> Result<(), WriteError> {
+        self.edit(repository, number, login, PullEdit { state: Some("closed".to_owned()), ..PullEdit::default() })
+    }
+
+    pub fn reopen_pull(&self, repository: &str, number: u64, login: &str) -> Result<(), WriteError> {
+        self.edit(repository, number, login, PullEdit { state: Some("open".to_owned()), ..PullEdit::default() })
+    }
+
+    pub fn retarget_pull(&self, repository: &str, number: u64, base: &str) -> Result<(), WriteError> {
+        self.edit(repository, number, SOMEBODY, PullEdit { base: Some(base.to_owned()), ..PullEdit::default() })
+    }
+
+    /// A person merges by hand, by a merge commit, where the rules let them.
+    pub fn merge_pull(&self, repository: &str, number: u64, login: &str) -> Result<Sha, WriteError> {
+        self.has_pull(repository, number)?;
+        let (person, now) = (self.account(login)?, self.0.clock.now());
+        self.write(repository, &person.login, |repo| {
+            if !repo.protection.may_write(&person.login) {
+                return refused(format!("{login} may not merge in {repository}: that takes write access."));
+            }
+            let id = repo.merge_pull(number, &Merging::default(), &person.author(), &self.0.faults, now)?;
+            Ok(sha(id))
+        })
+    }
+
+    pub fn delete_branch(&self, repository: &str, branch: &str) -> Result<(), WriteError> {
+        self.write(repository, SOMEBODY, |repo| {
+            let full_name = format!("refs/heads/{branch}");
+            if branch == repo.default_branch || repo.protection.forbids_pushes(&full_name) {
+                return refused(format!("`{branch}` is protected in {repository} and cannot be deleted."));
+            }
+            match repo.refs.remove(&full_name) {
+                Some(_) => Ok(()),
+                None => refused(format!("There is no branch `{branch}` in {repository}.")),
+            }
+        })
+    }
+
+    /// A force push by hand.
+    pub fn point_branch(&self, repository: &str, branch: &str, at: &Sha) -> Result<(), WriteError> {
+        self.write(repository, SOMEBODY, |repo| {
+            let full_name = format!("refs/heads/{branch}");
+            if repo.branch(branch).is_none() {
+                return refused(format!("There is no branch `{branch}` in {repository}."));
+            }
+            if !repo.is_commit(oid(at)) {
+                return refused(format!("There is no commit {at} in {repository}."));
+            }
+            if repo.protection.forbids_pushes(&full_name) {
+                return refused(push_refused(true));
+            }
+            repo.point(&full_name, oid(at));
+            Ok(())
+        })
+    }
+
+    /// `admin`, `write`, `read` or `none`. Whoever was not named here may write.
+    pub fn set_permission(&self, repository: &str, login: &str, permission: &str) -> Result<(), WriteError> {
+        if !matches!(permission, "admin" | "write" | "read" | "none") {
+            return refused(format!("`{permission}` is no permission: use `admin`, `write`, `read` or `none`."));
+        }
+        self.write(repository, SOMEBODY, |repo| {
+            repo.protection.permit(login, permission);
+            Ok(())
+        })
+    }
+
+    pub fn protect(&self, repository: &str, branch: &str, rules: Rules) -> Result<(), WriteError> {
+        self.write(repository, SOMEBODY, |repo| {
+            repo.protection.protect(branch, rules);
+            Ok(())
+        })
+    }
+
+    /// Somebody signs up; whoever commits with a login has done so already.
+    pub fn add_person(&self, person: &Author) {
+        self.0.people.learn(person);
+    }
+
+    /// The logins of everybody who is no bot.
+    pub fn people(&self) -> Vec<String> {
+        self.0.people.persons()
+    }
+
+    pub fn add_team(&self, org: &str, team: &str, logins: &[&str]) {
+        self.0.people.add_team(org, team, logins);
+    }
+
+    /// What their profile shows; nothing, until this is called.
+    pub fn set_public_email(&self, login: &str, email: Option<&str>) {
+        self.0.people.show_email(login, email);
+    }
+
+    fn edit(&self, repository: &str, number: u64, login: &str, edit: PullEdit) -> Result<(), WriteError> {
+        self.has_pull(repository, number)?;
+        let (by, now) = (self.account(login)?.login, self.0.clock.now());
+        self.write(repository, &by, |repo| {
+            if !repo.protection.may_write(&by) && repo.pull(number)?.author != by {
+                return refused(format!("{login} may not change pull request {number}: that takes write access."));
+            }
+            Ok(repo.edit_pull(number, edit, &by, now)?)
+        })
+    }
+
+    fn account(&self, login: &str) -> Result<Account, WriteError> {
+        self.0.people.account(login).ok_or_else(|| WriteError::Refused(format!("There is no `{login}` on GitHub.")))
+    }
+
+    fn has_pull(&self, repository: &str, number: u64) -> Result<(), WriteError> {
+        match self.read(repository, |repo| repo.pull(number).is_ok()) {
+            Some(true) => Ok(()),
+            _ => refused(format!("There is no pull request {number} in {repository}.")),
+        }
+    }
+}

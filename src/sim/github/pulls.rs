@@ -1,0 +1,271 @@
+//! Pull requests: what one is, how it is opened and edited, and how it follows the branches it stands between.
+
+use git2::Oid;
+use jiff::Timestamp;
+
+use super::errors::ApiError;
+use super::objects::Repo;
+pub(super) use super::reviews::{Comment, Review, ReviewState};
+
+#[derive(Clone, Debug)]
+pub(super) struct PullRequest {
+    pub(super) number: u64,
+    pub(super) title: String,
+    pub(super) body: Option<String>,
+    /// The login of who opened it.
+    pub(super) author: String,
+    pub(super) head: String,
+    pub(super) head_sha: Oid,
+    pub(super) base: String,
+    /// Where the base stood when the pull request was opened or last pushed to: GitHub's `base.sha` does not follow
+    /// the branch, so whoever takes it for the branch's head is wrong here as there.
+    pub(super) base_sha: Oid,
+    /// Where the base really stood at the last look.
+    base_tip: Oid,
+    pub(super) end: Option<End>,
+    pub(super) created: Timestamp,
+    pub(super) updated: Timestamp,
+    pub(super) reviews: Vec<Review>,
+    pub(super) comments: Vec<Comment>,
+    pub(super) test: Option<TestMerge>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    pub(super) at: Timestamp,
+    pub(super) by: String,
+    /// What brought the head into the base; `None` where it was closed without that.
+    pub(super) merge_commit: Option<Oid>,
+}
+
+/// The merge that GitHub tries in the background to learn whether there is a conflict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TestMerge {
+    pub(super) head: Oid,
+    pub(super) base: Oid,
+    /// `None` until it was tried.
+    pub(super) clean: Option<bool>,
+}
+
+impl PullRequest {
+    pub(super) fn is_open(&self) -> bool {
+        self.end.is_none()
+    }
+
+    pub(super) fn merge_commit(&self) -> Option<Oid> {
+        self.end.as_ref().and_then(|end| end.merge_commit)
+    }
+
+    /// `open`, `closed` or `merged`; GitHub's API calls the last two `closed`.
+    pub(super) fn standing(&self) -> &'static str {
+        match &self.end {
+            None => "open",
+            Some(End { merge_commit: Some(_), .. }) => "merged",
+            Some(_) => "closed",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct NewPull {
+    pub(super) title: String,
+    pub(super) head: String,
+    pub(super) base: String,
+    pub(super) body: Option<String>,
+}
+
+/// What of a pull request is to be another; `None` stays as it is.
+#[derive(Debug, Default, serde::Deserialize)]
+pub(super) struct PullEdit {
+    pub(super) title: Option<String>,
+    pub(super) body: Option<String>,
+    pub(super) state: Option<String>,
+    pub(super) base: Option<String>,
+}
+
+impl Repo {
+    pub(super) fn pull(&self, number: u64) -> Result<&PullRequest, ApiError> {
+        self.pulls.iter().find(|pull| pull.number == number).ok_or_else(ApiError::not_found)
+    }
+
+    pub(super) fn pull_mut(&mut self, number: u64) -> Result<&mut PullRequest, ApiError> {
+        self.pulls.iter_mut().find(|pull| pull.number == number).ok_or_else(ApiError::not_found)
+    }
+
+    fn open_between(&self, head: &str, base: &str) -> Option<&PullRequest> {
+        self.pulls.iter().find(|pull| pull.is_open() && pull.head == head && pull.base == base)
+    }
+
+    pub(super) fn open_pull(&mut self, new: NewPull, by: &str, now: Timestamp) -> Result<u64, ApiError> {
+        // `owner:branch` names a fork; the only one there is, is the repository itself.
+        let head = new.head.strip_prefix(&format!("{}:", self.owner())).unwrap_or(&new.head).to_owned();
+        let invalid = |field: &str| ApiError::validation_failed("PullRequest", field, "invalid");
+        let head_sha = self.branch(&head).ok_or_else(|| invalid("head"))?;
+        let base_sha = self.branch(&new.base).ok_or_else(|| invalid("base"))?;
+        if new.title.trim().is_empty() {
+            return Err(ApiError::validation_failed("PullRequest", "title", "missing_field"));
+        }
+        if self.contains(base_sha, head_sha)? {
+            let why = format!("No commits between {} and {head}", new.base);
+            return Err(ApiError::validation_message("PullRequest", &why));
+        }
+        if self.open_between(&head, &new.base).is_some() {
+            let why = format!("A pull request already exists for {}:{head}.", self.owner());
+            return Err(ApiError::validation_message("PullRequest", &why));
+        }
+        let number = self.pulls.len() as u64 + 1;
+        self.pulls.push(PullRequest {
+            number,
+            title: new.title,
+            body: new.body.filter(|body| !body.is_empty()),
+            author: by.to_owned(),
+            head,
+            head_sha,
+            base: new.base,
+            base_sha,
+            base_tip: base_sha,
+            end: None,
+            created: now,
+            updated: now,
+            reviews: Vec::new(),
+            comments: Vec::new(),
+            test: None,
+        });
+        self.tell_pull(number, "opened", by);
+        Ok(number)
+    }
+
+    pub(super) fn edit_pull(&mut self, number: u64, edit: PullEdit, by: &str, now: Timestamp) -> Result<(), ApiError> {
+        self.pull(number)?;
+        if let Some(base) = &edit.base {
+            self.retarget(number, base, by)?;
+        }
+        match edit.state.as_deref() {
+            None => {}
+            Some("closed") => self.close(number, None, by, now),
+            Some("open") => self.reopen(number, by)?,
+            Some(_) => return Err(ApiError::validation_failed("PullRequest", "state", "invalid")),
+        }
+        let pull = self.pull_mut(number)?;
+        pull.updated = now;
+        let edited = edit.title.is_some() || edit.body.is_some();
+        if let Some(title) = edit.title {
+            pull.title = title;
+        }
+        if let Some(body) = edit.body {
+            pull.body = Some(body).filter(|body| !body.is_empty());
+        }
+        if edited {
+            self.tell_pull(number, "edited", by);
+        }
+        Ok(())
+    }
+
+    fn retarget(&mut self, number: u64, base: &str, by: &str) -> Result<(), ApiError> {
+        let pull = self.pull(number)?;
+        if pull.base == base {
+            return Ok(());
+        }
+        if !pull.is_open() {
+            let why = "Cannot change the base branch of a closed pull request.";
+            return Err(ApiError::validation_message("PullRequest", why));
+        }
+        let invalid = || ApiError::validation_failed("PullRequest", "base", "invalid");
+        let tip = self.branch(base).ok_or_else(invalid)?;
+        let between = format!("between base branch '{base}' and head branch '{}'", pull.head);
+        if self.contains(tip, pull.head_sha)? {
+            let why = format!("There are no new commits {between}");
+            return Err(ApiError::validation_message("PullRequest", &why));
+        }
+        if self.open_between(&pull.head, base).is_some() {
+            let why = format!("A pull request already exists for {}", between.trim_start_matches("between "));
+            return Err(ApiError::validation_message("PullRequest", &why));
+        }
+        let pull = self.pull_mut(number)?;
+        let from = std::mem::replace(&mut pull.base, base.to_owned());
+        (pull.base_sha, pull.base_tip, pull.test) = (tip, tip, None);
+        self.tell_retargeted(number, &from, by);
+        Ok(())
+    }
+
+    fn reopen(&mut self, number: u64, by: &str) -> Result<(), ApiError> {
+        let pull = self.pull(number)?;
+        let Some(end) = &pull.end else { return Ok(()) };
+        let refuse = |why: &str| {
+            let why = format!("state cannot be changed. {why}");
+            Err(ApiError::validation_message("PullRequest", &why))
+        };
+        if end.merge_commit.is_some() {
+            return refuse("The pull request is already merged.");
+        }
+        let (Some(head), Some(base)) = (self.branch(&pull.head), self.branch(&pull.base)) else {
+            let gone = if self.branch(&pull.head).is_none() { &pull.head } else { &pull.base };
+            return refuse(&format!("The {gone} branch has been deleted."));
+        };
+        if !self.contains(head, pull.head_sha)? {
+            return refuse(&format!("The {} branch was force-pushed or recreated.", pull.head));
+        }
+        if self.contains(base, head)? {
+            return refuse(&format!("There are no new commits on the {} branch.", pull.head));
+        }
+        if let Some(other) = self.open_between(&pull.head, &pull.base) {
+            return refuse(&format!("There is already an open pull request (#{}).", other.number));
+        }
+        let pull = self.pull_mut(number)?;
+        (pull.end, pull.head_sha, pull.base_sha, pull.base_tip, pull.test) = (None, head, base, base, None);
+        self.tell_pull(number, "reopened", by);
+        Ok(())
+    }
+
+    /// Ends it, by a merge commit or without one. What has ended stays as it is.
+    pub(super) fn close(&mut self, number: u64, merge_commit: Option<Oid>, by: &str, now: Timestamp) {
+        let Ok(pull) = self.pull_mut(number) else { return };
+        if !pull.is_open() {
+            return;
+        }
+        pull.end = Some(End { at: now, by: by.to_owned(), merge_commit });
+        pull.updated = now;
+        self.tell_pull(number, "closed", by);
+    }
+
+    /// Lets the open pull requests follow their branches, whoever moved or deleted those.
+    pub(super) fn follow(&mut self, by: &str, now: Timestamp) -> Result<(), git2::Error> {
+        let open: Vec<u64> = self.pulls.iter().filter(|pull| pull.is_open()).map(|pull| pull.number).collect();
+        for number in open {
+            let Ok(pull) = self.pull(number) else { continue };
+            let (Some(head), Some(base)) = (self.branch(&pull.head), self.branch(&pull.base)) else {
+                self.close(number, None, by, now);
+                continue;
+            };
+            let (head_moved, base_moved) = (pull.head_sha != head, pull.base_tip != base);
+            if !head_moved && !base_moved {
+                continue;
+            }
+            let before = pull.head_sha;
+            let arrived = if self.contains(base, head)? { Some(self.arrival(base, head)?) } else { None };
+            let Ok(pull) = self.pull_mut(number) else { continue };
+            pull.base_tip = base;
+            if head_moved {
+                (pull.head_sha, pull.base_sha, pull.updated) = (head, base, now);
+                self.tell_pushed(number, before, by);
+            }
+            if let Some(commit) = arrived {
+                // A head that was put back to where the base stands has nothing to merge: GitHub only closes it.
+                self.close(number, base_moved.then_some(commit), by, now);
+            }
+        }
+        Ok(())
+    }
+
+    /// The commit by which `head` came into the branch at `tip`, along its first parents.
+    fn arrival(&self, tip: Oid, head: Oid) -> Result<Oid, git2::Error> {
+        let mut at = tip;
+        while at != head {
+            match self.commit_at(at)?.parent_id(0) {
+                Ok(parent) if self.contains(parent, head)? => at = parent,
+                _ => break,
+            }
+        }
+        Ok(at)
+    }
+}

@@ -1,0 +1,220 @@
+//! The rules of a branch, who has which right in a repository, and what a rule says against a pull request.
+
+use std::collections::BTreeMap;
+
+use git2::Oid;
+use serde_json::{Value, json};
+
+use super::checks::Checks;
+use super::objects::Repo;
+use super::pulls::{PullRequest, ReviewState};
+
+/// What must hold before a branch may move.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
+    pub required_reviews: u32,
+    /// Names of check runs or contexts of statuses.
+    pub required_checks: Vec<String>,
+    /// The head must contain the branch.
+    pub strict: bool,
+    /// Nobody pushes or merges directly; a pull request may still be merged.
+    pub protected_from_pushes: bool,
+}
+
+/// What a repository knows of rules and rights.
+#[derive(Debug, Default)]
+pub(super) struct Protection {
+    branches: BTreeMap<String, Rules>,
+    /// By login in lower case; who is not here may write.
+    permissions: BTreeMap<String, String>,
+}
+
+const ABOUT: &str = "Visit https://docs.github.com/articles/about-protected-branches/ for more information.";
+
+/// GitHub's answer to a direct merge into a branch that nobody may push to.
+pub(super) fn not_authorized() -> String {
+    format!("You're not authorized to push to this branch. {ABOUT}")
+}
+
+/// The same, where a reference is moved: each reason follows the one before.
+pub(super) fn push_refused(force: bool) -> String {
+    let act = if force { "force-push to" } else { "update" };
+    format!("{} Cannot {act} this protected branch", not_authorized())
+}
+
+impl Protection {
+    pub(super) fn protect(&mut self, branch: &str, rules: Rules) {
+        self.branches.insert(branch.to_owned(), rules);
+    }
+
+    pub(super) fn rules(&self, branch: &str) -> Option<&Rules> {
+        self.branches.get(branch)
+    }
+
+    /// May nobody push to this reference?
+    pub(super) fn forbids_pushes(&self, full_name: &str) -> bool {
+        let branch = full_name.strip_prefix("refs/heads/");
+        branch.and_then(|branch| self.rules(branch)).is_some_and(|rules| rules.protected_from_pushes)
+    }
+
+    pub(super) fn permit(&mut self, login: &str, permission: &str) {
+        self.permissions.insert(login.to_ascii_lowercase(), permission.to_owned());
+    }
+
+    pub(super) fn permission(&self, login: &str) -> &str {
+        self.permissions.get(&login.to_ascii_lowercase()).map_or("write", String::as_str)
+    }
+
+    pub(super) fn may_write(&self, login: &str) -> bool {
+        matches!(self.permission(login), "write" | "admin")
+    }
+
+    /// As `/rules/branches/{branch}` lists them, and which repository they come from.
+    pub(super) fn json(&self, branch: &str, repository: &str) -> Vec<Value> {
+        let Some(rules) = self.rules(branch) else { return Vec::new() };
+        let mut all = Vec::new();
+        if rules.required_reviews > 0 || rules.protected_from_pushes {
+            all.push(json!({ "type": "pull_request", "parameters": {
+                "required_approving_review_count": rules.required_reviews,
+                "dismiss_stale_reviews_on_push": false,
+                "require_code_owner_review": false,
+                "require_last_push_approval": false,
+                "required_review_thread_resolution": false,
+                "allowed_merge_methods": ["merge", "squash"],
+            } }));
+        }
+        if !rules.required_checks.is_empty() || rules.strict {
+            let contexts = rules.required_checks.iter().map(|context| json!({ "context": context }));
+            all.push(json!({ "type": "required_status_checks", "parameters": {
+                "strict_required_status_checks_policy": rules.strict,
+                "do_not_enforce_on_create": false,
+                "required_status_checks": contexts.collect::<Vec<_>>(),
+            } }));
+        }
+        if rules.protected_from_pushes {
+            all.push(json!({ "type": "update", "parameters": { "update_allows_fetch_and_merge": true } }));
+            all.push(json!({ "type": "deletion" }));
+        }
+        for rule in &mut all {
+            rule["ruleset_source_type"] = "Repository".into();
+            rule["ruleset_source"] = repository.into();
+            rule["ruleset_id"] = 1.into();
+        }
+        all
+    }
+}
+
+/// What stands between a pull request and its merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Obstacle {
+    /// A rule is not satisfied, in GitHub's words.
+    Blocked(String),
+    /// The head lacks what the base has; the words of the check that would have to run again, where one is required.
+    Behind(Option<String>),
+}
+
+impl Repo {
+    pub(super) fn obstacle(&self, pull: &PullRequest, base: Oid) -> Result<Option<Obstacle>, git2::Error> {
+        let Some(rules) = self.protection.rules(&pull.base) else { return Ok(None) };
+        let blocked = self.review_obstacle(pull, rules.required_reviews);
+        if let Some(why) = blocked.or_else(|| checks_obstacle(&self.checks, pull.head_sha, &rules.required_checks)) {
+            return Ok(Some(Obstacle::Blocked(why)));
+        }
+        if rules.strict && !self.contains(pull.head_sha, base)? {
+            // What passed before the base moved says nothing any more: to GitHub all checks are to come.
+            let missing = vec![Standing::Expected; rules.required_checks.len()];
+            return Ok(Some(Obstacle::Behind(words(&rules.required_checks, &missing))));
+        }
+        Ok(None)
+    }
+
+    fn review_obstacle(&self, pull: &PullRequest, required: u32) -> Option<String> {
+        if required == 0 {
+            return None;
+        }
+        let counted = |state: ReviewState| {
+            let verdicts = pull.verdicts();
+            verdicts.iter().filter(|(login, verdict)| *verdict == state && self.protection.may_write(login)).count()
+        };
+        let (against, yes) = (counted(ReviewState::ChangesRequested), counted(ReviewState::Approved));
+        if against > 0 {
+            let reviews = if against == 1 { "review" } else { "reviews" };
+            return Some(format!("{against} {reviews} requesting changes by reviewers with write access."));
+        }
+        (yes < required as usize).then(|| {
+            let reviews = if required == 1 { "review is" } else { "reviews are" };
+            format!("At least {required} approving {reviews} required by reviewers with write access.")
+        })
+    }
+
+    /// Is any check or status of this commit red, or not yet known?
+    pub(super) fn is_unstable(&self, commit: Oid) -> bool {
+        let runs = self.checks.runs(commit).iter().map(|run| run_standing(run.conclusion.as_deref()));
+        let statuses = self.checks.combined(commit).1.into_iter().map(|status| status_standing(&status.state));
+        runs.chain(statuses).any(|standing| standing != Standing::Passed)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Passed,
+    Expected,
+    Pending,
+    Failing,
+}
+
+impl Standing {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "successful",
+            Self::Expected => "expected",
+            Self::Pending => "pending",
+            Self::Failing => "failing",
+        }
+    }
+}
+
+fn run_standing(conclusion: Option<&str>) -> Standing {
+    match conclusion {
+        None => Standing::Pending,
+        Some("success" | "neutral" | "skipped") => Standing::Passed,
+        Some(_) => Standing::Failing,
+    }
+}
+
+fn status_standing(state: &str) -> Standing {
+    match state {
+        "success" => Standing::Passed,
+        "pending" => Standing::Pending,
+        _ => Standing::Failing,
+    }
+}
+
+fn checks_obstacle(checks: &Checks, commit: Oid, required: &[String]) -> Option<String> {
+    let (runs, statuses) = (checks.runs(commit), checks.combined(commit).1);
+    let standing = |name: &String| {
+        let run = runs.iter().find(|run| run.name == *name).map(|run| run_standing(run.conclusion.as_deref()));
+        let status = statuses.iter().find(|status| status.context == *name);
+        run.or_else(|| status.map(|status| status_standing(&status.state))).unwrap_or(Standing::Expected)
+    };
+    words(required, &required.iter().map(standing).collect::<Vec<_>>())
+}
+
+/// GitHub names a check only where it is the only one that is required.
+fn words(required: &[String], standings: &[Standing]) -> Option<String> {
+    let open: Vec<Standing> = standings.iter().copied().filter(|standing| *standing != Standing::Passed).collect();
+    let first = *open.first()?;
+    if let [only] = required {
+        return Some(format!("Required status check \"{only}\" is {}.", first.word()));
+    }
+    let (count, all) = (open.len(), required.len());
+    if open.iter().all(|standing| *standing == first) {
+        return Some(format!("{count} of {all} required status checks are {}.", first.word()));
+    }
+    let kinds = [Standing::Failing, Standing::Pending, Standing::Expected].map(|kind| {
+        let many = open.iter().filter(|standing| **standing == kind).count();
+        (many > 0).then(|| format!("{many} {}", kind.word()))
+    });
+    let kinds: Vec<String> = kinds.into_iter().flatten().collect();
+    Some(format!("{count} of {all} required status checks have not succeeded: {}.", kinds.join(", ")))
+}

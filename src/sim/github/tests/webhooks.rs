@@ -1,0 +1,186 @@
+//! What GitHub tells the bot by itself, as a bot would receive it.
+
+use std::sync::{Arc, Mutex};
+
+use axum::body::Bytes;
+use axum::http::{HeaderMap, StatusCode};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::super::{Verdict, Webhooks};
+use super::{REPOSITORY, Town};
+use crate::sim::agenda::Agenda;
+use crate::sim::faults::Fault;
+use crate::sim::signature::sign;
+
+const SECRET: &str = "between us";
+
+struct Bot {
+    town: Town,
+    agenda: Agenda,
+    /// Kind, delivery and body of what came.
+    received: Arc<Mutex<Vec<(String, String, Value)>>>,
+}
+
+impl Bot {
+    /// A bot that answers `status`, and is told what happens from now on.
+    async fn listening(status: u16) -> Self {
+        let town = Town::with_pull().await;
+        let received: Arc<Mutex<Vec<_>>> = Arc::default();
+        let kept = received.clone();
+        let take = async move |headers: HeaderMap, body: Bytes| {
+            assert_eq!(headers["x-hub-signature-256"], sign(SECRET, &body));
+            let header = |name: &str| headers[name].to_str().unwrap().to_owned();
+            let body = serde_json::from_slice(&body).unwrap();
+            kept.lock().unwrap().push((header("x-github-event"), header("x-github-delivery"), body));
+            StatusCode::from_u16(status).unwrap()
+        };
+        let app = axum::Router::new().route("/webhooks/github", axum::routing::post(take));
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let bot_url = format!("http://{}", listener.local_addr().unwrap());
+        tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        let agenda = Agenda::new(town.clock.clone());
+        tokio::spawn(agenda.clone().run(CancellationToken::new()));
+        let http = reqwest::Client::new();
+        town.github.send_webhooks(Webhooks { agenda: agenda.clone(), http, bot_url, secret: SECRET.to_owned() });
+        Self { town, agenda, received }
+    }
+
+    /// What came since the last time, when nothing is on its way any more.
+    async fn told(&self) -> Vec<(String, String, Value)> {
+        while self.agenda.next_due().is_some() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        std::mem::take(&mut self.received.lock().unwrap())
+    }
+
+    /// The same by kind and action.
+    async fn acts(&self) -> Vec<String> {
+        let word = |(kind, _, body): (String, String, Value)| match body["action"].as_str() {
+            Some(action) => format!("{kind} {action}"),
+            None => kind,
+        };
+        self.told().await.into_iter().map(word).collect()
+    }
+}
+
+#[tokio::test]
+async fn every_act_on_a_pull_request_is_told() {
+    let bot = Bot::listening(202).await;
+    let (town, github) = (&bot.town, &bot.town.github);
+    town.commit("gantry/x", "More", &[("src/more.rs", "1\n")]);
+    assert_eq!(bot.acts().await, ["pull_request synchronize"]);
+    github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
+    assert_eq!(bot.acts().await, ["pull_request_review submitted"]);
+    town.put("/repos/acme/checkout/pulls/1/reviews/1/dismissals", &json!({ "message": "Stale" })).await;
+    assert_eq!(bot.acts().await, ["pull_request_review dismissed"]);
+    github.retarget_pull(REPOSITORY, 1, "qa").unwrap();
+    assert_eq!(bot.acts().await, ["pull_request edited"]);
+    github.close_pull(REPOSITORY, 1, "bob").unwrap();
+    github.reopen_pull(REPOSITORY, 1, "bob").unwrap();
+    assert_eq!(bot.acts().await, ["pull_request closed", "pull_request reopened"]);
+    github.merge_pull(REPOSITORY, 1, "bob").unwrap();
+    assert_eq!(bot.acts().await, ["pull_request closed"]);
+    town.post("/repos/acme/checkout/pulls", &super::new_pull("gantry/x", "prod")).await;
+    assert_eq!(bot.acts().await, ["pull_request opened"]);
+    github.delete_branch(REPOSITORY, "gantry/x").unwrap();
+    assert_eq!(bot.acts().await, ["pull_request closed"]);
+    town.get("/repos/acme/checkout/pulls/1").await;
+    town.commit("develop", "Elsewhere", &[("x", "y\n")]);
+    assert!(bot.acts().await.is_empty(), "reading and what is no pull request's are not told");
+}
+
+#[tokio::test]
+async fn a_webhook_tells_what_github_tells() {
+    let bot = Bot::listening(202).await;
+    let head = bot.town.head("gantry/x");
+    bot.town.github.review(REPOSITORY, 1, "bob", Verdict::RequestChanges, "No").unwrap();
+    bot.town.github.merge_pull(REPOSITORY, 1, "bob").unwrap();
+    let [(_, first, review), (_, second, merged)] = bot.told().await.try_into().unwrap();
+    assert_ne!(first, second, "each delivery has an id of its own");
+    assert_eq!(review["review"]["state"], "changes_requested");
+    assert_eq!(review["review"]["user"]["login"], "bob");
+    assert_eq!(review["review"]["commit_id"], head.as_str());
+    assert_eq!(merged["number"], 1);
+    let pull = &merged["pull_request"];
+    assert_eq!((&pull["number"], &pull["state"], &pull["merged"]), (&json!(1), &json!("closed"), &json!(true)));
+    assert_eq!(pull["head"], json!({ "ref": "gantry/x", "sha": head.as_str() }));
+    assert_eq!(pull["base"]["ref"], "prod");
+    assert_eq!(pull["merge_commit_sha"], bot.town.head("prod").as_str());
+    for body in [&review, &merged] {
+        assert_eq!((&body["repository"]["full_name"], &body["sender"]["login"]), (&json!(REPOSITORY), &json!("bob")));
+    }
+}
+
+#[tokio::test]
+async fn checks_and_statuses_are_told() {
+    let bot = Bot::listening(202).await;
+    let head = bot.town.head("gantry/x");
+    for conclusion in ["in_progress", "failure"] {
+        bot.town.github.set_check(REPOSITORY, &head, "build", conclusion).unwrap();
+    }
+    let told = bot.told().await;
+    let runs: Vec<_> = told
+        .iter()
+        .map(|(kind, _, body)| {
+            let what = &body[kind];
+            (
+                kind.as_str(),
+                body["action"].as_str().unwrap(),
+                what["status"].as_str().unwrap(),
+                what["conclusion"].as_str(),
+            )
+        })
+        .collect();
+    let expected = [
+        ("check_run", "created", "in_progress", None),
+        ("check_run", "completed", "completed", Some("failure")),
+        ("check_suite", "completed", "completed", Some("failure")),
+    ];
+    assert_eq!(runs, expected);
+    assert_eq!(
+        (&told[0].2["check_run"]["name"], &told[0].2["check_run"]["head_sha"]),
+        (&json!("build"), &json!(head.as_str()))
+    );
+    assert_eq!(told[2].2["check_suite"]["head_sha"], head.as_str());
+
+    bot.town.github.set_check(REPOSITORY, &head, "lint", "queued").unwrap();
+    bot.town.github.set_check(REPOSITORY, &head, "build", "success").unwrap();
+    assert_eq!(bot.acts().await, ["check_run created", "check_run completed"], "one of the suite is still open");
+    let status = json!({ "state": "success", "context": "ci/docs" });
+    bot.town.post(&format!("/repos/acme/checkout/statuses/{head}"), &status).await;
+    let [(kind, _, body)] = bot.told().await.try_into().unwrap();
+    assert_eq!(
+        (kind.as_str(), &body["sha"], &body["state"], &body["context"]),
+        ("status", &json!(head.as_str()), &json!("success"), &json!("ci/docs"))
+    );
+    bot.town.faults.arm(Fault::RedCheck, 1, None, None);
+    bot.town.get("/repos/acme/checkout/commits/qa/check-runs").await;
+    assert_eq!(bot.acts().await, ["check_run completed", "check_suite completed"], "the fault is CI's word too");
+}
+
+#[tokio::test]
+async fn a_webhook_may_be_lost_or_come_twice() {
+    let bot = Bot::listening(202).await;
+    let review = || bot.town.github.review(REPOSITORY, 1, "bob", Verdict::Comment, "Hm").unwrap();
+    bot.town.faults.arm(Fault::LostWebhook, 1, None, None);
+    review();
+    assert!(bot.acts().await.is_empty());
+    bot.town.faults.arm(Fault::DuplicateWebhook, 1, Some("checkout".to_owned()), None);
+    review();
+    let [first, second] = bot.told().await.try_into().unwrap();
+    assert_eq!(first, second);
+    bot.town.faults.arm(Fault::LostWebhook, 1, None, Some("prod".to_owned()));
+    review();
+    assert_eq!(bot.acts().await.len(), 1, "that fault is the controller's");
+}
+
+#[tokio::test]
+async fn github_never_sends_a_webhook_again() {
+    let bot = Bot::listening(404).await;
+    bot.town.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
+    assert_eq!(bot.acts().await.len(), 1);
+    bot.town.github.point_at("http://127.0.0.1:1");
+    bot.town.github.review(REPOSITORY, 1, "bob", Verdict::Approve, "").unwrap();
+    assert!(bot.acts().await.is_empty());
+}

@@ -1,0 +1,58 @@
+//! GitHub's webhooks on their way to the bot: signed, sent once, and never again.
+
+use std::time::Duration;
+
+use jiff::SignedDuration;
+use uuid::Uuid;
+
+use super::Event;
+use crate::sim::agenda::Agenda;
+use crate::sim::faults::{Fault, Faults};
+use crate::sim::signature::sign;
+
+/// GitHub waits as long, and then takes the webhook for failed.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where webhooks go.
+#[derive(Clone)]
+pub struct Webhooks {
+    pub agenda: Agenda,
+    pub http: reqwest::Client,
+    /// Where the bot stands, without a slash at the end.
+    pub bot_url: String,
+    pub secret: String,
+}
+
+impl Webhooks {
+    /// Sends on the agenda, so that the world is not at rest while an event is still on its way. `number` makes the
+    /// delivery's id.
+    pub(super) fn send(&self, event: &Event, number: u64, faults: &Faults) {
+        let artefact = event.repository.rsplit('/').next();
+        if faults.strikes(Fault::LostWebhook, artefact, None) {
+            return;
+        }
+        let times = if faults.strikes(Fault::DuplicateWebhook, artefact, None) { 2 } else { 1 };
+        let body = event.body.to_string();
+        let request = self
+            .http
+            .post(format!("{}/webhooks/github", self.bot_url))
+            .timeout(TIMEOUT)
+            .header("content-type", "application/json")
+            .header("user-agent", "GitHub-Hookshot/town")
+            .header("x-github-event", event.kind)
+            .header("x-github-delivery", Uuid::from_u128(u128::from(number)).to_string())
+            .header("x-hub-signature-256", sign(&self.secret, body.as_bytes()))
+            .body(body);
+        for _ in 0..times {
+            let Some(request) = request.try_clone() else { return };
+            self.agenda.after(SignedDuration::ZERO, move || async move {
+                let why = match request.send().await {
+                    Ok(answer) if answer.status().is_success() => return,
+                    Ok(answer) => answer.status().to_string(),
+                    Err(error) => error.without_url().to_string(),
+                };
+                tracing::debug!(why, "GitHub's webhook was not taken, and is not sent again");
+            });
+        }
+    }
+}
