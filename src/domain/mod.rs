@@ -9,6 +9,7 @@ pub mod command;
 pub mod environment;
 pub mod glob;
 pub mod listing;
+pub mod lock;
 pub mod message;
 pub mod near;
 pub mod plan;
