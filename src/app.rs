@@ -26,7 +26,7 @@ use crate::workflow::people::People;
 use crate::workflow::rights::Rights;
 use crate::workflow::seen::Seen;
 use crate::workflow::source::Sources;
-use crate::workflow::{Bot, Parts, inbox, observe, outbox, runner};
+use crate::workflow::{Bot, Parts, inbox, locks, observe, outbox, runner};
 use crate::{controller, github, registry, reports, slack};
 
 /// How long the end may take once it was asked for.
@@ -169,6 +169,7 @@ impl App {
         self.tasks.spawn(inbox::run(bot.clone(), cancel.clone()));
         self.tasks.spawn(observe::run(bot.clone(), cancel.clone()));
         self.tasks.spawn(runner::run(bot.clone(), cancel.clone()));
+        self.tasks.spawn(locks::run(bot.clone(), cancel.clone()));
         self.tasks.spawn(observe::run_sources(bot.clone(), cancel.clone()));
         self.tasks.spawn(cluster::watch::run(
             bot.clients.clone(),

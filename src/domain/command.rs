@@ -9,6 +9,10 @@
 //! diff     = "diff" environment environment [ artefact ]      also: diff staging..prod
 //! status   = "status" [ artefact ] [ environment ]
 //! cancel   = "cancel" change               the eight digits that a card shows
+//! lock     = "lock" environment [ artefact ] [ "for" length ] text       the text is the reason, as it is typed
+//! unlock   = "unlock" environment [ artefact ]
+//! locks    = "locks" [ environment ]
+//! length   = { number ( "d" | "h" | "m" ) }
 //! noise    = "to" | "in" | ...             between words, without meaning
 //! ```
 //!
@@ -16,11 +20,13 @@
 
 use std::sync::Arc;
 
+use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
 use super::artefact::ArtefactName;
 use super::environment::EnvironmentName;
 
+mod lock;
 mod parse;
 
 pub use parse::{is_reserved, parse};
@@ -60,6 +66,19 @@ pub enum Command {
         /// The end of its id, in lower case.
         change: Arc<str>,
     },
+    Lock {
+        environment: EnvironmentName,
+        artefact: Option<ArtefactName>,
+        length: Option<SignedDuration>,
+        reason: Arc<str>,
+    },
+    Unlock {
+        environment: EnvironmentName,
+        artefact: Option<ArtefactName>,
+    },
+    Locks {
+        environment: Option<EnvironmentName>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +90,9 @@ pub enum Verb {
     Diff,
     Status,
     Cancel,
+    Lock,
+    Unlock,
+    Locks,
     Help,
 }
 
@@ -146,6 +168,33 @@ pub const TABLE: &[Entry] = &[
         ready: true,
     },
     Entry {
+        verb: Verb::Lock,
+        names: &["lock"],
+        usage: "lock <environment> [artefact] [for 2h] <reason>",
+        summary: "let nobody change an environment, or one artefact there",
+        examples: &["lock {environment} for 2h database migration", "lock {environment} {artefact} wait for the fix"],
+        slash: false,
+        ready: true,
+    },
+    Entry {
+        verb: Verb::Unlock,
+        names: &["unlock"],
+        usage: "unlock <environment> [artefact]",
+        summary: "end a lock",
+        examples: &["unlock {environment}", "unlock {environment} {artefact}"],
+        slash: false,
+        ready: true,
+    },
+    Entry {
+        verb: Verb::Locks,
+        names: &["locks"],
+        usage: "locks [environment]",
+        summary: "what is locked, by whom and why",
+        examples: &["locks", "locks {environment}"],
+        slash: false,
+        ready: true,
+    },
+    Entry {
         verb: Verb::Help,
         names: &["help", "?", "-h", "--help"],
         usage: "help [command]",
@@ -182,6 +231,9 @@ impl Command {
             Self::Diff { .. } => Verb::Diff,
             Self::Status { .. } => Verb::Status,
             Self::Cancel { .. } => Verb::Cancel,
+            Self::Lock { .. } => Verb::Lock,
+            Self::Unlock { .. } => Verb::Unlock,
+            Self::Locks { .. } => Verb::Locks,
         }
     }
 }
@@ -264,9 +316,14 @@ mod tests {
         }
     }
 
+    fn unlock(environment: &str, artefact: Option<&str>) -> Command {
+        Command::Unlock { environment: EnvironmentName::new(environment), artefact: artefact.map(ArtefactName::new) }
+    }
+
     #[test]
     fn every_verb_has_its_row() {
-        for verb in [Verb::List, Verb::Promote, Verb::Rollback, Verb::Diff, Verb::Help] {
+        let all = [Verb::List, Verb::Promote, Verb::Rollback, Verb::Diff, Verb::Status, Verb::Cancel, Verb::Lock];
+        for verb in all.into_iter().chain([Verb::Unlock, Verb::Locks, Verb::Help]) {
             assert_eq!(verb.entry().verb, verb);
             assert!(verb.entry().usage.starts_with(verb.name()));
         }
@@ -310,6 +367,10 @@ mod tests {
             ("diff between staging and prod", diff("staging", "prod", None)),
             ("diff staging..prod", diff("staging", "prod", None)),
             ("diff stg...prod checkout", diff("staging", "prod", Some("checkout"))),
+            ("unlock production", unlock("prod", None)),
+            ("unlock checkout in prod", unlock("prod", Some("checkout"))),
+            ("locks", Command::Locks { environment: None }),
+            ("locks in prod", Command::Locks { environment: Some(EnvironmentName::new("prod")) }),
         ];
         for (text, command) in cases {
             assert_eq!(parsed(text), Ok(command), "{text}");
@@ -359,6 +420,13 @@ mod tests {
             ("list pord", NoEnvironment { verb: Verb::List, word: "pord".into(), meant: environment("prod") }),
             ("list nonsense", NoArtefact { word: "nonsense".into(), meant: None }),
             ("diff staging", Missing { verb: Verb::Diff, what: "two environments" }),
+            ("unlock", Missing { verb: Verb::Unlock, what: "environment" }),
+            ("unlock checkout", Missing { verb: Verb::Unlock, what: "environment" }),
+            ("unlock pord", NoEnvironment { verb: Verb::Unlock, word: "pord".into(), meant: environment("prod") }),
+            ("unlock prod chekout", NoArtefact { word: "chekout".into(), meant: artefact("checkout") }),
+            ("unlock prod qa", OneTooMany { verb: Verb::Unlock, what: "environment", word: "qa".into() }),
+            ("locks prod checkout", Surplus { verb: Verb::Locks, word: "checkout".into() }),
+            ("locks pord", NoEnvironment { verb: Verb::Locks, word: "pord".into(), meant: environment("prod") }),
             ("diff staging pord", NoEnvironment { verb: Verb::Diff, word: "pord".into(), meant: environment("prod") }),
         ];
         for (text, misunderstanding) in cases {

@@ -10,6 +10,7 @@ pub mod environment;
 pub mod freeze;
 pub mod glob;
 pub mod listing;
+pub mod lock;
 pub mod message;
 pub mod near;
 pub mod plan;

@@ -8,6 +8,7 @@ use super::actor::PersonId;
 use super::artefact::{Artefact, ArtefactName, Delivery, Repository};
 use super::change::{Change, ChangeId, Stage};
 use super::environment::{Environment, EnvironmentName, Ladder, PromoteBy};
+use super::lock::Lock;
 use super::plan::Facts;
 use super::rollout::{Rollout, RolloutState};
 use super::version::{Sha, Version};
@@ -88,6 +89,11 @@ pub enum Refusal {
         version: Version,
     },
     UnderWay(UnderWay),
+    /// Somebody locked what would move.
+    Locked {
+        lock: Lock,
+        environment: EnvironmentName,
+    },
     BranchMissing {
         environment: EnvironmentName,
         repository: Repository,

@@ -8,6 +8,7 @@ use super::actor::PersonId;
 use super::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place};
 use super::change::{Change, ChangeId, Stage};
 use super::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromoteBy};
+use super::lock::{Lock, LockId};
 use super::plan::Plan;
 use super::version::{Commit, Sha, Version};
 
@@ -72,6 +73,19 @@ pub(crate) fn change() -> Change {
         asked_at: Timestamp::from_second(1_763_283_600).expect("a moment"),
         plan: plan(),
         stage: Stage::begin(),
+    }
+}
+
+/// Bob locked `prod`.
+pub(crate) fn lock() -> Lock {
+    Lock {
+        id: LockId::parse("01939f3e-5c00-7000-8000-00000badcafe").expect("an id"),
+        environment: EnvironmentName::new("prod"),
+        artefact: None,
+        by: PersonId::new("U0BOB"),
+        reason: "database <!channel> migration".to_owned(),
+        since: Timestamp::from_second(1_763_283_600).expect("a moment"),
+        until: None,
     }
 }
 

@@ -5,12 +5,14 @@ use serde_json::Value;
 use sqlx::SqliteConnection;
 
 use super::change::{self, Fence, Shown};
+use super::locks;
 use super::outbox::{self, MessageId, Said};
 use super::{InboxId, micros, micros_up, timestamp, unwritable};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::{ArtefactName, Repository};
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::environment::EnvironmentName;
+use crate::domain::lock::{Lock, LockId};
 use crate::domain::message::Message;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Sha, Version};
@@ -71,6 +73,9 @@ pub(super) enum Write {
     NameTag { repository: Repository, name: String, id: ChangeId },
     Show(Box<Shown>),
     UseUp(ChangeId),
+    Lock(Box<Lock>),
+    Unlock(LockId),
+    Nudged(LockId),
 }
 
 impl Batch {
@@ -180,6 +185,24 @@ impl Batch {
         self.with(Write::UseUp(plan))
     }
 
+    /// The batch fails with `Overtaken` where another lock is in force there.
+    #[must_use]
+    pub fn lock(self, lock: Lock) -> Self {
+        self.with(Write::Lock(Box::new(lock)))
+    }
+
+    /// The batch fails with `Overtaken` where the lock was ended before.
+    #[must_use]
+    pub fn unlock(self, lock: LockId) -> Self {
+        self.with(Write::Unlock(lock))
+    }
+
+    /// Its owner was reminded of it, and will be again in a day. The batch fails with `Overtaken` where it was ended.
+    #[must_use]
+    pub fn nudged(self, lock: LockId) -> Self {
+        self.with(Write::Nudged(lock))
+    }
+
     /// Everything of `other` behind everything of this.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
@@ -205,6 +228,10 @@ impl Write {
 
     pub(super) fn concerns_a_change(&self) -> bool {
         matches!(self, Self::Begin(_) | Self::Advance { .. } | Self::AskToCancel { .. })
+    }
+
+    pub(super) fn locks(&self) -> bool {
+        matches!(self, Self::Lock(_))
     }
 
     pub(super) async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
@@ -238,6 +265,9 @@ impl Write {
             Self::NameTag { repository, name, id } => change::name_tag(connection, repository, name, *id).await?,
             Self::Show(shown) => change::show(connection, shown).await?,
             Self::UseUp(plan) => change::use_up(connection, *plan).await?,
+            Self::Lock(lock) => locks::lock(connection, lock, now).await?,
+            Self::Unlock(id) => locks::unlock(connection, *id).await?,
+            Self::Nudged(id) => locks::nudged(connection, *id, now).await?,
             Self::ImageCommit(known) => {
                 sqlx::query(
                     "INSERT INTO image_commit (image, reference, commit_sha, proof, learned_at)

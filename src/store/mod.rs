@@ -15,6 +15,7 @@ use crate::clock::Clock;
 mod batch;
 mod change;
 mod lock;
+mod locks;
 mod open;
 mod outbox;
 mod read;
@@ -144,16 +145,17 @@ pub struct Pending {
     pub outbox: u64,
     /// Changes that are under way; those that are only watched are not waited for.
     pub changes: u64,
-    /// When the next of them may be worked on; in the past while one is.
+    /// When the next of them may be worked on; in the past while one is, or while the owner of a lock is to be reminded.
     pub next_due: Option<Timestamp>,
 }
 
-/// Grows whenever rows came into the inbox or the outbox, or a change may be due.
+/// Grows whenever rows came into the inbox or the outbox, a change may be due, or something was locked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wakes {
     pub inbox: u64,
     pub outbox: u64,
     pub changes: u64,
+    pub locks: u64,
 }
 
 impl Store {

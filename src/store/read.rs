@@ -101,22 +101,25 @@ impl Store {
     }
 
     pub async fn pending(&self) -> Result<Pending, StoreError> {
-        type Row = (i64, Option<i64>, i64, Option<i64>, i64, Option<i64>);
-        let (inbox, inbox_due, outbox, outbox_due, changes, changes_due): Row = sqlx::query_as(
+        type Row = (i64, Option<i64>, i64, Option<i64>, i64, Option<i64>, Option<i64>);
+        let (inbox, inbox_due, outbox, outbox_due, changes, changes_due, nudge_due): Row = sqlx::query_as(
             "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL),
                     (SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL),
                     (SELECT COUNT(*) FROM outbox),
                     (SELECT MIN(due_at) FROM outbox WHERE id IN (SELECT MIN(id) FROM outbox GROUP BY queue)),
                     (SELECT COUNT(*) FROM change WHERE active),
-                    (SELECT MIN(due_at) FROM change)",
+                    (SELECT MIN(due_at) FROM change),
+                    (SELECT MIN(nudge_at) FROM lock WHERE nudge_at <= $1 AND (until IS NULL OR until > $1))",
         )
+        // A reminder of tomorrow is nothing that is still to be done.
+        .bind(micros(self.0.clock.now()))
         .fetch_one(&self.0.readers)
         .await?;
         Ok(Pending {
             inbox: u64::try_from(inbox).unwrap_or_default(),
             outbox: u64::try_from(outbox).unwrap_or_default(),
             changes: u64::try_from(changes).unwrap_or_default(),
-            next_due: [inbox_due, outbox_due, changes_due].into_iter().flatten().min().map(timestamp),
+            next_due: [inbox_due, outbox_due, changes_due, nudge_due].into_iter().flatten().min().map(timestamp),
         })
     }
 

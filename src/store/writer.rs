@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::batch::Write;
 use super::lock::Lock;
-use super::{Claim, InboxId, Receipt, Source, StoreError, Wakes, change, micros, open};
+use super::{Claim, InboxId, Receipt, Source, StoreError, Wakes, change, locks, micros, open};
 use crate::clock::Clock;
 use crate::domain::change::ChangeId;
 use crate::domain::plan;
@@ -79,6 +79,7 @@ pub(super) async fn run(
                         wakes.inbox += woken.inbox;
                         wakes.outbox += woken.outbox;
                         wakes.changes += woken.changes;
+                        wakes.locks += woken.locks;
                     });
                 }
             }
@@ -114,6 +115,7 @@ async fn commit(
                 woken.inbox += touched.inbox;
                 woken.outbox += touched.outbox;
                 woken.changes += touched.changes;
+                woken.locks += touched.locks;
                 outcomes.push(Ok(outcome));
             }
             Err(error) => {
@@ -157,6 +159,7 @@ async fn apply(connection: &mut SqliteConnection, now: Timestamp, job: &Job) -> 
             for write in writes {
                 touched.outbox += u64::from(write.speaks());
                 touched.changes += u64::from(write.concerns_a_change());
+                touched.locks += u64::from(write.locks());
                 write.apply(connection, now).await?;
             }
             Ok((Outcome::Committed, touched))
@@ -169,6 +172,6 @@ async fn prune_before(connection: &mut SqliteConnection, now: Timestamp) -> Resu
     sqlx::query("DELETE FROM inbox WHERE done_at < $1").bind(micros(now - KEEP_DONE)).execute(&mut *connection).await?;
     let old_plan = micros(now - plan::GOOD_FOR);
     sqlx::query("DELETE FROM plan WHERE made_at < $1").bind(old_plan).execute(&mut *connection).await?;
-    sqlx::query("DELETE FROM said WHERE said_at < $1").bind(micros(now - KEEP_SAID)).execute(connection).await?;
-    Ok(())
+    sqlx::query("DELETE FROM said WHERE said_at < $1").bind(micros(now - KEEP_SAID)).execute(&mut *connection).await?;
+    locks::prune(connection, now).await
 }

@@ -4,6 +4,7 @@ pub mod answer;
 pub mod changes;
 mod deploy;
 pub mod inbox;
+pub mod locks;
 mod memory;
 mod merge;
 pub mod observe;

@@ -125,6 +125,11 @@ impl Bot {
         if let Some(holder) = self.store.holder(&Moves::branch(&artefact.repository, &target.branch)).await? {
             return Err(Refusal::UnderWay(UnderWay::from(&holder)).into());
         }
+        let carried = catalogue.carried_along(artefact, &target.name);
+        let moving: Vec<_> = std::iter::once(artefact).chain(carried).map(|moving| moving.name.clone()).collect();
+        if let Some(lock) = self.locks_on(&target.name, &moving).await?.into_iter().next() {
+            return Err(Refusal::Locked { lock, environment: target.name.clone() }.into());
+        }
         let from = self.runs_there(artefact, target)?;
         let pending = match self.github.pending(&artefact.repository, &target.branch, &pinned).await? {
             Compared::Pending(pending) => *pending,

@@ -13,11 +13,12 @@ use crate::domain::message::{Message, MessageKey, Place, To};
 use crate::domain::policy::Refusal;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::list::{EARLIER, For, LATER, OPEN_EARLIER, OPEN_LATER, Request, SHARE};
-use crate::slack::render::{Said, arrival, card, help, notice, plan, refusal, status};
+use crate::slack::render::{Said, arrival, card, help, lock, notice, plan, refusal, status};
 use crate::store::{Batch, Received, StoreError};
 
 use super::Bot;
 use super::inbox::{NotNow, Work};
+use super::locks::Reply;
 use super::promote::{Decision, What, Wish};
 use super::source::CannotAsk;
 
@@ -69,6 +70,15 @@ impl Bot {
                 return self.promote(asked, &Wish { artefact, environment, what }, dry_run).await;
             }
             Command::Cancel { change } => return self.cancel(asked, &change).await,
+            Command::Lock { environment, artefact, length, reason } => {
+                return self.lock(asked.from, environment, artefact, length, &reason).await.map(|it| asked.told(it));
+            }
+            Command::Unlock { environment, artefact } => {
+                return self.unlock(asked.from, &environment, artefact.as_ref()).await.map(|it| asked.told(it));
+            }
+            Command::Locks { environment } => {
+                return self.list_locks(environment.as_ref()).await.map(|it| asked.told(it));
+            }
             Command::Rollback { .. } | Command::Diff { .. } => asked.privately(notice::not_ready(command.verb())),
         })
     }
@@ -82,6 +92,9 @@ impl Bot {
             },
             card::RETRY => self.clicked_retry(asked, value).await,
             arrival::PROMOTE => self.clicked_promote(asked, value).await,
+            lock::TAKE_OVER => {
+                Ok(self.take_over(asked.from, value).await?.map(|it| asked.told(it)).unwrap_or_default())
+            }
             _ => Ok(self
                 .turned_page(asked, action, value)
                 .map(|message| Batch::new().say(message))
@@ -251,6 +264,14 @@ impl Asked<'_> {
         Batch::new().say(self.private(said)).into()
     }
 
+    /// What a use case answers privately, with what it does.
+    fn told(self, reply: Reply) -> Work {
+        let Reply { said, batch, replace } = reply;
+        let mut work = Self { replace, ..self }.privately(said);
+        work.batch = batch.and(work.batch);
+        work
+    }
+
     /// For all who read along: in the thread where it was asked, else in the channel.
     fn openly(self, said: Said) -> Work {
         let from = self.from;
@@ -303,7 +324,7 @@ impl Asked<'_> {
     }
 }
 
-fn stored(error: &StoreError) -> NotNow {
+pub(super) fn stored(error: &StoreError) -> NotNow {
     NotNow { why: error.to_string(), otherwise: notice::not_stored() }
 }
 

@@ -242,7 +242,9 @@ impl Bot {
         repository: &Repository,
     ) -> Result<bool, CannotAsk> {
         let promotes = self.may_promote(person, environment, repository).await;
-        if matches!(promotes, Ok(true)) {
+        let policy = self.config.environments.get(environment);
+        // Without approvals the second question would be the first again.
+        if matches!(promotes, Ok(true)) || policy.is_none_or(|policy| policy.approvals.is_none()) {
             return promotes;
         }
         match self.may_approve(person, environment, repository).await {

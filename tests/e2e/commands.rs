@@ -15,6 +15,9 @@ async fn an_empty_command_shows_what_can_be_asked() {
     • `/diff &lt;source&gt; &lt;target&gt; [artefact]` what differs between two environments, and what to do about it _(not in this version yet)_
     • `/gantry status [artefact] [environment]` which changes are under way
     • `/gantry cancel &lt;change&gt;` stop a change that is not merged yet; the card shows its eight digits
+    • `/gantry lock &lt;environment&gt; [artefact] [for 2h] &lt;reason&gt;` let nobody change an environment, or one artefact there
+    • `/gantry unlock &lt;environment&gt; [artefact]` end a lock
+    • `/gantry locks [environment]` what is locked, by whom and why
     • `/gantry help [command]` what I understand
     The environments are `development` → `qa` → `staging` → `prod`.
     In a thread: `@gantry list`. More about one: `/gantry help promote`.

@@ -12,6 +12,7 @@ mod hands;
 mod histories;
 mod house;
 mod list;
+mod locks;
 mod moods;
 mod program;
 mod promote;

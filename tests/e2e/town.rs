@@ -64,6 +64,10 @@ impl Town {
         Person { town: self, name: "bob" }
     }
 
+    pub(crate) fn carol(&self) -> Person<'_> {
+        Person { town: self, name: "carol" }
+    }
+
     pub(crate) fn dave(&self) -> Person<'_> {
         Person { town: self, name: "dave" }
     }
@@ -82,6 +86,11 @@ impl Town {
     pub(crate) fn whispered(&self, person: &str, channel: &str) -> Vec<String> {
         let messages = self.sim.slack.messages(channel, Some(person));
         messages.iter().filter(|message| message.only_to.is_some()).map(shown).collect()
+    }
+
+    /// What the bot told one person directly, oldest first.
+    pub(crate) fn told(&self, person: &str) -> Vec<String> {
+        self.sim.slack.messages("@gantry", Some(person)).iter().map(shown).collect()
     }
 
     pub(crate) fn last_message(&self, person: &str, channel: &str) -> Message {

@@ -9,7 +9,7 @@ use crate::domain::change::SHORT;
 use crate::domain::environment::{Catalogue, EnvironmentName};
 use crate::domain::near::nearest;
 
-const NOISE: &[&str] =
+pub(super) const NOISE: &[&str] =
     &["to", "in", "into", "on", "onto", "from", "of", "for", "the", "with", "and", "between", "please", "vs", "->"];
 
 /// Longer words than this are nobody's name; the rest of one is not repeated to anybody.
@@ -37,6 +37,10 @@ pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, Misunderstand
         let names = TABLE.iter().flat_map(|entry| entry.names).copied();
         Misunderstanding::NoVerb { word: echo(first), meant: nearest(first, names) }
     })?;
+    if verb == Verb::Lock {
+        // Its reason is anybody's words, which must not be taken for names.
+        return super::lock::parse(behind_the_first_word(text), catalogue);
+    }
     if verb == Verb::Help {
         return Ok(Command::Help { about: rest.iter().find_map(|word| Verb::find(word)) });
     }
@@ -128,7 +132,7 @@ impl<'a> Words<'a> {
                 let artefact = first(&mut self.artefacts);
                 let (Some(source), Some(target)) = (first(&mut self.environments), first(&mut self.environments))
                 else {
-                    return Err(self.missing_environment());
+                    return Err(self.missing_environment("two environments"));
                 };
                 Command::Diff { source, target, artefact }
             }
@@ -137,6 +141,15 @@ impl<'a> Words<'a> {
                 Command::Status { artefact, environment: first(&mut self.environments) }
             }
             Verb::Cancel => Command::Cancel { change: self.change()? },
+            Verb::Unlock => {
+                let artefact = first(&mut self.artefacts);
+                let environment =
+                    first(&mut self.environments).ok_or_else(|| self.missing_environment("environment"))?;
+                Command::Unlock { environment, artefact }
+            }
+            Verb::Locks => Command::Locks { environment: first(&mut self.environments) },
+            // It has a parser of its own.
+            Verb::Lock => return Err(Misunderstanding::Missing { verb, what: "environment" }),
         };
         self.nothing_is_left(&command)?;
         Ok(command)
@@ -180,9 +193,9 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn missing_environment(&self) -> Misunderstanding {
+    fn missing_environment(&self, what: &'static str) -> Misunderstanding {
         if self.unknown.is_empty() {
-            Misunderstanding::Missing { verb: self.verb, what: "two environments" }
+            Misunderstanding::Missing { verb: self.verb, what }
         } else {
             self.no_environment(0)
         }
@@ -197,6 +210,7 @@ impl<'a> Words<'a> {
                 Command::List { artefact: None, .. }
                     | Command::Diff { artefact: None, .. }
                     | Command::Status { artefact: None, .. }
+                    | Command::Unlock { artefact: None, .. }
             );
             let environment_is_open = matches!(
                 command,
@@ -204,6 +218,7 @@ impl<'a> Words<'a> {
                     | Command::Status { environment: None, .. }
                     | Command::Promote { environment: None, .. }
                     | Command::Rollback { environment: None, .. }
+                    | Command::Locks { environment: None }
             );
             let near_environment =
                 matches!(self.no_environment(0), Misunderstanding::NoEnvironment { meant: Some(_), .. });
@@ -221,9 +236,10 @@ impl<'a> Words<'a> {
         // A verb that takes none of them says so by not knowing the word.
         let takes = |what: &str| match verb {
             Verb::Promote | Verb::Rollback => true,
-            Verb::List | Verb::Status => what != "version",
+            Verb::List | Verb::Status | Verb::Unlock => what != "version",
             Verb::Diff => what == "artefact",
-            Verb::Cancel | Verb::Help => false,
+            Verb::Locks => what == "environment",
+            Verb::Cancel | Verb::Lock | Verb::Help => false,
         };
         match surplus.into_iter().find_map(|(what, word)| Some((what, word?))) {
             Some((what, word)) if takes(what) => Err(Misunderstanding::OneTooMany { verb, what, word: echo(word) }),
@@ -252,27 +268,42 @@ fn is_reason(word: &str) -> bool {
 fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = text;
-    while let Some(start) = rest.find(|c: char| !is_gap(c)) {
-        rest = &rest[start..];
-        // Slack's `<#C01|the label>` is one word whatever its label holds.
-        let end = if rest.starts_with('<') { rest.find('>').map(|at| at + 1) } else { None };
-        let end = end.unwrap_or_else(|| rest.find(is_gap).unwrap_or(rest.len()));
-        let word = plain(&rest[..end]);
+    while let Some((word, behind)) = next_word(rest) {
+        let word = plain(word);
         if !word.is_empty() {
             words.push(word);
         }
-        rest = &rest[end..];
+        rest = behind;
     }
     words
 }
 
-fn is_gap(c: char) -> bool {
+/// The first word as it stands there, and what is behind it.
+pub(super) fn next_word(text: &str) -> Option<(&str, &str)> {
+    let rest = &text[text.find(|c: char| !is_gap(c))?..];
+    // Slack's `<#C01|the label>` is one word whatever its label holds.
+    let end = if rest.starts_with('<') { rest.find('>').map(|at| at + 1) } else { None };
+    Some(rest.split_at(end.unwrap_or_else(|| rest.find(is_gap).unwrap_or(rest.len()))))
+}
+
+fn behind_the_first_word(text: &str) -> &str {
+    let mut rest = text;
+    while let Some((word, behind)) = next_word(rest) {
+        rest = behind;
+        if !plain(word).is_empty() {
+            break;
+        }
+    }
+    rest
+}
+
+pub(super) fn is_gap(c: char) -> bool {
     // Phones and copied text bring zero-width characters along, which are no white space by Unicode.
     c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | ',')
 }
 
 /// A word as it was typed, before Slack escaped it and a keyboard made it pretty.
-fn plain(word: &str) -> String {
+pub(super) fn plain(word: &str) -> String {
     let word = match word.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')) {
         Some(inner) => match inner.split_once('|') {
             Some((_, label)) => label,
@@ -292,7 +323,7 @@ fn plain(word: &str) -> String {
     }
 }
 
-fn echo(word: &str) -> String {
+pub(super) fn echo(word: &str) -> String {
     match word.char_indices().nth(LONGEST_ECHO) {
         Some((end, _)) => format!("{}\u{2026}", &word[..end]),
         None => word.to_owned(),

@@ -110,8 +110,8 @@ fn one_line(sentence: Mrkdwn) -> Said {
 
 fn article(what: &str) -> &'static str {
     match what {
-        "artefact" => "an ",
-        "change" => "a ",
+        "artefact" | "environment" => "an ",
+        "change" | "reason" => "a ",
         _ => "",
     }
 }

@@ -7,6 +7,7 @@ pub mod card;
 pub mod help;
 mod json;
 pub mod list;
+pub mod lock;
 pub mod mrkdwn;
 pub mod notice;
 pub mod plan;

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::actor::PersonId;
+use crate::domain::actor::{Called, PersonId};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mrkdwn(String);
@@ -59,6 +59,26 @@ impl Mrkdwn {
         self.0.extend(person.as_str().chars().filter(char::is_ascii_alphanumeric));
         self.0.push('>');
         self
+    }
+
+    /// People as rules name them. Groups are named and not mentioned: that would call all of them.
+    #[must_use]
+    pub fn called(self, all: &[Called]) -> Self {
+        let mut text = self;
+        for (index, called) in all.iter().enumerate() {
+            text = match index {
+                0 => text,
+                last if last + 1 == all.len() => text.raw(" and "),
+                _ => text.raw(", "),
+            };
+            text = match called {
+                Called::Group { handle, .. } | Called::Handle(handle) => text.plain("@").plain(handle),
+                Called::Person(person) => text.person(person),
+                Called::Team(team) => text.raw("the GitHub team ").code(team),
+                Called::Everyone => text.raw("members of this workspace"),
+            };
+        }
+        text
     }
 
     /// A link, or the text alone where the address is none of the web's.
@@ -183,6 +203,19 @@ mod tests {
             assert_eq!(Mrkdwn::default().plain(text).as_str(), plain);
             assert_eq!(Mrkdwn::default().code(text).as_str(), code);
         }
+    }
+
+    #[test]
+    fn people_are_named_without_calling_whole_groups() {
+        let group = Called::Group { id: "S0RELEASE".to_owned(), handle: "release-managers".to_owned() };
+        let team = Called::Team("acme/release".to_owned());
+        let named = |all: &[Called]| Mrkdwn::default().called(all).into_string();
+        assert_eq!(
+            named(&[group, Called::Person(PersonId::new("U0BOB")), team]),
+            "@release-managers, <@U0BOB> and the GitHub team `acme/release`"
+        );
+        assert_eq!(named(&[Called::Handle("x<!here>".to_owned())]), "@x&lt;!here&gt;");
+        assert_eq!(named(&[Called::Everyone]), "members of this workspace");
     }
 
     #[test]

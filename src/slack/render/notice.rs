@@ -27,7 +27,11 @@ pub fn looking(command: &Command) -> Said {
             Mrkdwn::new("Comparing ").bold(source.as_str()).raw(" with ").bold(target.as_str()).raw("...")
         }
         Command::Cancel { change } => Mrkdwn::new("Looking at the change ").code(change).raw("..."),
-        Command::List { .. } | Command::Status { .. } | Command::Help { .. } => Mrkdwn::new("One moment..."),
+        Command::Lock { environment, .. } => Mrkdwn::new("Locking ").bold(environment.as_str()).raw("..."),
+        Command::Unlock { environment, .. } => Mrkdwn::new("Unlocking ").bold(environment.as_str()).raw("..."),
+        Command::List { .. } | Command::Status { .. } | Command::Locks { .. } | Command::Help { .. } => {
+            Mrkdwn::new("One moment...")
+        }
     })
 }
 

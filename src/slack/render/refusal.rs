@@ -1,7 +1,8 @@
 //! A no by the rules, in a sentence that names what stands in the way, and what to do next.
 
 use super::Said;
-use super::blocks::{context, section};
+use super::blocks::{Block, actions, context, section};
+use super::lock;
 use super::mrkdwn::{Mrkdwn, shorten};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
@@ -14,7 +15,18 @@ const MOST_NAMES: usize = 8;
 pub fn refusal(refusal: &Refusal) -> Said {
     let (why, next) = words(refusal);
     let text = why.as_str().to_owned();
-    Said { text, blocks: vec![section(why), context(Mrkdwn::new("Next: ").and(&next))] }
+    let mut blocks = vec![section(why)];
+    blocks.extend(buttons(refusal));
+    blocks.push(context(Mrkdwn::new("Next: ").and(&next)));
+    Said { text, blocks }
+}
+
+/// What resolves it with one click.
+fn buttons(refusal: &Refusal) -> Option<Block> {
+    match refusal {
+        Refusal::Locked { lock, .. } => Some(actions(vec![lock::take_over(lock)])),
+        _ => None,
+    }
 }
 
 /// Somebody whom we must ask could not be asked, or refuses to answer.
@@ -166,6 +178,16 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw(" when it is built, or tag the commit with the image's tag in Git."),
         ),
         Refusal::UnderWay(under_way) => under_way_words(under_way),
+        Refusal::Locked { lock, environment } => {
+            let place = Mrkdwn::default().bold(environment.as_str());
+            let place = match &lock.artefact {
+                // It may be another than the one asked for, which would move along.
+                Some(artefact) => place.raw(" stays as it is: ").bold(artefact.as_str()).raw(" there"),
+                None => place,
+            };
+            let owner = place.raw(" is locked by ").person(&lock.by);
+            (owner.and(&lock::times(lock)).and(&lock::reason(lock)), lock::ways(lock))
+        }
         Refusal::BranchMissing { environment, repository, branch, pinned } => (
             text("The branch ")
                 .code(branch)

@@ -1,0 +1,173 @@
+//! The words of `lock`: the environment, the artefact and the length, and behind them the reason as it was typed.
+
+use std::sync::Arc;
+
+use super::parse::{NOISE, echo, is_gap, next_word, plain};
+use super::{Command, Misunderstanding, Verb};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::environment::{Catalogue, EnvironmentName};
+use crate::domain::lock::length;
+use crate::domain::near::nearest;
+
+/// `text` is everything behind the verb.
+pub(super) fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, Misunderstanding> {
+    let (mut environment, mut artefact, mut ends) = (None, None, None);
+    let mut rest = text;
+    let mut behind_the_verb = true;
+    while let Some((typed, behind)) = next_word(rest) {
+        let word = plain(typed);
+        // A reason may well ask for help.
+        if std::mem::take(&mut behind_the_verb) && Verb::find(&word) == Some(Verb::Help) {
+            return Ok(Command::Help { about: Some(Verb::Lock) });
+        }
+        if let (Some(rung), None) = (catalogue.ladder.find(&word), &environment) {
+            environment = Some(rung.name.clone());
+        } else if let (Some(known), None, None) = (catalogue.artefact(&word), &artefact, ends) {
+            artefact = Some(known.name.clone());
+        } else if let (true, None, Some((told, after))) = (word.eq_ignore_ascii_case("for"), ends, length_in(behind)) {
+            ends = Some(told);
+            rest = after;
+            continue;
+        } else if environment.is_some() {
+            break;
+        } else if !NOISE.iter().any(|noise| noise.eq_ignore_ascii_case(&word)) && !word.is_empty() {
+            return Err(nothing_is_called(&word, artefact.is_none(), catalogue));
+        }
+        rest = behind;
+    }
+    let missing = |what| Misunderstanding::Missing { verb: Verb::Lock, what };
+    let environment = environment.ok_or_else(|| missing("environment"))?;
+    let reason = as_typed(rest);
+    if reason.is_empty() {
+        return Err(missing("reason"));
+    }
+    Ok(Command::Lock { environment, artefact, length: ends, reason })
+}
+
+fn length_in(text: &str) -> Option<(jiff::SignedDuration, &str)> {
+    let (word, behind) = next_word(text)?;
+    Some((length(&plain(word))?, behind))
+}
+
+/// A word before the environment that names nothing.
+fn nothing_is_called(word: &str, artefact_is_open: bool, catalogue: &Catalogue) -> Misunderstanding {
+    let rungs = catalogue.ladder.rungs().iter();
+    let names =
+        rungs.flat_map(|rung| std::iter::once(rung.name.as_str()).chain(rung.aliases.iter().map(String::as_str)));
+    let rung = nearest(word, names).and_then(|name| catalogue.ladder.find(name));
+    let artefact = nearest(word, catalogue.artefacts.iter().map(|artefact| artefact.name.as_str()));
+    match (rung, artefact) {
+        (None, Some(artefact)) if artefact_is_open => {
+            Misunderstanding::NoArtefact { word: echo(word), meant: Some(ArtefactName::new(artefact)) }
+        }
+        (rung, _) => Misunderstanding::NoEnvironment {
+            verb: Verb::Lock,
+            word: echo(word),
+            meant: rung.map(|rung| EnvironmentName::new(rung.name.as_str())),
+        },
+    }
+}
+
+/// The text as it was before Slack escaped it, on one line, without quotes around the whole of it.
+fn as_typed(text: &str) -> Arc<str> {
+    let mut typed = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| !c.is_whitespace()) {
+        rest = &rest[start..];
+        let marked = if rest.starts_with('<') { rest.find('>').map(|at| at + 1) } else { None };
+        let end = marked.unwrap_or_else(|| rest.find(char::is_whitespace).unwrap_or(rest.len()));
+        if !typed.is_empty() {
+            typed.push(' ');
+        }
+        typed.push_str(&unmarked(&rest[..end]));
+        rest = &rest[end..];
+    }
+    let quotes = |c: char| is_gap(c) || matches!(c, '"' | '\'' | '\u{2018}'..='\u{201f}');
+    typed.trim_matches(quotes).into()
+}
+
+/// `<@U024BE7LH|bob>` is `@bob`, `<#C024|deploys>` is `#deploys`, and of a link its label was typed.
+fn unmarked(word: &str) -> String {
+    let unmarked = match word.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')) {
+        Some(inner) => match inner.split_once('|') {
+            Some((to, label)) => {
+                let sign = if to.starts_with('@') || to.starts_with('#') { &to[..1] } else { "" };
+                format!("{sign}{label}")
+            }
+            None => inner.to_owned(),
+        },
+        None => word.to_owned(),
+    };
+    unmarked.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::domain::sample::catalogue;
+
+    fn lock(environment: &str, artefact: Option<&str>, minutes: Option<i64>, reason: &str) -> Command {
+        Command::Lock {
+            environment: EnvironmentName::new(environment),
+            artefact: artefact.map(ArtefactName::new),
+            length: minutes.map(SignedDuration::from_mins),
+            reason: reason.into(),
+        }
+    }
+
+    #[test]
+    fn what_stands_behind_the_names_is_the_reason_as_it_was_typed() {
+        let (some, none) = (Some("checkout"), None);
+        let cases = [
+            ("lock prod database migration", lock("prod", none, None, "database migration")),
+            ("LOCK Production for 2h the Migration of  users", lock("prod", none, Some(120), "the Migration of users")),
+            ("lock the prod for 1h30m x", lock("prod", none, Some(90), "x")),
+            (
+                "lock prod checkout for 2d waiting for a fix in qa",
+                lock("prod", some, Some(2880), "waiting for a fix in qa"),
+            ),
+            ("lock checkout in prod for 30m \u{201c}hot fix\u{201d}", lock("prod", some, Some(30), "hot fix")),
+            ("lock for 2h prod because", lock("prod", none, Some(120), "because")),
+            ("lock prod for the migration", lock("prod", none, None, "for the migration")),
+            ("lock prod for 2h for 3h", lock("prod", none, Some(120), "for 3h")),
+            ("lock prod for 2h checkout is broken", lock("prod", none, Some(120), "checkout is broken")),
+            ("lock prod need help, please", lock("prod", none, None, "need help, please")),
+            ("lock prod qa found a bug", lock("prod", none, None, "qa found a bug")),
+            ("lock prod ask <@U012|bob> in <#C012|deploys>", lock("prod", none, None, "ask @bob in #deploys")),
+            ("lock prod a &lt; b &amp; <http://x.io|x.io>", lock("prod", none, None, "a < b & x.io")),
+            ("lock prod two\nlines", lock("prod", none, None, "two lines")),
+            ("lock help", Command::Help { about: Some(Verb::Lock) }),
+        ];
+        for (text, command) in cases {
+            assert_eq!(super::super::parse(text, &catalogue()), Ok(command), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_lock_without_a_place_or_a_reason_is_none() {
+        let missing = |what| Misunderstanding::Missing { verb: Verb::Lock, what };
+        let no_rung = |word: &str, meant: Option<&str>| Misunderstanding::NoEnvironment {
+            verb: Verb::Lock,
+            word: word.into(),
+            meant: meant.map(EnvironmentName::new),
+        };
+        let cases = [
+            ("lock", missing("environment")),
+            ("lock checkout", missing("environment")),
+            ("lock prod", missing("reason")),
+            ("lock prod checkout for 2h", missing("reason")),
+            ("lock prod \"\"", missing("reason")),
+            ("lock pord migration", no_rung("pord", Some("prod"))),
+            ("lock everything now", no_rung("everything", None)),
+            (
+                "lock chekout prod x",
+                Misunderstanding::NoArtefact { word: "chekout".into(), meant: Some(ArtefactName::new("checkout")) },
+            ),
+        ];
+        for (text, misunderstanding) in cases {
+            assert_eq!(super::super::parse(text, &catalogue()), Err(misunderstanding), "{text}");
+        }
+    }
+}

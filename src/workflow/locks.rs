@@ -1,0 +1,264 @@
+//! `lock`, `unlock`, `locks` and the button that takes a lock over; and the reminders to those who forgot theirs.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::actor::{Actor, Member, PersonId};
+use crate::domain::artefact::{ArtefactName, Repository};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::lock::{Lock, LockId};
+use crate::domain::message::{Asked, Message, MessageKey, To};
+use crate::domain::policy::Refusal;
+use crate::slack::incoming::Origin;
+use crate::slack::render::{self, Said};
+use crate::store::{Batch, Entry, StoreError};
+
+use super::Bot;
+use super::inbox::NotNow;
+use super::respond::stored;
+
+/// When the database cannot be read or written, it is tried again after this.
+const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
+
+/// What is answered privately, and what takes effect together with it.
+pub(super) struct Reply {
+    pub(super) said: Said,
+    pub(super) batch: Batch,
+    /// The message with the button gives way to the answer.
+    pub(super) replace: bool,
+}
+
+impl From<Said> for Reply {
+    fn from(said: Said) -> Self {
+        Self { said, batch: Batch::new(), replace: false }
+    }
+}
+
+/// Reminds the owners of locks that were forgotten, until it is cancelled.
+pub async fn run(bot: Bot, cancel: CancellationToken) {
+    let mut woken = bot.store.woken();
+    loop {
+        let seen = woken.borrow_and_update().locks;
+        let next = match bot.remind().await {
+            Ok(next) => next,
+            Err(StoreError::Closed) => return,
+            Err(error) => {
+                tracing::error!(%error, "the owners of locks cannot be reminded");
+                tokio::time::sleep(AFTER_STORE_FAILURE).await;
+                continue;
+            }
+        };
+        let due = async {
+            match next {
+                Some(due) => bot.clock.sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            news = woken.wait_for(|wakes| wakes.locks != seen) => if news.is_err() { return },
+            () = due => {}
+        }
+    }
+}
+
+impl Bot {
+    /// The locks in force that cover any of these.
+    pub(super) async fn locks_on(
+        &self,
+        environment: &EnvironmentName,
+        artefacts: &[ArtefactName],
+    ) -> Result<Vec<Lock>, StoreError> {
+        let mut locks = self.store.locks(Some(environment)).await?;
+        locks.retain(|lock| artefacts.iter().any(|artefact| lock.covers(artefact)));
+        Ok(locks)
+    }
+
+    pub(super) async fn lock(
+        &self,
+        from: &Origin,
+        environment: EnvironmentName,
+        artefact: Option<ArtefactName>,
+        length: Option<SignedDuration>,
+        reason: &str,
+    ) -> Result<Reply, NotNow> {
+        if let Some(not_there) = self.not_there(&environment, artefact.as_ref()) {
+            return Ok(render::refusal::refusal(&not_there).into());
+        }
+        if let Some(no) = self.may_not_hold(&from.person, &environment, artefact.as_ref()).await? {
+            return Ok(no.into());
+        }
+        let locks = self.store.locks(Some(&environment)).await.map_err(|error| stored(&error))?;
+        if let Some(held) = locks.iter().find(|lock| lock.artefact == artefact) {
+            return Ok(render::lock::held(held, held.by == from.person).into());
+        }
+        let since = self.clock.now();
+        let lock = Lock {
+            id: LockId::new(since),
+            environment,
+            artefact,
+            by: from.person.clone(),
+            reason: reason.to_owned(),
+            since,
+            until: length.map(|length| since + length),
+        };
+        let batch = Batch::new()
+            .lock(lock.clone())
+            .ledger(self.lock_entry(&lock, "locked", &from.person))
+            .say(self.openly(&lock, "lock", render::lock::announced(&lock), from));
+        Ok(Reply { said: render::lock::locked(&lock), batch, replace: false })
+    }
+
+    pub(super) async fn unlock(
+        &self,
+        from: &Origin,
+        environment: &EnvironmentName,
+        artefact: Option<&ArtefactName>,
+    ) -> Result<Reply, NotNow> {
+        let mut locks = self.store.locks(Some(environment)).await.map_err(|error| stored(&error))?;
+        let Some(at) = locks.iter().position(|lock| lock.artefact.as_ref() == artefact) else {
+            return Ok(render::lock::not_locked(environment, artefact, &locks).into());
+        };
+        let lock = locks.swap_remove(at);
+        let own = lock.by == from.person;
+        // Whoever may not lock any more may still end what they began.
+        if !own && let Some(no) = self.may_not_hold(&from.person, environment, artefact).await? {
+            return Ok(no.into());
+        }
+        let mut batch = Batch::new()
+            .unlock(lock.id)
+            .ledger(self.lock_entry(&lock, "unlocked", &from.person))
+            .say(self.openly(&lock, "unlock", render::lock::announced_unlock(&lock, &from.person), from));
+        if !own {
+            batch = batch.say(directly(&lock.by, render::lock::ended(&lock, &from.person)));
+        }
+        Ok(Reply { said: render::lock::unlocked(&lock), batch, replace: false })
+    }
+
+    pub(super) async fn list_locks(&self, environment: Option<&EnvironmentName>) -> Result<Reply, NotNow> {
+        let locks = self.store.locks(environment).await.map_err(|error| stored(&error))?;
+        Ok(render::lock::locks(&locks, environment).into())
+    }
+
+    /// The button beside somebody's lock: it becomes one's own, for the reason it had. `None` for what names no lock.
+    pub(super) async fn take_over(&self, from: &Origin, value: &str) -> Result<Option<Reply>, NotNow> {
+        let Some(id) = LockId::parse(value) else { return Ok(None) };
+        let Some(lock) = self.store.lock(id).await.map_err(|error| stored(&error))? else {
+            return Ok(Some(render::lock::gone().into()));
+        };
+        if lock.by == from.person {
+            return Ok(Some(render::lock::yours(&lock).into()));
+        }
+        if let Some(no) = self.may_not_hold(&from.person, &lock.environment, lock.artefact.as_ref()).await? {
+            return Ok(Some(no.into()));
+        }
+        let since = self.clock.now();
+        let mine = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
+        let mut entry = self.lock_entry(&mine, "taken_over", &from.person);
+        entry.body["from"] = json!(lock.by);
+        let batch = Batch::new()
+            .unlock(lock.id)
+            .lock(mine.clone())
+            .ledger(entry)
+            .say(self.openly(&mine, "lock", render::lock::announced_take_over(&mine, &lock.by), from))
+            .say(directly(&lock.by, render::lock::lost(&mine)));
+        Ok(Some(Reply { said: render::lock::taken_over(&mine), batch, replace: true }))
+    }
+
+    /// Why the person may not hold the environment, in words; `None` where they may.
+    async fn may_not_hold(
+        &self,
+        person: &PersonId,
+        environment: &EnvironmentName,
+        artefact: Option<&ArtefactName>,
+    ) -> Result<Option<Said>, NotNow> {
+        let may = match self.repository_there(environment, artefact) {
+            Some(repository) => self.may_hold(person, environment, repository).await,
+            None => Ok(false),
+        };
+        match may {
+            Ok(true) => Ok(None),
+            Ok(false) => {
+                let who = self.called(&self.holders(environment)).await;
+                Ok(Some(render::lock::may_not(environment, &who)))
+            }
+            Err(error) => {
+                let why = error.to_string();
+                let otherwise = render::lock::cannot_tell(environment, &why);
+                if error.passes { Err(NotNow { why, otherwise }) } else { Ok(Some(otherwise)) }
+            }
+        }
+    }
+
+    /// Whom to name where [`Bot::may_hold`] says no.
+    fn holders(&self, environment: &EnvironmentName) -> Vec<Member> {
+        let Some(policy) = self.config.environments.get(environment) else { return Vec::new() };
+        let mut holders = policy.promoters.clone();
+        for member in policy.approvals.iter().flat_map(|approvals| &approvals.from) {
+            if !holders.contains(member) {
+                holders.push(member.clone());
+            }
+        }
+        holders
+    }
+
+    /// By whose commits people are told on GitHub: the artefact's repository, else any of the environment, else any.
+    fn repository_there(&self, environment: &EnvironmentName, artefact: Option<&ArtefactName>) -> Option<&Repository> {
+        let all = &self.config.catalogue.artefacts;
+        let named = artefact.and_then(|name| self.config.catalogue.artefact(name.as_str()));
+        let there = || all.iter().find(|it| it.places.contains_key(environment));
+        named.or_else(there).or(all.first()).map(|it| &it.repository)
+    }
+
+    fn not_there(&self, environment: &EnvironmentName, artefact: Option<&ArtefactName>) -> Option<Refusal> {
+        let catalogue = &self.config.catalogue;
+        let artefact = catalogue.artefact(artefact?.as_str())?;
+        let rungs = catalogue.ladder.rungs().iter().map(|rung| &rung.name);
+        let there = rungs.filter(|name| artefact.places.contains_key(*name)).cloned().collect();
+        let (name, environment) = (artefact.name.clone(), environment.clone());
+        let absent = !artefact.places.contains_key(&environment);
+        absent.then_some(Refusal::NotThere { artefact: name, environment, there })
+    }
+
+    fn lock_entry(&self, lock: &Lock, kind: &str, by: &PersonId) -> Entry {
+        Entry {
+            at: self.clock.now(),
+            change: None,
+            kind: kind.to_owned(),
+            artefact: lock.artefact.clone(),
+            environment: Some(lock.environment.clone()),
+            actor: Some(Actor::Person(by.clone())),
+            body: json!({ "lock": lock }),
+        }
+    }
+
+    /// In the environment's channel, else where it was asked.
+    fn openly(&self, lock: &Lock, what: &str, said: Said, from: &Origin) -> Message {
+        let rung = self.config.catalogue.ladder.find(lock.environment.as_str());
+        let channel = rung.map_or_else(|| from.channel.clone(), |rung| rung.channel.clone());
+        let asked = Asked { person: from.person.clone(), channel: Some(from.channel.clone()) };
+        let key = MessageKey::new(&format!("{what}:{}", lock.id));
+        said.to(To::Post { channel, key, thread: None, asked: Some(asked) })
+    }
+
+    /// Reminds whom it is time to remind, and says when it will be the next time.
+    async fn remind(&self) -> Result<Option<Timestamp>, StoreError> {
+        for lock in self.store.forgotten_locks().await? {
+            let batch = Batch::new().nudged(lock.id).say(directly(&lock.by, render::lock::nudge(&lock)));
+            match self.store.commit(batch).await {
+                // It was ended or taken over meanwhile.
+                Ok(()) | Err(StoreError::Overtaken) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.store.next_nudge().await
+    }
+}
+
+fn directly(person: &PersonId, said: Said) -> Message {
+    let person = person.clone();
+    said.to(To::Person { person, channel: None, thread: None, response_url: None, replace: false })
+}
