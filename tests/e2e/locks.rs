@@ -1,11 +1,15 @@
 //! `lock`, `unlock`, `locks`: what is locked stays as it is, and everybody knows by whom, why and until when.
 
+use gantry::app::{App, Setup};
+use gantry::config::{Config, Secrets};
 use gantry::domain::actor::{Actor, PersonId};
+use gantry::domain::environment::EnvironmentName;
+use gantry::domain::lock::{Lock, LockId};
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{When, Whim};
 use gantry::sim::slack::Person;
 use gantry::sim::town::SIGNING_SECRET;
-use gantry::store::LedgerFilter;
+use gantry::store::{Batch, LedgerFilter, Store};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -257,6 +261,37 @@ async fn the_owner_of_a_forgotten_lock_is_asked_every_day() {
     town.bob().types("/gantry unlock qa").await;
     town.wait(SignedDuration::from_hours(48)).await;
     assert_eq!(town.told("bob").len(), 2);
+}
+
+#[tokio::test]
+async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
+    let town = Town::open().await;
+    let directory = tempfile::tempdir().unwrap();
+    let kubeconfig = directory.path().join("kubeconfig");
+    std::fs::write(&kubeconfig, town.sim.kubeconfig()).unwrap();
+    let database = format!("sqlite://{}", directory.path().join("gantry.db").display());
+    let since = town.clock.now();
+    let lock = Lock {
+        id: LockId::new(since),
+        environment: EnvironmentName::new("qa"),
+        artefact: None,
+        by: PersonId::new("U0BOB"),
+        reason: "load test".to_owned(),
+        since,
+        until: None,
+    };
+    let store = Store::open(&database, town.clock.clone()).await.unwrap();
+    store.commit(Batch::new().lock(lock)).await.unwrap();
+    store.close().await;
+
+    town.wait(SignedDuration::from_hours(30)).await;
+    let config = Config::parse("the town", &town.sim.configuration(&kubeconfig)).unwrap();
+    let secrets = Secrets::read(&config, gantry::sim::town::Town::secret).unwrap();
+    let store = Store::open(&database, town.clock.clone()).await.unwrap();
+    let app = App::build(Setup { config, secrets, clock: town.clock.clone(), store }).await.unwrap();
+    crate::apart::until("bob is reminded", async || !town.told("bob").is_empty()).await;
+    app.stop().await;
+    assert!(town.told("bob").concat().starts_with("You have locked *qa* since"), "{:#?}", town.told("bob"));
 }
 
 #[tokio::test]
