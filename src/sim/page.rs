@@ -42,6 +42,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/page/mrkdwn.js", JS, include_str!("page/mrkdwn.js")),
     ("/page/stream.js", JS, include_str!("page/stream.js")),
     ("/page/text.js", JS, include_str!("page/text.js")),
+    ("/page/views.js", JS, include_str!("page/views.js")),
     ("/page/world.js", JS, include_str!("page/world.js")),
 ];
 
