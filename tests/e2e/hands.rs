@@ -139,8 +139,8 @@ async fn a_review_is_given_and_a_wrong_one_is_refused_with_a_sentence() {
         assert_eq!(post(&town, "review", review("bob", 1, verdict)).await.0, 200);
     }
     let reviews = look(&town, "github/repos/acme/checkout/pulls/1/reviews").await;
-    let states: Vec<_> = reviews.as_array().unwrap().iter().map(|review| review["state"].as_str().unwrap()).collect();
-    assert_eq!(states, ["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]);
+    let given: Vec<_> = reviews.as_array().unwrap().iter().map(|review| review["state"].as_str().unwrap()).collect();
+    assert_eq!(given, ["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]);
     town.sim.github.merge_pull("acme/checkout", 1, "bob").unwrap();
     town.settle().await;
     assert_eq!(look(&town, "state").await["repositories"]["acme/checkout"]["pulls"][0]["state"], "merged");
