@@ -36,9 +36,9 @@ pub(super) fn page(
         html.markup("<pre class=\"body\">").text(body).markup("</pre>");
     }
     said(&mut html, pull);
-    standing(&mut html, pull, known);
+    standing(&mut html, repo, pull, known);
     if pull.is_open() {
-        forms(&mut html, pull, people);
+        forms(&mut html, repo, pull, people);
     }
     if let Some(compared) = &compared {
         commits(&mut html, repo, compared)?;
@@ -94,7 +94,7 @@ fn said(html: &mut Html, pull: &PullRequest) {
     html.markup("</ol>");
 }
 
-fn standing(html: &mut Html, pull: &PullRequest, known: Mergeability) {
+fn standing(html: &mut Html, repo: &Repo, pull: &PullRequest, known: Mergeability) {
     html.markup("<p class=\"mergeable\">");
     match &pull.end {
         None => {
@@ -112,7 +112,7 @@ fn standing(html: &mut Html, pull: &PullRequest, known: Mergeability) {
             html.markup("<b>").text(pull.standing()).markup("</b> by ").text(&end.by).text(" at ").text(&time(end.at));
             if let Some(commit) = end.merge_commit {
                 html.text(" as ");
-                commit_link(html, commit);
+                commit_link(html, repo, commit);
             }
         }
     }
@@ -120,7 +120,7 @@ fn standing(html: &mut Html, pull: &PullRequest, known: Mergeability) {
 }
 
 /// One form; which button was pressed says what is done.
-fn forms(html: &mut Html, pull: &PullRequest, people: &[String]) {
+fn forms(html: &mut Html, repo: &Repo, pull: &PullRequest, people: &[String]) {
     html.markup("<form method=\"post\"><label>As <select name=\"user\" class=\"select\">");
     let (authors, others): (Vec<_>, Vec<_>) = people.iter().partition(|login| **login == pull.author);
     for login in others.into_iter().chain(authors) {
@@ -137,7 +137,10 @@ fn forms(html: &mut Html, pull: &PullRequest, people: &[String]) {
     html.markup("<p>");
     for (act, label, kind) in acts {
         html.markup("<button class=\"button ").text(kind).markup("\" formaction=\"");
-        html.text(&format!("{}/{act}", pull.number)).markup("\">").text(label).markup("</button> ");
+        html.text(&format!("{}/pull/{}/{act}", place(repo), pull.number))
+            .markup("\">")
+            .text(label)
+            .markup("</button> ");
     }
     html.markup("</p></form>");
 }
@@ -148,7 +151,7 @@ fn commits(html: &mut Html, repo: &Repo, compared: &Comparison) -> Result<(), gi
         let commit = repo.commit_at(*id)?;
         let subject = String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned();
         html.markup("<li>");
-        commit_link(html, *id);
+        commit_link(html, repo, *id);
         html.text(" ").text(&subject).markup(" <i>");
         html.text(&String::from_utf8_lossy(commit.author().name_bytes())).markup("</i></li>");
     }
@@ -174,12 +177,17 @@ fn files(html: &mut Html, repo: &Repo, compared: &Comparison) -> Result<(), git2
     Ok(())
 }
 
-fn commit_link(html: &mut Html, id: Oid) {
-    html.markup("<a href=\"../commit/")
-        .text(&id.to_string())
-        .markup("\"><code>")
-        .text(&short(id))
-        .markup("</code></a>");
+fn commit_link(html: &mut Html, repo: &Repo, id: Oid) {
+    html.markup("<a href=\"").text(&format!("{}/commit/{id}", place(repo))).markup("\"><code>");
+    html.text(&short(id)).markup("</code></a>");
+}
+
+/// The repository's path without the host: a browser may know this machine by another name, and a page that tells of
+/// a refusal stands deeper than the one whose form was refused.
+fn place(repo: &Repo) -> String {
+    let url = repo.html_url();
+    let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
+    rest.find('/').map_or_else(String::new, |path| rest[path..].to_owned())
 }
 
 fn short(id: Oid) -> String {

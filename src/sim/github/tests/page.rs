@@ -57,7 +57,8 @@ async fn the_page_shows_a_pull_request_and_what_it_brings() {
             "Well",
             "<b>clean</b>",
             "<option>bob</option>",
-            "formaction=\"1/approve\"",
+            "formaction=\"/sim/github/acme/checkout/pull/1/approve\"",
+            "href=\"/sim/github/acme/checkout/commit/",
         ],
     );
     assert_eq!(reqwest::get(format!("{}/acme/checkout/pull/9", town.url)).await.unwrap().status(), 404);
