@@ -24,6 +24,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/page/shell.css", CSS, include_str!("page/shell.css")),
     ("/page/chat.css", CSS, include_str!("page/chat.css")),
     ("/page/live.css", CSS, include_str!("page/live.css")),
+    ("/page/pull.css", CSS, include_str!("page/pull.css")),
     ("/page/app.js", JS, include_str!("page/app.js")),
     ("/page/blocks.js", JS, include_str!("page/blocks.js")),
     ("/page/composer.js", JS, include_str!("page/composer.js")),
@@ -42,6 +43,7 @@ const FILES: &[(&str, &str, &str)] = &[
     ("/page/mrkdwn.js", JS, include_str!("page/mrkdwn.js")),
     ("/page/stream.js", JS, include_str!("page/stream.js")),
     ("/page/text.js", JS, include_str!("page/text.js")),
+    ("/page/views.js", JS, include_str!("page/views.js")),
     ("/page/world.js", JS, include_str!("page/world.js")),
 ];
 

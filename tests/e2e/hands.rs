@@ -139,11 +139,30 @@ async fn a_review_is_given_and_a_wrong_one_is_refused_with_a_sentence() {
         assert_eq!(post(&town, "review", review("bob", 1, verdict)).await.0, 200);
     }
     let reviews = look(&town, "github/repos/acme/checkout/pulls/1/reviews").await;
-    let states: Vec<_> = reviews.as_array().unwrap().iter().map(|review| review["state"].as_str().unwrap()).collect();
-    assert_eq!(states, ["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]);
+    let given: Vec<_> = reviews.as_array().unwrap().iter().map(|review| review["state"].as_str().unwrap()).collect();
+    assert_eq!(given, ["APPROVED", "CHANGES_REQUESTED", "COMMENTED"]);
     town.sim.github.merge_pull("acme/checkout", 1, "bob").unwrap();
     town.settle().await;
     assert_eq!(look(&town, "state").await["repositories"]["acme/checkout"]["pulls"][0]["state"], "merged");
+}
+
+#[tokio::test]
+async fn the_page_of_a_pull_request_takes_forms_from_here_only() {
+    let town = Town::open().await;
+    town.sim.github.open_pull("acme/checkout", "alice", "Ship it", "develop", "prod", "").unwrap();
+    let form = |origin: &str| {
+        let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let url = format!("{}/sim/github/acme/checkout/pull/1/approve", town.origin);
+        let request =
+            client.post(url).header("origin", origin).header("content-type", "application/x-www-form-urlencoded");
+        request.body("user=bob&body=Fine").send()
+    };
+    for (origin, status) in [("https://evil.example", 403), ("null", 403), (town.origin.as_str(), 303)] {
+        assert_eq!(form(origin).await.unwrap().status().as_u16(), status, "{origin}");
+    }
+    town.settle().await;
+    let reviews = look(&town, "github/repos/acme/checkout/pulls/1/reviews").await;
+    assert_eq!(reviews.as_array().unwrap().len(), 1);
 }
 
 #[tokio::test]

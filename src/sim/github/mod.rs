@@ -1,18 +1,21 @@
 //! The simulated GitHub: repositories of real Git objects in memory, GitHub's REST API in front of them, and a
-//! Rust API for the rest of the simulated world: here what `git push` does, in `by_hand` what people do on its pages.
+//! Rust API for the rest of the simulated world: `pushes` for what `git push` brings, `by_hand` for its pages.
 
 mod by_hand;
 mod checks;
 mod compare;
 mod errors;
 mod events;
+mod html;
 mod json;
 mod merge;
 mod mergeability;
 mod objects;
 mod people;
 mod pull_json;
+mod pull_view;
 mod pulls;
+mod pushes;
 mod refs;
 mod renames;
 mod reviews;
@@ -32,12 +35,10 @@ use serde::Serialize;
 pub use self::by_hand::Pull;
 use self::errors::ApiError;
 pub use self::events::Event;
-use self::merge::Merged;
-use self::objects::{Edit, FILE, Repo, oid, sha, signature};
+use self::objects::{Repo, oid, sha};
 use self::people::People;
 pub use self::reviews::Verdict;
 pub use self::rules::Rules;
-use self::rules::push_refused;
 pub use self::webhook::Webhooks;
 pub use self::whims::{When, Whim, Whims};
 use crate::clock::Clock;
@@ -188,109 +189,6 @@ impl GitHub {
 
     pub fn repositories(&self) -> Vec<String> {
         lock(&self.0.repositories).values().map(|repo| lock(repo).full_name.clone()).collect()
-    }
-
-    #[expect(clippy::needless_pass_by_value, reason = "a new commit is written down to be handed over")]
-    pub fn commit(&self, new: NewCommit) -> Result<Sha, WriteError> {
-        self.0.people.learn(&new.author);
-        let author = signature(&new.author, new.at)?;
-        self.write(&new.repository, new.author.actor(), |repo| {
-            let full_name = format!("refs/heads/{}", new.branch);
-            if repo.protection.forbids_pushes(&full_name) {
-                return Err(WriteError::Refused(push_refused(false)));
-            }
-            let head = repo.refs.find(&full_name);
-            if head.is_none()
-                && let Some(why) = repo.refs.refusal(&full_name)
-            {
-                return Err(WriteError::Refused(why));
-            }
-            let parent = head.or_else(|| repo.branch(&repo.default_branch));
-            let base = parent.map(|parent| repo.tree_of(parent).map(|tree| tree.id())).transpose()?;
-            let mut edits = BTreeMap::new();
-            for (path, content) in &new.files {
-                if !is_path(path) {
-                    return Err(WriteError::Refused(format!("`{path}` cannot be the path of a file in Git.")));
-                }
-                let edit = match content {
-                    Some(content) => Edit::Put(repo.git.blob(content.as_bytes())?, FILE),
-                    None => Edit::Delete,
-                };
-                edits.insert(path.clone(), edit);
-            }
-            let tree = repo.edit_tree(base, &edits)?;
-            let parents: Vec<_> = parent.into_iter().collect();
-            let id = repo.write_commit(tree, &parents, &new.message, &author, &author)?;
-            repo.point(&full_name, id);
-            Ok(sha(id))
-        })
-    }
-
-    pub fn create_branch(&self, repository: &str, name: &str, at: &Sha) -> Result<(), WriteError> {
-        self.write(repository, SOMEBODY, |repo| {
-            let full_name = format!("refs/heads/{name}");
-            if let Some(why) = repo.refs.refusal(&full_name) {
-                return Err(WriteError::Refused(why));
-            }
-            if !repo.is_commit(oid(at)) {
-                return Err(WriteError::Refused(format!("There is no commit {at} in {repository}.")));
-            }
-            repo.point(&full_name, oid(at));
-            Ok(())
-        })
-    }
-
-    /// Merges by a merge commit, never by a fast-forward. Where the branch has `head` already it stays as it is, and
-    /// its head is the answer.
-    pub fn merge(
-        &self,
-        repository: &str,
-        base: &str,
-        head: &Sha,
-        message: &str,
-        author: &Author,
-        at: Timestamp,
-    ) -> Result<Sha, WriteError> {
-        self.0.people.learn(author);
-        let by = author.actor();
-        let author = signature(author, at)?;
-        self.write(repository, by, |repo| {
-            if repo.protection.forbids_pushes(&format!("refs/heads/{base}")) {
-                return Err(WriteError::Refused(push_refused(false)));
-            }
-            let into = repo
-                .branch(base)
-                .ok_or_else(|| WriteError::Refused(format!("There is no branch `{base}` in {repository}.")))?;
-            if !repo.is_commit(oid(head)) {
-                return Err(WriteError::Refused(format!("There is no commit {head} in {repository}.")));
-            }
-            match repo.merge(into, oid(head))? {
-                Merged::Conflict => Err(WriteError::Conflict),
-                Merged::AlreadyThere => Ok(sha(into)),
-                Merged::Tree(tree) => {
-                    let id = repo.write_commit(tree, &[into, oid(head)], message, &author, &author)?;
-                    repo.point(&format!("refs/heads/{base}"), id);
-                    Ok(sha(id))
-                }
-            }
-        })
-    }
-
-    /// An annotated tag.
-    pub fn tag(&self, repository: &str, name: &str, at: &Sha, message: &str) -> Result<(), WriteError> {
-        let tagger = signature(&routes::bot(), self.0.clock.now())?;
-        self.write(repository, routes::BOT, |repo| {
-            let full_name = format!("refs/tags/{name}");
-            if let Some(why) = repo.refs.refusal(&full_name) {
-                return Err(WriteError::Refused(why));
-            }
-            let id = {
-                let target = repo.git.find_object(oid(at), None)?;
-                repo.git.tag_annotation_create(name, &target, &tagger, message)?
-            };
-            repo.point(&full_name, id);
-            Ok(())
-        })
     }
 
     pub fn branches(&self, repository: &str) -> BTreeMap<String, Sha> {

@@ -65,10 +65,7 @@ impl Repo {
 
     pub(super) fn whole_pull_json(&self, pull: &PullRequest, known: Mergeability) -> Result<Value, git2::Error> {
         let mut json = self.pull_json(pull);
-        let base = pull
-            .merge_commit()
-            .map_or(Some(pull.base_sha), |id| self.commit_at(id).ok().and_then(|commit| commit.parent_id(0).ok()));
-        let compared = base.map(|base| self.compare(base, pull.head_sha)).transpose()?.flatten();
+        let compared = self.span(pull)?;
         let files = compared.as_ref().map(|compared| self.files_between(Some(compared.merge_base), pull.head_sha));
         let files = files.transpose()?.unwrap_or_default();
         let merged = pull.end.as_ref().filter(|end| end.merge_commit.is_some());

@@ -2,7 +2,7 @@
 
 import { blocks } from "./blocks.js";
 import { composer } from "./composer.js";
-import { confirmDialog, toast, viewDialog } from "./dialogs.js";
+import { confirmDialog, toast } from "./dialogs.js";
 import { byId, h, icon, reconcile } from "./dom.js";
 import { hands } from "./hands.js";
 import { hint } from "./hint.js";
@@ -10,6 +10,7 @@ import { branchOf, liveView } from "./live.js";
 import { avatar, drawMessages, secondsOf, threads } from "./messages.js";
 import { coalesced, listen } from "./stream.js";
 import { keepTimesFresh } from "./text.js";
+import { viewer } from "./views.js";
 import { faultDialog, pushDialog } from "./world.js";
 
 const BOT = { id: "U0GANTRY", name: "gantry", real_name: "Gantry" };
@@ -218,21 +219,11 @@ async function press(message, element, label, node) {
   await attempt(async () => {
     const answer = await hands.click(me, channel, message.id, label);
     if (answer?.status !== undefined && answer.status !== 200) throw new Error(`Gantry did not take that click (${answer.status || answer.body}). Try again.`);
-    openView(answer, me);
+    modals.show(answer?.views, me);
     await refreshMessages();
     drawChannel();
   });
   if (node) node.disabled = false;
-}
-
-function openView(answer, me) {
-  const view = answer?.view ?? answer?.views?.at(-1);
-  if (!view?.blocks) return;
-  viewDialog(view, { town: names, press: (element, label, node) => press({ id: view.id }, element, label, node) }, async (values) => {
-    const result = await hands.submit(me, view.id, values);
-    const errors = result?.errors ?? result?.body?.errors;
-    if (errors) throw new Error(Object.values(errors).join(" "));
-  });
 }
 
 const send = (text) => attempt(async () => {
@@ -241,7 +232,7 @@ const send = (text) => attempt(async () => {
   else {
     const known = new Set(visible(channel).map((message) => message.id));
     const answer = await hands.command(me, channel, text);
-    openView(answer, me);
+    modals.show(answer?.views, me);
     await refreshMessages();
     acknowledge(answer, known, { me, channel });
     if (/^\/(gantry\s+)?promote\b/.test(text)) mark?.("promote");
@@ -279,7 +270,9 @@ const answerInThread = (text) => attempt(async () => {
 const fetchMessages = coalesced(async () => {
   const me = shown.me;
   const found = await Promise.all(places().map(async (channel) => [channel, await hands.messages(channel, me)]));
-  if (me === shown.me) for (const [channel, list] of found) messages.set(channel, list);
+  if (me !== shown.me) return;
+  for (const [channel, answer] of found) messages.set(channel, answer.messages);
+  modals.show(found.at(-1)?.[1].views, me);
 });
 async function refreshMessages() {
   await fetchMessages();
@@ -351,6 +344,7 @@ const followEnd = stayAtEnd();
 const offers = () => ({ commands: town?.commands ?? [], names: town ? [BOT.name, ...town.people.map((person) => person.name)] : [] });
 const box = composer(byId("composer"), { label: "Message", offers, send });
 const reply = composer(byId("thread-composer"), { label: "Reply…", offers, send: answerInThread, slash: false });
+const modals = viewer(names, press);
 const live = liveView({
   pick: (repository) => {
     shown.repository = repository;
@@ -376,5 +370,8 @@ listen({
       toast(problem.message, "error");
     }
   },
-  lost: () => { byId("gone").hidden = false; },
+  lost: () => {
+    byId("gone").hidden = false;
+    modals.forget();
+  },
 });

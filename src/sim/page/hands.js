@@ -29,8 +29,8 @@ export const hands = {
   town: () => read("/sim/page/town"),
   graph: (repository) => read("/sim/page/graph", { repository }),
   state: () => read("/sim/state"),
-  // The person matters only for `@gantry`, where each has a conversation of their own.
-  messages: (channel, user) => read("/sim/messages", { channel, user }).then((answer) => answer?.messages ?? []),
+  // The person matters for `@gantry`, where each has a conversation of their own, and for the modals before them.
+  messages: (channel, user) => read("/sim/messages", { channel, user }).then((answer) => ({ messages: answer?.messages ?? [], views: answer?.views ?? [] })),
   home: (user) => read("/sim/home", { user }),
   command: (user, channel, text) => post("/sim/command", { user, channel, text }),
   say: (user, channel, text, thread) => post("/sim/say", thread ? { user, channel, text, thread } : { user, channel, text }),

@@ -1,4 +1,4 @@
-// The live view: what runs where, what is being built, and the Git graph. It reads the truth, never the bot's words.
+// The live view: what runs where, what is being built, open pull requests, and the Git graph. It reads the truth, never the bot's words.
 
 import { byId, h, reconcile } from "./dom.js";
 import { drawGraph } from "./graphview.js";
@@ -65,6 +65,16 @@ export function liveView({ pick }) {
     byId("builds-idle").hidden = shown.length > 0;
   }
 
+  function drawPulls() {
+    const open = (truth?.repositories?.[graph.repository]?.pulls ?? []).filter((pull) => pull.state === "open");
+    reconcile(byId("pulls"), open, {
+      key: (pull) => `${graph.repository}#${pull.number}`,
+      look: (pull) => JSON.stringify(pull),
+      make: (pull) => h("li", { class: "pull" }, h("a", { href: pull.url, target: "_blank", rel: "noopener" }, `#${pull.number} ${pull.title}`),
+        h("code", {}, `${pull.head} → ${pull.base}`)),
+    });
+  }
+
   return {
     town(next) {
       town = next;
@@ -81,11 +91,13 @@ export function liveView({ pick }) {
       reconcile(select, names, { key: (name) => name, look: (name) => name, make: (name) => h("option", { value: name }, name) });
       if (graph.repository) select.value = graph.repository;
       drawBuilds();
+      drawPulls();
       drawGit();
     },
     graph(repository, commits) {
       graph = { repository, commits };
       select.value = repository;
+      drawPulls();
       drawGit();
     },
   };

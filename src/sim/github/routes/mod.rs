@@ -8,6 +8,7 @@ mod database;
 mod front;
 mod pages;
 mod people;
+mod pull_page;
 mod pulls;
 mod refs;
 mod reviews;
@@ -78,7 +79,8 @@ pub(super) fn router(github: GitHub) -> Router {
         .layer(DefaultBodyLimit::max(LARGEST_BODY))
         .layer(middleware::from_fn_with_state(github.clone(), front::guard))
         .layer(middleware::from_fn_with_state(github.0.whims.clone(), whims::suffer))
-        .with_state(github)
+        .with_state(github.clone())
+        .merge(pull_page::router(github))
 }
 
 async fn stray(State(github): State<GitHub>, request: Request) -> ApiError {

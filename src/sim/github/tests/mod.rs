@@ -4,6 +4,7 @@ mod api;
 mod by_git;
 mod merges;
 mod merging;
+mod page;
 mod people;
 mod pulls;
 mod reviews;

@@ -1,0 +1,93 @@
+//! The page of a pull request: what a person sees who follows its link, and what they can do there.
+//! It is for people, so it needs no token, suffers no fault and counts for no limit.
+
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Form, Router};
+use serde::Deserialize;
+
+use super::super::errors::ApiError;
+use super::super::pull_view;
+use super::super::{GitHub, Verdict, WriteError};
+use super::pulls::numbered;
+
+/// There is no script on this page, and nothing that could become one.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; \
+                      frame-ancestors 'none'";
+
+pub(super) fn router(github: GitHub) -> Router {
+    Router::new()
+        .route("/{owner}/{repo}/pull/{number}", get(show))
+        .route("/{owner}/{repo}/pull/{number}/{act}", post(act))
+        .with_state(github)
+}
+
+async fn show(
+    State(github): State<GitHub>,
+    Path((owner, name, number)): Path<(String, String, String)>,
+) -> Result<Response, ApiError> {
+    page(&github, &owner, &name, &number, None).await
+}
+
+async fn page(
+    github: &GitHub,
+    owner: &str,
+    name: &str,
+    number: &str,
+    refusal: Option<String>,
+) -> Result<Response, ApiError> {
+    let (number, faults, people) = (numbered(number)?, github.0.faults.clone(), github.people());
+    let status = if refusal.is_some() { StatusCode::UNPROCESSABLE_ENTITY } else { StatusCode::OK };
+    let html = github
+        .serve(owner, name, move |repo| {
+            let known = repo.weigh(number, &faults)?;
+            pull_view::page(repo, repo.pull(number)?, known, &people, refusal.as_deref())
+        })
+        .await?;
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CACHE_CONTROL, "no-store"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        // Not `no-referrer`: with that a browser hides where the form came from, even from ourselves.
+        (REFERRER_POLICY, "same-origin"),
+    ];
+    Ok((status, headers, html).into_response())
+}
+
+#[derive(Deserialize)]
+struct Filled {
+    user: String,
+    #[serde(default)]
+    body: String,
+}
+
+async fn act(
+    State(github): State<GitHub>,
+    Path((owner, name, number, act)): Path<(String, String, String, String)>,
+    Form(filled): Form<Filled>,
+) -> Result<Response, ApiError> {
+    let (hands, repository, pull) = (github.clone(), format!("{owner}/{name}"), numbered(&number)?);
+    let work = move || -> Result<(), WriteError> {
+        let Filled { user, body } = &filled;
+        match act.as_str() {
+            "merge" => hands.merge_pull(&repository, pull, user).map(|_| ()),
+            "close" => hands.close_pull(&repository, pull, user),
+            act => match Verdict::of(act) {
+                Some(verdict) => hands.review(&repository, pull, user, verdict, body),
+                None => Err(WriteError::Refused(format!("`{act}` is nothing that can be done here."))),
+            },
+        }
+    };
+    match tokio::task::spawn_blocking(work).await {
+        // Where the form stands, by whatever name the browser knows this machine.
+        Ok(Ok(())) => Ok((StatusCode::SEE_OTHER, [(LOCATION, format!("../{pull}"))]).into_response()),
+        Ok(Err(refused)) => page(&github, &owner, &name, &number, Some(refused.to_string())).await,
+        Err(_) => Err(git2::Error::from_str("a person's work was broken off").into()),
+    }
+}
