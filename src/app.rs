@@ -202,12 +202,18 @@ fn router(bot: &Bot, signing_secret: &SecretString, secrets: &Secrets) -> Router
         let bot = keeping.clone();
         Box::pin(async move { bot.keep_report(&report).await })
     });
+    let hearing = bot.clone();
+    let hear: reports::receive::KeepNotice = Arc::new(move |notice| {
+        let bot = hearing.clone();
+        Box::pin(async move { bot.keep_notice(&notice).await })
+    });
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .with_state(bot.clone())
         .merge(slack::receive::Receiver::new(signing_secret, bot.clock.clone(), answer).router())
         .merge(reports::receive::router(secrets.webhooks.clone(), keep))
+        .merge(reports::receive::github_router(secrets.github_webhook_secret.clone(), hear))
 }
 
 /// Ready as soon as it can be asked: the store is open by then. A dead cluster is said, not waited for.

@@ -107,19 +107,6 @@ impl Default for Policy {
     }
 }
 
-impl Policy {
-    /// Rules that are configured and that this version of Gantry does not know how to keep.
-    pub fn unkept(&self) -> Vec<&'static str> {
-        let rules = [
-            ("approvals", self.approvals.is_some()),
-            ("promoters", !self.promoters.is_empty()),
-            ("freezes", !self.freezes.is_empty()),
-            ("soak", self.soak.is_some()),
-        ];
-        rules.into_iter().filter(|(_, set)| *set).map(|(name, _)| name).collect()
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approvals {
     /// At least 1.

@@ -16,6 +16,8 @@
 //!
 //!  a promotion: workflow::respond ──> promote (facts -> domain::policy -> domain::plan) ──> store (change: its row is
 //!  the lock; card in the outbox) ──> runner claims it ──> merge ──> deploy (tag, controller told, proof) ──> card
+//!  into production: ... ──> runner ──> approve (who said yes, what else must hold) with pull (frozen branch, pull request)
+//!  ──> merge ──> deploy; woken by clicks, by GitHub's webhooks (reports) and by a look once a minute
 //! ```
 //!
 //! # Who may import whom

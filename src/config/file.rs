@@ -122,7 +122,7 @@ pub(super) struct Environment {
     #[serde(default)]
     #[schemars(extend("examples" = [["@developers"]]))]
     pub(super) promoters: Vec<At<String>>,
-    /// Who may let in what a rule holds back, as a freeze does, written as in `promoters`; when absent nobody.
+    /// Who may pass a lock, a freeze, a soak or checks for a reason, written as in `promoters`; when absent nobody.
     #[serde(default)]
     #[schemars(extend("examples" = [["@release-managers"]]))]
     pub(super) overriders: Vec<At<String>>,

@@ -31,6 +31,8 @@ impl fmt::Display for PersonId {
 pub enum Actor {
     Person(PersonId),
     Controller,
+    /// Somebody on GitHub, by their login.
+    Github(String),
 }
 
 /// Whom a rule names: one person, or everybody of a group.
@@ -59,7 +61,8 @@ pub enum Role {
 }
 
 /// How somebody of a list of members is called in a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Called {
     /// A user group, with its handle as it is now; its id where Slack does not tell.
     Group {

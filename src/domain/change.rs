@@ -9,10 +9,13 @@ use uuid::{NoContext, Uuid};
 use super::actor::PersonId;
 use super::artefact::Repository;
 use super::plan::Plan;
+use super::version::Sha;
 
+mod frozen;
 mod stage;
 
-pub use stage::{Deploying, Impossible, Merging, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble};
+pub use frozen::{Frozen, FrozenResult, Pull};
+pub use stage::{By, Deploying, Impossible, Merging, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble};
 
 /// A UUID of version 7: sorted by when the change was asked for. People see and type its last eight digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -55,6 +58,9 @@ pub struct Change {
     pub asked_at: Timestamp,
     pub plan: Plan,
     pub stage: Stage,
+    /// The branch and the pull request of a promotion that goes by one.
+    #[serde(default)]
+    pub frozen: Option<Frozen>,
 }
 
 /// What a change moves, and nobody else may move meanwhile.
@@ -73,6 +79,24 @@ impl Moves {
 }
 
 impl Change {
+    /// There is something left to do.
+    pub fn is_open(&self) -> bool {
+        self.stage.is_open() || self.must_tidy()
+    }
+
+    /// The frozen branch has served its time, and is still there.
+    pub fn must_tidy(&self) -> bool {
+        !self.stage.can_cancel() && self.frozen.as_ref().is_some_and(|frozen| !frozen.tidy)
+    }
+
+    /// The commit that people approve: the frozen result, else what goes itself. `None` while there is nothing to see.
+    pub fn shown(&self) -> Option<&Sha> {
+        match &self.frozen {
+            Some(frozen) => frozen.pull.as_ref().and(frozen.result.as_ref()).map(|result| &result.head),
+            None => Some(&self.plan.pinned),
+        }
+    }
+
     pub fn moves(&self) -> Moves {
         Moves::branch(&self.plan.repository, &self.plan.branch)
     }

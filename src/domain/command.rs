@@ -4,7 +4,7 @@
 //! command  = verb { word }                 an empty command asks for help
 //! help     = "help" [ verb ] | verb "help"
 //! list     = "list" [ artefact ] [ environment ]
-//! promote  = "promote" artefact [ environment ] [ "@" version ] [ "--dry-run" ]
+//! promote  = "promote" artefact [ environment ] [ "@" version ] [ "--dry-run" ] [ "--override" reason ]
 //! rollback = "rollback" artefact [ environment ] [ [ "@" ] version ] [ "--reason" text ]
 //! diff     = "diff" environment environment [ artefact ]      also: diff staging..prod
 //! status   = "status" [ artefact ] [ environment ]
@@ -13,6 +13,7 @@
 //! unlock   = "unlock" environment [ artefact ]
 //! locks    = "locks" [ environment ]
 //! length   = { number ( "d" | "h" | "m" ) }
+//! reject   = "reject" change reason        everything behind the digits is the reason
 //! noise    = "to" | "in" | ...             between words, without meaning
 //! ```
 //!
@@ -46,6 +47,8 @@ pub enum Command {
         environment: Option<EnvironmentName>,
         version: Option<Arc<str>>,
         dry_run: bool,
+        /// Why the gates that can be overridden are to be passed.
+        overriding: Option<Arc<str>>,
     },
     Rollback {
         artefact: ArtefactName,
@@ -79,6 +82,10 @@ pub enum Command {
     Locks {
         environment: Option<EnvironmentName>,
     },
+    Reject {
+        change: Arc<str>,
+        reason: Arc<str>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +100,7 @@ pub enum Verb {
     Lock,
     Unlock,
     Locks,
+    Reject,
     Help,
 }
 
@@ -125,7 +133,7 @@ pub const TABLE: &[Entry] = &[
     Entry {
         verb: Verb::Promote,
         names: &["promote"],
-        usage: "promote <artefact> [environment] [@version] [--dry-run]",
+        usage: "promote <artefact> [environment] [@version] [--dry-run] [--override reason]",
         summary: "move an artefact to the next environment, or to the one named",
         examples: &["promote {artefact}", "promote {artefact} to {environment}", "promote {artefact} --dry-run"],
         slash: true,
@@ -164,6 +172,15 @@ pub const TABLE: &[Entry] = &[
         usage: "cancel <change>",
         summary: "stop a change that is not merged yet; the card shows its eight digits",
         examples: &["cancel 0badcafe"],
+        slash: false,
+        ready: true,
+    },
+    Entry {
+        verb: Verb::Reject,
+        names: &["reject"],
+        usage: "reject <change> <reason>",
+        summary: "say no to a change that waits for approval; its card has the button",
+        examples: &["reject 0badcafe the migration is missing"],
         slash: false,
         ready: true,
     },
@@ -234,6 +251,7 @@ impl Command {
             Self::Lock { .. } => Verb::Lock,
             Self::Unlock { .. } => Verb::Unlock,
             Self::Locks { .. } => Verb::Locks,
+            Self::Reject { .. } => Verb::Reject,
         }
     }
 }
@@ -296,6 +314,7 @@ mod tests {
             environment: environment.map(EnvironmentName::new),
             version: version.map(Into::into),
             dry_run,
+            overriding: None,
         }
     }
 

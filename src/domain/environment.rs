@@ -29,8 +29,10 @@ impl fmt::Display for EnvironmentName {
 }
 
 /// How a promotion into an environment enters its branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum PromoteBy {
+    #[default]
     Merge,
     PullRequest,
 }

@@ -2,12 +2,14 @@
 //! octocrab, kube or sqlx comes in.
 
 pub mod actor;
+pub mod approval;
 pub mod arrival;
 pub mod artefact;
 pub mod change;
 pub mod command;
 pub mod environment;
 pub mod freeze;
+pub mod gate;
 pub mod glob;
 pub mod listing;
 pub mod lock;

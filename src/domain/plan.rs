@@ -1,10 +1,15 @@
 //! What a change would do, computed without any effect. Not a change, and holds no lock.
 
-use jiff::SignedDuration;
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use super::actor::PersonId;
 use super::artefact::{Artefact, ArtefactName, Repository};
-use super::environment::{Catalogue, Environment, EnvironmentName};
+use super::change::{Change, ChangeId};
+use super::environment::{Catalogue, Environment, EnvironmentName, PromoteBy};
+use super::gate::{Overridden, Watch};
 use super::policy::Permit;
 use super::version::{Commit, Sha, Version};
 
@@ -42,6 +47,37 @@ pub struct Plan {
     /// The head of the target's branch when this was planned, and how many commits only the branch has.
     pub head: Option<Sha>,
     pub behind_by: u64,
+    #[serde(default)]
+    pub promote: PromoteBy,
+    /// Since when it has run well below, without interruption.
+    #[serde(default)]
+    pub well_since: Option<Timestamp>,
+    #[serde(default)]
+    pub green_checks: usize,
+    /// A change that waits for approval and would give way to this one.
+    #[serde(default)]
+    pub supersedes: Option<Waiting>,
+    /// The gates that it passes by force.
+    #[serde(default)]
+    pub overridden: Option<Overridden>,
+}
+
+/// A change that waits for approval.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    pub id: ChangeId,
+    pub requester: PersonId,
+    pub version: Version,
+    pub since: Timestamp,
+}
+
+impl Waiting {
+    /// `None` where the change does not wait, or not any more.
+    pub fn of(change: &Change) -> Option<Self> {
+        let awaiting = change.stage.awaiting()?;
+        let (id, requester) = (change.id, change.requester.clone());
+        Some(Self { id, requester, version: change.plan.version.clone(), since: awaiting.since })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +155,10 @@ pub struct Facts<'a> {
     pub pending: Pending,
     pub checks: Checks,
     pub checks_required: bool,
+    pub watch: Watch,
+    /// Who wants to pass the gates that are shut, and why; they may.
+    pub overriding: Option<(PersonId, Arc<str>)>,
+    pub supersedes: Option<Waiting>,
 }
 
 /// What CI says of a commit, by the names of what it ran.
@@ -130,8 +170,9 @@ pub struct Checks {
 }
 
 impl Plan {
-    pub fn new(_permit: Permit, facts: Facts<'_>, catalogue: &Catalogue) -> Self {
+    pub fn new(permit: Permit, facts: Facts<'_>, catalogue: &Catalogue) -> Self {
         let Facts { artefact, target, below, version, pinned, from, pending, .. } = facts;
+        let green_checks = facts.checks.green;
         let hotfixes: Vec<Commit> = pending.hotfixes().cloned().collect();
         let also = catalogue.carried_along(artefact, &target.name);
         Self {
@@ -153,7 +194,17 @@ impl Plan {
             url: pending.url,
             head: pending.head,
             behind_by: pending.behind_by,
+            promote: target.promote,
+            well_since: facts.watch.well.filter(|well| well.until.is_none()).map(|well| well.since),
+            green_checks,
+            supersedes: facts.supersedes,
+            overridden: permit.into_overridden(),
         }
+    }
+
+    /// Everything that moves.
+    pub fn moving(&self) -> Vec<ArtefactName> {
+        std::iter::once(&self.artefact).chain(self.also.iter().map(|also| &also.artefact)).cloned().collect()
     }
 
     /// The repository's own page, as far as a commit's address tells it.

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
-use super::actor::PersonId;
+use super::actor::{Called, PersonId};
 use super::artefact::{Artefact, ArtefactName, Delivery, Repository};
-use super::change::{Change, ChangeId, Stage};
-use super::environment::{Environment, EnvironmentName, Ladder, PromoteBy};
+use super::change::{Change, ChangeId};
+use super::environment::{Environment, EnvironmentName, Ladder};
+use super::gate::{self, Overridden};
 use super::lock::Lock;
 use super::plan::Facts;
 use super::rollout::{Rollout, RolloutState};
@@ -15,7 +16,16 @@ use super::version::{Sha, Version};
 
 /// The proof that the rules said yes. Nothing takes effect without one, and only [`check`] gives it.
 #[derive(Debug)]
-pub struct Permit(());
+pub struct Permit {
+    overridden: Option<Overridden>,
+}
+
+impl Permit {
+    /// What would have held it back, had nobody overridden it.
+    pub(super) fn into_overridden(self) -> Option<Overridden> {
+        self.overridden
+    }
+}
 
 /// A no by the rules, with all that is needed to say why and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,16 +48,11 @@ pub enum Refusal {
         artefact: ArtefactName,
         repository: Repository,
     },
-    /// This version of Gantry merges only.
-    ByPullRequest {
-        artefact: ArtefactName,
+    /// Not one of those who may.
+    MayNot {
+        act: Act,
         environment: EnvironmentName,
-        branch: String,
-    },
-    /// Rules are configured that this version of Gantry cannot keep.
-    UnkeptRules {
-        environment: EnvironmentName,
-        rules: Vec<&'static str>,
+        who: Vec<Called>,
     },
     /// Nothing is behind: all rungs have what the rung below runs.
     NothingBehind {
@@ -89,11 +94,6 @@ pub enum Refusal {
         version: Version,
     },
     UnderWay(UnderWay),
-    /// Somebody locked what would move.
-    Locked {
-        lock: Lock,
-        environment: EnvironmentName,
-    },
     BranchMissing {
         environment: EnvironmentName,
         repository: Repository,
@@ -138,6 +138,26 @@ pub enum Refusal {
         environment: EnvironmentName,
         pinned: Sha,
     },
+    /// Somebody locked what would move.
+    Locked {
+        lock: Lock,
+        environment: EnvironmentName,
+    },
+    /// The calendar lets nobody change it until then.
+    Frozen {
+        environment: EnvironmentName,
+        until: Timestamp,
+        reason: Option<String>,
+    },
+    /// It has not run well below for long enough; it will have then, if it goes on so.
+    Soaking {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        below: EnvironmentName,
+        version: Version,
+        soak: SignedDuration,
+        until: Option<Timestamp>,
+    },
 }
 
 /// Somebody else is moving what would move.
@@ -149,7 +169,7 @@ pub struct UnderWay {
     pub requester: PersonId,
     pub since: Timestamp,
     pub stage: &'static str,
-    /// Still merging: it can be cancelled.
+    /// Not merged yet: it can be cancelled.
     pub can_cancel: bool,
 }
 
@@ -161,19 +181,23 @@ impl From<&Change> for UnderWay {
             environment: change.plan.environment.clone(),
             requester: change.requester.clone(),
             since: change.asked_at,
-            stage: change.stage.name(),
-            can_cancel: matches!(change.stage, Stage::Merging(_)),
+            stage: change.stage.words(),
+            can_cancel: change.stage.can_cancel(),
         }
     }
 }
 
+/// What somebody may do in an environment, or may not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    Promote,
+    Approve,
+    Cancel,
+    Override,
+}
+
 /// May the artefact be promoted into that rung at all? Gives the rung below, where it comes from.
-pub fn rung<'a>(
-    artefact: &Artefact,
-    target: &Environment,
-    ladder: &'a Ladder,
-    unkept: &[&'static str],
-) -> Result<&'a Environment, Refusal> {
+pub fn rung<'a>(artefact: &Artefact, target: &Environment, ladder: &'a Ladder) -> Result<&'a Environment, Refusal> {
     if !artefact.places.contains_key(&target.name) {
         let there = ladder.rungs().iter().map(|rung| &rung.name).filter(|name| artefact.places.contains_key(*name));
         return Err(Refusal::NotThere {
@@ -192,16 +216,6 @@ pub fn rung<'a>(
     };
     if let Delivery::Manifest { repository, .. } = &artefact.delivery {
         return Err(Refusal::ByManifest { artefact: artefact.name.clone(), repository: repository.clone() });
-    }
-    if target.promote == PromoteBy::PullRequest {
-        return Err(Refusal::ByPullRequest {
-            artefact: artefact.name.clone(),
-            environment: target.name.clone(),
-            branch: target.branch.clone(),
-        });
-    }
-    if !unkept.is_empty() {
-        return Err(Refusal::UnkeptRules { environment: target.name.clone(), rules: unkept.to_vec() });
     }
     Ok(below)
 }
@@ -226,7 +240,7 @@ pub fn runs_well(artefact: &Artefact, below: &Environment, rollout: &Rollout) ->
 
 /// The last word: everything that had to be asked of GitHub is known by now.
 pub fn check(facts: &Facts<'_>) -> Result<Permit, Refusal> {
-    let Facts { artefact, target, pending, checks, pinned, .. } = facts;
+    let Facts { artefact, target, pending, .. } = facts;
     let (name, environment) = (artefact.name.clone(), target.name.clone());
     let (version, runs) = (facts.version.clone(), facts.from.clone());
     if pending.target_is_newer() && pending.ahead_by == 0 {
@@ -239,17 +253,18 @@ pub fn check(facts: &Facts<'_>) -> Result<Permit, Refusal> {
         let paths = artefact.paths.clone();
         return Err(Refusal::NothingForIt { artefact: name, environment, commits: pending.ahead_by, paths });
     }
-    let (pinned, url) = (pinned.clone(), pending.commits.first().map(|commit| commit.url.clone()));
-    if !checks.red.is_empty() {
-        return Err(Refusal::RedChecks { pinned, names: checks.red.clone(), url });
+    let shut = gate::shut(facts);
+    match (&facts.overriding, shut.into_iter()) {
+        (None, mut shut) => match shut.next() {
+            Some((_, refusal)) => Err(refusal),
+            None => Ok(Permit { overridden: None }),
+        },
+        (Some((by, reason)), shut) => {
+            let gates: Vec<_> = shut.map(|(gate, _)| gate).collect();
+            let overridden = Overridden { by: by.clone(), reason: reason.to_string(), gates };
+            Ok(Permit { overridden: Some(overridden).filter(|overridden| !overridden.gates.is_empty()) })
+        }
     }
-    if !checks.running.is_empty() {
-        return Err(Refusal::RunningChecks { pinned, names: checks.running.clone(), url });
-    }
-    if facts.checks_required && checks.green == 0 {
-        return Err(Refusal::NoChecks { environment, pinned });
-    }
-    Ok(Permit(()))
 }
 
 #[cfg(test)]
@@ -260,18 +275,7 @@ mod tests {
     use crate::domain::version::Commit;
 
     fn facts(catalogue: &crate::domain::environment::Catalogue, pending: Pending, checks: Checks) -> Facts<'_> {
-        let artefact = catalogue.artefact("mailer").unwrap();
-        Facts {
-            artefact,
-            target: catalogue.ladder.find("qa").unwrap(),
-            below: catalogue.ladder.find("development").unwrap(),
-            version: Version { tag: Some("2".into()), ..Version::default() },
-            pinned: "a".repeat(40).parse().unwrap(),
-            from: None,
-            pending,
-            checks,
-            checks_required: false,
-        }
+        Facts { pending, checks, ..sample::facts(catalogue, gate::Watch::default()) }
     }
 
     fn ahead(path: &str) -> Pending {

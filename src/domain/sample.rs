@@ -8,8 +8,9 @@ use super::actor::PersonId;
 use super::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place};
 use super::change::{Change, ChangeId, Stage};
 use super::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromoteBy};
+use super::gate::Watch;
 use super::lock::{Lock, LockId};
-use super::plan::Plan;
+use super::plan::{Checks, Facts, Files, Pending, Plan};
 use super::version::{Commit, Sha, Version};
 
 pub(crate) fn catalogue() -> Catalogue {
@@ -61,6 +62,11 @@ pub(crate) fn plan() -> Plan {
         url: Some("https://github.com/acme/checkout/compare/qa...4f1c2ab".to_owned()),
         head: None,
         behind_by: 0,
+        promote: PromoteBy::Merge,
+        well_since: None,
+        green_checks: 0,
+        supersedes: None,
+        overridden: None,
     }
 }
 
@@ -73,10 +79,33 @@ pub(crate) fn change() -> Change {
         asked_at: Timestamp::from_second(1_763_283_600).expect("a moment"),
         plan: plan(),
         stage: Stage::begin(),
+        frozen: None,
     }
 }
 
 /// Bob locked `prod`.
+/// `mailer` wants to go to `qa`, with one commit that concerns it.
+pub(crate) fn facts(catalogue: &Catalogue, watch: Watch) -> Facts<'_> {
+    Facts {
+        artefact: catalogue.artefact("mailer").expect("an artefact"),
+        target: catalogue.ladder.find("qa").expect("a rung"),
+        below: catalogue.ladder.find("development").expect("a rung"),
+        version: Version { tag: Some("2".into()), ..Version::default() },
+        pinned: "a".repeat(40).parse().expect("a commit"),
+        from: None,
+        pending: Pending {
+            ahead_by: 1,
+            files: Files { paths: vec!["mailer/a.rs".into()], cut: false },
+            ..Pending::default()
+        },
+        checks: Checks::default(),
+        checks_required: false,
+        watch,
+        overriding: None,
+        supersedes: None,
+    }
+}
+
 pub(crate) fn lock() -> Lock {
     Lock {
         id: LockId::parse("01939f3e-5c00-7000-8000-00000badcafe").expect("an id"),

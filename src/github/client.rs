@@ -215,7 +215,7 @@ impl Client {
     }
 
     async fn read_once<T: DeserializeOwned>(&self, path: &str) -> Result<Found<T>, GithubError> {
-        let (status, body) = self.exchange(path, None).await?;
+        let (status, body) = self.exchange(path, Ask::Read).await?;
         match status {
             200 => serde_json::from_str(&body).map(Found::Yes).map_err(|error| GithubError::Other(error.to_string())),
             // 409 is an empty repository, 422 a SHA that names no commit or several.
@@ -223,17 +223,20 @@ impl Client {
         }
     }
 
-    /// Asks once, or with a body writes once, and gives what is for the caller to understand.
-    async fn exchange(&self, path: &str, write: Option<&Value>) -> Result<(u16, String), GithubError> {
+    /// Asks or writes once, and gives what is for the caller to understand.
+    async fn exchange(&self, path: &str, ask: Ask<'_>) -> Result<(u16, String), GithubError> {
         // Asking on while a limit is in force makes GitHub prolong it.
         let closed = self.limits().closed_until;
         if let Some(until) = closed.filter(|until| *until > self.clock.now()) {
             return Err(GithubError::RateLimited { until });
         }
         let asked = async {
-            let response = match write {
-                None => self.octocrab._get(path).await?,
-                Some(body) => self.octocrab._post(path, Some(body)).await?,
+            let response = match ask {
+                Ask::Read => self.octocrab._get(path).await?,
+                Ask::Post(body) => self.octocrab._post(path, Some(body)).await?,
+                Ask::Put(body) => self.octocrab._put(path, Some(body)).await?,
+                Ask::Patch(body) => self.octocrab._patch(path, Some(body)).await?,
+                Ask::Delete => self.octocrab._delete(path, None::<&()>).await?,
             };
             let (status, headers) = (response.status().as_u16(), Headers::of(response.headers()));
             Ok((status, headers, self.octocrab.body_to_string(response).await?))
@@ -247,7 +250,7 @@ impl Client {
             self.limits().left = Some(RateLeft { requests, resets_at: headers.resets_at });
         }
         match status {
-            200 | 201 | 204 | 404 | 409 | 422 => Ok((status, body)),
+            200 | 201 | 204 | 404 | 405 | 409 | 422 => Ok((status, body)),
             _ => Err(self.refusal(status, headers, &said(&body))),
         }
     }
@@ -259,8 +262,8 @@ impl Client {
 
     /// Writes once, for which there must be [room](Self::reserve). What has effects is never repeated here: whoever knows
     /// how to look first decides that.
-    pub(super) async fn write(&self, path: &str, body: &Value) -> Result<(u16, String), GithubError> {
-        self.exchange(path, Some(body)).await
+    pub(super) async fn write(&self, path: &str, ask: Ask<'_>) -> Result<(u16, String), GithubError> {
+        self.exchange(path, ask).await
     }
 
     fn refusal(&self, status: u16, headers: Headers, message: &str) -> GithubError {
@@ -303,6 +306,16 @@ impl Client {
     fn limits(&self) -> std::sync::MutexGuard<'_, Limits> {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What is asked of GitHub, with the body of what is written.
+#[derive(Clone, Copy)]
+pub(super) enum Ask<'a> {
+    Read,
+    Post(&'a Value),
+    Put(&'a Value),
+    Patch(&'a Value),
+    Delete,
 }
 
 pub(super) enum Found<T> {

@@ -195,7 +195,7 @@ impl Client {
         ours.map(|commit| commit.into_commit().map(|commit| commit.sha)).transpose()
     }
 
-    async fn there<T: serde::de::DeserializeOwned>(&self, path: &str) -> Result<T, GithubError> {
+    pub(super) async fn there<T: serde::de::DeserializeOwned>(&self, path: &str) -> Result<T, GithubError> {
         match self.read(path).await? {
             Found::Yes(value) => Ok(value),
             Found::No(why) => Err(GithubError::NotFound(why)),

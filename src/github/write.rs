@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::client::{Client, GithubError, WireCommit, said, sha};
+use super::client::{Ask, Client, GithubError, WireCommit, said, sha};
 use crate::domain::artefact::Repository;
 use crate::domain::version::Sha;
 
@@ -44,7 +44,7 @@ impl Client {
     ) -> Result<Merge, GithubError> {
         self.reserve(NonZeroU32::MIN)?;
         let body = json!({ "base": branch, "head": head.as_str(), "commit_message": message });
-        let (status, answer) = self.write(&format!("/repos/{repository}/merges"), &body).await?;
+        let (status, answer) = self.write(&format!("/repos/{repository}/merges"), Ask::Post(&body)).await?;
         let why = || said(&answer);
         Ok(match status {
             201 => {
@@ -77,13 +77,13 @@ impl Client {
         }
         self.reserve(const { NonZeroU32::new(2).unwrap() })?;
         let body = json!({ "tag": name, "message": message, "object": commit.as_str(), "type": "commit" });
-        let (status, answer) = self.write(&format!("/repos/{repository}/git/tags"), &body).await?;
+        let (status, answer) = self.write(&format!("/repos/{repository}/git/tags"), Ask::Post(&body)).await?;
         if status != 201 {
             return Ok(MakeTag::Refused(said(&answer)));
         }
         let object: Object = serde_json::from_str(&answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
         let body = json!({ "ref": format!("refs/tags/{name}"), "sha": sha(&object.sha)?.as_str() });
-        let (status, answer) = self.write(&format!("/repos/{repository}/git/refs"), &body).await?;
+        let (status, answer) = self.write(&format!("/repos/{repository}/git/refs"), Ask::Post(&body)).await?;
         let why = said(&answer);
         Ok(match status {
             201 => MakeTag::Done,

@@ -2,6 +2,7 @@
 //! Pure functions over bytes; receiving, storing and acting on them is done elsewhere.
 
 pub mod flux;
+pub mod github;
 pub mod receive;
 pub mod signature;
 

@@ -158,6 +158,11 @@ impl Client {
         self.read::<Permalink>("chat.getPermalink", named).await.map(|found| found.permalink)
     }
 
+    /// Opens a modal for whoever pressed what gave us `trigger`, within three seconds of that.
+    pub async fn open_modal(&self, trigger: &str, view: &Value) -> Result<(), SendError> {
+        self.write::<Taken>("views.open", &json!({ "trigger_id": trigger, "view": view })).await.map(drop)
+    }
+
     async fn deliver(
         &self,
         message: &Message,

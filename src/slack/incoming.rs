@@ -44,6 +44,8 @@ pub enum Incoming {
     Said { from: Origin, text: String, direct: bool },
     /// A button that was pressed.
     Click { from: Origin, action: String, value: String },
+    /// A modal of ours that was filled in: which, what it is about, and the text of its one input.
+    Submitted { from: Origin, modal: String, about: String, text: String },
     /// Nothing that concerns us.
     Ignored,
 }
@@ -142,10 +144,12 @@ pub(super) fn interaction(body: &[u8]) -> Result<Incoming, String> {
         .ok_or("This is not an interaction: `payload` is missing.")?;
     let payload: Value =
         serde_json::from_str(&payload).map_err(|error| format!("The interaction's payload is not JSON: {error}."))?;
-    // Slack adds kinds of interaction as it pleases; only what we put into a message can come back as a click.
-    if text(&payload, "/type") != Some("block_actions") {
-        return Ok(Incoming::Ignored);
-    }
+    // Slack adds kinds of interaction as it pleases; only what we put somewhere can come back.
+    let submitted = match text(&payload, "/type") {
+        Some("block_actions") => false,
+        Some("view_submission") => true,
+        _ => return Ok(Incoming::Ignored),
+    };
     let need = |pointer: &'static str| {
         text(&payload, pointer).ok_or_else(|| format!("The interaction has no `{}`.", pointer.trim_start_matches('/')))
     };
@@ -160,6 +164,17 @@ pub(super) fn interaction(body: &[u8]) -> Result<Incoming, String> {
         response_url: text(&payload, "/response_url").map(str::to_owned),
         key: need("/trigger_id")?.to_owned(),
     };
+    if submitted {
+        let values = payload.pointer("/view/state/values").and_then(Value::as_object);
+        let inputs = values.into_iter().flat_map(|blocks| blocks.values()).filter_map(Value::as_object);
+        let typed = inputs.flat_map(|inputs| inputs.values()).find_map(|input| text(input, "/value"));
+        return Ok(Incoming::Submitted {
+            from,
+            modal: need("/view/callback_id")?.to_owned(),
+            about: text(&payload, "/view/private_metadata").unwrap_or_default().to_owned(),
+            text: typed.unwrap_or_default().to_owned(),
+        });
+    }
     let action = need("/actions/0/action_id")?.to_owned();
     let value = text(&payload, "/actions/0/value").unwrap_or_default().to_owned();
     Ok(Incoming::Click { from, action, value })

@@ -92,6 +92,14 @@ impl Store {
         Ok(rows.iter().filter_map(|body| read(body)).collect())
     }
 
+    pub async fn change(&self, id: ChangeId) -> Result<Option<Change>, StoreError> {
+        let body: Option<String> = sqlx::query_scalar("SELECT body FROM change WHERE id = $1")
+            .bind(id.to_string())
+            .fetch_optional(&self.0.readers)
+            .await?;
+        Ok(body.as_deref().and_then(read))
+    }
+
     /// The newest change of an artefact in an environment.
     pub async fn last_change(
         &self,
@@ -158,17 +166,17 @@ pub(super) async fn claim(connection: &mut SqliteConnection, ids: &[ChangeId]) -
 
 /// A new change takes the lock, and what was watched there before is watched no more.
 pub(super) async fn begin(connection: &mut SqliteConnection, change: &Change) -> Result<(), sqlx::Error> {
-    // What runs and only lacks its tag is left to get it.
+    // What runs and only lacks its tag, or is over and has something to put away, is left to do it.
     sqlx::query(
         "UPDATE change SET open = FALSE, due_at = NULL, fence = fence + 1
-         WHERE moves = $1 AND open AND NOT active AND stage <> 'deployed'",
+         WHERE moves = $1 AND open AND stage IN ('failed', 'stalled')",
     )
     .bind(change.moves().as_str())
     .execute(&mut *connection)
     .await?;
     sqlx::query(
-        "INSERT INTO change (id, short, artefact, environment, moves, stage, active, open, due_at, body, asked_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        "INSERT INTO change (id, short, artefact, environment, moves, stage, active, open, due_at, body, asked_at, waits)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, FALSE)",
     )
     .bind(change.id.to_string())
     .bind(change.id.short())
@@ -177,7 +185,7 @@ pub(super) async fn begin(connection: &mut SqliteConnection, change: &Change) ->
     .bind(change.moves().as_str())
     .bind(change.stage.name())
     .bind(change.stage.is_active())
-    .bind(change.stage.is_open())
+    .bind(change.is_open())
     .bind(micros(change.asked_at))
     .bind(serde_json::to_string(change).map_err(unwritable)?)
     .bind(micros(change.asked_at))
@@ -194,17 +202,18 @@ pub(super) async fn advance(
     due_at: Option<Timestamp>,
 ) -> Result<(), sqlx::Error> {
     let written = sqlx::query(
-        "UPDATE change SET stage = $1, active = $2, open = $3, due_at = $4, body = $5,
+        "UPDATE change SET stage = $1, active = $2, open = $3, due_at = $4, body = $5, waits = $8,
              cancel_by = CASE WHEN $2 THEN cancel_by ELSE NULL END
          WHERE id = $6 AND fence = $7",
     )
     .bind(change.stage.name())
     .bind(change.stage.is_active())
-    .bind(change.stage.is_open())
+    .bind(change.is_open())
     .bind(due_at.map(micros_up))
     .bind(serde_json::to_string(change).map_err(unwritable)?)
     .bind(change.id.to_string())
     .bind(fence.0)
+    .bind(change.stage.awaiting().is_some_and(|awaiting| due_at.is_some_and(|due| due >= awaiting.next_word())))
     .execute(connection)
     .await?;
     if written.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }

@@ -143,7 +143,7 @@ pub struct Received {
 pub struct Pending {
     pub inbox: u64,
     pub outbox: u64,
-    /// Changes that are under way; those that are only watched are not waited for.
+    /// Changes that are under way; those that are only watched, or wait for people, are not waited for.
     pub changes: u64,
     /// When the next of them may be worked on; in the past while one is, or while the owner of a lock is to be reminded.
     pub next_due: Option<Timestamp>,

@@ -6,6 +6,7 @@ use crate::domain::actor::Role;
 use crate::domain::command::{self, Command};
 use crate::domain::listing::Filter;
 use crate::reports::Report;
+use crate::reports::github::Notice;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::receive::Ack;
 use crate::slack::render::list::For;
@@ -21,7 +22,9 @@ impl Bot {
             Incoming::Ignored => Ack::Silent,
             Incoming::Command { from, text } => self.answer_command(&incoming, from, text).await,
             Incoming::Said { from, .. } => self.keep(Source::SlackEvent, from, &incoming).await,
-            Incoming::Click { from, .. } => self.keep(Source::SlackInteraction, from, &incoming).await,
+            Incoming::Click { from, .. } | Incoming::Submitted { from, .. } => {
+                self.keep(Source::SlackInteraction, from, &incoming).await
+            }
         }
     }
 
@@ -69,6 +72,13 @@ impl Bot {
         let body = serde_json::to_value(report).unwrap_or_default();
         let kept = self.store.receive(Source::Flux, &report.key, &body).await;
         kept.inspect_err(|error| tracing::error!(%error, "a report could not be stored")).is_ok()
+    }
+
+    /// The same for what GitHub tells.
+    pub async fn keep_notice(&self, notice: &Notice) -> bool {
+        let body = serde_json::to_value(notice).unwrap_or_default();
+        let kept = self.store.receive(Source::GitHub, &notice.key, &body).await;
+        kept.inspect_err(|error| tracing::error!(%error, "a webhook of GitHub's could not be stored")).is_ok()
     }
 
     async fn store(&self, source: Source, from: &Origin, incoming: &Incoming) -> Result<(), StoreError> {

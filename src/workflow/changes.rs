@@ -44,7 +44,7 @@ impl Changes {
         let moves = change.moves();
         let over = change.stage.is_watched()
             && open.values().any(|other| other.stage.is_active() && other.moves() == moves && other.id != change.id);
-        if change.stage.is_open() && !over {
+        if change.is_open() && !over {
             open.insert(change.id, Arc::new(change));
         } else {
             open.remove(&change.id);

@@ -220,7 +220,12 @@ impl Bot {
     }
 
     /// Writes only what is new.
-    async fn keep_stage(&self, claim: &Claim, stage: Stage, due: Option<Timestamp>) -> Result<(), StoreError> {
+    pub(super) async fn keep_stage(
+        &self,
+        claim: &Claim,
+        stage: Stage,
+        due: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
         // The store counts in microseconds.
         let same_time = match (due, claim.due_at) {
             (Some(due), Some(before)) => due.duration_since(before).abs() < SignedDuration::from_millis(1),

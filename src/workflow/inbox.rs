@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::change::Change;
 use crate::reports::Report;
+use crate::reports::github::Notice;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::Said;
 use crate::store::{Batch, InboxId, Received, Source, StoreError};
@@ -98,13 +99,13 @@ pub(super) struct NotNow {
 #[derive(Default)]
 pub(super) struct Work {
     pub(super) batch: Batch,
-    /// The change that the batch begins or takes up again.
-    pub(super) change: Option<Change>,
+    /// The changes that the batch begins, takes up again or moves on.
+    pub(super) changes: Vec<Change>,
 }
 
 impl From<Batch> for Work {
     fn from(batch: Batch) -> Self {
-        Self { batch, change: None }
+        Self { batch, changes: Vec::new() }
     }
 }
 
@@ -112,10 +113,12 @@ impl Bot {
     async fn work_off(&self, received: Received) {
         let id = received.id;
         let done = match self.understand(&received).await {
-            Ok(Work { batch, change }) => {
+            Ok(Work { batch, changes }) => {
                 let done = self.store.commit(batch.done(id)).await;
-                if let (Ok(()), Some(change)) = (&done, change) {
-                    self.changes.put(change);
+                if done.is_ok() {
+                    for change in changes {
+                        self.changes.put(change);
+                    }
                 }
                 done
             }
@@ -160,7 +163,16 @@ impl Bot {
                 };
                 self.respond(received, incoming).await
             }
-            Source::Flux | Source::ArgoCd | Source::GitHub | Source::Deployments | Source::CdEvents => {
+            Source::GitHub => {
+                match serde_json::from_value::<Notice>(received.body.clone()) {
+                    Ok(notice) => self.noticed(&notice),
+                    Err(error) => {
+                        tracing::error!(%error, key = received.key, "a stored webhook cannot be read any more");
+                    }
+                }
+                Ok(Work::default())
+            }
+            Source::Flux | Source::ArgoCd | Source::Deployments | Source::CdEvents => {
                 match serde_json::from_value::<Report>(received.body.clone()) {
                     Ok(report) => {
                         let heard = self.reported(&report);
@@ -179,7 +191,10 @@ impl Bot {
 
 fn origin(received: &Received) -> Option<Origin> {
     match serde_json::from_value(received.body.clone()).ok()? {
-        Incoming::Command { from, .. } | Incoming::Said { from, .. } | Incoming::Click { from, .. } => Some(from),
+        Incoming::Command { from, .. }
+        | Incoming::Said { from, .. }
+        | Incoming::Click { from, .. }
+        | Incoming::Submitted { from, .. } => Some(from),
         Incoming::Ignored => None,
     }
 }

@@ -2,7 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::change::{Change, Merging, Stage, Trouble};
+use crate::domain::change::{By, Change, Deploying, Merging, Stage, Trouble};
+use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
 use crate::github::{Compared, GithubError, Merge};
 use crate::store::{Batch, Claim, Comparison, StoreError};
@@ -26,6 +27,11 @@ pub(super) fn again(error: &GithubError, tries: u32, now: Timestamp) -> Timestam
     }
 }
 
+/// There is nothing more to know of it.
+fn same(deploying: Deploying) -> Deploying {
+    deploying
+}
+
 /// How the merge stands to the pinned commit, where nobody moved the branch meanwhile: GitHub need not be asked.
 fn known_by_merge(change: &Change, result: &Sha, parents: &[Sha]) -> Option<Comparison> {
     let plan = &change.plan;
@@ -39,6 +45,17 @@ fn known_by_merge(change: &Change, result: &Sha, parents: &[Sha]) -> Option<Comp
     })
 }
 
+pub(super) fn branch_gone(plan: &Plan) -> String {
+    let Plan { branch, repository, pinned, .. } = plan;
+    format!(
+        "The branch {branch} is gone from {repository}. Make it again: git push origin {pinned}:refs/heads/{branch}"
+    )
+}
+
+pub(super) fn commit_gone(plan: &Plan) -> String {
+    format!("The commit {} is not in {} any more.", plan.pinned.short(), plan.repository)
+}
+
 impl Bot {
     pub(super) async fn merge(&self, claim: &Claim) -> Result<(), StoreError> {
         let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
@@ -46,21 +63,28 @@ impl Bot {
         if claim.cancel_by.is_none() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
             return Ok(());
         }
+        if let Some(frozen) = &claim.change.frozen {
+            return self.merge_by_pull_again(claim, frozen).await;
+        }
         let mut claim = claim.clone();
         if merging.begun {
             // What became of the last try is not known: look before asking again.
             match self.find_merge(&claim.change).await {
-                Ok(Some(result)) => return self.merged(&claim, result, None).await,
+                Ok(Some(result)) => return self.merged(&claim, result, None, same).await,
                 Ok(None) => {}
                 // That it cannot be looked for now proves nothing.
                 Err(error) => return self.merge_failed(&claim, error, true).await,
             }
         }
         if let Some(by) = claim.cancel_by.clone() {
-            let stage = claim.change.stage.clone().cancelled(by, self.clock.now());
+            let stage = claim.change.stage.clone().cancelled(By::Person(by), self.clock.now());
             return self.become_(&claim, stage, None).await;
         }
         if !merging.begun {
+            let against = self.rules_against(&claim.change).await?;
+            if !against.is_empty() {
+                return self.hold(&claim, against).await;
+            }
             let Ok(stage) = claim.change.stage.clone().merge_begun() else { return Ok(()) };
             claim.change.stage = stage;
             self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()))).await?;
@@ -70,10 +94,10 @@ impl Bot {
         match self.github.merge(&plan.repository, &plan.branch, &plan.pinned, &message).await {
             Ok(Merge::Done { commit, parents }) => {
                 let known = known_by_merge(&claim.change, &commit, &parents);
-                self.merged(&claim, commit, known).await
+                self.merged(&claim, commit, known, same).await
             }
             Ok(Merge::AlreadyThere) => match self.find_merge(&claim.change).await {
-                Ok(Some(result)) => self.merged(&claim, result, None).await,
+                Ok(Some(result)) => self.merged(&claim, result, None, same).await,
                 Ok(None) => {
                     let unclear = GithubError::Unclear("it has the commit and has it not".to_owned());
                     self.merge_failed(&claim, unclear, true).await
@@ -85,18 +109,8 @@ impl Bot {
                 let stage = claim.change.stage.clone().conflicted(files.unwrap_or_default(), self.clock.now());
                 self.become_(&claim, stage, None).await
             }
-            Ok(Merge::NoBranch) => {
-                let (branch, pinned) = (&plan.branch, &plan.pinned);
-                let why = format!(
-                    "The branch {branch} is gone from {}. Make it again: git push origin {pinned}:refs/heads/{branch}",
-                    plan.repository
-                );
-                self.errored(&claim, why).await
-            }
-            Ok(Merge::NoCommit) => {
-                let why = format!("The commit {} is not in {} any more.", plan.pinned.short(), plan.repository);
-                self.errored(&claim, why).await
-            }
+            Ok(Merge::NoBranch) => self.errored(&claim, branch_gone(plan)).await,
+            Ok(Merge::NoCommit) => self.errored(&claim, commit_gone(plan)).await,
             Ok(Merge::Refused(why)) => {
                 let (branch, why) = (&plan.branch, why.trim_end_matches('.'));
                 let why = format!(
@@ -125,19 +139,29 @@ impl Bot {
         }
     }
 
-    async fn merged(&self, claim: &Claim, result: Sha, known: Option<Comparison>) -> Result<(), StoreError> {
+    /// The branch has it; `learn` adds what is known of how it came there.
+    pub(super) async fn merged(
+        &self,
+        claim: &Claim,
+        result: Sha,
+        known: Option<Comparison>,
+        learn: impl FnOnce(Deploying) -> Deploying,
+    ) -> Result<(), StoreError> {
         let now = self.clock.now();
         let rung = self.config.catalogue.ladder.find(claim.change.plan.environment.as_str());
         let timeout = rung.map_or(SignedDuration::ZERO, |rung| rung.deploy_timeout);
-        let stage = claim.change.stage.clone().merged(result, now, now + timeout);
+        let merged = claim.change.stage.clone().merged(result, now, now + timeout);
+        let stage = merged.and_then(|stage| stage.still_deploying(learn));
         let Ok(stage) = stage else { return Ok(()) };
         let more = known.map_or_else(Batch::new, |known| Batch::new().comparison(known));
         let change = self.advance(&claim.change, claim.fence, stage, Some(now), more).await?;
-        self.deploy(&Claim { change, ..claim.clone() }).await
+        let mut claim = Claim { change, ..claim.clone() };
+        self.tidy(&mut claim).await?;
+        self.deploy(&claim).await
     }
 
     /// `begun`: GitHub may have merged it nevertheless.
-    async fn merge_failed(&self, claim: &Claim, error: GithubError, begun: bool) -> Result<(), StoreError> {
+    pub(super) async fn merge_failed(&self, claim: &Claim, error: GithubError, begun: bool) -> Result<(), StoreError> {
         let Stage::Merging(Merging { trouble, .. }) = &claim.change.stage else { return Ok(()) };
         let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
         let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
@@ -162,12 +186,13 @@ impl Bot {
         self.become_(claim, stage, Some(again(&error, tries, now))).await
     }
 
-    async fn errored(&self, claim: &Claim, why: String) -> Result<(), StoreError> {
-        let stage = claim.change.stage.clone().errored(why, self.clock.now());
-        self.become_(claim, stage, None).await
+    pub(super) async fn errored(&self, claim: &Claim, why: String) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let stage = claim.change.stage.clone().errored(why, now);
+        self.become_(claim, stage, claim.change.frozen.is_some().then_some(now)).await
     }
 
-    async fn become_(
+    pub(super) async fn become_(
         &self,
         claim: &Claim,
         stage: Result<Stage, crate::domain::change::Impossible>,

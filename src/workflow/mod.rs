@@ -1,6 +1,7 @@
 //! One file per use case: read facts, ask the domain, then take effect, in that order.
 
 pub mod answer;
+mod approve;
 pub mod changes;
 mod deploy;
 pub mod inbox;
@@ -11,6 +12,7 @@ pub mod observe;
 pub mod outbox;
 pub mod people;
 pub mod promote;
+mod pull;
 pub mod query;
 mod respond;
 pub mod rights;

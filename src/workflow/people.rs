@@ -82,6 +82,12 @@ impl People {
         Ok(account)
     }
 
+    /// What the workspace calls somebody; their id where Slack does not tell.
+    pub(super) async fn name(&self, person: &PersonId) -> String {
+        let account = self.account(person).await.ok().flatten();
+        account.map_or_else(|| person.to_string(), |account| account.name)
+    }
+
     pub(super) async fn account_by_email(&self, email: &str) -> Result<Option<Account>, SendError> {
         let account = self.0.slack.account_by_email(email).await?;
         if let Some(account) = &account {

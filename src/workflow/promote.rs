@@ -5,13 +5,17 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::json;
 
+use crate::config::Policy;
 use crate::domain::actor::{Actor, PersonId};
+use crate::domain::approval::Awaiting;
 use crate::domain::artefact::{Artefact, ArtefactName};
-use crate::domain::change::{Change, ChangeId, Moves, Stage};
-use crate::domain::environment::{Environment, EnvironmentName};
+use crate::domain::change::{Change, ChangeId, Frozen, Moves, Stage};
+use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
+use crate::domain::freeze;
+use crate::domain::gate::{Watch, Well};
 use crate::domain::message::{Asked, Message, MessageKey, To};
-use crate::domain::plan::{Facts, GOOD_FOR, Plan};
-use crate::domain::policy::{self, Refusal, UnderWay};
+use crate::domain::plan::{Facts, GOOD_FOR, Plan, Waiting};
+use crate::domain::policy::{self, Act, Refusal, UnderWay};
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Sha, Version};
@@ -27,12 +31,15 @@ const REMEMBERED_STAYS: u32 = 200;
 /// How many versions are offered where the one that was named never ran well.
 const OFFERED: usize = 5;
 
-/// What is to be promoted, and whereto.
+/// What is to be promoted, whereto, and who wants it.
 #[derive(Clone, Debug)]
 pub(super) struct Wish {
+    pub(super) by: PersonId,
     pub(super) artefact: ArtefactName,
     pub(super) environment: Option<EnvironmentName>,
     pub(super) what: What,
+    /// Why the gates that are shut are to be passed.
+    pub(super) overriding: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug)]
@@ -114,22 +121,31 @@ impl Bot {
             (*target, Some(others.iter().map(|rung| rung.name.clone()).collect()))
         };
         let policy = self.config.environments.get(&target.name).cloned().unwrap_or_default();
-        let below = policy::rung(artefact, target, &catalogue.ladder, &policy.unkept())?;
+        let below = policy::rung(artefact, target, &catalogue.ladder)?;
+        if !self.may_promote(&wish.by, &target.name, &artefact.repository).await? {
+            let (act, environment, who) = (Act::Promote, target.name.clone(), self.called(&policy.promoters).await);
+            return Err(Refusal::MayNot { act, environment, who }.into());
+        }
+        if wish.overriding.is_some() && !self.may_override(&wish.by, &target.name, &artefact.repository).await? {
+            // Unlike elsewhere, where nobody is named nobody may.
+            let who = if policy.overriders.is_empty() { Vec::new() } else { self.called(&policy.overriders).await };
+            let (act, environment) = (Act::Override, target.name.clone());
+            return Err(Refusal::MayNot { act, environment, who }.into());
+        }
         for rung in [below, target] {
             // After a start, what the cluster runs is not known yet: that is no reason to refuse anything.
             if artefact.places.get(&rung.name).is_some_and(|place| !self.view.is_read(place)) {
                 return Err(CannotAsk::later(format!("what runs in {} has not been read yet", rung.name)).into());
             }
         }
-        let (version, pinned) = self.version_below(artefact, below, &wish.what).await?;
-        if let Some(holder) = self.store.holder(&Moves::branch(&artefact.repository, &target.branch)).await? {
-            return Err(Refusal::UnderWay(UnderWay::from(&holder)).into());
-        }
-        let carried = catalogue.carried_along(artefact, &target.name);
-        let moving: Vec<_> = std::iter::once(artefact).chain(carried).map(|moving| moving.name.clone()).collect();
-        if let Some(lock) = self.locks_on(&target.name, &moving).await?.into_iter().next() {
-            return Err(Refusal::Locked { lock, environment: target.name.clone() }.into());
-        }
+        let (version, pinned, well) = self.version_below(artefact, below, &wish.what).await?;
+        let supersedes = match self.store.holder(&Moves::branch(&artefact.repository, &target.branch)).await? {
+            None => None,
+            Some(holder) => match Waiting::of(&holder) {
+                Some(waiting) if holder.plan.artefact == artefact.name && holder.plan.pinned != pinned => Some(waiting),
+                _ => return Err(Refusal::UnderWay(UnderWay::from(&holder)).into()),
+            },
+        };
         let from = self.runs_there(artefact, target)?;
         let pending = match self.github.pending(&artefact.repository, &target.branch, &pinned).await? {
             Compared::Pending(pending) => *pending,
@@ -157,7 +173,20 @@ impl Bot {
             .filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.pinned == pinned)
             .map(Box::new);
         let checks_required = policy.checks_required;
-        let facts = Facts { artefact, target, below, version, pinned, from, pending, checks, checks_required };
+        let facts = Facts {
+            artefact,
+            target,
+            below,
+            version,
+            pinned,
+            from,
+            pending,
+            checks,
+            checks_required,
+            watch: self.watch(artefact, target, &policy, well).await?,
+            overriding: wish.overriding.clone().map(|reason| (wish.by.clone(), reason)),
+            supersedes,
+        };
         match (policy::check(&facts), errored) {
             (Ok(permit), errored) => {
                 Ok(Decision::Planned { plan: Box::new(Plan::new(permit, facts, catalogue)), others, errored })
@@ -168,6 +197,21 @@ impl Bot {
             }
             (Err(refusal), _) => Err(refusal.into()),
         }
+    }
+
+    /// What the gates look at.
+    async fn watch(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        policy: &Policy,
+        well: Option<Well>,
+    ) -> Result<Watch, StoreError> {
+        let now = self.clock.now();
+        let also = self.config.catalogue.carried_along(artefact, &target.name).map(|also| also.name.clone());
+        let moving: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(also).collect();
+        let locks = self.locks_on(&target.name, &moving).await?;
+        Ok(Watch { locks, freeze: freeze::in_force(&policy.freezes, now), soak: policy.soak, well, now })
     }
 
     fn rung(&self, name: &EnvironmentName) -> Result<&Environment, No> {
@@ -203,8 +247,13 @@ impl Bot {
         Ok(behind)
     }
 
-    /// What would go, with its commit.
-    async fn version_below(&self, artefact: &Artefact, below: &Environment, what: &What) -> Result<(Version, Sha), No> {
+    /// What would go, with its commit, and since when it has run well below.
+    async fn version_below(
+        &self,
+        artefact: &Artefact,
+        below: &Environment,
+        what: &What,
+    ) -> Result<(Version, Sha, Option<Well>), No> {
         let stay = match what {
             What::RunsBelow => {
                 let Some(place) = artefact.places.get(&below.name) else {
@@ -228,7 +277,8 @@ impl Bot {
             let (artefact, below) = (artefact.name.clone(), below.name.clone());
             return Err(Refusal::CommitUnknown { artefact, below, version: stay.version }.into());
         };
-        Ok((Version { commit: Some(commit.clone()), ..stay.version }, commit))
+        let well = stay.well_since.map(|since| Well { since, until: stay.ended_at });
+        Ok((Version { commit: Some(commit.clone()), ..stay.version }, commit, well))
     }
 
     /// A stay below of the version that is named, if it ran well.
@@ -287,32 +337,69 @@ impl Bot {
         Ok(known.map(|seen| seen.version).or(rollout.version))
     }
 
+    /// Does a promotion there wait for a person's yes, or at least for GitHub's?
+    pub(super) fn is_awaited(&self, plan: &Plan) -> bool {
+        let policy = self.config.environments.get(&plan.environment);
+        plan.promote == PromoteBy::PullRequest || policy.is_some_and(|policy| policy.approvals.is_some())
+    }
+
     /// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
-    pub(super) fn begin(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Batch) {
+    pub(super) async fn begin(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Batch) {
         let now = self.clock.now();
+        let id = ChangeId::new(now);
+        let stage = if self.is_awaited(&plan) { self.awaiting(&plan, now).await } else { Stage::begin() };
         let change = Change {
-            id: ChangeId::new(now),
+            id,
             requester: person.clone(),
             asked_in: Some(channel.to_owned()),
             asked_at: now,
+            frozen: (plan.promote == PromoteBy::PullRequest).then(|| Frozen::of(id)),
             plan,
-            stage: Stage::begin(),
+            stage,
         };
         let mut batch =
             Batch::new().begin(change.clone()).ledger(self.entry(&change, "begun", person)).say(self.card(&change));
+        if let Some(overridden) = &change.plan.overridden {
+            let entry = Entry { body: json!(overridden), ..self.entry(&change, "overridden", person) };
+            let key = MessageKey::new(&format!("override:{id}"));
+            let told = render::gate::overridden(&change.plan, overridden).to(self.post(&change, key, None));
+            batch = batch.ledger(entry).say(told);
+        }
         if let Some(details) = render::card::details(&change) {
             batch = batch.say(self.in_thread(&change, "details", details));
         }
         (change, batch)
     }
 
+    async fn awaiting(&self, plan: &Plan, now: Timestamp) -> Stage {
+        let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
+        let (required, asked) = match &policy.approvals {
+            Some(approvals) => (approvals.required, self.called(&approvals.from).await),
+            None => (0, Vec::new()),
+        };
+        Stage::begin_awaiting(Awaiting::new(required, asked, now, policy.approval_timeout))
+    }
+
+    /// A change that waits gives way to a newer one.
+    pub(super) async fn supersede(&self, waiting: &Waiting, by: ChangeId) -> Result<(Change, Batch), CannotAsk> {
+        let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
+        let claim = self.store.claim(vec![waiting.id]).await?.pop().ok_or_else(overtaken)?;
+        let now = self.clock.now();
+        let Ok(stage) = claim.change.stage.clone().superseded(by, now) else { return Err(overtaken()) };
+        let change = Change { stage, ..claim.change.clone() };
+        let batch = self.advanced(&claim.change, claim.fence, &change, Some(now));
+        Ok((change, batch))
+    }
+
     /// The same change once more, from the step that failed.
     pub(super) async fn retry(&self, errored: &Change, person: &PersonId) -> Result<(Change, Batch), CannotAsk> {
         let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
-        let Ok(stage) = claim.change.stage.clone().retried() else { return Err(overtaken()) };
+        let Ok(stage) = claim.change.stage.clone().retried(self.clock.now()) else { return Err(overtaken()) };
+        // What was shown was put away: it is made anew.
+        let frozen = claim.change.frozen.as_ref().map(|_| Frozen::of(claim.change.id));
         // Whoever takes it up again is the one who wants to hear of its end.
-        let change = Change { stage, requester: person.clone(), ..claim.change };
+        let change = Change { stage, frozen, requester: person.clone(), ..claim.change };
         let batch = Batch::new()
             .advance(change.clone(), claim.fence, Some(self.clock.now()))
             .ledger(self.entry(&change, "retried", person))

@@ -5,15 +5,16 @@ use jiff::Timestamp;
 use crate::config::ListTo;
 use crate::domain::actor::Role;
 use crate::domain::artefact::ArtefactName;
-use crate::domain::change::{Change, ChangeId, Stage};
+use crate::domain::change::{Change, ChangeId};
 use crate::domain::command::{self, Command};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::listing::Filter;
 use crate::domain::message::{Message, MessageKey, Place, To};
-use crate::domain::policy::Refusal;
+use crate::domain::plan::Plan;
+use crate::domain::policy::{Act, Refusal};
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::list::{EARLIER, For, LATER, OPEN_EARLIER, OPEN_LATER, Request, SHARE};
-use crate::slack::render::{Said, arrival, card, help, lock, notice, plan, refusal, status};
+use crate::slack::render::{Said, approval, arrival, card, help, lock, notice, plan, refusal, status};
 use crate::store::{Batch, Received, StoreError};
 
 use super::Bot;
@@ -26,7 +27,10 @@ impl Bot {
     pub(super) async fn respond(&self, received: &Received, incoming: Incoming) -> Result<Work, NotNow> {
         let from = match &incoming {
             Incoming::Ignored => return Ok(Work::default()),
-            Incoming::Command { from, .. } | Incoming::Said { from, .. } | Incoming::Click { from, .. } => from,
+            Incoming::Command { from, .. }
+            | Incoming::Said { from, .. }
+            | Incoming::Click { from, .. }
+            | Incoming::Submitted { from, .. } => from,
         };
         let unknown =
             |error: &dyn std::fmt::Display| NotNow { why: error.to_string(), otherwise: notice::role_unknown() };
@@ -40,6 +44,7 @@ impl Bot {
             Incoming::Command { text, .. } => self.reply(asked, text, false).await,
             Incoming::Said { text, .. } => self.reply(asked, text, true).await,
             Incoming::Click { action, value, .. } => self.clicked(asked, action, value).await,
+            Incoming::Submitted { modal, about, text, .. } => self.submitted(asked, modal, about, text).await,
             Incoming::Ignored => Ok(Work::default()),
         }
     }
@@ -65,9 +70,10 @@ impl Bot {
                 let answer = self.status(artefact.as_ref(), environment.as_ref());
                 if in_thread { asked.openly(answer) } else { asked.privately(answer) }
             }
-            Command::Promote { artefact, environment, version, dry_run } => {
+            Command::Promote { artefact, environment, version, dry_run, overriding } => {
                 let what = version.map_or(What::RunsBelow, What::Named);
-                return self.promote(asked, &Wish { artefact, environment, what }, dry_run).await;
+                let by = asked.from.person.clone();
+                return self.promote(asked, &Wish { by, artefact, environment, what, overriding }, dry_run).await;
             }
             Command::Cancel { change } => return self.cancel(asked, &change).await,
             Command::Lock { environment, artefact, length, reason } => {
@@ -79,6 +85,7 @@ impl Bot {
             Command::Locks { environment } => {
                 return self.list_locks(environment.as_ref()).await.map(|it| asked.told(it));
             }
+            Command::Reject { change, reason } => return self.typed_reject(asked, &change, &reason).await,
             Command::Rollback { .. } | Command::Diff { .. } => asked.privately(notice::not_ready(command.verb())),
         })
     }
@@ -91,6 +98,8 @@ impl Bot {
                 None => Ok(Work::default()),
             },
             card::RETRY => self.clicked_retry(asked, value).await,
+            approval::APPROVE => self.clicked_approve(asked, value).await,
+            approval::REJECT => self.clicked_reject(asked, value).await,
             arrival::PROMOTE => self.clicked_promote(asked, value).await,
             lock::TAKE_OVER => {
                 Ok(self.take_over(asked.from, value).await?.map(|it| asked.told(it)).unwrap_or_default())
@@ -153,15 +162,19 @@ impl Bot {
             };
             return Ok(asked.begun(change, batch, others));
         }
-        if !plan.also.is_empty() {
-            let shown = self.show(plan, &asked.from.person);
-            let question = plan::question(&shown.plan, shown.id, others.unwrap_or_default());
-            let mut work = asked.privately(question);
-            work.batch = work.batch.show(shown);
-            return Ok(work);
+        if !plan.also.is_empty() || plan.overridden.is_some() || self.is_awaited(&plan) {
+            return Ok(self.show_plan(asked, plan, others.unwrap_or_default()));
         }
-        let (change, batch) = self.begin(plan, &asked.from.person, &asked.from.channel);
+        let (change, batch) = self.begin(plan, &asked.from.person, &asked.from.channel).await;
         Ok(asked.begun(change, batch, others))
+    }
+
+    /// Shows a plan, which becomes a change only by a yes.
+    fn show_plan(&self, asked: Asked<'_>, plan: Plan, others: &[EnvironmentName]) -> Work {
+        let shown = self.show(plan, &asked.from.person);
+        let mut work = asked.privately(plan::question(&shown.plan, shown.id, others));
+        work.batch = work.batch.show(shown);
+        work
     }
 
     /// A plan that was shown is confirmed or dropped: checked again, for the commit that was shown.
@@ -184,15 +197,23 @@ impl Bot {
             return Ok(work);
         }
         let wish = Wish {
+            by: asked.from.person.clone(),
             artefact: shown.plan.artefact.clone(),
             environment: Some(shown.plan.environment.clone()),
             what: What::Commit(shown.plan.pinned.clone()),
+            overriding: shown.plan.overridden.as_ref().map(|overridden| overridden.reason.as_str().into()),
         };
         let mut work = match self.decide(&wish).await {
-            Ok(Decision::Planned { plan, .. }) => {
-                let (change, batch) = self.begin(*plan, &asked.from.person, &asked.from.channel);
-                asked.begun(change, batch, None)
+            // What nobody was asked about is not done by the yes to something else.
+            Ok(Decision::Planned { plan, .. })
+                if plan.supersedes != shown.plan.supersedes || plan.overridden != shown.plan.overridden =>
+            {
+                self.show_plan(asked, *plan, &[])
             }
+            Ok(Decision::Planned { plan, .. }) => match self.confirmed(asked, *plan).await {
+                Ok(work) => work,
+                Err(error) => asked.cannot(&error)?,
+            },
             Ok(Decision::Refused(no)) => asked.refused(&no),
             Err(error) => asked.cannot(&error)?,
         };
@@ -200,17 +221,29 @@ impl Bot {
         Ok(work)
     }
 
+    async fn confirmed(&self, asked: Asked<'_>, plan: Plan) -> Result<Work, CannotAsk> {
+        let supersedes = plan.supersedes.clone();
+        let (change, batch) = self.begin(plan, &asked.from.person, &asked.from.channel).await;
+        let Some(waiting) = supersedes else { return Ok(asked.begun(change, batch, None)) };
+        let (before, gives_way) = self.supersede(&waiting, change.id).await?;
+        // It lets go of the lock before the new one takes it.
+        let mut work = asked.begun(change, gives_way.and(batch), None);
+        work.changes.insert(0, before);
+        Ok(work)
+    }
+
     /// The button on the card of a change that ended in an error.
     async fn clicked_retry(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
         let Some(id) = ChangeId::parse(value) else { return Ok(Work::default()) };
-        let called = self.store.changes_called(&id.short()).await.map_err(|error| stored(&error))?;
-        let Some(change) = called.into_iter().find(|change| change.id == id) else {
+        let Some(change) = self.store.change(id).await.map_err(|error| stored(&error))? else {
             return Ok(asked.privately(status::unknown(&id.short())));
         };
         let wish = Wish {
+            by: asked.from.person.clone(),
             artefact: change.plan.artefact,
             environment: Some(change.plan.environment),
             what: What::Commit(change.plan.pinned),
+            overriding: None,
         };
         self.promote(asked, &wish, false).await
     }
@@ -221,19 +254,29 @@ impl Bot {
         let catalogue = &self.config.catalogue;
         let above = catalogue.artefact(artefact.as_str()).and_then(|it| catalogue.ladder.above(&environment, it));
         let Some(above) = above else { return Ok(Work::default()) };
-        let wish = Wish { artefact, environment: Some(above.name.clone()), what: What::Stay(seen_at) };
+        let by = asked.from.person.clone();
+        let wish =
+            Wish { by, artefact, environment: Some(above.name.clone()), what: What::Stay(seen_at), overriding: None };
         self.promote(asked, &wish, false).await
     }
 
     async fn cancel(&self, asked: Asked<'_>, short: &str) -> Result<Work, NotNow> {
         let called = self.store.changes_called(short).await.map_err(|error| stored(&error))?;
         // Of two with the same digits, the one that can be cancelled is meant.
-        let merging = called.iter().find(|change| matches!(change.stage, Stage::Merging(_)));
-        let Some(change) = merging.or(called.first()) else { return Ok(asked.privately(status::unknown(short))) };
-        if merging.is_none() {
+        let unmerged = called.iter().find(|change| change.stage.can_cancel());
+        let Some(change) = unmerged.or(called.first()) else { return Ok(asked.privately(status::unknown(short))) };
+        if unmerged.is_none() {
             return Ok(asked.privately(status::too_late(change)));
         }
         let person = &asked.from.person;
+        let plan = &change.plan;
+        if *person != change.requester {
+            match self.may_approve(person, &plan.environment, &plan.repository).await {
+                Ok(true) => {}
+                Ok(false) => return Ok(asked.refused(&self.may_not_approve(Act::Cancel, &plan.environment).await)),
+                Err(error) => return asked.cannot(&error),
+            }
+        }
         let mut work = asked.linking(status::cancelling(change), change.id);
         work.batch =
             work.batch.ask_to_cancel(change.id, person.clone()).ledger(self.entry(change, "cancel_asked", person));
@@ -252,15 +295,15 @@ impl Bot {
 
 /// Who asks, and by which request.
 #[derive(Clone, Copy)]
-struct Asked<'a> {
-    from: &'a Origin,
-    received: &'a Received,
+pub(super) struct Asked<'a> {
+    pub(super) from: &'a Origin,
+    pub(super) received: &'a Received,
     /// The message with the button gives way to the answer.
-    replace: bool,
+    pub(super) replace: bool,
 }
 
 impl Asked<'_> {
-    fn privately(self, said: Said) -> Work {
+    pub(super) fn privately(self, said: Said) -> Work {
         Batch::new().say(self.private(said)).into()
     }
 
@@ -284,11 +327,11 @@ impl Asked<'_> {
         Batch::new().say(message).into()
     }
 
-    fn linking(self, said: Said, change: ChangeId) -> Work {
+    pub(super) fn linking(self, said: Said, change: ChangeId) -> Work {
         Batch::new().say(self.private(said).linking(Bot::card_key(change))).into()
     }
 
-    fn refused(self, no: &Refusal) -> Work {
+    pub(super) fn refused(self, no: &Refusal) -> Work {
         let said = refusal::refusal(no);
         match no {
             Refusal::UnderWay(under_way) => self.linking(said, under_way.id),
@@ -297,7 +340,7 @@ impl Asked<'_> {
     }
 
     /// Whoever must be asked does not answer: again later, or never.
-    fn cannot(self, error: &CannotAsk) -> Result<Work, NotNow> {
+    pub(super) fn cannot(self, error: &CannotAsk) -> Result<Work, NotNow> {
         let otherwise = refusal::cannot_ask(&error.to_string());
         if error.passes { Err(NotNow { why: error.to_string(), otherwise }) } else { Ok(self.privately(otherwise)) }
     }
@@ -310,7 +353,7 @@ impl Asked<'_> {
             None if self.replace => self.private(plan::elsewhere(&change.plan)).linking(key),
             None => self.private(plan::elsewhere(&change.plan)).elsewhere(key),
         };
-        Work { batch: batch.say(pointer), change: Some(change) }
+        Work { batch: batch.say(pointer), changes: vec![change] }
     }
 
     fn private(self, said: Said) -> Message {

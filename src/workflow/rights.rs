@@ -184,7 +184,6 @@ impl Rights {
     }
 }
 
-#[allow(dead_code, reason = "the rules of production come to use them one by one")]
 impl Bot {
     /// Is the person one of these? An empty list is everyone in the workspace.
     pub(super) async fn is_among(

@@ -170,20 +170,31 @@ impl Bot {
             // What runs there now may well contain it, but another change has begun since.
             return;
         }
-        let done = match claim.change.stage {
-            Stage::Merging(_) => self.merge(&claim).await,
-            Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } | Stage::Deployed { .. } => {
-                self.deploy(&claim).await
-            }
-            // It came to its end since it was woken.
-            Stage::Conflicted { .. } | Stage::Errored { .. } | Stage::Cancelled { .. } => Ok(()),
-        };
-        match done {
+        match self.advance_by_a_step(claim).await {
             Ok(()) | Err(StoreError::Overtaken | StoreError::Closed) => {}
             Err(error) => {
                 tracing::error!(%error, change = %id, "a step of a change could not be stored");
                 tokio::time::sleep(AFTER_STORE_FAILURE).await;
             }
+        }
+    }
+
+    async fn advance_by_a_step(&self, mut claim: Claim) -> Result<(), StoreError> {
+        self.tidy(&mut claim).await?;
+        match claim.change.stage {
+            // Boxed: they are large, and a step that only waits for the rollout need not have the room for them.
+            Stage::AwaitingApproval(_) => Box::pin(self.await_approval(&claim)).await,
+            Stage::Merging(_) => Box::pin(self.merge(&claim)).await,
+            Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } | Stage::Deployed { .. } => {
+                self.deploy(&claim).await
+            }
+            // It came to its end since it was woken.
+            Stage::Conflicted { .. }
+            | Stage::Errored { .. }
+            | Stage::Cancelled { .. }
+            | Stage::Rejected { .. }
+            | Stage::Expired { .. }
+            | Stage::Superseded { .. } => Ok(()),
         }
     }
 
@@ -196,32 +207,50 @@ impl Bot {
         due: Option<Timestamp>,
         more: Batch,
     ) -> Result<Change, StoreError> {
-        let moved_on = before.stage.name() != stage.name();
-        let change = Change { stage, ..before.clone() };
-        let mut batch = Batch::new().advance(change.clone(), fence, due).and(more);
-        let card = self.card(&change);
+        self.advance_to(before, fence, Change { stage, ..before.clone() }, due, more).await
+    }
+
+    /// The same where more of the change is new than its stage.
+    pub(super) async fn advance_to(
+        &self,
+        before: &Change,
+        fence: Fence,
+        change: Change,
+        due: Option<Timestamp>,
+        more: Batch,
+    ) -> Result<Change, StoreError> {
+        let batch = self.advanced(before, fence, &change, due).and(more);
+        self.store.commit(batch).await?;
+        if before.stage.name() != change.stage.name() {
+            tracing::info!(change = %change.id, stage = change.stage.name(), "change {} is {}", change.id.short(), change.stage.name());
+        }
+        self.changes.put(change.clone());
+        Ok(change)
+    }
+
+    /// What is to be stored and said when a change has come so far.
+    pub(super) fn advanced(&self, before: &Change, fence: Fence, change: &Change, due: Option<Timestamp>) -> Batch {
+        let moved_on = before.stage.name() != change.stage.name();
+        let mut batch = Batch::new().advance(change.clone(), fence, due);
+        let card = self.card(change);
         // Not every step is one that people see.
         if card != self.card(before) {
             batch = batch.say(card);
         }
         if moved_on {
             let actor = match &change.stage {
-                Stage::Cancelled { by, .. } => Actor::Person(by.clone()),
+                Stage::Cancelled { by, .. } => by.actor(),
+                Stage::Rejected { by, .. } => Actor::Person(by.clone()),
                 _ => Actor::Controller,
             };
-            batch = batch.ledger(ledger_entry(&change, change.stage.name(), actor, self.clock.now()));
+            batch = batch.ledger(ledger_entry(change, change.stage.name(), actor, self.clock.now()));
             if !change.stage.is_active() {
-                let end = render::card::end(&change);
+                let end = render::card::end(change);
                 let now = self.clock.now().as_microsecond();
-                batch = batch.say(self.in_thread(&change, &format!("{}:{now}", change.stage.name()), end));
+                batch = batch.say(self.in_thread(change, &format!("{}:{now}", change.stage.name()), end));
             }
         }
-        self.store.commit(batch).await?;
-        if moved_on {
-            tracing::info!(change = %change.id, stage = change.stage.name(), "change {} is {}", change.id.short(), change.stage.name());
-        }
-        self.changes.put(change.clone());
-        Ok(change)
+        batch
     }
 
     /// What ended in a panic is left alone for a while.
@@ -229,7 +258,7 @@ impl Bot {
         let until = self.clock.now() + AFTER_PANIC;
         let put_off = async {
             match self.store.claim(vec![id]).await?.pop() {
-                Some(Claim { change, fence, .. }) if change.stage.is_open() => {
+                Some(Claim { change, fence, .. }) if change.is_open() => {
                     self.store.commit(Batch::new().advance(change, fence, Some(until))).await
                 }
                 _ => Ok(()),

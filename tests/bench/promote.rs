@@ -8,7 +8,7 @@ use gantry::clock::Clock;
 use gantry::domain::actor::PersonId;
 use gantry::domain::artefact::{ArtefactName, Workload};
 use gantry::domain::change::{Change, ChangeId, Deploying, Stage, Tag};
-use gantry::domain::environment::EnvironmentName;
+use gantry::domain::environment::{EnvironmentName, PromoteBy};
 use gantry::domain::plan::Plan;
 use gantry::domain::version::{Sha, Version};
 use gantry::store::{Batch, ImageCommit, Store};
@@ -162,8 +162,14 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
                 url: None,
                 head: None,
                 behind_by: 0,
+                promote: PromoteBy::Merge,
+                well_since: None,
+                green_checks: 0,
+                supersedes: None,
+                overridden: None,
             },
             stage: stage.still_deploying(tagged)?,
+            frozen: None,
         };
         let built = |reference: &str, commit: Sha| ImageCommit {
             image: format!("ghcr.io/acme/{name}"),

@@ -134,6 +134,10 @@ pub(crate) struct Apart {
 impl Apart {
     /// A quick town with its bot, which has read the cluster and told of a first push.
     pub(crate) async fn open() -> Self {
+        Self::configured(|yaml| yaml).await
+    }
+
+    pub(crate) async fn configured(edit: impl FnOnce(String) -> String) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -147,7 +151,7 @@ impl Apart {
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, town.kubeconfig()).unwrap();
         // Where the configuration names none, the variable does.
-        let configuration = town.configuration(&kubeconfig).replace("kubeconfig: ", "# kubeconfig: ");
+        let configuration = edit(town.configuration(&kubeconfig).replace("kubeconfig: ", "# kubeconfig: "));
         std::fs::write(folder.path().join("gantry.yaml"), configuration).unwrap();
         let gate = Gate::new();
         let router = town.router().layer(middleware::from_fn_with_state(gate.clone(), pass));

@@ -10,11 +10,12 @@ async fn an_empty_command_shows_what_can_be_asked() {
     assert_snapshot!(town.alice().types("/gantry").await, @"
     *I move artefacts from one environment to the next.*
     • `/list [artefact] [environment]` which version runs where, in what state
-    • `/promote &lt;artefact&gt; [environment] [@version] [--dry-run]` move an artefact to the next environment, or to the one named
+    • `/promote &lt;artefact&gt; [environment] [@version] [--dry-run] [--override reason]` move an artefact to the next environment, or to the one named
     • `/rollback &lt;artefact&gt; &lt;environment&gt; [version] [--reason text]` return an environment to the version that ran well before _(not in this version yet)_
     • `/diff &lt;source&gt; &lt;target&gt; [artefact]` what differs between two environments, and what to do about it _(not in this version yet)_
     • `/gantry status [artefact] [environment]` which changes are under way
     • `/gantry cancel &lt;change&gt;` stop a change that is not merged yet; the card shows its eight digits
+    • `/gantry reject &lt;change&gt; &lt;reason&gt;` say no to a change that waits for approval; its card has the button
     • `/gantry lock &lt;environment&gt; [artefact] [for 2h] &lt;reason&gt;` let nobody change an environment, or one artefact there
     • `/gantry unlock &lt;environment&gt; [artefact]` end a lock
     • `/gantry locks [environment]` what is locked, by whom and why
@@ -29,7 +30,7 @@ async fn help_about_one_command_has_examples_to_copy() {
     let town = Town::open().await;
     let help = town.alice().types("/gantry help promote").await;
     assert_snapshot!(help, @"
-    `/promote &lt;artefact&gt; [environment] [@version] [--dry-run]`
+    `/promote &lt;artefact&gt; [environment] [@version] [--dry-run] [--override reason]`
     move an artefact to the next environment, or to the one named
     For example: `/promote checkout` or `/promote checkout to qa` or `/promote checkout --dry-run`
     The environments are `development` → `qa` → `staging` → `prod`.

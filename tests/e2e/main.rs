@@ -4,16 +4,19 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says where")]
 
 mod apart;
+mod approvals;
 mod arrivals;
 mod cluster;
 mod commands;
 mod crowd;
+mod gates;
 mod hands;
 mod histories;
 mod house;
 mod list;
 mod locks;
 mod moods;
+mod production;
 mod program;
 mod promote;
 mod proof;

@@ -8,7 +8,7 @@ use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::town::{Town, shown};
+use crate::town::{Town, plain, shown};
 
 fn head(town: &Town, branch: &str) -> Sha {
     town.sim.github.head("acme/checkout", branch).expect("a branch")
@@ -17,20 +17,6 @@ fn head(town: &Town, branch: &str) -> Sha {
 fn parents(town: &Town, repository: &str, of: &Sha) -> Vec<Sha> {
     let graph = town.sim.github.graph(repository, 100);
     graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
-}
-
-/// What differs from run to run stands for itself.
-fn plain(town: &Town, text: &str) -> String {
-    let text = text.replace(&town.origin, "http://town");
-    let mut out = String::new();
-    let mut rest = text.as_str();
-    // The digits of a change are chance.
-    while let Some((before, behind)) = rest.split_once("change `") {
-        out += before;
-        out += "change `<id>`";
-        rest = behind.split_once('`').map_or("", |(_, behind)| behind);
-    }
-    out + rest
 }
 
 #[tokio::test]
@@ -55,6 +41,7 @@ async fn a_promotion_goes_from_merging_to_running() {
     :white_check_mark: tagged `qa/2026.11.16-1` · 0 s
     :white_check_mark: rolled out · 5 s · known by the image's tag
     `qa-6cff9ae` → `develop-d6c66c2`, commit `d6c66c2` as it runs in development · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|compare>
+    runs well in development since <!date^1794736800^{date_short_pretty} {time}|2026-11-15 10:00 UTC>
     1 commit:
     • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
     Next: `/promote checkout staging`
@@ -183,6 +170,7 @@ async fn a_dry_run_shows_the_plan_and_does_nothing() {
     assert_snapshot!(plain(&town, &town.alice().sees()), @"
     Promote *checkout* `develop-d6c66c2` to *qa*, by a merge into `qa` and a tag
     `qa-6cff9ae` → `develop-d6c66c2`, commit `d6c66c2` as it runs in development · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|compare>
+    runs well in development since <!date^1794736800^{date_short_pretty} {time}|2026-11-15 10:00 UTC>
     1 commit:
     • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
     Nothing was done. To do it: `/promote checkout qa`
@@ -317,6 +305,7 @@ async fn artefacts_of_one_repository_move_together_and_are_asked_for() {
     assert_snapshot!(plain(&town, &town.alice().sees()), @"
     Promote *storefront* `develop-160abfe` to *qa*, by a merge into `qa` and a tag
     `qa-58c6a35` → `develop-160abfe`, commit `160abfe` as it runs in development · <http://town/sim/github/acme/shop/compare/58c6a35c450e66a817309588ef113328953314a9...160abfecfc12258da5166360c350e752aa5b060f|compare>
+    runs well in development since <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
     • <http://town/sim/github/acme/shop/commit/160abfecfc12258da5166360c350e752aa5b060f|160abfe> Paint it blue · Alice Adler
     :twisted_rightwards_arrows: Moves as well, as it is in the same repository: *mailer* (only built anew)

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use gantry::domain::version::Sha;
 use gantry::sim::faults::Fault;
 
 use crate::apart::{Apart, Hold, until};
-use crate::town::shown;
+use crate::town::{has_button, shown};
 
 /// Each is killed a little later than the one before.
 const ROUNDS: u64 = 8;
@@ -63,17 +64,32 @@ async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_promotion_that_is_killed_before_any_of_its_requests_ends_once() {
-    killed_at_every_request(Hold::BeforeTheEffect).await;
+    killed_at_every_request(Hold::BeforeTheEffect, false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_promotion_that_is_killed_after_any_of_its_requests_ends_once() {
-    killed_at_every_request(Hold::AfterTheEffect).await;
+    killed_at_every_request(Hold::AfterTheEffect, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pull_request_that_is_killed_before_any_of_its_requests_ends_once() {
+    killed_at_every_request(Hold::BeforeTheEffect, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pull_request_that_is_killed_after_any_of_its_requests_ends_once() {
+    killed_at_every_request(Hold::AfterTheEffect, true).await;
 }
 
 /// A promotion for every request that one makes: at that request the bot is killed, and started again.
-async fn killed_at_every_request(hold: Hold) {
-    let mut apart = Apart::open().await;
+async fn killed_at_every_request(hold: Hold, by_pull: bool) {
+    let qa = "    cluster: { namespace: qa }\n";
+    let mut apart = Apart::configured(|yaml| match by_pull {
+        true => yaml.replace(qa, &format!("{qa}    promote: pull_request\n")),
+        false => yaml,
+    })
+    .await;
     let mut held_at = Vec::new();
     for nth in 1..100 {
         let pinned = apart.town.push("checkout", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
@@ -81,9 +97,20 @@ async fn killed_at_every_request(hold: Hold) {
         // The observer compares commits in the background; what it asks is not of the promotion.
         tokio::time::sleep(Duration::from_millis(200)).await;
 
-        apart.gate.close(nth, hold);
+        if !by_pull {
+            apart.gate.close(nth, hold);
+        }
         let ack = apart.town.slack.command("alice", "deploys", "/promote checkout qa").await.unwrap();
         assert_eq!(ack.status, 200);
+        if by_pull {
+            let plan = || {
+                apart.town.slack.messages("deploys", Some("alice")).into_iter().rfind(|it| has_button(it, "Confirm"))
+            };
+            let of_it = |plan: &gantry::sim::slack::Message| shown(plan).contains(pinned.short());
+            until("the plan is shown", async || plan().as_ref().is_some_and(of_it)).await;
+            apart.gate.close(nth, hold);
+            apart.town.slack.click("alice", "deploys", &plan().unwrap().id, "Confirm").await.unwrap();
+        }
         let version = format!("`develop-{}`", pinned.short());
         let ended = |apart: &Apart| {
             let green = |text: String| text.contains(&version) && text.contains("running in *qa*");
@@ -104,8 +131,14 @@ async fn killed_at_every_request(hold: Hold) {
         let graph = github.graph(name, 1000);
         let merges: Vec<_> = graph.iter().filter(|commit| commit.parents.get(1) == Some(&pinned)).collect();
         assert_eq!(merges.len(), 1, "one merge, though killed at {}", held_at[nth - 1]);
+        // By pull request that is what was frozen, and the merge of it is the result.
+        let result =
+            |frozen: &Sha| graph.iter().find(|commit| commit.parents.get(1) == Some(frozen)).map(|it| it.sha.clone());
+        let result = if by_pull { result(&merges[0].sha).expect("a merge") } else { merges[0].sha.clone() };
+        let left = github.branches(name).into_keys().filter(|branch| branch.starts_with("gantry/")).count();
+        assert_eq!(left, 0, "everything is put away, though killed at {}", held_at[nth - 1]);
         let tags = github.tags(name);
-        let of_it = tags.values().filter(|commit| **commit == merges[0].sha).count();
+        let of_it = tags.values().filter(|commit| **commit == result).count();
         assert_eq!(of_it, 1, "one tag, though killed at {}", held_at[nth - 1]);
         let cards = apart
             .messages()

@@ -208,9 +208,39 @@ impl Person<'_> {
         self.town.settle().await;
     }
 
+    /// Presses a button of the newest message in the channel that has it.
+    pub(crate) async fn presses(&self, channel: &str, button: &str) {
+        self.presses_only(channel, button).await;
+        self.town.settle().await;
+    }
+
+    /// The same without waiting for what follows.
+    pub(crate) async fn presses_only(&self, channel: &str, button: &str) {
+        let messages = self.town.sim.slack.messages(channel, Some(self.name));
+        let found = messages.iter().rev().find(|message| has_button(message, button));
+        let message = found.unwrap_or_else(|| panic!("{} sees no {button} in {channel}: {messages:#?}", self.name));
+        self.town.sim.slack.click(self.name, channel, &message.id, button).await.unwrap();
+    }
+
+    /// Fills in the modal that is open, and submits it.
+    pub(crate) async fn submits(&self, values: Value) {
+        let view = self.town.sim.slack.views(self.name).pop().expect("an open modal");
+        let id = view["id"].as_str().expect("an id").to_owned();
+        let ack = self.town.sim.slack.submit(self.name, &id, &values).await.unwrap();
+        assert_eq!(ack.status, 200, "{ack:?}");
+        self.town.settle().await;
+    }
+
     pub(crate) fn sees(&self) -> String {
         shown(&self.town.last_message(self.name, "deploys"))
     }
+}
+
+pub(crate) fn has_button(message: &Message, label: &str) -> bool {
+    let elements = message.blocks.iter().filter(|block| block["type"] == "actions");
+    elements
+        .flat_map(|block| block["elements"].as_array().cloned().unwrap_or_default())
+        .any(|element| element["text"]["text"] == label)
 }
 
 fn shown_ack(ack: &Ack) -> String {
@@ -241,4 +271,18 @@ fn shown_block(block: &Value) -> String {
         }
         other => format!("<{other}>"),
     }
+}
+
+/// What differs from run to run stands for itself.
+pub(crate) fn plain(town: &Town, text: &str) -> String {
+    let text = text.replace(&town.origin, "http://town");
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    // The digits of a change are chance.
+    while let Some((before, behind)) = rest.split_once("change `") {
+        out += before;
+        out += "change `<id>`";
+        rest = behind.split_once('`').map_or("", |(_, behind)| behind);
+    }
+    out + rest
 }

@@ -95,11 +95,11 @@ after(async () => {
   for (const child of started) child.kill("SIGKILL");
 });
 
-test("the first look shows what runs, and three things to try", { skip }, async () => {
+test("the first look shows what runs, and four things to try", { skip }, async () => {
   for (const environment of ["development", "qa", "staging", "prod"]) {
     await page.locator(`.workload[data-environment="${environment}"][data-artefact="checkout"][data-state="running"]`).waitFor();
   }
-  assert.equal(await page.getByRole("complementary", { name: "Three things to try" }).getByRole("listitem").count(), 3);
+  assert.equal(await page.getByRole("complementary", { name: "Four things to try" }).getByRole("listitem").count(), 4);
   assert.ok((await page.locator(".commits li").count()) > 1, "the Git graph shows commits");
   assert.ok((await page.locator(".lanes .edge").count()) > 1, "and the lines between them");
   const fits = await page.evaluate(() => document.documentElement.scrollHeight <= innerHeight && document.documentElement.scrollWidth <= innerWidth);
@@ -169,6 +169,48 @@ test("the button on an arrival promotes it, and what moves more is asked first",
   const question = messages(".private").filter({ hasText: "Moves as well" });
   await question.last().getByRole("button", { name: "Confirm" }).click();
   await messages('[data-user="gantry"]').filter({ hasText: "storefront" }).filter({ hasText: "running in qa, 2 of 2 ready" }).first().waitFor();
+});
+
+test("production goes by a pull request that somebody else approves", { skip }, async () => {
+  const be = async (name) => page.getByRole("radio", { name: new RegExp(name, "i") }).check({ force: true });
+  const channel = async (name) => page.locator("#channels .channel", { hasText: name }).click();
+  const before = await workload("prod", "checkout").getAttribute("data-version");
+  await type("/promote checkout prod");
+  await messages(".private").filter({ hasText: "by a pull request into prod" }).last().getByRole("button", { name: "Confirm" }).click();
+  await channel("releases");
+  const card = messages('[data-user="gantry"]').filter({ hasText: "asked by" }).last();
+  await card.filter({ hasText: "waiting for 1 approval" }).waitFor();
+  const pulls = page.locator("#pulls a", { hasText: "Promote checkout" });
+  await pulls.first().waitFor();
+
+  // A no asks for its reason, in a modal that comes a moment after the click.
+  await be("bob");
+  await card.getByRole("button", { name: "Reject" }).click();
+  const modal = page.getByRole("dialog", { name: "Reject this change" });
+  await modal.getByLabel("Why?").fill("Not before the invoices are out");
+  await modal.getByRole("button", { name: "Reject" }).click();
+  await card.filter({ hasText: "Not before the invoices are out" }).waitFor();
+
+  await be("alice");
+  await channel("deploys");
+  await type("/promote checkout prod");
+  await messages(".private").filter({ hasText: "by a pull request into prod" }).last().getByRole("button", { name: "Confirm" }).click();
+  await channel("releases");
+  const second = messages('[data-user="gantry"]').filter({ hasText: "asked by" }).last();
+  await second.filter({ hasText: "waiting for 1 approval" }).waitFor();
+
+  // Reviewed where reviewers are: on the pull request's own page.
+  const review = await visit();
+  await review.goto(await pulls.first().getAttribute("href").then((href) => new URL(href, url).href));
+  await review.getByText("Asked for by alice in Slack").waitFor();
+  await review.getByRole("combobox").selectOption("bob");
+  await review.getByRole("button", { name: /approve/i }).click();
+  await review.getByText(/approved/i).first().waitFor();
+  await review.context().close();
+
+  await second.filter({ hasText: "approved by" }).filter({ hasText: "running in prod, 3 of 3 ready" }).waitFor();
+  await page.locator(`.workload[data-environment="prod"][data-artefact="checkout"][data-state="running"]:not([data-version="${before}"])`).waitFor();
+  await channel("deploys");
 });
 
 test("a wrong command is answered with help", { skip }, async () => {
@@ -290,7 +332,7 @@ test("the picture for the README", { skip: skip || (process.env.SCREENSHOT ? fal
   const shown = page;
   page = fresh;
   await enter(fresh, address);
-  await fresh.getByRole("button", { name: "Hide the three things to try" }).click();
+  await fresh.getByRole("button", { name: "Hide the four things to try" }).click();
   const before = await messages('[data-user="gantry"]').count();
   await push("checkout", "Round taxes per line, not per basket");
   await fresh.waitForFunction((count) => document.querySelectorAll('#messages .message[data-user="gantry"]').length > count, before);

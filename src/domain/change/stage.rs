@@ -4,21 +4,82 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::actor::PersonId;
+use super::ChangeId;
+use crate::domain::actor::{Actor, PersonId};
+use crate::domain::approval::{Approval, Awaiting};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "name", rename_all = "snake_case")]
 pub enum Stage {
+    AwaitingApproval(Awaiting),
     Merging(Merging),
     Deploying(Deploying),
-    Deployed { deploying: Deploying, at: Timestamp, ready: u32, proof: Proof },
-    Failed { deploying: Deploying, at: Timestamp, reason: String },
-    Stalled { deploying: Deploying, at: Timestamp, runs: Option<String> },
-    Conflicted { at: Timestamp, files: Vec<String> },
-    Errored { at: Timestamp, why: String, merging: Merging },
-    Cancelled { at: Timestamp, by: PersonId },
+    Deployed {
+        deploying: Deploying,
+        at: Timestamp,
+        ready: u32,
+        proof: Proof,
+    },
+    Failed {
+        deploying: Deploying,
+        at: Timestamp,
+        reason: String,
+    },
+    Stalled {
+        deploying: Deploying,
+        at: Timestamp,
+        runs: Option<String>,
+    },
+    Conflicted {
+        at: Timestamp,
+        files: Vec<String>,
+    },
+    Errored {
+        at: Timestamp,
+        why: String,
+        merging: Merging,
+    },
+    Cancelled {
+        at: Timestamp,
+        by: By,
+    },
+    Rejected {
+        at: Timestamp,
+        by: PersonId,
+        reason: String,
+    },
+    /// Not enough people said yes in time, or something else never came to hold.
+    Expired {
+        at: Timestamp,
+        awaiting: Awaiting,
+    },
+    /// A newer promotion took its place.
+    Superseded {
+        at: Timestamp,
+        by: ChangeId,
+    },
+}
+
+/// Whose doing an end was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum By {
+    Person(PersonId),
+    /// Somebody on GitHub, who closed the pull request or deleted its branch; by their login, where GitHub tells it.
+    Github {
+        github: Option<String>,
+    },
+}
+
+impl By {
+    pub fn actor(&self) -> Actor {
+        match self {
+            Self::Person(person) => Actor::Person(person.clone()),
+            Self::Github { github } => Actor::Github(github.clone().unwrap_or_default()),
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +87,9 @@ pub struct Merging {
     /// GitHub may have been asked already: look before asking again.
     pub begun: bool,
     pub trouble: Option<Trouble>,
+    /// The approvals that let it be merged; back to them where what they were for is no longer what would be merged.
+    #[serde(default)]
+    pub awaiting: Option<Box<Awaiting>>,
 }
 
 /// Why something takes longer; it is tried again.
@@ -61,6 +125,15 @@ pub struct Deploying {
     pub others: Vec<Other>,
     /// Why nobody can tell yet whether it runs.
     pub trouble: Option<Trouble>,
+    /// The approvals that it was merged by.
+    #[serde(default)]
+    pub approvals: Vec<Approval>,
+    /// Somebody merged the pull request by hand, before all had said yes.
+    #[serde(default)]
+    pub by_hand: Option<String>,
+    /// Where the branch stood when it was merged, if that is not what was shown: it moved at the last moment.
+    #[serde(default)]
+    pub unseen: Option<Sha>,
 }
 
 /// The tag that marks the result.
@@ -161,9 +234,14 @@ impl Stage {
         Self::Merging(Merging::default())
     }
 
+    pub fn begin_awaiting(awaiting: Awaiting) -> Self {
+        Self::AwaitingApproval(awaiting)
+    }
+
     /// As the store and the ledger have it.
     pub fn name(&self) -> &'static str {
         match self {
+            Self::AwaitingApproval(_) => "awaiting_approval",
             Self::Merging(_) => "merging",
             Self::Deploying(_) => "deploying",
             Self::Deployed { .. } => "deployed",
@@ -172,12 +250,35 @@ impl Stage {
             Self::Conflicted { .. } => "conflicted",
             Self::Errored { .. } => "errored",
             Self::Cancelled { .. } => "cancelled",
+            Self::Rejected { .. } => "rejected",
+            Self::Expired { .. } => "expired",
+            Self::Superseded { .. } => "superseded",
+        }
+    }
+
+    /// As people say it.
+    pub fn words(&self) -> &'static str {
+        match self {
+            Self::AwaitingApproval(_) => "waiting for approval",
+            other => other.name(),
         }
     }
 
     /// Holds the lock on what moves.
     pub fn is_active(&self) -> bool {
-        matches!(self, Self::Merging(_) | Self::Deploying(_))
+        matches!(self, Self::AwaitingApproval(_) | Self::Merging(_) | Self::Deploying(_))
+    }
+
+    /// Not merged yet: it can be stopped.
+    pub fn can_cancel(&self) -> bool {
+        matches!(self, Self::AwaitingApproval(_) | Self::Merging(_))
+    }
+
+    pub fn awaiting(&self) -> Option<&Awaiting> {
+        match self {
+            Self::AwaitingApproval(awaiting) => Some(awaiting),
+            _ => None,
+        }
     }
 
     /// Active, or there is something left to do: a tag to make, or to watch for a late proof until another change begins.
@@ -197,8 +298,49 @@ impl Stage {
             | Self::Deployed { deploying, .. }
             | Self::Failed { deploying, .. }
             | Self::Stalled { deploying, .. } => Some(deploying),
-            Self::Merging(_) | Self::Conflicted { .. } | Self::Errored { .. } | Self::Cancelled { .. } => None,
+            Self::AwaitingApproval(_)
+            | Self::Merging(_)
+            | Self::Conflicted { .. }
+            | Self::Errored { .. }
+            | Self::Cancelled { .. }
+            | Self::Rejected { .. }
+            | Self::Expired { .. }
+            | Self::Superseded { .. } => None,
         }
+    }
+
+    /// Something about what it waits for became known.
+    pub fn still_awaiting(self, learn: impl FnOnce(Awaiting) -> Awaiting) -> Result<Self, Impossible> {
+        self.waiting("awaiting_approval", |awaiting| Self::AwaitingApproval(learn(awaiting)))
+    }
+
+    /// All that it waited for has come to hold.
+    pub fn approved(self) -> Result<Self, Impossible> {
+        self.waiting("merging", |awaiting| {
+            // How often it was tried in vain is not forgotten on the way.
+            let trouble = awaiting.trouble.clone();
+            Self::Merging(Merging { begun: false, trouble, awaiting: Some(Box::new(awaiting)) })
+        })
+    }
+
+    /// What was approved could not be merged as it was shown: it waits again, or for the first time.
+    pub fn awaiting_again(self, first: Awaiting) -> Result<Self, Impossible> {
+        self.merging("awaiting_approval", |Merging { awaiting, trouble, .. }| {
+            let awaiting = awaiting.map_or(first, |awaiting| *awaiting);
+            Self::AwaitingApproval(Awaiting { trouble: trouble.or(awaiting.trouble.clone()), ..awaiting })
+        })
+    }
+
+    pub fn rejected(self, by: PersonId, reason: String, now: Timestamp) -> Result<Self, Impossible> {
+        self.waiting("rejected", |_| Self::Rejected { at: now, by, reason })
+    }
+
+    pub fn expired(self, now: Timestamp) -> Result<Self, Impossible> {
+        self.waiting("expired", |awaiting| Self::Expired { at: now, awaiting })
+    }
+
+    pub fn superseded(self, by: ChangeId, now: Timestamp) -> Result<Self, Impossible> {
+        self.waiting("superseded", |_| Self::Superseded { at: now, by })
     }
 
     /// GitHub is about to be asked for the merge.
@@ -208,11 +350,12 @@ impl Stage {
 
     /// It could not be merged now. `begun` says whether GitHub may have done it nevertheless.
     pub fn merge_troubled(self, trouble: Trouble, begun: bool) -> Result<Self, Impossible> {
-        self.merging("merging", |_| Self::Merging(Merging { begun, trouble: Some(trouble) }))
+        self.merging("merging", |merging| Self::Merging(Merging { begun, trouble: Some(trouble), ..merging }))
     }
 
+    /// The branch has it. It can have come there by hand while it still waited.
     pub fn merged(self, result: Sha, now: Timestamp, deadline: Timestamp) -> Result<Self, Impossible> {
-        self.merging("deploying", |_| {
+        self.unmerged("deploying", |merging| {
             Self::Deploying(Deploying {
                 result,
                 merged_at: now,
@@ -222,25 +365,35 @@ impl Stage {
                 rollout: None,
                 others: Vec::new(),
                 trouble: None,
+                approvals: merging.awaiting.map(|awaiting| awaiting.approvals).unwrap_or_default(),
+                by_hand: None,
+                unseen: None,
             })
         })
     }
 
     pub fn conflicted(self, files: Vec<String>, now: Timestamp) -> Result<Self, Impossible> {
-        self.merging("conflicted", |_| Self::Conflicted { at: now, files })
+        self.unmerged("conflicted", |_| Self::Conflicted { at: now, files })
     }
 
     pub fn errored(self, why: String, now: Timestamp) -> Result<Self, Impossible> {
-        self.merging("errored", |merging| Self::Errored { at: now, why, merging: Merging { trouble: None, ..merging } })
+        self.unmerged("errored", |merging| Self::Errored {
+            at: now,
+            why,
+            merging: Merging { trouble: None, ..merging },
+        })
     }
 
-    pub fn cancelled(self, by: PersonId, now: Timestamp) -> Result<Self, Impossible> {
-        self.merging("cancelled", |_| Self::Cancelled { at: now, by })
+    pub fn cancelled(self, by: By, now: Timestamp) -> Result<Self, Impossible> {
+        self.unmerged("cancelled", |_| Self::Cancelled { at: now, by })
     }
 
-    /// From the step that failed.
-    pub fn retried(self) -> Result<Self, Impossible> {
+    /// From the step that failed; approvals are asked for anew.
+    pub fn retried(self, now: Timestamp) -> Result<Self, Impossible> {
         match self {
+            Self::Errored { merging: Merging { awaiting: Some(awaiting), .. }, .. } => {
+                Ok(Self::AwaitingApproval(awaiting.anew(now)))
+            }
             Self::Errored { merging, .. } => Ok(Self::Merging(merging)),
             other => Err(other.impossible("merging")),
         }
@@ -287,6 +440,23 @@ impl Stage {
         }
     }
 
+    fn waiting(self, to: &'static str, become_: impl FnOnce(Awaiting) -> Self) -> Result<Self, Impossible> {
+        match self {
+            Self::AwaitingApproval(awaiting) => Ok(become_(awaiting)),
+            other => Err(other.impossible(to)),
+        }
+    }
+
+    /// Waiting or merging.
+    fn unmerged(self, to: &'static str, become_: impl FnOnce(Merging) -> Self) -> Result<Self, Impossible> {
+        match self {
+            Self::AwaitingApproval(awaiting) => {
+                Ok(become_(Merging { awaiting: Some(Box::new(awaiting)), ..Merging::default() }))
+            }
+            other => other.merging(to, become_),
+        }
+    }
+
     fn merging(self, to: &'static str, become_: impl FnOnce(Merging) -> Self) -> Result<Self, Impossible> {
         match self {
             Self::Merging(merging) => Ok(become_(merging)),
@@ -301,7 +471,10 @@ impl Stage {
 
 #[cfg(test)]
 mod tests {
+    use jiff::SignedDuration;
+
     use super::*;
+    use crate::domain::actor::Called;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()
@@ -311,30 +484,51 @@ mod tests {
         "a".repeat(40).parse().unwrap()
     }
 
+    fn fresh() -> Awaiting {
+        Awaiting::new(1, vec![Called::Everyone], at(0), SignedDuration::from_hours(1))
+    }
+
+    fn awaiting() -> Stage {
+        Stage::begin_awaiting(fresh())
+    }
+
     /// Every stage, and which transitions it has.
     #[test]
     fn a_stage_has_its_own_ways_on_and_no_others() {
-        let person = PersonId::new("U0ALICE");
+        let (person, id) = (PersonId::new("U0ALICE"), ChangeId::new(at(5)));
+        let by = || By::Person(person.clone());
         let merging = Stage::begin;
         let deploying = || merging().merged(sha(), at(1), at(9)).unwrap();
         let stages = [
-            (merging(), "merging deploying conflicted errored cancelled"),
+            (awaiting(), "awaiting approved deploying conflicted errored cancelled rejected expired superseded"),
+            (awaiting().approved().unwrap(), "again merging deploying conflicted errored cancelled"),
+            (merging(), "again merging deploying conflicted errored cancelled"),
             (deploying(), "deployed failed stalled"),
             (deploying().deployed(2, Proof::TagPattern, at(2)).unwrap(), ""),
             (deploying().failed("CrashLoopBackOff".into(), at(2)).unwrap(), "deployed"),
             (deploying().stalled(None, at(9)).unwrap(), "deployed failed"),
             (merging().conflicted(vec![], at(2)).unwrap(), ""),
             (merging().errored("403".into(), at(2)).unwrap(), "retried"),
-            (merging().cancelled(person.clone(), at(2)).unwrap(), ""),
+            (awaiting().errored("403".into(), at(2)).unwrap(), "retried"),
+            (merging().cancelled(by(), at(2)).unwrap(), ""),
+            (awaiting().rejected(person.clone(), "no".into(), at(2)).unwrap(), ""),
+            (awaiting().expired(at(2)).unwrap(), ""),
+            (awaiting().superseded(id, at(2)).unwrap(), ""),
         ];
         for (stage, ways) in stages {
             let tried = [
+                ("awaiting", stage.clone().still_awaiting(|awaiting| awaiting)),
+                ("approved", stage.clone().approved()),
+                ("again", stage.clone().awaiting_again(fresh())),
                 ("merging", stage.clone().merge_begun()),
                 ("deploying", stage.clone().merged(sha(), at(3), at(9))),
                 ("conflicted", stage.clone().conflicted(vec![], at(3))),
                 ("errored", stage.clone().errored("x".into(), at(3))),
-                ("cancelled", stage.clone().cancelled(person.clone(), at(3))),
-                ("retried", stage.clone().retried()),
+                ("cancelled", stage.clone().cancelled(by(), at(3))),
+                ("rejected", stage.clone().rejected(person.clone(), "x".into(), at(3))),
+                ("expired", stage.clone().expired(at(3))),
+                ("superseded", stage.clone().superseded(id, at(3))),
+                ("retried", stage.clone().retried(at(3))),
                 ("deployed", stage.clone().deployed(1, Proof::Report, at(3))),
                 ("failed", stage.clone().failed("x".into(), at(3))),
                 ("stalled", stage.clone().stalled(None, at(3))),
@@ -347,14 +541,26 @@ mod tests {
     #[test]
     fn what_was_begun_is_not_forgotten_by_a_retry() {
         let begun = Stage::begin().merge_begun().unwrap();
-        let retried = begun.errored("502".into(), at(2)).unwrap().retried().unwrap();
-        assert_eq!(retried, Stage::Merging(Merging { begun: true, trouble: None }));
+        let retried = begun.errored("502".into(), at(2)).unwrap().retried(at(3)).unwrap();
+        assert_eq!(retried, Stage::Merging(Merging { begun: true, ..Merging::default() }));
+    }
+
+    #[test]
+    fn a_retry_asks_for_approvals_anew() {
+        let retried = awaiting().errored("403".into(), at(2)).unwrap().retried(at(60)).unwrap();
+        assert_eq!(retried.awaiting().map(|awaiting| awaiting.deadline), Some(at(3660)));
     }
 
     #[test]
     fn a_stage_survives_the_store() {
-        let stage = Stage::begin().merged(sha(), at(1), at(9)).unwrap().deployed(2, Proof::GitTag, at(2)).unwrap();
-        let text = serde_json::to_string(&stage).unwrap();
-        assert_eq!(serde_json::from_str::<Stage>(&text).unwrap(), stage);
+        let deployed = Stage::begin().merged(sha(), at(1), at(9)).unwrap().deployed(2, Proof::GitTag, at(2)).unwrap();
+        let by_hand = Stage::begin().cancelled(By::Github { github: Some("octocat".into()) }, at(2)).unwrap();
+        for stage in [deployed, awaiting(), by_hand] {
+            let text = serde_json::to_string(&stage).unwrap();
+            assert_eq!(serde_json::from_str::<Stage>(&text).unwrap(), stage);
+        }
+        let before = r#"{"name":"cancelled","at":"2026-11-16T09:00:00Z","by":"U0ALICE"}"#;
+        let before: Stage = serde_json::from_str(before).unwrap();
+        assert!(matches!(before, Stage::Cancelled { by: By::Person(_), .. }), "as it was written before");
     }
 }

@@ -23,13 +23,7 @@ pub fn is_reserved(word: &str) -> bool {
 /// `text` is everything behind `/gantry` or the mention; behind `/promote` put the verb in front.
 pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, Misunderstanding> {
     let mut words = words(text);
-    let reason = match words.iter().position(|word| is_reason(word)) {
-        Some(at) if words.first().and_then(|word| Verb::find(word)) == Some(Verb::Rollback) => {
-            let reason = words.split_off(at).split_off(1).join(" ");
-            Some(reason).filter(|reason| !reason.is_empty())
-        }
-        _ => None,
-    };
+    let reason = words.first().and_then(|word| Verb::find(word)).and_then(|verb| take_reason(verb, &mut words));
     let Some((first, rest)) = words.split_first() else {
         return Ok(Command::Help { about: None });
     };
@@ -47,7 +41,38 @@ pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, Misunderstand
     if rest.iter().any(|word| Verb::find(word) == Some(Verb::Help)) {
         return Ok(Command::Help { about: Some(verb) });
     }
+    if verb == Verb::Reject {
+        return reject(rest);
+    }
     Words::sort(verb, rest, catalogue)?.into_command(reason)
+}
+
+/// The words behind the flag that asks for a reason, up to the next flag; they are anybody's, and name nothing.
+fn take_reason(verb: Verb, words: &mut Vec<String>) -> Option<String> {
+    let flag = match verb {
+        Verb::Rollback => "--reason",
+        Verb::Promote => "--override",
+        _ => return None,
+    };
+    let at = words.iter().position(|word| word.eq_ignore_ascii_case(flag))?;
+    let end = words[at + 1..].iter().position(|word| word.starts_with("--")).map_or(words.len(), |next| at + 1 + next);
+    // The flag itself stays, so that one without a reason is noticed.
+    Some(words.drain(at + 1..end).collect::<Vec<_>>().join(" "))
+}
+
+/// The digits of a change, and everybody's words behind them.
+fn reject(words: &[String]) -> Result<Command, Misunderstanding> {
+    let missing = |what| Misunderstanding::Missing { verb: Verb::Reject, what };
+    let (change, reason) =
+        words.split_first().filter(|(first, _)| is_change(first)).ok_or_else(|| missing("change"))?;
+    if reason.is_empty() {
+        return Err(missing("reason"));
+    }
+    Ok(Command::Reject { change: change.to_ascii_lowercase().into(), reason: reason.join(" ").into() })
+}
+
+fn is_change(word: &str) -> bool {
+    word.len() == SHORT && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The words of a command, sorted by what they name.
@@ -93,7 +118,7 @@ impl<'a> Words<'a> {
             }
         }
         let known: &[&str] = match verb {
-            Verb::Promote => &["dry-run"],
+            Verb::Promote => &["dry-run", "override"],
             Verb::Rollback => &["reason"],
             _ => &[],
         };
@@ -118,6 +143,12 @@ impl<'a> Words<'a> {
                 environment: first(&mut self.environments),
                 version: first(&mut self.versions).map(Into::into),
                 dry_run: self.flags.iter().any(|flag| flag == "dry-run"),
+                overriding: match reason {
+                    Some(reason) if reason.is_empty() => {
+                        return Err(Misunderstanding::Missing { verb, what: "reason" });
+                    }
+                    reason => reason.map(Into::into),
+                },
             },
             Verb::Rollback => {
                 let artefact = self.artefact()?;
@@ -126,7 +157,8 @@ impl<'a> Words<'a> {
                 let bare =
                     if environment.is_some() && self.versions.is_empty() { first(&mut self.unknown) } else { None };
                 let version = first(&mut self.versions).or(bare).map(Into::into);
-                Command::Rollback { artefact, environment, version, reason: reason.map(Into::into) }
+                let reason = reason.filter(|reason| !reason.is_empty()).map(Into::into);
+                Command::Rollback { artefact, environment, version, reason }
             }
             Verb::Diff => {
                 let artefact = first(&mut self.artefacts);
@@ -140,7 +172,8 @@ impl<'a> Words<'a> {
                 let artefact = first(&mut self.artefacts);
                 Command::Status { artefact, environment: first(&mut self.environments) }
             }
-            Verb::Cancel => Command::Cancel { change: self.change()? },
+            // Its reason is not sorted by what it names.
+            Verb::Cancel | Verb::Reject => Command::Cancel { change: self.change()? },
             Verb::Unlock => {
                 let artefact = first(&mut self.artefacts);
                 let environment =
@@ -166,8 +199,7 @@ impl<'a> Words<'a> {
     }
 
     fn change(&mut self) -> Result<Arc<str>, Misunderstanding> {
-        let is_change = |word: &String| word.len() == SHORT && word.bytes().all(|byte| byte.is_ascii_hexdigit());
-        match self.unknown.iter().position(is_change) {
+        match self.unknown.iter().position(|word| is_change(word)) {
             Some(at) => Ok(self.unknown.remove(at).to_ascii_lowercase().into()),
             None => Err(Misunderstanding::Missing { verb: self.verb, what: "change" }),
         }
@@ -239,7 +271,7 @@ impl<'a> Words<'a> {
             Verb::List | Verb::Status | Verb::Unlock => what != "version",
             Verb::Diff => what == "artefact",
             Verb::Locks => what == "environment",
-            Verb::Cancel | Verb::Lock | Verb::Help => false,
+            Verb::Cancel | Verb::Reject | Verb::Lock | Verb::Help => false,
         };
         match surplus.into_iter().find_map(|(what, word)| Some((what, word?))) {
             Some((what, word)) if takes(what) => Err(Misunderstanding::OneTooMany { verb, what, word: echo(word) }),
@@ -259,10 +291,6 @@ fn range(word: &str, catalogue: &Catalogue) -> Option<(EnvironmentName, Environm
     let source = catalogue.ladder.find(source)?;
     let target = catalogue.ladder.find(target.trim_start_matches('.'))?;
     Some((source.name.clone(), target.name.clone()))
-}
-
-fn is_reason(word: &str) -> bool {
-    word.eq_ignore_ascii_case("--reason")
 }
 
 fn words(text: &str) -> Vec<String> {

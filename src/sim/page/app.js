@@ -235,7 +235,7 @@ const send = (text) => attempt(async () => {
     modals.show(answer?.views, me);
     await refreshMessages();
     acknowledge(answer, known, { me, channel });
-    if (/^\/(gantry\s+)?promote\b/.test(text)) mark?.("promote");
+    if (/^\/(gantry\s+)?promote\b/.test(text)) mark?.(/\bprod\b/.test(text) ? "release" : "promote");
   }
   await refreshMessages();
   drawChannel({ jumpToEnd: true });
@@ -324,6 +324,7 @@ function begin() {
   mark = hint([
     { id: "push", title: "Push a commit", text: "and watch it reach development", act: push },
     { id: "promote", title: "Promote it", text: "with /promote checkout qa", act: () => { open(shown.channel); box.write("/promote checkout qa"); } },
+    { id: "release", title: "Go to production", text: "with /promote checkout prod, then approve it as Bob in #releases", act: () => { open(shown.channel); box.write("/promote checkout prod"); } },
     { id: "break", title: "Break a rollout", text: "then push, and read the reason", act: () => broken("crash_loop") },
   ]);
   byId("push").addEventListener("click", push);

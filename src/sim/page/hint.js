@@ -1,4 +1,4 @@
-// Three things to try, for somebody who sees the page for the first time. Each is ticked off when it was done.
+// Four things to try, for somebody who sees the page for the first time. Each is ticked off when it was done.
 
 import { byId, h, icon } from "./dom.js";
 
@@ -24,8 +24,8 @@ export function hint(steps) {
     const root = byId("hint");
     root.hidden = done.has("closed") || steps.every((step) => done.has(step.id));
     root.replaceChildren(
-      h("p", { class: "hint-title" }, h("b", {}, "Three things to try"),
-        h("button", { type: "button", class: "quiet", "aria-label": "Hide the three things to try", onclick: () => tick("closed") }, icon("close"))),
+      h("p", { class: "hint-title" }, h("b", {}, "Four things to try"),
+        h("button", { type: "button", class: "quiet", "aria-label": "Hide the four things to try", onclick: () => tick("closed") }, icon("close"))),
       h("ol", {}, steps.map((step) => h("li", { class: done.has(step.id) ? "done" : null },
         h("button", { type: "button", onclick: step.act }, h("b", {}, step.title, done.has(step.id) ? h("span", { class: "unseen" }, " (done)") : null), h("span", {}, step.text))))));
   };

@@ -8,6 +8,7 @@ use super::mrkdwn::Mrkdwn;
 
 /// Slack refuses a section that is longer.
 const SECTION_TEXT: usize = 3000;
+const CONFIRM_TEXT: usize = 300;
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
@@ -36,14 +37,35 @@ pub struct Button {
     label: &'static str,
     action: &'static str,
     value: String,
-    primary: bool,
+    style: Option<&'static str>,
+    confirm: Option<Box<Confirm>>,
+}
+
+/// What is asked once more before a press counts: a title of at most 100 characters, buttons of 30.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Confirm {
+    pub title: &'static str,
+    pub text: Mrkdwn,
+    pub yes: &'static str,
+    pub no: &'static str,
 }
 
 impl Button {
     /// The one that most people will want; at most one in a message.
     #[must_use]
     pub fn primary(self) -> Self {
-        Self { primary: true, ..self }
+        Self { style: Some("primary"), ..self }
+    }
+
+    /// For what destroys.
+    #[must_use]
+    pub fn danger(self) -> Self {
+        Self { style: Some("danger"), ..self }
+    }
+
+    #[must_use]
+    pub fn confirmed(self, confirm: Confirm) -> Self {
+        Self { confirm: Some(Box::new(confirm)), ..self }
     }
 }
 
@@ -96,9 +118,31 @@ impl Button {
         string(json, self.action);
         json.push_str(r#","value":"#);
         string(json, &self.value);
-        if self.primary {
-            json.push_str(r#","style":"primary""#);
+        if let Some(style) = self.style {
+            json.push_str(r#","style":"#);
+            string(json, style);
         }
+        if let Some(confirm) = &self.confirm {
+            json.push_str(r#","confirm":"#);
+            confirm.write(json);
+        }
+        json.push('}');
+    }
+}
+
+impl Confirm {
+    fn write(&self, json: &mut String) {
+        let plain = |json: &mut String, key: &str, text: &str| {
+            json.push_str(key);
+            json.push_str(r#"{"type":"plain_text","text":"#);
+            string(json, text);
+            json.push('}');
+        };
+        plain(json, r#"{"title":"#, self.title);
+        json.push_str(r#","text":"#);
+        marked(self.text.clone(), CONFIRM_TEXT).write(json);
+        plain(json, r#","confirm":"#, self.yes);
+        plain(json, r#","deny":"#, self.no);
         json.push('}');
     }
 }
@@ -129,7 +173,7 @@ pub fn actions(buttons: Vec<Button>) -> Block {
 }
 
 pub fn button(label: &'static str, action: &'static str, value: String) -> Button {
-    Button { label, action, value, primary: false }
+    Button { label, action, value, style: None, confirm: None }
 }
 
 /// The first line is the head. At most 100 lines of 20 columns.
@@ -168,10 +212,23 @@ mod tests {
                 actions(vec![
                     button("Share", "list:share", "0|\\|".into()),
                     button("Later", "list:later", String::new()),
+                    button("Approve", "approve", "1".into()).danger().confirmed(Confirm {
+                        title: "Sure?",
+                        text: Mrkdwn::new("*all* of it"),
+                        yes: "Yes",
+                        no: "No",
+                    }),
                 ]),
                 json!({"type": "actions", "elements": [
                     {"type": "button", "text": {"type": "plain_text", "text": "Share"}, "action_id": "list:share", "value": "0|\\|"},
                     {"type": "button", "text": {"type": "plain_text", "text": "Later"}, "action_id": "list:later", "value": ""},
+                    {"type": "button", "text": {"type": "plain_text", "text": "Approve"}, "action_id": "approve", "value": "1",
+                     "style": "danger", "confirm": {
+                        "title": {"type": "plain_text", "text": "Sure?"},
+                        "text": {"type": "mrkdwn", "text": "*all* of it"},
+                        "confirm": {"type": "plain_text", "text": "Yes"},
+                        "deny": {"type": "plain_text", "text": "No"},
+                     }},
                 ]}),
             ),
             (

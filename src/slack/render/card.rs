@@ -2,11 +2,12 @@
 
 use jiff::Timestamp;
 
-use super::Said;
 use super::blocks::{Block, actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::plan::{FEW, lines, what};
-use crate::domain::change::{Change, Deploying, Merging, Nudge, Other, OtherState, Proof, Stage, Tag};
+use super::{Said, approval};
+use crate::domain::approval::Awaiting;
+use crate::domain::change::{By, Change, Deploying, Merging, Nudge, Other, OtherState, Proof, Stage, Tag};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
@@ -22,6 +23,9 @@ pub fn card(change: &Change, next: Option<&EnvironmentName>) -> Said {
     let head = head(change);
     let mut blocks = vec![section(Mrkdwn::new(light(&change.stage)).and(&head))];
     blocks.extend(steps(change));
+    if let Stage::AwaitingApproval(awaiting) = &change.stage {
+        blocks.extend(approval::waiting(change, awaiting));
+    }
     blocks.extend(what(&change.plan, FEW));
     blocks.extend(trouble(change));
     blocks.extend(advice(change, next).map(context));
@@ -62,11 +66,13 @@ pub fn end(change: &Change) -> Said {
 
 fn light(stage: &Stage) -> &'static str {
     match stage {
+        Stage::AwaitingApproval(_) => ":raised_hand: ",
         Stage::Merging(_) | Stage::Deploying(_) => ":hourglass_flowing_sand: ",
         Stage::Deployed { .. } => ":large_green_circle: ",
         Stage::Stalled { .. } => ":large_yellow_circle: ",
         Stage::Failed { .. } | Stage::Conflicted { .. } | Stage::Errored { .. } => ":red_circle: ",
-        Stage::Cancelled { .. } => ":white_circle: ",
+        Stage::Rejected { .. } => ":no_entry: ",
+        Stage::Cancelled { .. } | Stage::Expired { .. } | Stage::Superseded { .. } => ":white_circle: ",
     }
 }
 
@@ -76,6 +82,15 @@ pub(super) fn head(change: &Change) -> Mrkdwn {
     let name = Mrkdwn::default().bold(plan.artefact.as_str()).raw(" ").code(plan.version.label());
     let environment = plan.environment.as_str();
     match &change.stage {
+        Stage::AwaitingApproval(awaiting) => {
+            let name = name.raw(" for ").bold(environment).raw(": waiting for ");
+            match awaiting.missing() {
+                0 if awaiting.waits_for.is_empty() => name.raw("GitHub"),
+                0 => name.raw("what the rules ask for"),
+                1 => name.raw("1 approval"),
+                missing => name.plain(&format!("{missing} approvals")),
+            }
+        }
         Stage::Merging(_) => name.raw(": merging into ").bold(environment),
         Stage::Deploying(deploying) => {
             let line = name.raw(": deploying to ").bold(environment);
@@ -92,6 +107,11 @@ pub(super) fn head(change: &Change) -> Mrkdwn {
         Stage::Conflicted { .. } => name.raw(": conflicts with ").bold(environment),
         Stage::Errored { .. } => name.raw(": could not be merged into ").bold(environment),
         Stage::Cancelled { .. } => name.raw(": not promoted to ").bold(environment).raw(", cancelled"),
+        Stage::Rejected { .. } => name.raw(": not promoted to ").bold(environment).raw(", rejected"),
+        Stage::Expired { .. } => name.raw(": not promoted to ").bold(environment).raw(", nobody decided in time"),
+        Stage::Superseded { .. } => {
+            name.raw(": not promoted to ").bold(environment).raw(", a newer one takes its place")
+        }
     }
 }
 
@@ -103,6 +123,12 @@ fn steps(change: &Change) -> Option<Block> {
         .raw(" as ")
         .and(&result(&change.plan, &deploying.result))
         .and(&took(change.asked_at, deploying.merged_at));
+    let merged = match &deploying.by_hand {
+        None => merged,
+        Some(by) if by.is_empty() => merged.raw(" \u{b7} by hand"),
+        Some(by) => merged.raw(" \u{b7} by hand, by ").code(by).raw(" on GitHub"),
+    };
+    let merged = merged.and(&unseen(change, deploying)).and(&approval::given(&deploying.approvals));
     let text = merged.and(&tagged(deploying)).and(&nudged(deploying));
     let since = match &deploying.tag {
         Tag::Made { at, .. } => *at,
@@ -126,6 +152,18 @@ fn steps(change: &Change) -> Option<Block> {
         _ => Mrkdwn::new("\n:grey_question: not seen running").and(&took(since, deploying.deadline)),
     };
     Some(section(deploying.others.iter().fold(text.and(&last), |text, one| text.raw("\n").and(&other(one)))))
+}
+
+/// GitHub guards what is merged, but not what it is merged into.
+fn unseen(change: &Change, deploying: &Deploying) -> Mrkdwn {
+    match &deploying.unseen {
+        None => Mrkdwn::default(),
+        Some(head) => Mrkdwn::new("\n:warning: ")
+            .code(&change.plan.branch)
+            .raw(" moved to ")
+            .and(&result(&change.plan, head))
+            .raw(" at the last moment: what came with that was not shown when this was approved"),
+    }
 }
 
 fn result(plan: &Plan, result: &Sha) -> Mrkdwn {
@@ -191,8 +229,9 @@ fn trouble(change: &Change) -> Option<Block> {
     let still = |text: &str| Mrkdwn::new(":warning: ").plain(&shorten(text, REASON)).raw(" I keep trying.");
     match &change.stage {
         Stage::Merging(Merging { trouble: Some(trouble), .. })
+        | Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), .. })
         | Stage::Deploying(Deploying { trouble: Some(trouble), .. }) => Some(section(still(&trouble.why))),
-        Stage::Failed { reason, .. } => Some(section(why(reason))),
+        Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => Some(section(why(reason))),
         Stage::Errored { why: error, .. } => Some(section(why(error))),
         Stage::Stalled { runs, deploying, .. } => {
             let waited = lasted(deploying.merged_at, deploying.deadline);
@@ -217,7 +256,19 @@ fn trouble(change: &Change) -> Option<Block> {
             };
             Some(section(text))
         }
-        Stage::Merging(_) | Stage::Deploying(_) | Stage::Deployed { .. } | Stage::Cancelled { .. } => None,
+        Stage::Expired { awaiting, .. } => {
+            let text = Mrkdwn::new("*Why:* after ").plain(&lasted(awaiting.since, awaiting.deadline));
+            Some(section(match awaiting.missing() {
+                0 => text.raw(" it still could not be merged."),
+                missing => text.plain(&format!(" {missing} of {} approvals were still missing.", awaiting.required)),
+            }))
+        }
+        Stage::AwaitingApproval(_)
+        | Stage::Merging(_)
+        | Stage::Deploying(_)
+        | Stage::Deployed { .. }
+        | Stage::Cancelled { .. }
+        | Stage::Superseded { .. } => None,
     }
 }
 
@@ -240,15 +291,24 @@ fn advice(change: &Change, next: Option<&EnvironmentName>) -> Option<Mrkdwn> {
             .raw(", ")
             .code(&again),
         Stage::Errored { .. } => Mrkdwn::new("Next: once that is repaired, ").code(&again).raw(" goes on from there."),
-        Stage::Cancelled { by, .. } => {
+        Stage::Cancelled { by: By::Person(by), .. } => {
             Mrkdwn::new("Cancelled by ").person(by).raw("; nothing was merged. Again: ").code(&again)
         }
-        Stage::Merging(_) | Stage::Deploying(_) => return None,
+        Stage::Cancelled { by: By::Github { .. }, .. } => {
+            Mrkdwn::new("Its pull request was closed on GitHub; nothing was merged. Again: ").code(&again)
+        }
+        Stage::Rejected { by, .. } => {
+            Mrkdwn::new("Rejected by ").person(by).raw("; nothing was merged. Once that is settled: ").code(&again)
+        }
+        Stage::Expired { .. } => Mrkdwn::new("Nothing was merged. Again: ").code(&again),
+        Stage::Superseded { by, .. } => Mrkdwn::new("Nothing was merged. It goes on as change ").code(&by.short()),
+        Stage::AwaitingApproval(_) | Stage::Merging(_) | Stage::Deploying(_) => return None,
     })
 }
 
 fn buttons(change: &Change) -> Option<Block> {
     match &change.stage {
+        Stage::AwaitingApproval(awaiting) => Some(approval::buttons(change, awaiting)),
         // Only where it takes long enough to press it.
         Stage::Merging(Merging { trouble: Some(_), .. }) => {
             Some(actions(vec![button("Cancel", CANCEL, change.id.to_string())]))

@@ -1,9 +1,11 @@
 //! Everything that people read in Slack: pure functions from the domain to text and blocks.
 //! No clock, no I/O, no order of a map.
 
+pub mod approval;
 pub mod arrival;
 pub mod blocks;
 pub mod card;
+pub mod gate;
 pub mod help;
 mod json;
 pub mod list;

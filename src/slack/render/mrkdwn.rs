@@ -81,6 +81,22 @@ impl Mrkdwn {
         text
     }
 
+    /// The same for those who must act: groups of Slack are told by it, all of them.
+    #[must_use]
+    pub fn mention(mut self, who: &Called) -> Self {
+        match who {
+            Called::Group { id, handle } => {
+                self.0.push_str("<!subteam^");
+                self.0.extend(id.chars().filter(char::is_ascii_alphanumeric));
+                self.0.push_str("|@");
+                escape_into(&mut self.0, &handle.replace('|', " "), false);
+                self.0.push('>');
+                self
+            }
+            other => self.called(std::slice::from_ref(other)),
+        }
+    }
+
     /// A link, or the text alone where the address is none of the web's.
     #[must_use]
     pub fn link(mut self, url: &str, text: &str) -> Self {

@@ -26,7 +26,9 @@ pub fn looking(command: &Command) -> Said {
         Command::Diff { source, target, .. } => {
             Mrkdwn::new("Comparing ").bold(source.as_str()).raw(" with ").bold(target.as_str()).raw("...")
         }
-        Command::Cancel { change } => Mrkdwn::new("Looking at the change ").code(change).raw("..."),
+        Command::Cancel { change } | Command::Reject { change, .. } => {
+            Mrkdwn::new("Looking at the change ").code(change).raw("...")
+        }
         Command::Lock { environment, .. } => Mrkdwn::new("Locking ").bold(environment.as_str()).raw("..."),
         Command::Unlock { environment, .. } => Mrkdwn::new("Unlocking ").bold(environment.as_str()).raw("..."),
         Command::List { .. } | Command::Status { .. } | Command::Locks { .. } | Command::Help { .. } => {

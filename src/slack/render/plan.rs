@@ -1,10 +1,10 @@
 //! What a promotion would do, for the one who asked; and the part of it that the card repeats.
 
-use super::Said;
 use super::blocks::{Block, actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten};
+use super::{Said, gate};
 use crate::domain::change::ChangeId;
-use crate::domain::environment::EnvironmentName;
+use crate::domain::environment::{EnvironmentName, PromoteBy};
 use crate::domain::plan::Plan;
 use crate::domain::version::Commit;
 
@@ -44,7 +44,10 @@ fn said(plan: &Plan, others: &[EnvironmentName]) -> Said {
         .code(plan.version.label())
         .raw(" to ")
         .bold(plan.environment.as_str())
-        .raw(", by a merge into ")
+        .raw(match plan.promote {
+            PromoteBy::Merge => ", by a merge into ",
+            PromoteBy::PullRequest => ", by a pull request into ",
+        })
         .code(&plan.branch)
         .raw(" and a tag");
     let text = Mrkdwn::default()
@@ -52,8 +55,23 @@ fn said(plan: &Plan, others: &[EnvironmentName]) -> Said {
         .into_string();
     let mut blocks = vec![section(head)];
     blocks.extend(what(plan, FEW));
+    blocks.extend(supersedes(plan));
     blocks.extend(offer(plan, others));
     Said { text, blocks }
+}
+
+/// A change that waits for approval would give way.
+fn supersedes(plan: &Plan) -> Option<Block> {
+    let waiting = plan.supersedes.as_ref()?;
+    Some(section(
+        Mrkdwn::new(":warning: This takes the place of ")
+            .code(waiting.version.label())
+            .raw(", which ")
+            .person(&waiting.requester)
+            .raw(" asked for and which waits for approval since ")
+            .moment(waiting.since)
+            .raw(": its pull request is closed"),
+    ))
 }
 
 /// The rungs that could be meant as well, where none was named.
@@ -103,7 +121,7 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
         Some(url) => line.raw(" \u{b7} ").link(url, "compare"),
         None => line,
     };
-    let mut blocks = vec![section(line.raw("\n").and(&commits(plan, most)))];
+    let mut blocks = vec![section(line.and(&evidence(plan)).raw("\n").and(&commits(plan, most)))];
     if let Some((first, rest)) = plan.hotfixes.split_first() {
         let count = plan.hotfixes_in_all;
         let head = Mrkdwn::new(":warning: ")
@@ -113,6 +131,9 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
             .and(&commit(first));
         let all = rest.iter().take(most.saturating_sub(1)).fold(head, |text, one| text.raw("\n").and(&commit(one)));
         blocks.push(section(more(all, count, most.min(plan.hotfixes.len()))));
+    }
+    if let Some(overridden) = &plan.overridden {
+        blocks.push(section(gate::line(overridden)));
     }
     if let Some((first, rest)) = plan.also.split_first() {
         let one = |also: &crate::domain::plan::Also| {
@@ -124,6 +145,19 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
         blocks.push(section(all));
     }
     blocks
+}
+
+/// What speaks for it: since when it has run well below, and what CI says.
+fn evidence(plan: &Plan) -> Mrkdwn {
+    let text = match plan.well_since {
+        Some(since) => Mrkdwn::new("\nruns well in ").plain(plan.below.as_str()).raw(" since ").moment(since),
+        None => return Mrkdwn::default(),
+    };
+    match plan.green_checks {
+        0 => text,
+        1 => text.raw(" \u{b7} 1 check is green"),
+        count => text.plain(&format!(" \u{b7} {count} checks are green")),
+    }
 }
 
 /// A line for each commit.

@@ -6,7 +6,7 @@ use super::lock;
 use super::mrkdwn::{Mrkdwn, shorten};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
-use crate::domain::policy::{Refusal, UnderWay};
+use crate::domain::policy::{Act, Refusal, UnderWay};
 use crate::domain::version::{Sha, Version};
 
 const REASON: usize = 600;
@@ -94,22 +94,21 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw(" is deployed by manifest, and this version of me moves branches only."),
             text("change its tag in ").code(&repository.to_string()).raw("; I tell when it runs."),
         ),
-        Refusal::ByPullRequest { artefact, environment, branch } => (
-            Mrkdwn::default()
-                .bold(environment.as_str())
-                .raw(" takes pull requests only, and this version of me cannot open them yet."),
-            text("open one into ").code(branch).raw(" by hand; ").code(&list(artefact)).raw(" shows when it runs."),
-        ),
-        Refusal::UnkeptRules { environment, rules } => (
-            all(
-                Mrkdwn::default()
-                    .bold(environment.as_str())
-                    .raw(" has rules that this version of me cannot keep yet: "),
-                rules,
-            )
-            .raw("."),
-            text("remove them from its configuration, or promote by hand."),
-        ),
+        Refusal::MayNot { act, environment, who } => {
+            let text = text("You may not ").raw(match act {
+                Act::Promote => "promote to ",
+                Act::Approve => "approve changes of ",
+                Act::Cancel => "cancel changes of others in ",
+                Act::Override => "override anything in ",
+            });
+            if who.is_empty() {
+                return (
+                    text.bold(environment.as_str()).raw(": nobody may."),
+                    Mrkdwn::new("name them under ").code("overriders").raw(" in my configuration, or wait."),
+                );
+            }
+            (text.bold(environment.as_str()).raw("."), Mrkdwn::new("ask ").called(who).raw(" to do it."))
+        }
         Refusal::NothingBehind { artefact } => (
             text("Nothing to promote: every environment of ")
                 .bold(artefact.as_str())
@@ -257,6 +256,29 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             all(text("Checks are still running on ").and(&on_commit(url.as_ref(), pinned)).raw(": "), names).raw("."),
             text("wait for them, and type it again."),
         ),
+        Refusal::Frozen { environment, until, reason } => {
+            let why = Mrkdwn::default().bold(environment.as_str()).raw(" is frozen until ").moment(*until);
+            let why = match reason {
+                Some(reason) => why.raw(": ").plain(shorten(reason, REASON).trim_end_matches('.')),
+                None => why,
+            };
+            (why.raw("."), text("type it again then").and(&or_override()))
+        }
+        Refusal::Soaking { artefact, environment, below, version, soak, until } => {
+            let why = named(artefact, version)
+                .raw(" has not run well in ")
+                .bold(below.as_str())
+                .plain(&format!(" for {soak:#} yet, as "))
+                .bold(environment.as_str())
+                .raw(" asks for.");
+            let next = match until {
+                Some(until) => {
+                    text("type it again at ").moment(*until).raw(", if nothing interrupts it").and(&or_override())
+                }
+                None => text("let it run there again, or promote what runs there now").and(&or_override()),
+            };
+            (why, next)
+        }
         Refusal::NoChecks { environment, pinned } => (
             Mrkdwn::default()
                 .bold(environment.as_str())
@@ -266,6 +288,11 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             text("let CI check the commit, and type it again."),
         ),
     }
+}
+
+/// What those can do who answer for it.
+fn or_override() -> Mrkdwn {
+    Mrkdwn::new(", or pass it with ").code("--override reason").raw(" where you may.")
 }
 
 fn under_way_words(under_way: &UnderWay) -> (Mrkdwn, Mrkdwn) {

@@ -27,11 +27,10 @@ pub fn status(changes: &[&Change]) -> Said {
             .moment(change.asked_at)
             .raw(" \u{b7} change ")
             .code(&change.id.short());
-        let line = match change.stage {
-            Stage::Merging(_) => {
-                line.raw(" \u{b7} to stop it: ").code(&format!("/gantry cancel {}", change.id.short()))
-            }
-            _ => line,
+        let line = if change.stage.can_cancel() {
+            line.raw(" \u{b7} to stop it: ").code(&format!("/gantry cancel {}", change.id.short()))
+        } else {
+            line
         };
         blocks.push(section(line));
     }

@@ -146,7 +146,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_snapshot!(shown(&at(Stage::begin().cancelled(PersonId::new("U0BOB"), now).unwrap())), @"
+    assert_snapshot!(shown(&at(Stage::begin().cancelled(By::Person(PersonId::new("U0BOB")), now).unwrap())), @"
     :white_circle: *checkout* `develop-4f1c2ab`: not promoted to *qa*, cancelled
     Cancelled by <@U0BOB>; nothing was merged. Again: `/promote checkout qa`
     ");

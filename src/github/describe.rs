@@ -1,0 +1,152 @@
+//! The text of a pull request: the evidence that the one who asked was shown, for whoever reviews on GitHub. Pure, and
+//! text from outside cannot become mark-up or call anybody.
+
+use jiff::Timestamp;
+
+use crate::domain::change::{Change, Stage};
+use crate::domain::gate::Gate;
+use crate::domain::plan::Plan;
+use crate::domain::version::Commit;
+
+pub fn title(plan: &Plan) -> String {
+    format!("Promote {} {} to {}", plan.artefact, plan.version.label(), plan.environment)
+}
+
+/// `requester` is the name of whoever asked, `required` how many must approve.
+pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> String {
+    let plan = &change.plan;
+    let from = plan.from.as_ref().map_or_else(|| "nothing yet".to_owned(), |from| code(from.label()));
+    let mut paragraphs = vec![format!(
+        "Asked for by {} in Slack. **{}** in **{}**: {from} \u{2192} {}, commit {} as it runs in **{}**.",
+        plain(requester),
+        plain(plan.artefact.as_str()),
+        plain(plan.environment.as_str()),
+        code(plan.version.label()),
+        plan.pinned,
+        plain(plan.below.as_str()),
+    )];
+    if let Some(since) = plan.well_since {
+        let (below, told) = (plain(plan.below.as_str()), since.strftime("%Y-%m-%d %H:%M UTC"));
+        paragraphs.push(format!("It has run well in {below} since {told} ({}).", lasted(since, now)));
+    }
+    paragraphs.push(match plan.green_checks {
+        0 => "No check ran on that commit.".to_owned(),
+        1 => "1 check is green on that commit.".to_owned(),
+        count => format!("{count} checks are green on that commit."),
+    });
+    if let Some(overridden) = &plan.overridden {
+        let gates: Vec<_> = overridden.gates.iter().map(Gate::name).collect();
+        paragraphs.push(format!("**Overridden: {}.** {}", gates.join(", "), plain(&overridden.reason)));
+    }
+    paragraphs.extend(commits("Commits", &plan.commits, plan.commits_in_all));
+    let only_there = format!("Only {} has these; they stay there, and are not below", code(&plan.branch));
+    paragraphs.extend(commits(&only_there, &plan.hotfixes, plan.hotfixes_in_all));
+    if !plan.also.is_empty() {
+        let names: Vec<_> = plan.also.iter().map(|also| plain(also.artefact.as_str())).collect();
+        paragraphs.push(format!("Moves as well, as it is in the same repository: {}.", names.join(", ")));
+    }
+    let merged = match required {
+        0 => "It is merged as soon as GitHub lets it be.".to_owned(),
+        1 => "It is merged when 1 person has approved it, in Slack or here.".to_owned(),
+        count => format!("It is merged when {count} people have approved it, in Slack or here."),
+    };
+    paragraphs
+        .push(format!("{merged} Do not push to this branch: it is frozen, so that what is merged is what was seen."));
+    paragraphs.push(change.trailer());
+    paragraphs.join("\n\n") + "\n"
+}
+
+/// Why a pull request is closed without having been merged.
+pub fn farewell(change: &Change) -> Option<String> {
+    let again = format!("/promote {} {}", change.plan.artefact, change.plan.environment);
+    let why = match &change.stage {
+        Stage::Rejected { reason, .. } => format!("Rejected in Slack: {}", plain(reason)),
+        Stage::Cancelled { .. } => "Cancelled in Slack.".to_owned(),
+        Stage::Expired { .. } => "Not all that it waited for came in time.".to_owned(),
+        Stage::Superseded { by, .. } => format!("A newer promotion takes its place: change {}.", by.short()),
+        Stage::Conflicted { .. } => "It cannot be merged without a conflict.".to_owned(),
+        Stage::Errored { why, .. } => {
+            format!("{} Once that is repaired, {} goes on with a new one.", plain(why), code(&again))
+        }
+        _ => return None,
+    };
+    Some(format!("{why}\n\n{}\n", change.trailer()))
+}
+
+fn commits(head: &str, commits: &[Commit], all: u64) -> Option<String> {
+    let line =
+        |commit: &Commit| format!("- {} {} \u{b7} {}", commit.sha, plain(&commit.subject), plain(&commit.author));
+    let mut lines: Vec<String> = commits.iter().map(line).collect();
+    let left = all.saturating_sub(commits.len() as u64);
+    if left > 0 {
+        lines.push(format!("- and {left} more"));
+    }
+    (!commits.is_empty()).then(|| format!("{head} ({all}):\n\n{}", lines.join("\n")))
+}
+
+fn lasted(from: Timestamp, to: Timestamp) -> String {
+    let minutes = to.duration_since(from).as_mins().max(0);
+    match minutes {
+        0..120 => format!("{minutes} min"),
+        120..2880 => format!("{} h", minutes / 60),
+        _ => format!("{} d", minutes / 1440),
+    }
+}
+
+/// Anybody's text: shown as it is, and nobody is called by it.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '@' => out.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '!' | '~' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {}
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+fn code(text: &str) -> String {
+    format!("`{}`", text.replace('`', "'").replace(|c: char| c.is_control(), " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::domain::sample;
+
+    #[test]
+    fn a_pull_request_shows_the_evidence_and_calls_nobody() {
+        let mut change = sample::change();
+        change.plan.well_since = Some(change.asked_at - jiff::SignedDuration::from_hours(5));
+        change.plan.green_checks = 3;
+        change.plan.commits[1].subject = "Tell @everyone <!--x--> [here](http://x) & *now*".into();
+        assert_snapshot!(title(&change.plan), @"Promote checkout develop-4f1c2ab to qa");
+        assert_snapshot!(body(&change, "Alice @Adler", 2, change.asked_at), @r"
+        Asked for by Alice &#64;Adler in Slack. **checkout** in **qa**: `qa-1111111` → `develop-4f1c2ab`, commit 4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2 as it runs in **development**.
+
+        It has run well in development since 2025-11-16 04:00 UTC (5 h).
+
+        3 checks are green on that commit.
+
+        Commits (2):
+
+        - aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa Retry the payment provider once (#42) · Alice Adler
+        - bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb Tell &#64;everyone &lt;\!--x--&gt; \[here\](http://x) &amp; \*now\* · Bob
+
+        It is merged when 2 people have approved it, in Slack or here. Do not push to this branch: it is frozen, so that what is merged is what was seen.
+
+        Gantry-Change: 01939f3e-5c00-7000-8000-00000badcafe
+        ");
+    }
+}

@@ -1,0 +1,313 @@
+//! What a change waits for, for those who can do something about it: on its card, in its thread, and to those who pressed.
+
+use serde_json::{Value, json};
+
+use super::Said;
+use super::blocks::{Block, Button, Confirm, actions, button, section};
+use super::card::head;
+use super::mrkdwn::{Mrkdwn, shorten};
+use crate::domain::actor::Called;
+use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, VoidedBecause, Waits, Way};
+use crate::domain::change::{Change, Stage};
+
+pub const APPROVE: &str = "change_approve";
+pub const REJECT: &str = "change_reject";
+/// The one input of the modal that asks for a reason.
+pub const REASON: &str = "reason";
+
+const NAMES: usize = 8;
+const WORDS: usize = 300;
+/// Longer reasons are nobody's who is in a hurry; the modal takes no more.
+pub const LONGEST_REASON: usize = 500;
+
+/// What the buttons carry: the change, and the commit that whoever presses has seen.
+pub fn value(change: &Change) -> Option<String> {
+    change.shown().map(|shown| format!("{}:{shown}", change.id))
+}
+
+/// How far a change that waits has come.
+pub(super) fn waiting(change: &Change, awaiting: &Awaiting) -> Vec<Block> {
+    let mut lines = Mrkdwn::default();
+    if let Some(frozen) = &change.frozen {
+        lines = match (&frozen.pull, &frozen.result) {
+            (Some(pull), Some(result)) => lines
+                .raw(":twisted_rightwards_arrows: pull request ")
+                .link(&pull.url, &format!("#{}", pull.number))
+                .raw(", frozen at ")
+                .code(result.head.short()),
+            _ => lines.raw(":hourglass_flowing_sand: making the frozen branch and its pull request"),
+        };
+    }
+    if awaiting.required > 0 {
+        lines = if change.frozen.is_some() { lines.raw("\n") } else { lines };
+        let (given, required) = (awaiting.approvals.len(), awaiting.required);
+        lines = lines.plain(&format!("{given} of {required} {}", plural(required, "approval", "approvals")));
+        if !awaiting.is_approved() {
+            lines = called(lines.raw(", asked of "), &awaiting.asked).raw("; not of ").person(&change.requester);
+        }
+    }
+    lines = lines.and(&given(&awaiting.approvals));
+    // Slack refuses an empty section, and with it the whole message.
+    let mut blocks: Vec<Block> =
+        Some(lines).filter(|lines| !lines.as_str().is_empty()).map(section).into_iter().collect();
+    let notes: Vec<Mrkdwn> = awaiting
+        .voided
+        .iter()
+        .map(|voided| void_words(voided.count, &voided.why))
+        .chain(
+            awaiting
+                .waits_for
+                .iter()
+                .filter(|waits| **waits != Waits::Mergeability)
+                .map(|waits| waits_for(change, waits)),
+        )
+        .chain(awaiting.ignored.iter().map(|ignored| ignored_words(change, ignored)))
+        .collect();
+    if let Some((first, rest)) = notes.split_first() {
+        blocks.push(section(rest.iter().fold(first.clone(), |text, note| text.raw("\n").and(note))));
+    }
+    blocks
+}
+
+/// Who said yes, when, and where.
+pub(super) fn given(approvals: &[Approval]) -> Mrkdwn {
+    approvals.iter().fold(Mrkdwn::default(), |text, approval| {
+        let text =
+            text.raw("\n:white_check_mark: approved by ").person(&approval.by).raw(" \u{b7} ").moment(approval.at);
+        match approval.way {
+            Way::Slack => text,
+            Way::Github => text.raw(" \u{b7} by a review on GitHub"),
+        }
+    })
+}
+
+pub(super) fn buttons(change: &Change, awaiting: &Awaiting) -> Block {
+    let cancel = button("Cancel", super::card::CANCEL, change.id.to_string());
+    let Some(value) = value(change).filter(|_| awaiting.required > 0) else { return actions(vec![cancel]) };
+    let plan = &change.plan;
+    let text = Mrkdwn::default()
+        .bold(plan.artefact.as_str())
+        .raw(" ")
+        .code(plan.version.label())
+        .raw(" goes to ")
+        .bold(plan.environment.as_str())
+        .raw(", frozen at ")
+        .code(change.shown().map_or("", |shown| shown.short()))
+        .raw(".");
+    let confirm = Confirm { title: "Approve this change?", text, yes: "Approve", no: "Back" };
+    let approve: Button = button("Approve", APPROVE, value.clone()).primary().confirmed(confirm);
+    actions(vec![approve, button("Reject", REJECT, value).danger(), cancel])
+}
+
+fn waits_for(change: &Change, waits: &Waits) -> Mrkdwn {
+    let plan = &change.plan;
+    let text = Mrkdwn::new(":hourglass_flowing_sand: ");
+    let stop = Mrkdwn::new(":no_entry: ");
+    match waits {
+        Waits::ChecksRunning { names } => all(text.raw("checks are still running: "), names),
+        Waits::ChecksRed { names } => {
+            all(stop.raw("checks are red: "), names).raw(". Repair them, or run them again on GitHub")
+        }
+        Waits::NoCheck => {
+            stop.bold(plan.environment.as_str()).raw(" requires a green check, and none ran on the frozen branch")
+        }
+        Waits::ChangesRequested { logins } => all(stop.raw("changes are requested on GitHub by "), logins)
+            .raw(". They go on when the review is changed or dismissed"),
+        Waits::Mergeability => text.raw("GitHub computes whether it can be merged"),
+        Waits::GithubRules { reviews: 0 } => {
+            text.raw("GitHub's own rules for ").code(&plan.branch).raw(" ask for something that is still missing there")
+        }
+        Waits::GithubRules { reviews } => text
+            .raw("GitHub's own rules for ")
+            .code(&plan.branch)
+            .plain(&format!(" want {reviews} approving {} there", if *reviews == 1 { "review" } else { "reviews" }))
+            .raw(": an approval in Slack is none"),
+        Waits::Retargeted { base } => stop
+            .raw("somebody pointed the pull request at ")
+            .code(base)
+            .raw(". Point it back at ")
+            .code(&plan.branch)
+            .raw(" on GitHub, or cancel"),
+        Waits::Locked { lock } => {
+            let text = stop.bold(plan.environment.as_str()).raw(" is locked by ").person(&lock.by).raw(": ");
+            text.plain(&shorten(&lock.reason, WORDS))
+                .raw(". It goes on after ")
+                .code(&format!("/gantry unlock {}", lock.environment))
+        }
+        Waits::Frozen { until, reason } => {
+            let text = stop.bold(plan.environment.as_str()).raw(" is frozen until ").moment(*until);
+            match reason {
+                Some(reason) => text.raw(": ").plain(&shorten(reason, WORDS)),
+                None => text,
+            }
+        }
+        Waits::RightLost => stop
+            .person(&change.requester)
+            .raw(" may not promote to ")
+            .bold(plan.environment.as_str())
+            .raw(" any more. Somebody who may must ask for it anew"),
+        Waits::RightsUnknown { why } => stop
+            .bold(plan.environment.as_str())
+            .raw(" stays shut while nobody can tell who may: ")
+            .plain(shorten(why, WORDS).trim_end_matches('.')),
+    }
+}
+
+fn ignored_words(change: &Change, ignored: &Ignored) -> Mrkdwn {
+    let text =
+        Mrkdwn::new(":grey_question: the review of ").code(&shorten(&ignored.login, 80)).raw(" does not count: ");
+    match ignored.why {
+        IgnoredBecause::Unmapped => text
+            .raw("I do not know who that is in Slack. Name them under ")
+            .code("people")
+            .raw(" in my configuration, or let their e-mail addresses be the same"),
+        IgnoredBecause::RequesterUnmapped => text
+            .raw("I do not know who ")
+            .person(&change.requester)
+            .raw(" is on GitHub, so it could be the same person. Name them under ")
+            .code("people")
+            .raw(" in my configuration"),
+        IgnoredBecause::Requester => text.raw("nobody approves what they asked for"),
+        IgnoredBecause::NotAsked => text.raw("they are none of those who may approve here"),
+        IgnoredBecause::NoAccess => text.raw("they cannot write to the repository"),
+    }
+}
+
+fn void_words(count: u32, why: &VoidedBecause) -> Mrkdwn {
+    let text = match why {
+        VoidedBecause::BranchMoved => {
+            Mrkdwn::new(":recycle: the branch moved, so the frozen branch was made anew on top of it")
+        }
+        VoidedBecause::Pushed { commit } => {
+            Mrkdwn::new(":recycle: somebody pushed ").code(commit.get(..7).unwrap_or(commit)).raw(
+                " to the frozen branch. It was not seen running below, so it is left out, and the branch was made anew",
+            )
+        }
+    };
+    match count {
+        0 => text,
+        1 => text.raw(". 1 approval does not count any more"),
+        count => text.plain(&format!(". {count} approvals do not count any more")),
+    }
+}
+
+/// Told in the thread when what was approved is no longer what would be merged.
+pub fn voided(change: &Change) -> Option<Said> {
+    let awaiting = change.stage.awaiting()?;
+    let voided = awaiting.voided.as_ref()?;
+    let text = void_words(voided.count, &voided.why).raw(".");
+    Some(said(called(text.raw(" Please look again: "), &awaiting.asked)))
+}
+
+/// At half time, to those who can approve.
+pub fn nudge(change: &Change, awaiting: &Awaiting) -> Said {
+    let text = called(Mrkdwn::new(":wave: "), &awaiting.asked).raw(" ").and(&head(change));
+    said(text.raw(". It waits until ").moment(awaiting.deadline).raw(" and is given up then."))
+}
+
+/// A button of a card that has moved on.
+pub fn moved_on(change: &Change) -> Said {
+    let text = head(change).raw(". ");
+    said(match &change.stage {
+        Stage::Rejected { by, at, .. } => {
+            text.raw("It was rejected by ").person(by).raw(" \u{b7} ").moment(*at).raw(".")
+        }
+        stage if stage.is_active() => text.raw("It is decided already."),
+        _ => text.raw("There is nothing left to decide."),
+    })
+}
+
+/// What was seen when the button was shown is not what would be merged now.
+pub fn changed_since(change: &Change) -> Said {
+    said(
+        Mrkdwn::new("What you saw has changed since: ")
+            .and(&head(change))
+            .raw(". Look at <{link}|its card> again, and decide on what it shows now."),
+    )
+}
+
+pub fn own_change() -> Said {
+    said(Mrkdwn::new("You asked for this change, so somebody else must approve it."))
+}
+
+pub fn approved_before() -> Said {
+    said(Mrkdwn::new("You have approved this already, and each person counts once."))
+}
+
+/// The modal could not be opened in time.
+pub fn no_modal(change: &Change) -> Said {
+    said(
+        Mrkdwn::new("Slack did not let me ask for the reason in time. Press again, or type ")
+            .code(&format!("/gantry reject {} <reason>", change.id.short()))
+            .raw("."),
+    )
+}
+
+/// Asks for the reason of a no; `channel` is where the answer goes.
+pub fn reject_modal(change: &Change, value: &str, channel: &str) -> Value {
+    let plan = &change.plan;
+    let text = Mrkdwn::default()
+        .bold(plan.artefact.as_str())
+        .raw(" ")
+        .code(plan.version.label())
+        .raw(" will not go to ")
+        .bold(plan.environment.as_str())
+        .raw(". The pull request is closed, and ")
+        .person(&change.requester)
+        .raw(" is told why.");
+    json!({
+        "type": "modal",
+        "callback_id": REJECT,
+        "private_metadata": format!("{channel} {value}"),
+        "title": { "type": "plain_text", "text": "Reject this change" },
+        "submit": { "type": "plain_text", "text": "Reject" },
+        "close": { "type": "plain_text", "text": "Back" },
+        "blocks": [
+            { "type": "section", "text": { "type": "mrkdwn", "text": text.as_str() } },
+            {
+                "type": "input", "block_id": REASON,
+                "label": { "type": "plain_text", "text": "Why?" },
+                "element": {
+                    "type": "plain_text_input", "action_id": REASON, "multiline": true, "max_length": LONGEST_REASON,
+                },
+            },
+        ],
+    })
+}
+
+/// What a submitted modal is about: the channel for the answer, and the button's value.
+pub fn modal_about(metadata: &str) -> Option<(&str, &str)> {
+    metadata.split_once(' ')
+}
+
+fn called(text: Mrkdwn, who: &[Called]) -> Mrkdwn {
+    let mut text = text;
+    for (at, one) in who.iter().take(NAMES).enumerate() {
+        text = if at > 0 { text.raw(", ") } else { text };
+        text = text.mention(one);
+    }
+    text
+}
+
+fn all(text: Mrkdwn, names: &[String]) -> Mrkdwn {
+    let mut text = text;
+    for (at, name) in names.iter().take(NAMES).enumerate() {
+        text = if at > 0 { text.raw(", ") } else { text };
+        text = text.code(&shorten(name, 80));
+    }
+    match names.len().saturating_sub(NAMES) {
+        0 => text,
+        left => text.plain(&format!(" and {left} more")),
+    }
+}
+
+fn plural(count: u32, one: &'static str, many: &'static str) -> &'static str {
+    if count == 1 { one } else { many }
+}
+
+fn said(text: Mrkdwn) -> Said {
+    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+}
+
+#[cfg(test)]
+mod tests;

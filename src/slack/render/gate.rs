@@ -1,0 +1,44 @@
+//! What holds a promotion back for a time, and who passed it by force.
+
+use super::Said;
+use super::blocks::section;
+use super::mrkdwn::{Mrkdwn, shorten};
+use crate::domain::gate::{Gate, Overridden};
+use crate::domain::plan::Plan;
+
+const REASON: usize = 500;
+
+/// Told in the channel: what was overridden, by whom, and why.
+pub fn overridden(plan: &Plan, overridden: &Overridden) -> Said {
+    let text = Mrkdwn::new(":rotating_light: ")
+        .person(&overridden.by)
+        .raw(" promotes ")
+        .bold(plan.artefact.as_str())
+        .raw(" ")
+        .code(plan.version.label())
+        .raw(" to ")
+        .bold(plan.environment.as_str())
+        .raw(" and ")
+        .and(&words(overridden))
+        .raw(".");
+    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+}
+
+/// On the plan and on the card.
+pub(super) fn line(overridden: &Overridden) -> Mrkdwn {
+    Mrkdwn::new(":rotating_light: ").person(&overridden.by).raw(" ").and(&words(overridden))
+}
+
+fn words(overridden: &Overridden) -> Mrkdwn {
+    let mut text = Mrkdwn::new("overrides ");
+    for (at, gate) in overridden.gates.iter().enumerate() {
+        text = if at > 0 { text.raw(", ") } else { text };
+        text = match gate {
+            Gate::Lock { by, .. } => text.raw("the lock of ").person(by),
+            Gate::Freeze => text.raw("the freeze"),
+            Gate::Soak => text.raw("the soak"),
+            Gate::Checks => text.raw("the checks"),
+        };
+    }
+    text.raw(": ").plain(shorten(&overridden.reason, REASON).trim_end_matches('.'))
+}

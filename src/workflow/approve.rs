@@ -1,0 +1,327 @@
+//! A change that waits: who has said yes, by Slack or by a review on GitHub, and what else must hold before it is merged.
+
+mod clicked;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Waits, Way};
+use crate::domain::change::{By, Change, Frozen, Stage, Trouble};
+use crate::domain::freeze;
+use crate::domain::gate::Gate;
+use crate::domain::version::Sha;
+use crate::github::{GithubError, Mergeable, PullRequest, Review, Verdict};
+use crate::reports::github::Notice;
+use crate::slack::render;
+use crate::store::{Batch, Claim, StoreError};
+
+use super::Bot;
+use super::merge::again;
+use super::pull::Halt;
+use super::source::CannotAsk;
+
+/// How soon GitHub is asked again whether it can be merged, while it still computes that.
+const COMPUTES: SignedDuration = SignedDuration::from_secs(2);
+
+/// What a look found of a change that waits.
+struct Standing {
+    approvals: Vec<Approval>,
+    ignored: Vec<Ignored>,
+    waits_for: Vec<Waits>,
+}
+
+impl Bot {
+    /// One look at a change that waits for approval: merged when everything holds, else stored with what it waits for.
+    pub(super) async fn await_approval(&self, claim: &Claim) -> Result<(), StoreError> {
+        let Stage::AwaitingApproval(awaiting) = &claim.change.stage else { return Ok(()) };
+        let now = self.clock.now();
+        if let Some(by) = claim.cancel_by.clone() {
+            let stage = claim.change.stage.clone().cancelled(By::Person(by), now);
+            return self.become_(claim, stage, Some(now)).await;
+        }
+        // Woken before its time: whoever asks again and again moves the turns of all others.
+        if awaiting.trouble.is_some() && claim.due_at.is_some_and(|due| due > now) {
+            return Ok(());
+        }
+        let environment = &claim.change.plan.environment;
+        let Some(policy) = self.config.environments.get(environment) else {
+            // Without its rules nothing may go there, least of all what they were to let in.
+            return self.errored(claim, format!("{environment} is not configured any more.")).await;
+        };
+        // What the rules ask for now counts, and not what they asked for then.
+        let required = policy.approvals.as_ref().map_or(0, |approvals| approvals.required);
+        let awaiting = &Awaiting { required, ..awaiting.clone() };
+        match Box::pin(self.look_at_waiting(claim, awaiting)).await {
+            Ok(()) => Ok(()),
+            Err(Halt::Store(error)) => Err(error),
+            Err(Halt::Github(error)) if error.passes() => self.wait_troubled(claim, &error).await,
+            Err(Halt::Github(error)) => self.errored(claim, format!("{error}.")).await,
+        }
+    }
+
+    /// GitHub says that something happened: whoever waits for it looks.
+    pub(super) fn noticed(&self, notice: &Notice) {
+        for change in self.changes.all().iter().filter(|change| change.stage.can_cancel()) {
+            let frozen = change.frozen.as_ref();
+            let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
+            let concerned = (pull.is_some() && pull == notice.pull)
+                || (notice.commit.is_some() && notice.commit.as_ref() == change.shown());
+            if concerned && change.plan.repository == notice.repository {
+                self.changes.poke(change.id);
+            }
+        }
+    }
+
+    async fn look_at_waiting(&self, claim: &Claim, awaiting: &Awaiting) -> Result<(), Halt> {
+        let standing = match &claim.change.frozen {
+            None => self.standing(claim, awaiting, &claim.change.plan.pinned, None).await?,
+            Some(frozen) => {
+                let Some(seen) = self.shown_pull(claim, frozen).await? else { return Ok(()) };
+                if seen.mergeable == Mergeable::Conflict {
+                    return Ok(self.conflicts(claim, frozen).await?);
+                }
+                self.standing(claim, awaiting, &seen.head, Some(&seen)).await?
+            }
+        };
+        let Standing { approvals, ignored, waits_for } = standing;
+        let computing = waits_for.contains(&Waits::Mergeability);
+        let now = self.clock.now();
+        let learned = Awaiting { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
+        if learned.is_approved() && learned.waits_for.is_empty() {
+            let learned = Awaiting { trouble: awaiting.trouble.clone(), ..learned };
+            let Ok(stage) = Stage::AwaitingApproval(learned).approved() else { return Ok(()) };
+            let change = self.advance(&claim.change, claim.fence, stage, Some(now), Batch::new()).await?;
+            let claim = Claim { change, due_at: Some(now), ..claim.clone() };
+            return Ok(match &claim.change.frozen {
+                Some(frozen) => self.merge_by_pull(&claim, frozen).await?,
+                None => self.merge(&claim).await?,
+            });
+        }
+        if now >= learned.deadline {
+            let stage = Stage::AwaitingApproval(learned).expired(now);
+            return Ok(self.become_(claim, stage, Some(now)).await?);
+        }
+        Ok(self.keep_learned(claim, learned, computing.then(|| now + COMPUTES)).await?)
+    }
+
+    /// It waits for these alone, whatever else may be missing.
+    pub(super) async fn keep_waiting(
+        &self,
+        claim: &Claim,
+        waits_for: Vec<Waits>,
+        due: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
+        let learned = Awaiting { waits_for, trouble: None, ..awaiting.clone() };
+        let now = self.clock.now();
+        if now >= learned.deadline {
+            let stage = Stage::AwaitingApproval(learned).expired(now);
+            return self.become_(claim, stage, Some(now)).await;
+        }
+        self.keep_learned(claim, learned, due).await
+    }
+
+    /// Stores what is new of it, and reminds those who can approve at half time.
+    async fn keep_learned(
+        &self,
+        claim: &Claim,
+        mut learned: Awaiting,
+        due: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let nudge = !learned.nudged && !learned.is_approved() && self.clock.now() >= learned.half_time();
+        learned.nudged |= nudge;
+        let due = due.unwrap_or_else(|| learned.next_word());
+        if nudge {
+            // One for each time that it is asked for.
+            let key = format!("nudge:{}", learned.since.as_microsecond());
+            let said = render::approval::nudge(&claim.change, &learned);
+            let more = Batch::new().say(self.in_thread(&claim.change, &key, said));
+            let stage = Stage::AwaitingApproval(learned);
+            return self.advance(&claim.change, claim.fence, stage, Some(due), more).await.map(drop);
+        }
+        self.keep_stage(claim, Stage::AwaitingApproval(learned), Some(due)).await
+    }
+
+    /// Something stands in the way of a merge that was on its way: it waits for that.
+    pub(super) async fn hold(&self, claim: &Claim, waits_for: Vec<Waits>) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let policy = self.config.environments.get(&claim.change.plan.environment).cloned().unwrap_or_default();
+        let awaiting = Awaiting::new(0, Vec::new(), now, policy.approval_timeout);
+        let Ok(stage) = claim.change.stage.clone().awaiting_again(awaiting) else { return Ok(()) };
+        let held = stage.still_awaiting(|awaiting| Awaiting { waits_for, ..awaiting });
+        self.become_(claim, held, Some(now)).await
+    }
+
+    /// GitHub could not be asked: again later, for as long as people may still say something.
+    pub(super) async fn wait_troubled(&self, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
+        let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
+        let now = self.clock.now();
+        let trouble = Trouble::again(awaiting.trouble.clone(), format!("{error}."), now);
+        let due = again(error, trouble.tries, now);
+        let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..awaiting.clone() });
+        self.advance(&claim.change, claim.fence, stage, Some(due), Batch::new()).await.map(drop)
+    }
+
+    async fn conflicts(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
+        let plan = &claim.change.plan;
+        let head = frozen.result.as_ref().map_or(&plan.pinned, |result| &result.head);
+        let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, head).await;
+        let now = self.clock.now();
+        let stage = claim.change.stage.clone().conflicted(files.unwrap_or_default(), now);
+        self.become_(claim, stage, Some(now)).await
+    }
+
+    async fn standing(
+        &self,
+        claim: &Claim,
+        awaiting: &Awaiting,
+        shown: &Sha,
+        pull: Option<&PullRequest>,
+    ) -> Result<Standing, Halt> {
+        let (change, plan) = (&claim.change, &claim.change.plan);
+        let mut standing = Standing { approvals: Vec::new(), ignored: Vec::new(), waits_for: Vec::new() };
+        match self.approvals(change, awaiting, shown, pull, &mut standing).await {
+            Ok(()) => {}
+            Err(Halting::Halt(halt)) => return Err(halt),
+            Err(Halting::Unknown(error)) => {
+                // What was said is not forgotten because nobody can tell now whether it counts.
+                standing.approvals.clone_from(&awaiting.approvals);
+                standing.waits_for.push(Waits::RightsUnknown { why: error.to_string() });
+            }
+        }
+        if let Some(pull) = pull {
+            let checks = self.github.checks(&plan.repository, shown).await?;
+            let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
+            if !checks.red.is_empty() {
+                standing.waits_for.push(Waits::ChecksRed { names: checks.red });
+            } else if !checks.running.is_empty() {
+                standing.waits_for.push(Waits::ChecksRunning { names: checks.running });
+            } else if required && checks.green == 0 {
+                standing.waits_for.push(Waits::NoCheck);
+            }
+            match pull.mergeable {
+                Mergeable::Computing => standing.waits_for.push(Waits::Mergeability),
+                Mergeable::Blocked => {
+                    let reviews = self.github.required_reviews(&plan.repository, &plan.branch).await?;
+                    standing.waits_for.push(Waits::GithubRules { reviews });
+                }
+                Mergeable::Conflict | Mergeable::Yes => {}
+            }
+        }
+        standing.waits_for.extend(self.rules_against(change).await?);
+        Ok(standing)
+    }
+
+    /// Who has said yes to what is shown, of those who may say it now.
+    async fn approvals(
+        &self,
+        change: &Change,
+        awaiting: &Awaiting,
+        shown: &Sha,
+        pull: Option<&PullRequest>,
+        standing: &mut Standing,
+    ) -> Result<(), Halting> {
+        let plan = &change.plan;
+        for given in awaiting.approvals.iter().filter(|given| given.way == Way::Slack) {
+            if self.may_approve(&given.by, &plan.environment, &plan.repository).await? {
+                standing.approvals.push(given.clone());
+            }
+        }
+        let Some(pull) = pull else { return Ok(()) };
+        let reviews = self.github.reviews(&plan.repository, pull.pull.number).await.map_err(Halt::from)?;
+        if reviews.is_empty() {
+            return Ok(());
+        }
+        let requester = self.login_of(&change.requester, &plan.repository).await?;
+        let mut objectors = Vec::new();
+        for review in latest(reviews) {
+            let writes = self.github.may_write(&plan.repository, &review.login).await.map_err(Halt::from)?;
+            match review.verdict {
+                Verdict::ChangesRequested if writes => objectors.push(review.login),
+                Verdict::Approved if review.commit.as_ref() == Some(shown) => {
+                    let ignored = |why| Ignored { login: review.login.clone(), why };
+                    if !writes {
+                        standing.ignored.push(ignored(IgnoredBecause::NoAccess));
+                        continue;
+                    }
+                    let Some(own) = &requester else {
+                        standing.ignored.push(ignored(IgnoredBecause::RequesterUnmapped));
+                        continue;
+                    };
+                    if own.eq_ignore_ascii_case(&review.login) {
+                        standing.ignored.push(ignored(IgnoredBecause::Requester));
+                        continue;
+                    }
+                    let Some(person) = self.person_of(&review.login, &plan.repository).await? else {
+                        standing.ignored.push(ignored(IgnoredBecause::Unmapped));
+                        continue;
+                    };
+                    if person == change.requester {
+                        standing.ignored.push(ignored(IgnoredBecause::Requester));
+                    } else if !self.may_approve(&person, &plan.environment, &plan.repository).await? {
+                        standing.ignored.push(ignored(IgnoredBecause::NotAsked));
+                    } else if !standing.approvals.iter().any(|given| given.by == person) {
+                        let at = review.at.unwrap_or_else(|| self.clock.now());
+                        standing.approvals.push(Approval { by: person, at, way: Way::Github });
+                    }
+                }
+                Verdict::Approved | Verdict::ChangesRequested | Verdict::Dismissed => {}
+            }
+        }
+        if !objectors.is_empty() {
+            standing.waits_for.push(Waits::ChangesRequested { logins: objectors });
+        }
+        Ok(())
+    }
+
+    /// What the rules say now, when it would take effect: they were asked before, but the world goes on.
+    pub(super) async fn rules_against(&self, change: &Change) -> Result<Vec<Waits>, StoreError> {
+        let plan = &change.plan;
+        let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
+        let mut against = Vec::new();
+        // Where everybody may, nobody has to tell.
+        if !policy.promoters.is_empty() {
+            match self.may_promote(&change.requester, &plan.environment, &plan.repository).await {
+                Ok(true) => {}
+                Ok(false) => against.push(Waits::RightLost),
+                Err(error) => against.push(Waits::RightsUnknown { why: error.to_string() }),
+            }
+        }
+        let overridden = plan.overridden.as_ref();
+        let locks = self.locks_on(&plan.environment, &plan.moving()).await?;
+        let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.lock(lock)));
+        against.extend(locks.map(|lock| Waits::Locked { lock }));
+        let freeze = freeze::in_force(&policy.freezes, self.clock.now());
+        if let Some(window) = freeze.filter(|_| overridden.is_none_or(|overridden| !overridden.has(&Gate::Freeze))) {
+            against.push(Waits::Frozen { until: window.until, reason: window.reason });
+        }
+        Ok(against)
+    }
+}
+
+enum Halting {
+    Halt(Halt),
+    /// Nobody can tell who may.
+    Unknown(CannotAsk),
+}
+
+impl From<Halt> for Halting {
+    fn from(halt: Halt) -> Self {
+        Self::Halt(halt)
+    }
+}
+
+impl From<CannotAsk> for Halting {
+    fn from(error: CannotAsk) -> Self {
+        Self::Unknown(error)
+    }
+}
+
+/// The last word of each person: a comment takes nothing back, a dismissal does.
+fn latest(reviews: Vec<Review>) -> Vec<Review> {
+    let mut latest: Vec<Review> = Vec::new();
+    for review in reviews {
+        latest.retain(|before| !before.login.eq_ignore_ascii_case(&review.login));
+        latest.push(review);
+    }
+    latest
+}

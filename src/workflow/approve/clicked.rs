@@ -1,0 +1,162 @@
+//! A yes or a no in Slack to a change that waits: by whom, and to what they have seen.
+
+use crate::domain::actor::Actor;
+use crate::domain::approval::{Awaiting, Way, Yes};
+use crate::domain::change::{Change, ChangeId, Stage};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::policy::{Act, Refusal};
+use crate::slack::incoming::Origin;
+use crate::slack::render::{approval, status};
+use crate::workflow::Bot;
+use crate::workflow::inbox::{NotNow, Work};
+use crate::workflow::promote::ledger_entry;
+use crate::workflow::respond::{Asked, stored};
+
+/// A press that does not lead to a decision, with the answer to it.
+enum Undecided {
+    Answered(Work),
+    NotNow(NotNow),
+}
+
+impl From<Work> for Undecided {
+    fn from(work: Work) -> Self {
+        Self::Answered(work)
+    }
+}
+
+impl From<NotNow> for Undecided {
+    fn from(not_now: NotNow) -> Self {
+        Self::NotNow(not_now)
+    }
+}
+
+impl Bot {
+    pub(in crate::workflow) async fn clicked_approve(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
+        answered(self.approve(asked, value).await)
+    }
+
+    async fn approve(&self, asked: Asked<'_>, value: &str) -> Result<Work, Undecided> {
+        let person = &asked.from.person;
+        let (change, mut awaiting) = self.waiting_change(asked, value).await?;
+        match awaiting.approve(person, Way::Slack, &change.requester, self.clock.now()) {
+            Yes::Counts => {}
+            Yes::Twice => return Err(asked.privately(approval::approved_before()).into()),
+            Yes::OwnChange => return Err(asked.privately(approval::own_change()).into()),
+        }
+        self.may_decide(asked, &change).await?;
+        let mut work = self.decided(&change, Stage::AwaitingApproval(awaiting)).await?;
+        let entry = ledger_entry(&change, "approved", Actor::Person(person.clone()), self.clock.now());
+        work.batch = work.batch.ledger(entry);
+        Ok(work)
+    }
+
+    /// Asks for the reason, which only a modal can: the trigger is good for three seconds.
+    pub(in crate::workflow) async fn clicked_reject(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
+        let ask = async {
+            let (change, _) = self.waiting_change(asked, value).await?;
+            self.may_decide(asked, &change).await?;
+            let modal = approval::reject_modal(&change, value, &asked.from.channel);
+            Ok(match self.slack.open_modal(&asked.from.key, &modal).await {
+                Ok(()) => Work::default(),
+                Err(error) => {
+                    tracing::warn!(%error, change = %change.id, "the modal for a rejection could not be opened");
+                    asked.privately(approval::no_modal(&change))
+                }
+            })
+        };
+        answered(ask.await)
+    }
+
+    /// A modal of ours comes back.
+    pub(in crate::workflow) async fn submitted(
+        &self,
+        asked: Asked<'_>,
+        modal: &str,
+        about: &str,
+        text: &str,
+    ) -> Result<Work, NotNow> {
+        let Some((channel, value)) = approval::modal_about(about).filter(|_| modal == approval::REJECT) else {
+            return Ok(Work::default());
+        };
+        // A modal stands in no channel: the answer goes where its button was.
+        let from = Origin { channel: channel.to_owned(), ..asked.from.clone() };
+        let asked = Asked { from: &from, ..asked };
+        answered(self.reject(asked, value, text).await)
+    }
+
+    /// `/gantry reject 0badcafe <reason>`: for what is shown now.
+    pub(in crate::workflow) async fn typed_reject(
+        &self,
+        asked: Asked<'_>,
+        short: &str,
+        reason: &str,
+    ) -> Result<Work, NotNow> {
+        let called = self.store.changes_called(short).await.map_err(|error| stored(&error))?;
+        let waits = called.iter().find(|change| change.stage.awaiting().is_some());
+        let Some(change) = waits.or(called.first()) else { return Ok(asked.privately(status::unknown(short))) };
+        // What is not shown yet can be rejected as well.
+        let value = approval::value(change).unwrap_or_else(|| format!("{}:", change.id));
+        answered(self.reject(asked, &value, reason).await)
+    }
+
+    async fn reject(&self, asked: Asked<'_>, value: &str, reason: &str) -> Result<Work, Undecided> {
+        let (change, _) = self.waiting_change(asked, value).await?;
+        self.may_decide(asked, &change).await?;
+        let reason: String = reason.trim().chars().take(approval::LONGEST_REASON).collect();
+        let rejected = change.stage.clone().rejected(asked.from.person.clone(), reason, self.clock.now());
+        match rejected {
+            Ok(stage) => self.decided(&change, stage).await,
+            Err(_) => Err(asked.privately(approval::moved_on(&change)).into()),
+        }
+    }
+
+    /// The change that a button is about, if it still waits and still shows what whoever pressed has seen.
+    async fn waiting_change(&self, asked: Asked<'_>, value: &str) -> Result<(Change, Awaiting), Undecided> {
+        let named = value.split_once(':').and_then(|(id, seen)| Some((ChangeId::parse(id)?, seen)));
+        let Some((id, seen)) = named else { return Err(Work::default().into()) };
+        let Some(change) = self.store.change(id).await.map_err(|error| stored(&error))? else {
+            return Err(asked.privately(status::unknown(&id.short())).into());
+        };
+        let Stage::AwaitingApproval(awaiting) = change.stage.clone() else {
+            return Err(asked.privately(approval::moved_on(&change)).into());
+        };
+        if change.shown().map_or("", |shown| shown.as_str()) != seen {
+            return Err(asked.linking(approval::changed_since(&change), change.id).into());
+        }
+        Ok((change, awaiting))
+    }
+
+    async fn may_decide(&self, asked: Asked<'_>, change: &Change) -> Result<(), Undecided> {
+        let plan = &change.plan;
+        match self.may_approve(&asked.from.person, &plan.environment, &plan.repository).await {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(asked.refused(&self.may_not_approve(Act::Approve, &plan.environment).await).into()),
+            Err(error) => Err(asked.cannot(&error)?.into()),
+        }
+    }
+
+    pub(in crate::workflow) async fn may_not_approve(&self, act: Act, environment: &EnvironmentName) -> Refusal {
+        let policy = self.config.environments.get(environment).cloned().unwrap_or_default();
+        let members = policy.approvals.map_or(policy.promoters, |approvals| approvals.from);
+        Refusal::MayNot { act, environment: environment.clone(), who: self.called(&members).await }
+    }
+
+    /// Writes a decision, if nobody moved the change meanwhile: else it is asked again, and answered as it is then.
+    async fn decided(&self, before: &Change, stage: Stage) -> Result<Work, Undecided> {
+        let overtaken = || NotNow { why: "somebody else was faster".to_owned(), otherwise: approval::moved_on(before) };
+        let claims = self.store.claim(vec![before.id]).await.map_err(|error| stored(&error))?;
+        let Some(claim) = claims.into_iter().next().filter(|claim| claim.change == *before) else {
+            return Err(overtaken().into());
+        };
+        let change = Change { stage, ..claim.change.clone() };
+        let batch = self.advanced(&claim.change, claim.fence, &change, Some(self.clock.now()));
+        Ok(Work { batch, changes: vec![change] })
+    }
+}
+
+fn answered(done: Result<Work, Undecided>) -> Result<Work, NotNow> {
+    match done {
+        Ok(work) | Err(Undecided::Answered(work)) => Ok(work),
+        Err(Undecided::NotNow(not_now)) => Err(not_now),
+    }
+}

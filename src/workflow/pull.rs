@@ -1,0 +1,298 @@
+//! The pull request of a change: its frozen branch is made, shown, looked at, merged and put away.
+//! What people say to it is `approve`'s.
+
+use crate::domain::actor::Actor;
+use crate::domain::approval::{Awaiting, VoidedBecause, Waits};
+use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
+use crate::domain::version::Sha;
+use crate::github::{self, GithubError, Merge, MergePull, OpenPull, PullRequest, PullState};
+use crate::slack::render;
+use crate::store::{Batch, Claim, StoreError};
+
+use super::Bot;
+use super::merge::{again, branch_gone, commit_gone};
+use super::promote::ledger_entry;
+
+/// What keeps a step from its end.
+pub(super) enum Halt {
+    Github(GithubError),
+    Store(StoreError),
+}
+
+impl From<GithubError> for Halt {
+    fn from(error: GithubError) -> Self {
+        Self::Github(error)
+    }
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl Bot {
+    /// The pull request as it stands, if it shows what it should. `None`: the change was stored with what was found out
+    /// or done instead, and is looked at again when its time comes.
+    pub(super) async fn shown_pull(&self, claim: &Claim, frozen: &Frozen) -> Result<Option<PullRequest>, Halt> {
+        let plan = &claim.change.plan;
+        let Some(pull) = &frozen.pull else {
+            let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
+            match &frozen.result {
+                Some(result) if result.base == base => self.open(claim, frozen).await?,
+                _ => self.freeze(claim, frozen, base, None).await?,
+            }
+            return Ok(None);
+        };
+        if let Some(making) = &frozen.making {
+            self.put_in_place(claim, frozen, making).await?;
+            return Ok(None);
+        }
+        let Some(seen) = self.github.pull(&plan.repository, pull.number).await? else {
+            self.closed_by_hand(claim).await?;
+            return Ok(None);
+        };
+        match &seen.state {
+            PullState::Merged { commit, by } => {
+                self.merged_by_hand(claim, commit.clone(), by.clone().unwrap_or_default()).await?;
+                return Ok(None);
+            }
+            PullState::Closed => {
+                if self.environments_head(claim).await?.is_some() {
+                    self.closed_by_hand(claim).await?;
+                }
+                return Ok(None);
+            }
+            PullState::Open => {}
+        }
+        if seen.base != plan.branch {
+            self.keep_waiting(claim, vec![Waits::Retargeted { base: seen.base }], None).await?;
+            return Ok(None);
+        }
+        let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
+        let moved = match &frozen.result {
+            Some(result) if result.head != seen.head => Some(VoidedBecause::Pushed { commit: seen.head.to_string() }),
+            Some(result) if result.base == base => None,
+            _ => Some(VoidedBecause::BranchMoved),
+        };
+        match moved {
+            None => Ok(Some(seen)),
+            Some(why) => self.freeze(claim, frozen, base, Some(why)).await.map(|()| None),
+        }
+    }
+
+    /// Where the environment's branch stands. Where it is gone, the change is over.
+    async fn environments_head(&self, claim: &Claim) -> Result<Option<Sha>, Halt> {
+        let plan = &claim.change.plan;
+        let head = self.github.branch_head(&plan.repository, &plan.branch).await?;
+        if head.is_none() {
+            self.errored(claim, branch_gone(plan)).await?;
+        }
+        Ok(head)
+    }
+
+    /// Makes the result on top of the environment's branch. One that is shown is replaced in one move: a pull request that
+    /// saw its branch without our commit would count as merged.
+    async fn freeze(&self, claim: &Claim, frozen: &Frozen, base: Sha, void: Option<VoidedBecause>) -> Result<(), Halt> {
+        let plan = &claim.change.plan;
+        let bench = if frozen.pull.is_some() { frozen.workbench() } else { frozen.branch.clone() };
+        self.github.put_own_branch(&plan.repository, &bench, &base).await?;
+        let message = plan.merge_message(&claim.change.trailer());
+        let head = match self.github.merge(&plan.repository, &bench, &plan.pinned, &message).await? {
+            Merge::Done { commit, parents } if parents == [base.clone(), plan.pinned.clone()] => commit,
+            Merge::Done { .. } => {
+                return Err(GithubError::Unclear(format!("somebody else writes to {bench}")).into());
+            }
+            Merge::AlreadyThere => return Ok(self.merged_by_hand(claim, base, String::new()).await?),
+            Merge::Conflict => {
+                let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, &plan.pinned).await;
+                let now = self.clock.now();
+                let stage = claim.change.stage.clone().conflicted(files.unwrap_or_default(), now);
+                return Ok(self.become_(claim, stage, Some(now)).await?);
+            }
+            Merge::NoBranch => return Err(GithubError::Unclear(format!("{bench} is gone again")).into()),
+            Merge::NoCommit => return Ok(self.errored(claim, commit_gone(plan)).await?),
+            Merge::Refused(why) => {
+                let why = why.trim_end_matches('.');
+                let why = format!(
+                    "GitHub does not let me make the branch {bench}: {why}. Let me push to branches below gantry/."
+                );
+                return Ok(self.errored(claim, why).await?);
+            }
+        };
+        let result = FrozenResult { base, head };
+        let made = match frozen.pull {
+            Some(_) => Frozen { making: Some(result), ..frozen.clone() },
+            None => Frozen { result: Some(result), ..frozen.clone() },
+        };
+        let mut next = Change { frozen: Some(made), ..claim.change.clone() };
+        let (now, mut more) = (self.clock.now(), Batch::new());
+        if let Some(why) = void
+            && let Some(awaiting) = claim.change.stage.awaiting()
+        {
+            // Whoever pushed is told in any case; else only those whose word was lost.
+            let is_told = !awaiting.approvals.is_empty() || matches!(why, VoidedBecause::Pushed { .. });
+            next.stage = Stage::AwaitingApproval(awaiting.clone().void(why, now));
+            more = more.ledger(ledger_entry(&next, "voided", Actor::Controller, now));
+            if is_told && let Some(said) = render::approval::voided(&next) {
+                more = more.say(self.in_thread(&next, &format!("voided:{}", now.as_microsecond()), said));
+            }
+        }
+        self.advance_to(&claim.change, claim.fence, next, Some(now), more).await?;
+        Ok(())
+    }
+
+    /// Points the shown branch at its new result, which is stored: whoever finds another commit there knows that it is
+    /// somebody else's.
+    async fn put_in_place(&self, claim: &Claim, frozen: &Frozen, making: &FrozenResult) -> Result<(), Halt> {
+        let repository = &claim.change.plan.repository;
+        self.github.put_own_branch(repository, &frozen.branch, &making.head).await?;
+        self.github.delete_own_branch(repository, &frozen.workbench()).await?;
+        let placed = Frozen { result: Some(making.clone()), making: None, ..frozen.clone() };
+        self.keep_frozen(claim, placed).await
+    }
+
+    async fn open(&self, claim: &Claim, frozen: &Frozen) -> Result<(), Halt> {
+        let (change, plan) = (&claim.change, &claim.change.plan);
+        let required = change.stage.awaiting().map_or(0, |awaiting| awaiting.required);
+        let requester = self.people.name(&change.requester).await;
+        let body = github::describe::body(change, &requester, required, self.clock.now());
+        let title = github::describe::title(plan);
+        let opened = self.github.open_pull(&plan.repository, &frozen.branch, &plan.branch, &title, &body).await?;
+        let pull = match opened {
+            OpenPull::Done(pull) => pull,
+            OpenPull::Exists => {
+                let found = self.github.find_pull(&plan.repository, &frozen.branch, &plan.branch).await?;
+                let gone = || GithubError::Unclear("the pull request is there and is not there".to_owned());
+                found.ok_or_else(gone)?.pull
+            }
+            OpenPull::NoCommits => {
+                return Err(GithubError::Unclear(format!("{} has nothing new", frozen.branch)).into());
+            }
+            OpenPull::Refused(why) => {
+                let why = format!("GitHub does not let me open a pull request: {}.", why.trim_end_matches('.'));
+                return Ok(self.errored(claim, why).await?);
+            }
+        };
+        self.keep_frozen(claim, Frozen { pull: Some(pull), ..frozen.clone() }).await
+    }
+
+    async fn keep_frozen(&self, claim: &Claim, frozen: Frozen) -> Result<(), Halt> {
+        let next = Change { frozen: Some(frozen), ..claim.change.clone() };
+        let now = self.clock.now();
+        self.advance_to(&claim.change, claim.fence, next, Some(now), Batch::new()).await?;
+        Ok(())
+    }
+
+    /// Somebody merged it on GitHub, or the branch came to have it: the change follows.
+    async fn merged_by_hand(&self, claim: &Claim, commit: Sha, by: String) -> Result<(), StoreError> {
+        self.merged(claim, commit, None, |deploying| Deploying { by_hand: Some(by), ..deploying }).await
+    }
+
+    async fn closed_by_hand(&self, claim: &Claim) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let stage = claim.change.stage.clone().cancelled(By::Github { github: None }, now);
+        self.become_(claim, stage, Some(now)).await
+    }
+
+    /// Takes up a merge that was interrupted: unless it is done, everything is looked at anew, since time has passed.
+    pub(super) async fn merge_by_pull_again(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
+        let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
+        if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
+            match self.github.pull(&claim.change.plan.repository, pull.number).await {
+                Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, .. })) => {
+                    return self.merged_by_us(claim, result, commit).await;
+                }
+                Ok(_) => {}
+                Err(error) => return self.merge_failed(claim, error, true).await,
+            }
+        }
+        self.wait_again(claim).await
+    }
+
+    /// Merges the pull request, right after a look that found that all holds: exactly the head that was shown and approved,
+    /// or nothing.
+    pub(super) async fn merge_by_pull(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
+        let (Some(pull), Some(result)) = (&frozen.pull, &frozen.result) else { return Ok(()) };
+        let Ok(stage) = claim.change.stage.clone().merge_begun() else { return Ok(()) };
+        let claim = Claim { change: Change { stage, ..claim.change.clone() }, ..claim.clone() };
+        let begun = Batch::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()));
+        self.store.commit(begun).await?;
+        let plan = &claim.change.plan;
+        let title = github::describe::title(plan);
+        let message = plan.merge_message(&claim.change.trailer());
+        match self.github.merge_pull(&plan.repository, pull.number, &result.head, &title, &message).await {
+            Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, result, commit).await,
+            // The next look finds out what is different, and voids what was said to something else.
+            Ok(MergePull::HeadMoved) => self.wait_again(&claim).await,
+            Ok(MergePull::NotNow(why)) => self.wait_because(&claim, &why).await,
+            Ok(MergePull::Refused(why)) => {
+                let why = format!(
+                    "GitHub does not let me merge the pull request #{}: {}.",
+                    pull.number,
+                    why.trim_end_matches('.')
+                );
+                self.errored(&claim, why).await
+            }
+            Err(error) => {
+                let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Paced { .. });
+                self.merge_failed(&claim, error, !turned_away).await
+            }
+        }
+    }
+
+    /// GitHub guards the head of a merge, but not what it is merged into: that is looked at afterwards, and said.
+    async fn merged_by_us(&self, claim: &Claim, result: &FrozenResult, commit: Sha) -> Result<(), StoreError> {
+        let made = self.github.commit(&claim.change.plan.repository, commit.as_str()).await;
+        let onto = made.ok().flatten().and_then(|made| made.parents.first().cloned());
+        let unseen = onto.filter(|onto| *onto != result.base);
+        self.merged(claim, commit, None, |deploying| Deploying { unseen, ..deploying }).await
+    }
+
+    async fn wait_again(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.hold(claim, Vec::new()).await
+    }
+
+    /// GitHub says no for now: it waits again, and not in a circle.
+    async fn wait_because(&self, claim: &Claim, why: &str) -> Result<(), StoreError> {
+        let Stage::Merging(Merging { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
+        let now = self.clock.now();
+        let error = GithubError::Unavailable(why.trim_end_matches('.').to_owned());
+        let trouble = Trouble::again(awaiting.trouble.clone(), format!("{error}."), now);
+        let due = again(&error, trouble.tries, now);
+        let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..(**awaiting).clone() });
+        self.advance(&claim.change, claim.fence, stage, Some(due), Batch::new()).await.map(drop)
+    }
+
+    /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
+    pub(super) async fn tidy(&self, claim: &mut Claim) -> Result<(), StoreError> {
+        let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.must_tidy()) else { return Ok(()) };
+        match self.put_away(&claim.change, &frozen).await {
+            Ok(()) => {}
+            Err(error) if error.passes() => return Ok(()),
+            Err(error) => tracing::warn!(%error, change = %claim.change.id, "the frozen branch cannot be put away"),
+        }
+        let next = Change { frozen: Some(Frozen { tidy: true, ..frozen }), ..claim.change.clone() };
+        let due = claim.due_at.filter(|_| next.stage.is_open());
+        claim.change = self.advance_to(&claim.change, claim.fence, next, due, Batch::new()).await?;
+        Ok(())
+    }
+
+    async fn put_away(&self, change: &Change, frozen: &Frozen) -> Result<(), GithubError> {
+        let repository = &change.plan.repository;
+        if change.stage.deploying().is_none()
+            && let Some(Pull { number, .. }) = frozen.pull
+            && let Some(PullRequest { state: PullState::Open, .. }) = self.github.pull(repository, number).await?
+        {
+            if let Some(word) = github::describe::farewell(change) {
+                self.github.comment_once(repository, number, &word, &change.trailer()).await?;
+            }
+            self.github.close_pull(repository, number).await?;
+        }
+        self.github.delete_own_branch(repository, &frozen.branch).await?;
+        if frozen.pull.is_some() {
+            self.github.delete_own_branch(repository, &frozen.workbench()).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,264 @@
+//! What holds a promotion back for a time: freezes, soaks, locks that come later; and who passes them by force.
+
+use insta::assert_snapshot;
+use jiff::{SignedDuration, Timestamp};
+
+use crate::production::{REPOSITORY, asked, card, head, newer_in_staging, pull};
+use crate::town::Town;
+
+/// Adds a line to an environment of the demo's configuration.
+fn with(environment: &'static str, line: &'static str) -> impl FnOnce(String) -> String {
+    move |yaml| {
+        let name = format!("  - name: {environment}\n");
+        yaml.replace(&name, &format!("{name}    {line}\n"))
+    }
+}
+
+/// The town opens on Monday, 16 November 2026, at 09:00 UTC.
+fn at(text: &str) -> Timestamp {
+    text.parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_freeze_refuses_until_it_is_over() {
+    let freezes = "freezes: [{ from: \"Mon 08:00\", to: \"Mon 18:00\", timezone: Europe/Kyiv, reason: inventory }]";
+    let town = Town::configured(with("qa", freezes)).await;
+    let before = head(&town, "qa");
+    town.alice().types("/promote checkout qa").await;
+    assert_snapshot!(town.alice().sees(), @"
+    *qa* is frozen until <!date^1794844800^{date_short_pretty} {time}|2026-11-16 16:00 UTC>: inventory.
+    Next: type it again then, or pass it with `--override reason` where you may.
+    ");
+    assert_eq!(head(&town, "qa"), before);
+    town.clock.advance_to(at("2026-11-16T15:59:59.999Z"));
+    town.alice().types("/promote checkout qa").await;
+    assert!(town.alice().sees().contains("is frozen until"), "{}", town.alice().sees());
+    town.clock.advance_to(at("2026-11-16T16:00:00Z"));
+    town.alice().types("/promote checkout qa").await;
+    assert_ne!(head(&town, "qa"), before, "the end is excluded");
+}
+
+#[tokio::test]
+async fn a_change_that_waits_meets_a_freeze_at_its_merge() {
+    let freezes = "freezes: [{ from: \"2026-11-16 12:00\", to: \"2026-11-17 08:00\", reason: release party }]";
+    let town = Town::configured(with("prod", freezes)).await;
+    let before = head(&town, "prod");
+    asked(&town).await;
+    town.clock.advance_to(at("2026-11-16T12:00:00Z"));
+    town.bob().presses("releases", "Approve").await;
+    assert!(
+        card(&town).contains(":no_entry: *prod* is frozen until") && card(&town).contains("release party"),
+        "{}",
+        card(&town)
+    );
+    assert!(card(&town).contains("1 of 1 approval"), "{}", card(&town));
+    assert_eq!(head(&town, "prod"), before);
+    town.clock.advance_to(at("2026-11-17T08:00:00Z"));
+    town.wait(SignedDuration::from_secs(61)).await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn a_change_that_waits_meets_a_new_lock_at_its_merge() {
+    let town = Town::open().await;
+    let before = head(&town, "prod");
+    asked(&town).await;
+    town.carol().types("/gantry lock prod the database moves").await;
+    town.bob().presses("releases", "Approve").await;
+    let told = card(&town);
+    assert!(
+        told.contains(
+            ":no_entry: *prod* is locked by <@U0CAROL>: the database moves. It goes on after `/gantry unlock prod`"
+        ),
+        "{told}"
+    );
+    assert_eq!(head(&town, "prod"), before);
+    town.carol().types("/gantry unlock prod").await;
+    town.wait(SignedDuration::from_secs(61)).await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn a_straight_merge_that_is_put_off_meets_the_rules_again() {
+    let town = Town::open().await;
+    let before = head(&town, "qa");
+    let limited = gantry::sim::github::Whim::Answers(429, "Too many", vec![("retry-after", "30".to_owned())]);
+    town.sim.github.whims().plan("POST", "/merges", gantry::sim::github::When::BeforeTheEffect, limited, 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    town.bob().types_in("deploys", "/gantry lock qa wait for me").await;
+    town.quiet().await;
+    town.settle().await;
+    let card = town.channel("deploys").into_iter().find(|told| told.contains("asked by")).unwrap();
+    assert!(card.contains("waiting for what the rules ask for") && card.contains("wait for me"), "{card}");
+    assert_eq!(head(&town, "qa"), before);
+    town.bob().types("/gantry unlock qa").await;
+    town.wait(SignedDuration::from_secs(61)).await;
+    assert_ne!(head(&town, "qa"), before);
+}
+
+#[tokio::test]
+async fn a_version_must_have_run_well_below_for_the_soak() {
+    let town = Town::configured(with("prod", "soak: 30m")).await;
+    newer_in_staging(&town).await;
+    town.alice().types("/promote checkout prod").await;
+    let runs = town.running("checkout", "staging");
+    assert_snapshot!(town.alice().sees().replace(&runs, "<runs>"), @"
+    *checkout* `<runs>` has not run well in *staging* for 30m yet, as *prod* asks for.
+    Next: type it again at <!date^1794821410^{date_short_pretty} {time}|2026-11-16 09:30 UTC>, if nothing interrupts it, or pass it with `--override reason` where you may.
+    ");
+    assert_eq!(pull(&town), None);
+    town.wait(SignedDuration::from_mins(31)).await;
+    town.alice().types("/promote checkout prod").await;
+    assert!(crate::town::has_button(&town.last_message("alice", "deploys"), "Confirm"), "{}", town.alice().sees());
+}
+
+#[tokio::test]
+async fn an_interruption_begins_the_soak_anew() {
+    let town = Town::configured(with("prod", "soak: 30m")).await;
+    town.wait(SignedDuration::from_mins(40)).await;
+    let workload = "deployment/checkout".parse().unwrap();
+    let image = town.sim.cluster.state("staging", &workload).image.unwrap();
+    town.sim.cluster.remove("staging", &workload);
+    town.settle().await;
+    town.sim.cluster.place("staging", &workload, "checkout", &image, 2);
+    town.settle().await;
+    town.alice().types("/promote checkout prod").await;
+    assert!(town.alice().sees().contains("has not run well in *staging* for 30m yet"), "{}", town.alice().sees());
+    town.wait(SignedDuration::from_mins(31)).await;
+    town.alice().types("/promote checkout prod").await;
+    assert!(crate::town::has_button(&town.last_message("alice", "deploys"), "Confirm"), "{}", town.alice().sees());
+}
+
+#[tokio::test]
+async fn only_overriders_override_and_everybody_sees_it() {
+    let yaml = |yaml: String| {
+        let yaml = with("prod", "overriders: [\"@release-managers\"]")(yaml);
+        let yaml = with("prod", "soak: 12h")(yaml);
+        with("prod", "freezes: [{ from: \"Mon 08:00\", to: \"Mon 18:00\", reason: inventory }]")(yaml)
+    };
+    let town = Town::configured(yaml).await;
+    newer_in_staging(&town).await;
+    let staging = head(&town, "staging");
+    town.sim.github.set_check(REPOSITORY, &staging, "build", "failure").unwrap();
+    town.carol().types("/gantry lock prod the database moves").await;
+
+    town.alice().types("/promote checkout prod --override \"people cannot pay\"").await;
+    assert_snapshot!(town.alice().sees(), @"
+    You may not override anything in *prod*.
+    Next: ask @release-managers to do it.
+    ");
+
+    town.bob().types("/promote checkout prod --override \"people cannot pay\"").await;
+    let question = town.bob().sees();
+    let line = question.lines().find(|line| line.contains("overrides")).unwrap_or_else(|| panic!("{question}"));
+    assert_snapshot!(line, @":rotating_light: <@U0BOB> overrides the lock of <@U0CAROL>, the freeze, the soak, the checks: people cannot pay");
+    assert_eq!(pull(&town), None, "asked before anything is done");
+    town.bob().presses("deploys", "Confirm").await;
+    assert!(
+        card(&town)
+            .contains("<@U0BOB> overrides the lock of <@U0CAROL>, the freeze, the soak, the checks: people cannot pay"),
+        "{}",
+        card(&town)
+    );
+    let loud = town
+        .channel("releases")
+        .into_iter()
+        .find(|told| told.starts_with(":rotating_light:"))
+        .expect("told in the channel");
+    assert!(loud.contains("people cannot pay") && loud.contains("to *prod*"), "{loud}");
+    let all = town.bot.store.ledger(&gantry::store::LedgerFilter::default(), 100).await.unwrap();
+    let entry = all.iter().find(|entry| entry.kind == "overridden").expect("in the ledger");
+    assert_eq!(entry.body["reason"], "people cannot pay");
+
+    assert!(card(&town).contains("0 of 1 approval"), "never the approvals: {}", card(&town));
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn a_lock_that_comes_after_the_override_holds() {
+    let town = Town::configured(with("prod", "overriders: [\"@release-managers\"]")).await;
+    let before = head(&town, "prod");
+    town.carol().types("/gantry lock prod the database moves").await;
+    town.bob().types("/promote checkout prod --override it must go").await;
+    town.bob().presses("deploys", "Confirm").await;
+    town.carol().types("/gantry unlock prod").await;
+    town.alice().types("/gantry lock prod now really").await;
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("*prod* is locked by <@U0ALICE>: now really"), "{}", card(&town));
+    assert_eq!(head(&town, "prod"), before);
+}
+
+#[tokio::test]
+async fn what_is_to_be_overridden_is_asked_again_where_it_became_more() {
+    let town = Town::configured(with("prod", "overriders: [\"@release-managers\"]")).await;
+    town.carol().types("/gantry lock prod the database moves").await;
+    town.bob().types("/promote checkout prod --override it must go").await;
+    let staging = head(&town, "staging");
+    town.sim.github.set_check(REPOSITORY, &staging, "build", "failure").unwrap();
+    town.bob().presses("deploys", "Confirm").await;
+    assert_eq!(pull(&town), None);
+    let told = town.whispered("bob", "deploys");
+    assert!(told.iter().any(|told| told.contains("the lock of <@U0CAROL>, the checks: it must go")), "{told:#?}");
+    town.bob().presses("deploys", "Confirm").await;
+    assert!(pull(&town).is_some());
+}
+
+#[tokio::test]
+async fn an_override_needs_a_reason_and_somebody_who_may() {
+    let town = Town::open().await;
+    let ack = town.alice().types("/promote checkout prod --override").await;
+    assert!(ack.starts_with("`promote` needs a reason."), "{ack}");
+    town.bob().types("/promote checkout prod --override because").await;
+    assert_snapshot!(town.bob().sees(), @"
+    You may not override anything in *prod*: nobody may.
+    Next: name them under `overriders` in my configuration, or wait.
+    ");
+}
+
+#[tokio::test]
+async fn only_promoters_promote() {
+    let town = Town::configured(with("prod", "promoters: [\"@release-managers\"]")).await;
+    town.alice().types("/promote checkout prod").await;
+    assert_snapshot!(town.alice().sees(), @"
+    You may not promote to *prod*.
+    Next: ask @release-managers to do it.
+    ");
+    town.bob().types("/promote checkout prod").await;
+    town.bob().presses("deploys", "Confirm").await;
+    // Who was taken out of the group since has lost the right when it would take effect.
+    town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
+    town.wait(SignedDuration::from_secs(61)).await;
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("<@U0BOB> may not promote to *prod* any more"), "{}", card(&town));
+    assert_ne!(pull(&town).unwrap().state, "merged");
+}
+
+#[tokio::test]
+async fn promoters_can_be_a_team_of_github() {
+    let yaml = with("prod", "promoters: [\"github:acme/release\"]");
+    let town = Town::prepared(|sim| sim.github.add_team("acme", "release", &["bob"]), yaml).await;
+    town.alice().types("/promote checkout prod").await;
+    assert!(town.alice().sees().starts_with("You may not promote to *prod*."), "{}", town.alice().sees());
+    assert!(town.alice().sees().contains("the GitHub team `acme/release`"), "{}", town.alice().sees());
+    town.bob().types("/promote checkout prod").await;
+    town.bob().presses("deploys", "Confirm").await;
+    assert!(pull(&town).is_some());
+}
+
+#[tokio::test]
+async fn an_environment_with_rules_stays_shut_while_slack_cannot_tell() {
+    let town = Town::configured(with("prod", "promoters: [\"@release-managers\"]")).await;
+    town.bob().types("/list checkout").await;
+    let before = head(&town, "prod");
+    // Of the answers that are needed only the groups are missing: everything else is remembered.
+    town.sim.faults.arm(gantry::sim::faults::Fault::SlackDown, 40, None, None);
+    town.bob().types("/promote checkout prod").await;
+    let told = town.whispered("bob", "deploys").pop().unwrap();
+    assert_snapshot!(told, @"
+    Nothing was done: Slack cannot tell me who is in @release-managers right now.
+    Next: try again in a minute; if it stays so, ask whoever runs me.
+    ");
+    assert_eq!((head(&town, "prod"), pull(&town)), (before, None));
+}
