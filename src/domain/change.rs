@@ -92,6 +92,8 @@ impl Change {
     /// The commit that people approve: the frozen result, else what goes itself. `None` while there is nothing to see.
     pub fn shown(&self) -> Option<&Sha> {
         match &self.frozen {
+            // Whoever says yes to what is being replaced has not seen what takes its place.
+            Some(frozen) if frozen.making.is_some() => None,
             Some(frozen) => frozen.pull.as_ref().and(frozen.result.as_ref()).map(|result| &result.head),
             None => Some(&self.plan.pinned),
         }

@@ -20,6 +20,7 @@ mod production;
 mod program;
 mod promote;
 mod proof;
+mod races;
 mod receiving;
 mod refusals;
 mod restart;

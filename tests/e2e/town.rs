@@ -127,6 +127,23 @@ impl Town {
         stuck.await.unwrap_or_else(|_| panic!("the town does not come to rest"));
     }
 
+    /// The same, or until it has come so far: whoever is held somewhere never comes to rest.
+    pub(crate) async fn settle_until(&self, so_far: impl Fn() -> bool) {
+        let stuck = tokio::time::timeout(STUCK, async {
+            let mut calm = 0;
+            while !so_far() {
+                calm = if self.is_quiet().await { calm + 1 } else { 0 };
+                if calm == 4 {
+                    let Some(due) = self.next_due().await else { return };
+                    self.clock.advance_to(due);
+                    calm = 0;
+                }
+                tokio::time::sleep(Duration::from_millis(8)).await;
+            }
+        });
+        stuck.await.unwrap_or_else(|_| panic!("the town does not come to rest"));
+    }
+
     /// Until nothing more happens without the clock being moved.
     pub(crate) async fn quiet(&self) {
         let mut calm = 0;

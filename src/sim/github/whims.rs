@@ -70,6 +70,11 @@ impl Whims {
         self.0.released.send_replace(true);
     }
 
+    /// Somebody came to what was planned to hold them, and waits.
+    pub fn is_holding(&self) -> bool {
+        !*self.0.released.borrow() && !lock(&self.0.planned).iter().any(|one| matches!(one.whim, Whim::Holds))
+    }
+
     /// Plans nothing any more.
     pub fn forget(&self) {
         lock(&self.0.planned).clear();

@@ -29,12 +29,12 @@ pub fn value(change: &Change) -> Option<String> {
 pub(super) fn waiting(change: &Change, awaiting: &Awaiting) -> Vec<Block> {
     let mut lines = Mrkdwn::default();
     if let Some(frozen) = &change.frozen {
-        lines = match (&frozen.pull, &frozen.result) {
-            (Some(pull), Some(result)) => lines
+        lines = match (&frozen.pull, change.shown()) {
+            (Some(pull), Some(shown)) => lines
                 .raw(":twisted_rightwards_arrows: pull request ")
                 .link(&pull.url, &format!("#{}", pull.number))
                 .raw(", frozen at ")
-                .code(result.head.short()),
+                .code(shown.short()),
             _ => lines.raw(":hourglass_flowing_sand: making the frozen branch and its pull request"),
         };
     }

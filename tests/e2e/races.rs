@@ -1,0 +1,78 @@
+//! The head moves between the plan, the approval and the merge: whatever is merged was shown and approved, each time.
+
+use gantry::domain::version::Sha;
+use gantry::sim::github::{When, Whim};
+use gantry::sim::town::SIGNING_SECRET;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use crate::receiving;
+use crate::town::Town;
+
+/// Alice asks for checkout in prod, confirms, and it waits for approval.
+async fn waiting() -> Town {
+    let town = Town::open().await;
+    town.alice().types("/promote checkout prod").await;
+    town.alice().presses("deploys", "Confirm").await;
+    town
+}
+
+fn prod(town: &Town) -> Sha {
+    town.sim.github.head("acme/checkout", "prod").expect("a branch")
+}
+
+fn push(town: &Town, branch: &str) -> Sha {
+    town.sim
+        .push("checkout", branch, "By hand", [("by-hand.txt".to_owned(), Some("x".to_owned()))].into(), "bob")
+        .unwrap()
+}
+
+/// Somebody acts while GitHub is waited for.
+async fn held(town: &Town, method: &str, path: &'static str, act: impl AsyncFnOnce()) {
+    let whims = town.sim.github.whims();
+    whims.plan(method, path, When::BeforeTheEffect, Whim::Holds, 1);
+    act().await;
+    town.settle_until(|| whims.is_holding()).await;
+    assert!(whims.is_holding(), "nobody asked for {method} {path}");
+}
+
+/// What the card's Approve is for: the change and the commit.
+fn approve_button(blocks: &[Value]) -> Option<String> {
+    let mut elements = blocks.iter().flat_map(|block| block["elements"].as_array().into_iter().flatten());
+    let button = elements.find(|element| element["text"]["text"] == "Approve")?;
+    button["value"].as_str().map(str::to_owned)
+}
+
+/// The press of a button as it was shown before reaches us only now.
+async fn presses_late(town: &Town, person: &str, value: &str) {
+    let now = town.clock.now();
+    let payload = json!({
+        "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": person },
+        "channel": { "id": "C0RELEASES" }, "trigger_id": format!("late-{person}-{now}"),
+        "actions": [{ "action_id": "change_approve", "value": value }],
+    });
+    let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
+    let path = "/slack/interactions";
+    assert_eq!(receiving::slack(town, path, &body, SIGNING_SECRET, now.as_second()).await.0, 200);
+}
+
+async fn released(town: &Town) {
+    while town.bot.store.pending().await.unwrap().inbox > 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(4)).await;
+    }
+    town.sim.github.whims().release();
+    town.settle().await;
+}
+
+#[tokio::test]
+async fn a_yes_to_what_is_being_replaced_does_not_count_for_what_takes_its_place() {
+    let town = waiting().await;
+    let shown_before = approve_button(&town.last_message("bob", "releases").blocks).expect("a button");
+    let hotfix = push(&town, "prod");
+    held(&town, "PATCH", "/git/refs", async || town.clock.advance(SignedDuration::from_secs(61))).await;
+    presses_late(&town, "U0BOB", &shown_before).await;
+    released(&town).await;
+    assert_eq!(prod(&town), hotfix, "nobody has approved what stands on the hotfix");
+    town.bob().presses("releases", "Approve").await;
+    assert_ne!(prod(&town), hotfix);
+}
