@@ -4,6 +4,7 @@
 use crate::domain::actor::Actor;
 use crate::domain::approval::{Awaiting, VoidedBecause, Waits};
 use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
+use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
 use crate::github::{self, GithubError, Merge, MergePull, OpenPull, PullRequest, PullState};
 use crate::slack::render;
@@ -31,6 +32,14 @@ impl From<StoreError> for Halt {
     }
 }
 
+fn merged_elsewhere(plan: &Plan, pull: &Pull, into: &str, commit: &Sha) -> String {
+    let (number, branch, commit) = (pull.number, &plan.branch, commit.short());
+    format!(
+        "Somebody pointed the pull request #{number} at {into}, and it was merged there, as {commit}. \
+         {branch} has nothing of it. Take it back in {into} if it does not belong there."
+    )
+}
+
 impl Bot {
     /// The pull request as it stands, if it shows what it should. `None`: the change was stored with what was found out
     /// or done instead, and is looked at again when its time comes.
@@ -53,6 +62,10 @@ impl Bot {
             return Ok(None);
         };
         match &seen.state {
+            PullState::Merged { commit, .. } if seen.base != plan.branch => {
+                self.errored(claim, merged_elsewhere(plan, pull, &seen.base, commit)).await?;
+                return Ok(None);
+            }
             PullState::Merged { commit, by } => {
                 self.merged_by_hand(claim, commit.clone(), by.clone().unwrap_or_default()).await?;
                 return Ok(None);
@@ -201,7 +214,7 @@ impl Bot {
         if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
             match self.github.pull(&claim.change.plan.repository, pull.number).await {
                 Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, .. })) => {
-                    return self.merged_by_us(claim, result, commit).await;
+                    return self.merged_by_us(claim, pull, result, commit).await;
                 }
                 Ok(_) => {}
                 Err(error) => return self.merge_failed(claim, error, true).await,
@@ -222,7 +235,7 @@ impl Bot {
         let title = github::describe::title(plan);
         let message = plan.merge_message(&claim.change.trailer());
         match self.github.merge_pull(&plan.repository, pull.number, &result.head, &title, &message).await {
-            Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, result, commit).await,
+            Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, pull, result, commit).await,
             // The next look finds out what is different, and voids what was said to something else.
             Ok(MergePull::HeadMoved) => self.wait_again(&claim).await,
             Ok(MergePull::NotNow(why)) => self.wait_because(&claim, &why).await,
@@ -242,9 +255,27 @@ impl Bot {
     }
 
     /// GitHub guards the head of a merge, but not what it is merged into: that is looked at afterwards, and said.
-    async fn merged_by_us(&self, claim: &Claim, result: &FrozenResult, commit: Sha) -> Result<(), StoreError> {
-        let made = self.github.commit(&claim.change.plan.repository, commit.as_str()).await;
-        let onto = made.ok().flatten().and_then(|made| made.parents.first().cloned());
+    async fn merged_by_us(
+        &self,
+        claim: &Claim,
+        pull: &Pull,
+        result: &FrozenResult,
+        commit: Sha,
+    ) -> Result<(), StoreError> {
+        let plan = &claim.change.plan;
+        let look = async {
+            let into = self.github.pull(&plan.repository, pull.number).await?.map(|seen| seen.base);
+            let made = self.github.commit(&plan.repository, commit.as_str()).await?;
+            Ok::<_, GithubError>((into, made.and_then(|made| made.parents.first().cloned())))
+        };
+        let (into, onto) = match look.await {
+            Ok(seen) => seen,
+            Err(error) if error.passes() => return self.merge_failed(claim, error, true).await,
+            Err(_) => (None, None),
+        };
+        if let Some(into) = into.filter(|into| *into != plan.branch) {
+            return self.errored(claim, merged_elsewhere(plan, pull, &into, &commit)).await;
+        }
         let unseen = onto.filter(|onto| *onto != result.base);
         self.merged(claim, commit, None, |deploying| Deploying { unseen, ..deploying }).await
     }

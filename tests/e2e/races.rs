@@ -3,6 +3,7 @@
 use gantry::domain::version::Sha;
 use gantry::sim::github::{When, Whim};
 use gantry::sim::town::SIGNING_SECRET;
+use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -75,4 +76,19 @@ async fn a_yes_to_what_is_being_replaced_does_not_count_for_what_takes_its_place
     assert_eq!(prod(&town), hotfix, "nobody has approved what stands on the hotfix");
     town.bob().presses("releases", "Approve").await;
     assert_ne!(prod(&town), hotfix);
+}
+
+#[tokio::test]
+async fn a_pull_request_that_is_pointed_elsewhere_at_the_last_moment_is_not_said_to_be_in_prod() {
+    let town = waiting().await;
+    let before = prod(&town);
+    held(&town, "PUT", "/merge", async || town.bob().presses_only("releases", "Approve").await).await;
+    town.sim.github.retarget_pull("acme/checkout", 1, "staging").unwrap();
+    released(&town).await;
+    assert_eq!(prod(&town), before);
+    let card = town.channel("releases").into_iter().find(|told| told.contains("asked by")).unwrap();
+    let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("a reason");
+    let merged = town.sim.github.head("acme/checkout", "staging").unwrap();
+    assert_snapshot!(why.replace(merged.short(), "<merged>"), @"*Why:* Somebody pointed the pull request #1 at staging, and it was merged there, as <merged>. prod has nothing of it. Take it back in staging if it does not belong there.");
+    assert!(!town.sim.github.tags("acme/checkout").keys().any(|tag| tag.starts_with("prod/2026.11.16")));
 }
