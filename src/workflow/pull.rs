@@ -6,7 +6,7 @@ use crate::domain::approval::{Awaiting, VoidedBecause, Waits};
 use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
 use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
-use crate::github::{self, GithubError, Merge, MergePull, OpenPull, PullRequest, PullState};
+use crate::github::{self, Compared, GithubError, Merge, MergePull, OpenPull, PullRequest, PullState};
 use crate::slack::render;
 use crate::store::{Batch, Claim, StoreError};
 
@@ -116,7 +116,7 @@ impl Bot {
             Merge::Done { .. } => {
                 return Err(GithubError::Unclear(format!("somebody else writes to {bench}")).into());
             }
-            Merge::AlreadyThere => return Ok(self.merged_by_hand(claim, base, String::new()).await?),
+            Merge::AlreadyThere => return self.already_there(claim, &bench, base).await,
             Merge::Conflict => {
                 let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, &plan.pinned).await;
                 let now = self.clock.now();
@@ -153,6 +153,18 @@ impl Bot {
         }
         self.advance_to(&claim.change, claim.fence, next, Some(now), more).await?;
         Ok(())
+    }
+
+    /// What was to be merged is in the branch on which the result is made. Only where the environment's own branch has it too
+    /// did it come there by hand: else somebody moved the other one.
+    async fn already_there(&self, claim: &Claim, bench: &str, base: Sha) -> Result<(), Halt> {
+        let plan = &claim.change.plan;
+        match self.github.pending(&plan.repository, &plan.branch, &plan.pinned).await? {
+            Compared::Pending(pending) if pending.ahead_by == 0 => {
+                Ok(self.merged_by_hand(claim, pending.head.unwrap_or(base), String::new()).await?)
+            }
+            _ => Err(GithubError::Unclear(format!("somebody else writes to {bench}")).into()),
+        }
     }
 
     /// Points the shown branch at its new result, which is stored: whoever finds another commit there knows that it is

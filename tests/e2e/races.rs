@@ -22,6 +22,11 @@ fn prod(town: &Town) -> Sha {
     town.sim.github.head("acme/checkout", "prod").expect("a branch")
 }
 
+fn frozen_branch(town: &Town) -> String {
+    let mut branches = town.sim.github.branches("acme/checkout").into_keys();
+    branches.find(|branch| branch.starts_with("gantry/")).expect("a frozen branch")
+}
+
 fn push(town: &Town, branch: &str) -> Sha {
     town.sim
         .push("checkout", branch, "By hand", [("by-hand.txt".to_owned(), Some("x".to_owned()))].into(), "bob")
@@ -91,4 +96,17 @@ async fn a_pull_request_that_is_pointed_elsewhere_at_the_last_moment_is_not_said
     let merged = town.sim.github.head("acme/checkout", "staging").unwrap();
     assert_snapshot!(why.replace(merged.short(), "<merged>"), @"*Why:* Somebody pointed the pull request #1 at staging, and it was merged there, as <merged>. prod has nothing of it. Take it back in staging if it does not belong there.");
     assert!(!town.sim.github.tags("acme/checkout").keys().any(|tag| tag.starts_with("prod/2026.11.16")));
+}
+
+#[tokio::test]
+async fn a_frozen_branch_that_has_it_already_does_not_stand_for_prod() {
+    let town = Town::open().await;
+    town.alice().types("/promote checkout prod").await;
+    held(&town, "POST", "/merges", async || town.alice().presses_only("deploys", "Confirm").await).await;
+    let staging = town.sim.github.head("acme/checkout", "staging").unwrap();
+    town.sim.github.point_branch("acme/checkout", &frozen_branch(&town), &staging).unwrap();
+    released(&town).await;
+    let before = prod(&town);
+    town.bob().presses("releases", "Approve").await;
+    assert_ne!(prod(&town), before);
 }
