@@ -191,8 +191,9 @@ impl Bot {
                 let gone = || GithubError::Unclear("the pull request is there and is not there".to_owned());
                 found.ok_or_else(gone)?.pull
             }
+            // Somebody put the branch back before it was shown: it is made anew, and not asked for in a circle.
             OpenPull::NoCommits => {
-                return Err(GithubError::Unclear(format!("{} has nothing new", frozen.branch)).into());
+                return self.keep_frozen(claim, Frozen { result: None, ..frozen.clone() }).await;
             }
             OpenPull::Refused(why) => {
                 let why = format!("GitHub does not let me open a pull request: {}.", why.trim_end_matches('.'));

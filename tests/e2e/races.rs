@@ -110,3 +110,15 @@ async fn a_frozen_branch_that_has_it_already_does_not_stand_for_prod() {
     town.bob().presses("releases", "Approve").await;
     assert_ne!(prod(&town), before);
 }
+
+#[tokio::test]
+async fn a_frozen_branch_that_is_put_back_before_it_is_shown_is_made_anew() {
+    let town = Town::open().await;
+    town.alice().types("/promote checkout prod").await;
+    held(&town, "POST", "/pulls", async || town.alice().presses_only("deploys", "Confirm").await).await;
+    town.sim.github.point_branch("acme/checkout", &frozen_branch(&town), &prod(&town)).unwrap();
+    released(&town).await;
+    let before = prod(&town);
+    town.bob().presses("releases", "Approve").await;
+    assert_ne!(prod(&town), before);
+}
