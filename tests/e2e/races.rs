@@ -1,5 +1,8 @@
 //! The head moves between the plan, the approval and the merge: whatever is merged was shown and approved, each time.
 
+mod race;
+
+use futures::future::join_all;
 use gantry::domain::version::Sha;
 use gantry::sim::github::{When, Whim};
 use gantry::sim::town::SIGNING_SECRET;
@@ -9,6 +12,11 @@ use serde_json::{Value, json};
 
 use crate::receiving;
 use crate::town::Town;
+use race::{End, races};
+
+const RACES: usize = 500;
+const TOWNS: usize = 10;
+const THREADS: usize = 2;
 
 /// Alice asks for checkout in prod, confirms, and it waits for approval.
 async fn waiting() -> Town {
@@ -121,4 +129,37 @@ async fn a_frozen_branch_that_is_put_back_before_it_is_shown_is_made_anew() {
     let before = prod(&town);
     town.bob().presses("releases", "Approve").await;
     assert_ne!(prod(&town), before);
+}
+
+#[test]
+fn no_race_merges_what_was_not_shown_and_approved() {
+    let towns: Vec<usize> = (0..TOWNS).collect();
+    let ends: Vec<Result<End, String>> = std::thread::scope(|scope| {
+        let threads: Vec<_> = towns
+            .chunks(TOWNS / THREADS)
+            .map(|towns| {
+                scope.spawn(move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                    let raced = runtime.block_on(join_all(
+                        towns.iter().map(|town| races(town * RACES / TOWNS..(town + 1) * RACES / TOWNS)),
+                    ));
+                    raced.into_iter().flatten().collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("all its races")).collect()
+    });
+    let lost: Vec<&String> = ends.iter().filter_map(|end| end.as_ref().err()).collect();
+    assert!(
+        lost.is_empty(),
+        "{} of {RACES}, as here:\n{}",
+        lost.len(),
+        lost.iter().map(|s| s.as_str()).collect::<Vec<_>>().join("\n=====\n")
+    );
+    assert_eq!(ends.len(), RACES);
+    // Races that nobody wins would prove nothing.
+    let count = |end: &End| ends.iter().flatten().filter(|one| *one == end).count();
+    assert!(count(&End::Merged) > RACES / 4, "{} merged", count(&End::Merged));
+    assert!(count(&End::MergedOntoSomethingNewer) > 0);
+    assert!(count(&End::NotMerged) > RACES / 20, "{} not merged", count(&End::NotMerged));
 }
