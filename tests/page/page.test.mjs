@@ -276,7 +276,7 @@ test("Block Kit is drawn as Slack draws it", { skip }, async () => {
   await other.route("**/sim/click", (route) => {
     clicks.push(route.request().postDataJSON());
     edited = 1;
-    return route.fulfill({ json: { status: 200, body: "", view: { id: "V1", title: text("Why?"), submit: text("Send"), blocks: [{ type: "input", block_id: "why", label: text("Reason"), element: { type: "plain_text_input", action_id: "reason" } }] } } });
+    return route.fulfill({ json: { status: 200, body: "", views: [{ id: "V1", title: text("Why?"), submit: text("Send"), blocks: [{ type: "input", block_id: "why", label: text("Reason"), element: { type: "plain_text_input", action_id: "reason" } }] }] } });
   });
   const submitted = [];
   await other.route("**/sim/submit", (route) => { submitted.push(route.request().postDataJSON()); return route.fulfill({ json: { status: 200, body: "" } }); });

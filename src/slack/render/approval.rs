@@ -112,7 +112,7 @@ fn waits_for(change: &Change, waits: &Waits) -> Mrkdwn {
             stop.bold(plan.environment.as_str()).raw(" requires a green check, and none ran on the frozen branch")
         }
         Waits::ChangesRequested { logins } => all(stop.raw("changes are requested on GitHub by "), logins)
-            .raw(". They go on when the review is changed or dismissed"),
+            .raw(". It goes on when that review is changed or dismissed"),
         Waits::Mergeability => text.raw("GitHub computes whether it can be merged"),
         Waits::GithubRules { reviews: 0 } => {
             text.raw("GitHub's own rules for ").code(&plan.branch).raw(" ask for something that is still missing there")
@@ -130,9 +130,7 @@ fn waits_for(change: &Change, waits: &Waits) -> Mrkdwn {
             .raw(" on GitHub, or cancel"),
         Waits::Locked { lock } => {
             let text = stop.bold(plan.environment.as_str()).raw(" is locked by ").person(&lock.by).raw(": ");
-            text.plain(&shorten(&lock.reason, WORDS))
-                .raw(". It goes on after ")
-                .code(&format!("/gantry unlock {}", lock.environment))
+            text.plain(&shorten(&lock.reason, WORDS)).raw(". It goes on after ").code(&super::lock::unlock(lock))
         }
         Waits::Frozen { until, reason } => {
             let text = stop.bold(plan.environment.as_str()).raw(" is frozen until ").moment(*until);

@@ -194,7 +194,7 @@ pub(super) fn reason(lock: &Lock) -> Mrkdwn {
     Mrkdwn::new(": ").plain(shorten(&lock.reason, REASON).trim_end_matches('.')).raw(".")
 }
 
-fn unlock(lock: &Lock) -> String {
+pub(super) fn unlock(lock: &Lock) -> String {
     match &lock.artefact {
         Some(artefact) => format!("/gantry unlock {} {artefact}", lock.environment),
         None => format!("/gantry unlock {}", lock.environment),

@@ -55,7 +55,21 @@ fn everything_that_a_change_can_wait_for_has_its_words() {
     ];
     let change = change(awaiting(1));
     let words: Vec<_> = all.iter().map(|waits| waits_for(&change, waits).into_string()).collect();
-    assert_snapshot!(words.join("\n"), @"");
+    assert_snapshot!(words.join("\n"), @"
+    :hourglass_flowing_sand: checks are still running: `build`, `browser &lt;tests&gt;`
+    :no_entry: checks are red: `check-0`, `check-1`, `check-2`, `check-3`, `check-4`, `check-5`, `check-6`, `check-7` and 2 more. Repair them, or run them again on GitHub
+    :no_entry: *qa* requires a green check, and none ran on the frozen branch
+    :no_entry: changes are requested on GitHub by `octocat`. It goes on when that review is changed or dismissed
+    :hourglass_flowing_sand: GitHub computes whether it can be merged
+    :hourglass_flowing_sand: GitHub's own rules for `qa` ask for something that is still missing there
+    :hourglass_flowing_sand: GitHub's own rules for `qa` want 2 approving reviews there: an approval in Slack is none
+    :no_entry: somebody pointed the pull request at `qa`. Point it back at `qa` on GitHub, or cancel
+    :no_entry: *qa* is locked by <@U0BOB>: database &lt;!channel&gt; migration. It goes on after `/gantry unlock prod`
+    :no_entry: *qa* is frozen until <!date^1763287200^{date_short_pretty} {time}|2025-11-16 10:00 UTC>: weekend &amp; &lt;!here&gt;
+    :no_entry: *qa* is frozen until <!date^1763287200^{date_short_pretty} {time}|2025-11-16 10:00 UTC>
+    :no_entry: <@U0ALICE> may not promote to *qa* any more. Somebody who may must ask for it anew
+    :no_entry: *qa* stays shut while nobody can tell who may: Slack cannot tell me who is in @developers right now
+    ");
 }
 
 #[test]
@@ -66,7 +80,13 @@ fn a_review_that_does_not_count_says_why_and_what_to_do() {
         let ignored = Ignored { login: "octo<cat>".into(), why };
         ignored_words(&change, &ignored).into_string()
     });
-    assert_snapshot!(words.join("\n"), @"");
+    assert_snapshot!(words.join("\n"), @"
+    :grey_question: the review of `octo&lt;cat&gt;` does not count: I do not know who that is in Slack. Name them under `people` in my configuration, or let their e-mail addresses be the same
+    :grey_question: the review of `octo&lt;cat&gt;` does not count: I do not know who <@U0ALICE> is on GitHub, so it could be the same person. Name them under `people` in my configuration
+    :grey_question: the review of `octo&lt;cat&gt;` does not count: nobody approves what they asked for
+    :grey_question: the review of `octo&lt;cat&gt;` does not count: they are none of those who may approve here
+    :grey_question: the review of `octo&lt;cat&gt;` does not count: they cannot write to the repository
+    ");
 }
 
 #[test]
@@ -77,9 +97,18 @@ fn the_card_shows_how_far_it_is() {
     waits.voided = Some(Voided { at: at(30), count: 2, why: VoidedBecause::BranchMoved });
     waits.waits_for = vec![Waits::Mergeability, Waits::NoCheck];
     let full = change(waits.clone());
-    assert_snapshot!(shown(&waiting(&full, &waits)), @"");
+    assert_snapshot!(shown(&waiting(&full, &waits)), @"
+    :twisted_rightwards_arrows: pull request <https://github.com/acme/checkout/pull/12|#12>, frozen at `2222222`
+    1 of 2 approvals, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
+    :white_check_mark: approved by <@U0BOB> · <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · by a review on GitHub
+    :recycle: the branch moved, so the frozen branch was made anew on top of it. 2 approvals do not count any more
+    :no_entry: *qa* requires a green check, and none ran on the frozen branch
+    ");
     let making = Change { frozen: Some(Frozen::of(full.id)), ..full.clone() };
-    assert_snapshot!(shown(&waiting(&making, &awaiting(1))), @"");
+    assert_snapshot!(shown(&waiting(&making, &awaiting(1))), @"
+    :hourglass_flowing_sand: making the frozen branch and its pull request
+    0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
+    ");
     assert_eq!(value(&making), None, "nobody approves what is not there yet");
     let straight = Change { frozen: None, ..full };
     assert_eq!(waiting(&straight, &awaiting(0)), [], "where nothing is to be said, nothing is");
@@ -100,7 +129,15 @@ fn the_words_in_the_thread_and_to_those_who_press() {
         no_modal(&change),
     ];
     let words: Vec<_> = all.into_iter().map(|said| said.text).collect();
-    assert_snapshot!(words.join("\n"), @"");
+    assert_snapshot!(words.join("\n"), @"
+    :recycle: somebody pushed `9be01d7` to the frozen branch. It was not seen running below, so it is left out, and the branch was made anew. 1 approval does not count any more. Please look again: <!subteam^S0RELEASE|@release-managers>
+    :wave: <!subteam^S0RELEASE|@release-managers> *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval. It waits until <!date^1763370000^{date_short_pretty} {time}|2025-11-17 09:00 UTC> and is given up then.
+    *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval. It is decided already.
+    What you saw has changed since: *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval. Look at <{link}|its card> again, and decide on what it shows now.
+    You asked for this change, so somebody else must approve it.
+    You have approved this already, and each person counts once.
+    Slack did not let me ask for the reason in time. Press again, or type `/gantry reject 0badcafe &lt;reason&gt;`.
+    ");
 }
 
 #[test]
