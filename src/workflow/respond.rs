@@ -374,7 +374,8 @@ pub(super) fn stored(error: &StoreError) -> NotNow {
 pub(super) fn privately(from: &Origin, received: &Received, said: Said) -> Message {
     said.to(To::Person {
         person: from.person.clone(),
-        channel: Some(from.channel.clone()),
+        // A modal stands in no channel.
+        channel: Some(from.channel.clone()).filter(|channel| !channel.is_empty()),
         thread: thread(from),
         response_url: from.response_url(received.received_at),
         replace: false,
