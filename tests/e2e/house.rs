@@ -18,7 +18,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-fn all_sources() -> Vec<PathBuf> {
+pub(crate) fn all_sources() -> Vec<PathBuf> {
     let mut found = Vec::new();
     sources(&root().join("src"), &mut found);
     assert!(found.len() > 40, "the sources are where this test looks");
@@ -26,7 +26,7 @@ fn all_sources() -> Vec<PathBuf> {
 }
 
 /// The first name below `src`, as in `slack` for `src/slack/render/list.rs`.
-fn part(path: &Path) -> String {
+pub(crate) fn part(path: &Path) -> String {
     let below = path.strip_prefix(root().join("src")).unwrap();
     let first = below.components().next().unwrap().as_os_str().to_str().unwrap();
     first.trim_end_matches(".rs").to_owned()

@@ -9,6 +9,7 @@ mod arrivals;
 mod cluster;
 mod commands;
 mod crowd;
+mod entrances;
 mod gates;
 mod hands;
 mod histories;

@@ -14,10 +14,16 @@ pub(crate) fn hex_hmac(secret: &str, parts: &[&[u8]]) -> String {
     format!("{:x}", mac.finalize().into_bytes())
 }
 
+thread_local! {
+    /// Each is slow to build; and a test is a thread, whose connections end with it.
+    static CLIENT: reqwest::Client = reqwest::Client::new();
+}
+
 /// Sends a body as Slack would, signed with `secret` at `at`.
 pub(crate) async fn slack(town: &Town, path: &str, body: &str, secret: &str, at: i64) -> (u16, String) {
     let signature = format!("v0={}", hex_hmac(secret, &[b"v0:", at.to_string().as_bytes(), b":", body.as_bytes()]));
-    let response = reqwest::Client::new()
+    let response = CLIENT
+        .with(Clone::clone)
         .post(format!("{}{path}", town.origin))
         .header("x-slack-request-timestamp", at.to_string())
         .header("x-slack-signature", signature)

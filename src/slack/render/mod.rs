@@ -21,6 +21,29 @@ use serde_json::Value;
 use crate::domain::message::{Message, To};
 use blocks::Block;
 
+/// Every button that we show, by its `action_id`: each can come back from anybody, so each has its rule.
+pub const ACTIONS: &[&str] = &[
+    plan::CONFIRM,
+    plan::CANCEL,
+    card::CANCEL,
+    card::RETRY,
+    approval::APPROVE,
+    approval::REJECT,
+    arrival::PROMOTE,
+    lock::TAKE_OVER,
+    list::EARLIER,
+    list::LATER,
+    list::OPEN_EARLIER,
+    list::OPEN_LATER,
+    list::SHARE,
+];
+
+/// Every modal, by its `callback_id`.
+pub const MODALS: &[&str] = &[approval::REJECT];
+
+/// The inputs of the modals.
+pub const INPUTS: &[&str] = &[approval::REASON];
+
 /// Something to say, before it is known where.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Said {

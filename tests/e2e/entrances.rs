@@ -1,0 +1,282 @@
+//! Who may have which effect by which entrance: a table of every command, button, modal, review and route, walked by
+//! everybody. What is not in the table has no rule yet, and fails.
+
+mod walk;
+
+use gantry::domain::command::{TABLE, Verb};
+use gantry::slack::render::{ACTIONS, INPUTS, MODALS, approval, arrival, card, list, lock, plan};
+
+use crate::house::{all_sources, part};
+use walk::{Door, Way, walk};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// May promote to development and staging, as everybody may, and nothing else.
+    Member,
+    /// One of prod's `promoters`.
+    Promoter,
+    /// One of prod's `approvals.from`, and of qa's `promoters`.
+    Approver,
+    /// One of prod's `overriders`, and of its `promoters`.
+    Overrider,
+    /// One of prod's `promoters`, who asked for what waits there.
+    Requester,
+    /// These four are in all of these groups, and it does not help them.
+    Guest,
+    Bot,
+    Deactivated,
+    /// The approver's id, by another workspace.
+    Stranger,
+}
+
+use Role::{Approver, Bot, Deactivated, Guest, Member, Overrider, Promoter, Requester, Stranger};
+
+/// The requester last: they may drop the plan that the others come to confirm.
+const ROLES: [Role; 9] = [Member, Promoter, Approver, Overrider, Guest, Bot, Deactivated, Stranger, Requester];
+
+/// What comes of it, beside an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Effect {
+    Nothing,
+    /// A plan, which becomes a change by its owner's yes.
+    Shows,
+    /// A modal.
+    Opens,
+    /// A change, or the same one once more.
+    Begins,
+    /// An approval that counts: it is merged.
+    Merges,
+    /// A change is rejected or cancelled.
+    Stops,
+    /// A lock begins, ends or changes hands.
+    Locks,
+}
+
+use Effect::{Begins, Locks, Merges, Opens, Shows, Stops};
+
+/// What there is when somebody comes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scene {
+    /// Each rung is one version behind the one below, and nothing is under way.
+    Quiet,
+    /// A push has arrived in development.
+    Arrived,
+    /// The requester was shown a plan for prod.
+    Planned,
+    /// It was confirmed, and waits for approval.
+    Waiting,
+    /// It could not be done.
+    Errored,
+    /// Carol, an approver, locked every environment, and the requester was refused because of it.
+    Locked,
+}
+
+use Scene::{Arrived, Errored, Locked, Planned, Quiet, Waiting};
+
+/// Whoever is not named has no effect at all.
+type Who = &'static [(Role, Effect)];
+
+const NOBODY: Who = &[];
+
+/// Who may hold development, qa and prod: those who may promote there or approve.
+const HOLDERS: [Who; 3] = [
+    &[(Member, Locks), (Promoter, Locks), (Approver, Locks), (Overrider, Locks), (Requester, Locks)],
+    &[(Approver, Locks)],
+    &[(Promoter, Locks), (Approver, Locks), (Overrider, Locks), (Requester, Locks)],
+];
+
+/// What is typed, whichever way: who has an effect by it in development, in qa and in prod.
+/// `{change}` is the one that waits for prod, and unknown digits elsewhere.
+const COMMANDS: &[(Verb, &str, Scene, [Who; 3])] = &[
+    (Verb::List, "list {environment}", Waiting, [NOBODY; 3]),
+    (
+        Verb::Promote,
+        "promote checkout {environment}",
+        Quiet,
+        [NOBODY, &[(Approver, Begins)], &[(Promoter, Shows), (Overrider, Shows), (Requester, Shows)]],
+    ),
+    (Verb::Promote, "promote checkout {environment} --dry-run", Quiet, [NOBODY; 3]),
+    (
+        Verb::Promote,
+        "promote checkout {environment} --override it burns",
+        Quiet,
+        [NOBODY, NOBODY, &[(Overrider, Shows)]],
+    ),
+    (Verb::Promote, "promote checkout {environment}", Waiting, [NOBODY, &[(Approver, Begins)], NOBODY]),
+    (Verb::Rollback, "rollback checkout {environment}", Waiting, [NOBODY; 3]),
+    (Verb::Diff, "diff development {environment}", Waiting, [NOBODY; 3]),
+    (Verb::Status, "status {environment}", Waiting, [NOBODY; 3]),
+    (Verb::Cancel, "cancel {change}", Waiting, [NOBODY, NOBODY, &[(Requester, Stops), (Approver, Stops)]]),
+    (Verb::Reject, "reject {change} not today", Waiting, [NOBODY, NOBODY, &[(Approver, Stops)]]),
+    (Verb::Lock, "lock {environment} the database moves", Quiet, HOLDERS),
+    (Verb::Unlock, "unlock {environment}", Locked, HOLDERS),
+    (Verb::Locks, "locks {environment}", Locked, [NOBODY; 3]),
+    (Verb::Promote, "promote checkout {environment}", Locked, [NOBODY; 3]),
+    (Verb::Help, "help", Waiting, [NOBODY; 3]),
+];
+
+const ENVIRONMENTS: [&str; 3] = ["development", "qa", "prod"];
+
+/// Every button by its `action_id`, pressed as it is shown.
+const BUTTONS: &[(&str, Scene, Who)] = &[
+    (plan::CONFIRM, Planned, &[(Requester, Begins)]),
+    (plan::CANCEL, Planned, NOBODY),
+    (card::CANCEL, Waiting, &[(Requester, Stops), (Approver, Stops)]),
+    (card::RETRY, Errored, &[(Promoter, Begins), (Overrider, Begins), (Requester, Begins)]),
+    (approval::APPROVE, Waiting, &[(Approver, Merges)]),
+    (approval::REJECT, Waiting, &[(Approver, Opens)]),
+    (arrival::PROMOTE, Arrived, &[(Approver, Begins)]),
+    (lock::TAKE_OVER, Locked, HOLDERS[2]),
+    (list::EARLIER, Waiting, NOBODY),
+    (list::LATER, Waiting, NOBODY),
+    (list::OPEN_EARLIER, Waiting, NOBODY),
+    (list::OPEN_LATER, Waiting, NOBODY),
+    (list::SHARE, Waiting, NOBODY),
+];
+
+/// Every modal by its `callback_id`, submitted whether it was opened or not.
+const FORMS: &[(&str, Scene, Who)] = &[(approval::REJECT, Waiting, &[(Approver, Stops)])];
+
+/// An approving review on GitHub.
+const REVIEW: (Scene, Who) = (Waiting, &[(Approver, Merges)]);
+
+/// What lets somebody in by a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Key {
+    /// Slack's signature; what people do there is in the tables above.
+    Slack,
+    /// The environment's own secret; a report is a hint, and no proof of anything.
+    Environment,
+    /// GitHub's secret; a webhook only wakes us up.
+    Github,
+    /// None: it tells how we are, and takes nothing.
+    Open,
+}
+
+const ROUTES: &[(&str, Key)] = &[
+    ("/slack/commands", Key::Slack),
+    ("/slack/interactions", Key::Slack),
+    ("/slack/events", Key::Slack),
+    ("/webhooks/flux/{environment}", Key::Environment),
+    ("/webhooks/github", Key::Github),
+    ("/healthz", Key::Open),
+    ("/readyz", Key::Open),
+];
+
+#[test]
+fn every_verb_button_modal_and_route_has_its_rule() {
+    for entry in TABLE {
+        assert!(COMMANDS.iter().any(|(verb, ..)| *verb == entry.verb), "`{}` has no rule", entry.names[0]);
+    }
+    let ruled: Vec<&str> = BUTTONS.iter().map(|(action, ..)| *action).collect();
+    assert_eq!(sorted(&ruled), sorted(ACTIONS), "each button has one rule");
+    let ruled: Vec<&str> = FORMS.iter().map(|(modal, ..)| *modal).collect();
+    assert_eq!(sorted(&ruled), sorted(MODALS), "each modal has one rule");
+    let ruled: Vec<&str> = ROUTES.iter().map(|(route, _)| *route).collect();
+    let routes = routes();
+    assert_eq!(sorted(&ruled), sorted(&routes.iter().map(String::as_str).collect::<Vec<_>>()), "each route has one");
+}
+
+/// The lists of `render` are whole: whatever Slack could send back to us stands in one of them.
+#[test]
+fn every_id_that_slack_sends_back_is_listed() {
+    let mut named = Vec::new();
+    for path in all_sources().iter().filter(|path| path.components().any(|part| part.as_os_str() == "render")) {
+        let text = std::fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for line in code.lines().filter(|line| line.starts_with("pub const ") && line.contains(": &str = ")) {
+            named.push(line.split('"').nth(1).expect("a value").to_owned());
+        }
+        for literal in ["\"action_id\": \"", "\"callback_id\": \"", "\"block_id\": \""] {
+            assert!(!code.contains(literal), "{} names one without a constant", path.display());
+        }
+        for (at, _) in code.match_indices("button(\"") {
+            let id = code[at..].split(", ").nth(1).unwrap_or_default();
+            assert!(!id.starts_with('"'), "{}: the button {id} has no constant", path.display());
+        }
+    }
+    let listed = [ACTIONS, MODALS, INPUTS].concat();
+    let listed: std::collections::BTreeSet<&str> = listed.into_iter().collect();
+    let named: std::collections::BTreeSet<&str> = named.iter().map(String::as_str).collect();
+    assert_eq!(named, listed);
+}
+
+/// The routes of the bot: those of the simulators and of what stands in for others in unit tests are not its own.
+fn routes() -> Vec<String> {
+    let mut routes = Vec::new();
+    for path in all_sources().iter().filter(|path| part(path) != "sim" && !path.ends_with("fake.rs")) {
+        let text = std::fs::read_to_string(path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for (at, begin) in code.match_indices(".route(\"") {
+            routes.push(code[at + begin.len()..].split('"').next().unwrap_or_default().to_owned());
+        }
+    }
+    routes
+}
+
+fn sorted<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    let mut names = names.to_vec();
+    names.sort_unstable();
+    names
+}
+
+/// Everything that can be typed at a door.
+async fn types_everything(door: Door) {
+    for scene in [Quiet, Waiting, Locked] {
+        let mut ways = Vec::new();
+        for (verb, text, _, everywhere) in COMMANDS.iter().filter(|(_, _, when, _)| *when == scene) {
+            for (environment, who) in ENVIRONMENTS.into_iter().zip(everywhere) {
+                // A slash command is its own verb, and cannot be talked into another.
+                let who = if door.takes(*verb) { *who } else { NOBODY };
+                ways.push((Way::Types { door, verb: *verb, text, environment }, who));
+            }
+        }
+        walk(scene, &ways).await;
+    }
+}
+
+#[tokio::test]
+async fn who_types_a_command_of_its_own() {
+    for entry in TABLE.iter().filter(|entry| entry.slash) {
+        types_everything(Door::Slash(entry.names[0])).await;
+    }
+}
+
+#[tokio::test]
+async fn who_types_gantry() {
+    types_everything(Door::Slash("gantry")).await;
+}
+
+#[tokio::test]
+async fn who_mentions_the_bot() {
+    types_everything(Door::Mention).await;
+}
+
+#[tokio::test]
+async fn who_writes_to_the_bot_directly() {
+    types_everything(Door::Direct).await;
+}
+
+#[tokio::test]
+async fn who_presses_a_button() {
+    for scene in [Quiet, Arrived, Planned, Waiting, Errored, Locked] {
+        let here = BUTTONS.iter().filter(|(_, when, _)| *when == scene);
+        walk(scene, &here.map(|(action, _, who)| (Way::Presses { action }, *who)).collect::<Vec<_>>()).await;
+    }
+}
+
+#[tokio::test]
+async fn who_submits_a_modal_or_reviews_on_github() {
+    for (modal, scene, who) in FORMS {
+        walk(*scene, &[(Way::Submits { modal }, *who)]).await;
+    }
+    let (scene, who) = REVIEW;
+    walk(scene, &[(Way::Reviews, who)]).await;
+}
+
+#[tokio::test]
+async fn a_route_takes_nothing_without_its_key_and_believes_nothing_with_it() {
+    for (route, key) in ROUTES {
+        walk::knocks(route, *key).await;
+    }
+}
