@@ -91,10 +91,11 @@ impl Bot {
             let Ok(stage) = Stage::AwaitingApproval(learned).approved() else { return Ok(()) };
             let change = self.advance(&claim.change, claim.fence, stage, Some(now), Batch::new()).await?;
             let claim = Claim { change, due_at: Some(now), ..claim.clone() };
-            return Ok(match &claim.change.frozen {
-                Some(frozen) => self.merge_by_pull(&claim, frozen).await?,
-                None => self.merge(&claim).await?,
-            });
+            let merged = match &claim.change.frozen {
+                Some(frozen) => self.merge_by_pull(&claim, frozen).await,
+                None => self.merge(&claim).await,
+            };
+            return merged.map_err(Halt::from);
         }
         if now >= learned.deadline {
             let stage = Stage::AwaitingApproval(learned).expired(now);

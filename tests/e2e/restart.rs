@@ -85,11 +85,8 @@ async fn a_pull_request_that_is_killed_after_any_of_its_requests_ends_once() {
 /// A promotion for every request that one makes: at that request the bot is killed, and started again.
 async fn killed_at_every_request(hold: Hold, by_pull: bool) {
     let qa = "    cluster: { namespace: qa }\n";
-    let mut apart = Apart::configured(|yaml| match by_pull {
-        true => yaml.replace(qa, &format!("{qa}    promote: pull_request\n")),
-        false => yaml,
-    })
-    .await;
+    let by_pull_request = format!("{qa}    promote: pull_request\n");
+    let mut apart = Apart::configured(|yaml| if by_pull { yaml.replace(qa, &by_pull_request) } else { yaml }).await;
     let mut held_at = Vec::new();
     for nth in 1..100 {
         let pinned = apart.town.push("checkout", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
