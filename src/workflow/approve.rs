@@ -5,9 +5,10 @@ mod clicked;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Waits, Way};
-use crate::domain::change::{By, Change, Frozen, Stage, Trouble};
+use crate::domain::change::{By, Change, Frozen, Merging, Stage, Trouble};
 use crate::domain::freeze;
 use crate::domain::gate::Gate;
+use crate::domain::plan::Checks;
 use crate::domain::version::Sha;
 use crate::github::{GithubError, Mergeable, PullRequest, Review, Verdict};
 use crate::reports::github::Notice;
@@ -97,38 +98,28 @@ impl Bot {
             };
             return merged.map_err(Halt::from);
         }
-        if now >= learned.deadline {
-            let stage = Stage::AwaitingApproval(learned).expired(now);
-            return Ok(self.become_(claim, stage, Some(now)).await?);
-        }
         Ok(self.keep_learned(claim, learned, computing.then(|| now + COMPUTES)).await?)
     }
 
     /// It waits for these alone, whatever else may be missing.
-    pub(super) async fn keep_waiting(
-        &self,
-        claim: &Claim,
-        waits_for: Vec<Waits>,
-        due: Option<Timestamp>,
-    ) -> Result<(), StoreError> {
+    pub(super) async fn keep_waiting(&self, claim: &Claim, waits_for: Vec<Waits>) -> Result<(), StoreError> {
         let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
         let learned = Awaiting { waits_for, trouble: None, ..awaiting.clone() };
-        let now = self.clock.now();
-        if now >= learned.deadline {
-            let stage = Stage::AwaitingApproval(learned).expired(now);
-            return self.become_(claim, stage, Some(now)).await;
-        }
-        self.keep_learned(claim, learned, due).await
+        self.keep_learned(claim, learned, None).await
     }
 
-    /// Stores what is new of it, and reminds those who can approve at half time.
+    /// Stores what is new of it, reminds those who can approve at half time, and gives it up when its time is over.
     async fn keep_learned(
         &self,
         claim: &Claim,
         mut learned: Awaiting,
         due: Option<Timestamp>,
     ) -> Result<(), StoreError> {
-        let nudge = !learned.nudged && !learned.is_approved() && self.clock.now() >= learned.half_time();
+        let now = self.clock.now();
+        if now >= learned.deadline {
+            return self.become_(claim, Stage::AwaitingApproval(learned).expired(now), Some(now)).await;
+        }
+        let nudge = !learned.nudged && !learned.is_approved() && now >= learned.half_time();
         learned.nudged |= nudge;
         let due = due.unwrap_or_else(|| learned.next_word());
         if nudge {
@@ -152,9 +143,13 @@ impl Bot {
         self.become_(claim, held, Some(now)).await
     }
 
-    /// GitHub could not be asked: again later, for as long as people may still say something.
+    /// GitHub could not be asked, or says no for now: again later, for as long as people may still say something.
     pub(super) async fn wait_troubled(&self, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
-        let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
+        let awaiting = match &claim.change.stage {
+            Stage::AwaitingApproval(awaiting) => awaiting,
+            Stage::Merging(Merging { awaiting: Some(awaiting), .. }) => awaiting,
+            _ => return Ok(()),
+        };
         let now = self.clock.now();
         let trouble = Trouble::again(awaiting.trouble.clone(), format!("{error}."), now);
         let due = again(error, trouble.tries, now);
@@ -192,13 +187,9 @@ impl Bot {
         if let Some(pull) = pull {
             let checks = self.github.checks(&plan.repository, shown).await?;
             let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
-            if !checks.red.is_empty() {
-                standing.waits_for.push(Waits::ChecksRed { names: checks.red });
-            } else if !checks.running.is_empty() {
-                standing.waits_for.push(Waits::ChecksRunning { names: checks.running });
-            } else if required && checks.green == 0 {
-                standing.waits_for.push(Waits::NoCheck);
-            }
+            let overridden = plan.overridden.as_ref().is_some_and(|overridden| overridden.has(&Gate::Checks));
+            // GitHub's own rules may still ask for what is overridden here.
+            standing.waits_for.extend(missing_checks(checks, required).filter(|_| !overridden));
             match pull.mergeable {
                 Mergeable::Computing => standing.waits_for.push(Waits::Mergeability),
                 Mergeable::Blocked => {
@@ -314,6 +305,16 @@ impl From<Halt> for Halting {
 impl From<CannotAsk> for Halting {
     fn from(error: CannotAsk) -> Self {
         Self::Unknown(error)
+    }
+}
+
+fn missing_checks(checks: Checks, required: bool) -> Option<Waits> {
+    if !checks.red.is_empty() {
+        Some(Waits::ChecksRed { names: checks.red })
+    } else if !checks.running.is_empty() {
+        Some(Waits::ChecksRunning { names: checks.running })
+    } else {
+        (required && checks.green == 0).then_some(Waits::NoCheck)
     }
 }
 

@@ -2,8 +2,8 @@
 //! What people say to it is `approve`'s.
 
 use crate::domain::actor::Actor;
-use crate::domain::approval::{Awaiting, VoidedBecause, Waits};
-use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
+use crate::domain::approval::{VoidedBecause, Waits};
+use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Pull, Stage};
 use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
 use crate::github::{self, Compared, GithubError, Merge, MergePull, OpenPull, PullRequest, PullState};
@@ -11,7 +11,7 @@ use crate::slack::render;
 use crate::store::{Batch, Claim, StoreError};
 
 use super::Bot;
-use super::merge::{again, branch_gone, commit_gone};
+use super::merge::{branch_gone, commit_gone};
 use super::promote::ledger_entry;
 
 /// What keeps a step from its end.
@@ -79,7 +79,7 @@ impl Bot {
             PullState::Open => {}
         }
         if seen.base != plan.branch {
-            self.keep_waiting(claim, vec![Waits::Retargeted { base: seen.base }], None).await?;
+            self.keep_waiting(claim, vec![Waits::Retargeted { base: seen.base }]).await?;
             return Ok(None);
         }
         let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
@@ -251,7 +251,10 @@ impl Bot {
             Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, pull, result, commit).await,
             // The next look finds out what is different, and voids what was said to something else.
             Ok(MergePull::HeadMoved) => self.wait_again(&claim).await,
-            Ok(MergePull::NotNow(why)) => self.wait_because(&claim, &why).await,
+            Ok(MergePull::NotNow(why)) => {
+                let no = GithubError::Unavailable(why.trim_end_matches('.').to_owned());
+                self.wait_troubled(&claim, &no).await
+            }
             Ok(MergePull::Refused(why)) => {
                 let why = format!(
                     "GitHub does not let me merge the pull request #{}: {}.",
@@ -295,17 +298,6 @@ impl Bot {
 
     async fn wait_again(&self, claim: &Claim) -> Result<(), StoreError> {
         self.hold(claim, Vec::new()).await
-    }
-
-    /// GitHub says no for now: it waits again, and not in a circle.
-    async fn wait_because(&self, claim: &Claim, why: &str) -> Result<(), StoreError> {
-        let Stage::Merging(Merging { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
-        let now = self.clock.now();
-        let error = GithubError::Unavailable(why.trim_end_matches('.').to_owned());
-        let trouble = Trouble::again(awaiting.trouble.clone(), format!("{error}."), now);
-        let due = again(&error, trouble.tries, now);
-        let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..(**awaiting).clone() });
-        self.advance(&claim.change, claim.fence, stage, Some(due), Batch::new()).await.map(drop)
     }
 
     /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.

@@ -172,6 +172,10 @@ async fn only_overriders_override_and_everybody_sees_it() {
     assert_eq!(entry.body["reason"], "people cannot pay");
 
     assert!(card(&town).contains("0 of 1 approval"), "never the approvals: {}", card(&town));
+    let frozen = pull(&town).unwrap().head_sha;
+    town.sim.github.set_check(REPOSITORY, &frozen, "build", "failure").unwrap();
+    town.settle().await;
+    assert!(!card(&town).contains("checks are red"), "those of the frozen branch as well: {}", card(&town));
     town.carol().presses("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
 }
