@@ -20,14 +20,23 @@ pub(crate) fn head(town: &Town, branch: &str) -> Sha {
 pub(crate) fn card(town: &Town) -> String {
     let card = town.channel("releases").into_iter().rfind(|told| told.contains("asked by"));
     let mut card = plain(town, &card.expect("a card"));
-    for (sha, name) in
-        [(pull(town).map(|pull| pull.head_sha), "<frozen>"), (town.sim.github.head(REPOSITORY, "prod"), "<prod>")]
-    {
+    let frozen = pull(town).map(|pull| pull.head_sha);
+    for (sha, name) in [(frozen, "<frozen>"), (town.sim.github.head(REPOSITORY, "prod"), "<prod>")] {
         if let Some(sha) = sha {
             card = card.replace(sha.as_str(), name).replace(sha.short(), name);
         }
     }
-    card
+    // Whether GitHub tells at once that it can be merged is chance, and with it a second or two.
+    let steps = card.lines().map(|line| match line.strip_prefix(":white_check_mark: ") {
+        Some(step) => step.split(" \u{b7} ").filter(|part| !is_moment(part)).collect::<Vec<_>>().join(" \u{b7} "),
+        None => line.to_owned(),
+    });
+    steps.collect::<Vec<_>>().join("\n")
+}
+
+/// How long something took, or when it was.
+fn is_moment(part: &str) -> bool {
+    part.starts_with("<!date^") || part.strip_suffix(" s").is_some_and(|count| count.parse::<u32>().is_ok())
 }
 
 /// The newest pull request.
@@ -106,10 +115,10 @@ async fn a_second_person_must_approve_production() {
     assert!(town.running("checkout", "prod").ends_with(merged.short()));
     assert_snapshot!(card(&town), @"
     :large_green_circle: *checkout* `staging-84d172a`: running in *prod*, 3 of 3 ready
-    :white_check_mark: merged into `prod` as <http://town/sim/github/acme/checkout/commit/<prod>|<prod>> · 1 s
-    :white_check_mark: approved by <@U0BOB> · <!date^1794819601^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
-    :white_check_mark: tagged `prod/2026.11.16-1` · 0 s
-    :white_check_mark: rolled out · 6 s · known by the image's tag
+    merged into `prod` as <http://town/sim/github/acme/checkout/commit/<prod>|<prod>>
+    approved by <@U0BOB>
+    tagged `prod/2026.11.16-1`
+    rolled out · known by the image's tag
     `prod-0702d4d` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://town/sim/github/acme/checkout/compare/0702d4deb94bb002366e986264d69205d7f07e8e...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
     runs well in staging since <!date^1794747600^{date_short_pretty} {time}|2026-11-15 13:00 UTC>
     3 commits:
