@@ -113,7 +113,8 @@ pub(super) struct Environment {
     #[serde(default)]
     #[schemars(with = "Approvals")]
     pub(super) approvals: Option<Approvals>,
-    /// How long a change waits for its approvals before it expires; when absent `24h`.
+    /// How long a change waits for its approvals, and for what GitHub asks of its pull request, before it expires; when
+    /// absent `24h`.
     #[serde(default)]
     #[schemars(with = "String", example = &"8h")]
     pub(super) approval_timeout: Option<At<String>>,

@@ -24,9 +24,7 @@ pub struct ChangeId(Uuid);
 
 impl ChangeId {
     pub fn new(now: Timestamp) -> Self {
-        let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-        let nanos = u32::try_from(now.subsec_nanosecond()).unwrap_or_default();
-        Self(Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, nanos)))
+        Self(id_at(now))
     }
 
     pub fn parse(text: &str) -> Option<Self> {
@@ -38,6 +36,13 @@ impl ChangeId {
         let text = self.0.simple().to_string();
         text[text.len() - SHORT..].to_owned()
     }
+}
+
+/// Of version 7, so that ids sort by time.
+pub(super) fn id_at(now: Timestamp) -> Uuid {
+    let seconds = u64::try_from(now.as_second()).unwrap_or_default();
+    let nanos = u32::try_from(now.subsec_nanosecond()).unwrap_or_default();
+    Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, nanos))
 }
 
 /// How many digits of a change's id people see.

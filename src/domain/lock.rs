@@ -4,10 +4,11 @@ use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
-use uuid::{NoContext, Uuid};
+use uuid::Uuid;
 
 use super::actor::PersonId;
 use super::artefact::ArtefactName;
+use super::change::id_at;
 use super::environment::EnvironmentName;
 
 /// Nobody plans further; what is typed beyond is a slip of the finger.
@@ -20,9 +21,7 @@ pub struct LockId(Uuid);
 
 impl LockId {
     pub fn new(now: Timestamp) -> Self {
-        let seconds = u64::try_from(now.as_second()).unwrap_or_default();
-        let nanos = u32::try_from(now.subsec_nanosecond()).unwrap_or_default();
-        Self(Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, nanos)))
+        Self(id_at(now))
     }
 
     pub fn parse(text: &str) -> Option<Self> {

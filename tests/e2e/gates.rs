@@ -41,7 +41,9 @@ async fn a_freeze_refuses_until_it_is_over() {
 #[tokio::test]
 async fn a_change_that_waits_meets_a_freeze_at_its_merge() {
     let freezes = "freezes: [{ from: \"2026-11-16 12:00\", to: \"2026-11-17 08:00\", reason: release party }]";
-    let town = Town::configured(with("prod", freezes)).await;
+    let town =
+        Town::configured(|yaml| with("prod", freezes)(yaml).replace("approval_timeout: 15m", "approval_timeout: 24h"))
+            .await;
     let before = head(&town, "prod");
     asked(&town).await;
     town.clock.advance_to(at("2026-11-16T12:00:00Z"));
@@ -99,7 +101,7 @@ async fn a_straight_merge_that_is_put_off_meets_the_rules_again() {
 
 #[tokio::test]
 async fn a_version_must_have_run_well_below_for_the_soak() {
-    let town = Town::configured(with("prod", "soak: 30m")).await;
+    let town = Town::configured(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
     newer_in_staging(&town).await;
     town.alice().types("/promote checkout prod").await;
     let runs = town.running("checkout", "staging");
@@ -119,7 +121,7 @@ async fn a_version_must_have_run_well_below_for_the_soak() {
 
 #[tokio::test]
 async fn an_interruption_begins_the_soak_anew() {
-    let town = Town::configured(with("prod", "soak: 30m")).await;
+    let town = Town::configured(|yaml| yaml.replace("soak: 5s", "soak: 30m")).await;
     town.wait(SignedDuration::from_mins(40)).await;
     let workload = "deployment/checkout".parse().unwrap();
     let image = town.sim.cluster.state("staging", &workload).image.unwrap();
@@ -137,8 +139,7 @@ async fn an_interruption_begins_the_soak_anew() {
 #[tokio::test]
 async fn only_overriders_override_and_everybody_sees_it() {
     let yaml = |yaml: String| {
-        let yaml = with("prod", "overriders: [\"@release-managers\"]")(yaml);
-        let yaml = with("prod", "soak: 12h")(yaml);
+        let yaml = yaml.replace("soak: 5s", "soak: 12h");
         with("prod", "freezes: [{ from: \"Mon 08:00\", to: \"Mon 18:00\", reason: inventory }]")(yaml)
     };
     let town = Town::configured(yaml).await;
@@ -186,7 +187,7 @@ async fn only_overriders_override_and_everybody_sees_it() {
 
 #[tokio::test]
 async fn a_lock_that_comes_after_the_override_holds() {
-    let town = Town::configured(with("prod", "overriders: [\"@release-managers\"]")).await;
+    let town = Town::open().await;
     let before = head(&town, "prod");
     town.carol().types("/gantry lock prod the database moves").await;
     town.bob().types("/promote checkout prod --override it must go").await;
@@ -200,7 +201,7 @@ async fn a_lock_that_comes_after_the_override_holds() {
 
 #[tokio::test]
 async fn what_is_to_be_overridden_is_asked_again_where_it_became_more() {
-    let town = Town::configured(with("prod", "overriders: [\"@release-managers\"]")).await;
+    let town = Town::open().await;
     town.carol().types("/gantry lock prod the database moves").await;
     town.bob().types("/promote checkout prod --override it must go").await;
     let staging = head(&town, "staging");
@@ -215,7 +216,8 @@ async fn what_is_to_be_overridden_is_asked_again_where_it_became_more() {
 
 #[tokio::test]
 async fn an_override_needs_a_reason_and_somebody_who_may() {
-    let town = Town::open().await;
+    let nobody = |yaml: String| yaml.replace("    overriders: [\"@release-managers\"]\n", "");
+    let town = Town::configured(nobody).await;
     let ack = town.alice().types("/promote checkout prod --override").await;
     assert!(ack.starts_with("`promote` needs a reason."), "{ack}");
     town.bob().types("/promote checkout prod --override because").await;

@@ -175,3 +175,16 @@ async fn there_is_nothing_to_submit_yet() {
     assert_eq!(messages["views"], json!([]), "no modal stands open");
     assert!(look(&town, "messages?channel=deploys").await.get("views").is_none(), "nobody was named");
 }
+
+#[tokio::test]
+async fn production_is_guarded_as_a_team_would_guard_it_and_nobody_has_to_wait_for_long() {
+    let town = Town::open().await;
+    let prod = gantry::domain::environment::EnvironmentName::new("prod");
+    let policy = &town.bot.config.environments[&prod];
+    let rung = town.bot.config.catalogue.ladder.find("prod").unwrap();
+    assert_eq!(rung.promote, gantry::domain::environment::PromoteBy::PullRequest);
+    assert_eq!(policy.approvals.as_ref().map(|approvals| approvals.required), Some(1));
+    assert!(policy.soak.is_some_and(|soak| soak <= jiff::SignedDuration::from_secs(10)));
+    assert!(policy.freezes.is_empty() && !policy.overriders.is_empty());
+    assert_eq!(town.bot.store.locks(None).await.unwrap(), []);
+}

@@ -60,6 +60,8 @@ fn parents(town: &Town, sha: &Sha) -> Vec<Sha> {
 pub(crate) async fn newer_in_staging(town: &Town) {
     town.alice().types("/promote checkout qa").await;
     town.alice().types("/promote checkout staging").await;
+    // It must soak there for some seconds.
+    town.wait(SignedDuration::from_secs(6)).await;
 }
 
 fn no_branch_is_left(town: &Town) {

@@ -316,9 +316,10 @@ const ENVIRONMENTS: &[Case] = &[
     (
         "    aliases: [production]",
         "    approval_timeout: 8h",
-        "7:23: `approval_timeout` has no effect without `approvals`: remove it, or ask for approvals, as in \
-         `approvals: { required: 1 }`",
+        "7:23: `approval_timeout` has no effect without `approvals` or `promote: pull_request`: remove it, or ask for \
+         approvals, as in `approvals: { required: 1 }`",
     ),
+    ("    aliases: [production]", "    promote: pull_request\n    approval_timeout: 8h", "nothing"),
     ("    aliases: [production]", "    approvals: { required: 1 }\n    approval_timeout: 720h", "nothing"),
     (
         "    aliases: [production]",

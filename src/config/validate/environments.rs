@@ -150,9 +150,10 @@ impl Check<'_> {
 
     /// Settings that depend on another one, which is not there.
     fn idle(&mut self, file: &file::Environment) {
-        if let (Some(timeout), None) = (&file.approval_timeout, &file.approvals) {
-            let advice = "remove it, or ask for approvals, as in `approvals: { required: 1 }`";
-            self.say(timeout.at, "`approval_timeout` has no effect without `approvals`", advice);
+        let waits = file.approvals.is_some() || matches!(file.promote, file::Promote::PullRequest);
+        if let Some(timeout) = file.approval_timeout.as_ref().filter(|_| !waits) {
+            let message = "`approval_timeout` has no effect without `approvals` or `promote: pull_request`";
+            self.say(timeout.at, message, "remove it, or ask for approvals, as in `approvals: { required: 1 }`");
         }
     }
 

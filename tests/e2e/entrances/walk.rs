@@ -139,11 +139,10 @@ fn everything(town: &Town) -> Vec<Message> {
 /// A town with everybody in it, at the beginning of a scene.
 async fn open(scene: Scene) -> Town {
     let town = Town::prepared(settle_people, |configuration| {
-        let configuration =
-            configuration.replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n").replace(
-                "  - name: prod\n",
-                "  - name: prod\n    promoters: [\"@developers\", \"@captains\"]\n    overriders: [\"@captains\"]\n",
-            );
+        let configuration = configuration
+            .replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n")
+            .replace("  - name: prod\n", "  - name: prod\n    promoters: [\"@developers\", \"@captains\"]\n");
+        let configuration = configuration.replace("overriders: [\"@release-managers\"]", "overriders: [\"@captains\"]");
         format!("{configuration}  U0PIA: pia\n  U0OTTO: otto\n  U0ERIN: erin\n")
     })
     .await;

@@ -112,7 +112,7 @@ async fn town_of(names: &[String]) -> Town {
                 format!("  - name: {name}\n    repository: acme/{name}\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n")
             };
             let artefacts = names.iter().map(artefact).collect::<Vec<_>>().concat();
-            configuration.replace("people:", &format!("{artefacts}people:"))
+            configuration.replace("people:", &format!("{artefacts}people:")).replace("    soak: 5s\n", "")
         },
     )
     .await
