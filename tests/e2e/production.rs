@@ -522,3 +522,23 @@ async fn a_lock_that_comes_between_two_tries_holds() {
     assert!(card(&town).contains("*prod* is locked by <@U0CAROL>: not now"), "{}", card(&town));
     assert_eq!(head(&town, "prod"), before);
 }
+
+#[tokio::test]
+async fn what_is_over_without_a_pull_request_is_left_alone() {
+    let town = Town::configured(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
+    let before = head(&town, "prod");
+    for end in ["rejected", "cancelled", "nobody decided in time"] {
+        town.alice().types("/promote checkout prod").await;
+        town.alice().presses("deploys", "Confirm").await;
+        match end {
+            "rejected" => {
+                town.bob().presses("releases", "Reject").await;
+                town.bob().submits(serde_json::json!({ "reason": "not today" })).await;
+            }
+            "cancelled" => town.bob().presses("releases", "Cancel").await,
+            _ => town.wait(SignedDuration::from_hours(24)).await,
+        }
+        assert!(card(&town).contains(&format!("not promoted to *prod*, {end}")), "{}", card(&town));
+    }
+    assert_eq!(head(&town, "prod"), before);
+}
