@@ -14,6 +14,9 @@ use super::Bot;
 use super::merge::{again, branch_gone, commit_gone};
 use super::promote::ledger_entry;
 
+/// Nobody waits for a branch to be put away: the pause is as long as it gets.
+const TIDY_TRIES: u32 = 6;
+
 /// What keeps a step from its end.
 pub(super) enum Halt {
     Github(GithubError),
@@ -313,7 +316,13 @@ impl Bot {
         let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.must_tidy()) else { return Ok(()) };
         match self.put_away(&claim.change, &frozen).await {
             Ok(()) => {}
-            Err(error) if error.passes() => return Ok(()),
+            // What is still under way has its own time for the next look.
+            Err(error) if error.passes() && claim.change.stage.is_open() => return Ok(()),
+            Err(error) if error.passes() => {
+                let due = again(&error, TIDY_TRIES, self.clock.now());
+                let (change, fence) = (claim.change.clone(), claim.fence);
+                return self.store.commit(Batch::new().advance(change, fence, Some(due))).await;
+            }
             Err(error) => tracing::warn!(%error, change = %claim.change.id, "the frozen branch cannot be put away"),
         }
         let next = Change { frozen: Some(Frozen { tidy: true, ..frozen }), ..claim.change.clone() };

@@ -542,3 +542,18 @@ async fn what_is_over_without_a_pull_request_is_left_alone() {
     }
     assert_eq!(head(&town, "prod"), before);
 }
+
+#[tokio::test]
+async fn what_cannot_be_put_away_now_is_put_away_later_and_not_asked_for_in_a_circle() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let limited = Whim::Answers(429, "Too many", vec![("retry-after", "600".to_owned())]);
+    town.sim.github.whims().plan("PATCH", "/pulls", When::BeforeTheEffect, limited, 1);
+    town.alice().presses_only("releases", "Cancel").await;
+    let calm = tokio::time::timeout(std::time::Duration::from_secs(10), town.quiet()).await;
+    assert!(calm.is_ok(), "it is tried without a pause");
+    assert!(card(&town).contains("not promoted to *prod*, cancelled"), "{}", card(&town));
+    town.settle().await;
+    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
+    no_branch_is_left(&town);
+}
