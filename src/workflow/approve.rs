@@ -7,7 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Waits, Way};
 use crate::domain::change::{By, Change, Frozen, Stage, Trouble};
 use crate::domain::freeze;
-use crate::domain::gate::Gate;
+use crate::domain::gate::{Gate, Overridden};
+use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
 use crate::github::{GithubError, Mergeable, PullRequest, Review, Verdict};
 use crate::reports::github::Notice;
@@ -286,7 +287,13 @@ impl Bot {
                 Err(error) => against.push(Waits::RightsUnknown { why: error.to_string() }),
             }
         }
-        let overridden = plan.overridden.as_ref();
+        let overridden = match self.overridden(plan).await {
+            Ok(overridden) => overridden,
+            Err(error) => {
+                against.push(Waits::RightsUnknown { why: error.to_string() });
+                None
+            }
+        };
         let locks = self.locks_on(&plan.environment, &plan.moving()).await?;
         let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.lock(lock)));
         against.extend(locks.map(|lock| Waits::Locked { lock }));
@@ -295,6 +302,13 @@ impl Bot {
             against.push(Waits::Frozen { until: window.until, reason: window.reason });
         }
         Ok(against)
+    }
+
+    /// Whoever may not override any more has overridden nothing.
+    async fn overridden<'a>(&self, plan: &'a Plan) -> Result<Option<&'a Overridden>, CannotAsk> {
+        let Some(overridden) = &plan.overridden else { return Ok(None) };
+        let may = self.may_override(&overridden.by, &plan.environment, &plan.repository).await?;
+        Ok(may.then_some(overridden))
     }
 }
 

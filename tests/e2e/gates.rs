@@ -262,3 +262,17 @@ async fn an_environment_with_rules_stays_shut_while_slack_cannot_tell() {
     ");
     assert_eq!((head(&town, "prod"), pull(&town)), (before, None));
 }
+
+#[tokio::test]
+async fn whoever_lost_the_right_to_override_overrides_nothing() {
+    let town = Town::configured(with("prod", "overriders: [\"@release-managers\"]")).await;
+    let before = head(&town, "prod");
+    town.carol().types("/gantry lock prod the database moves").await;
+    town.bob().types("/promote checkout prod --override it must go").await;
+    town.bob().presses("deploys", "Confirm").await;
+    town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
+    town.wait(SignedDuration::from_secs(61)).await;
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("*prod* is locked by <@U0CAROL>: the database moves"), "{}", card(&town));
+    assert_eq!(head(&town, "prod"), before);
+}
