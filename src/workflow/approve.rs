@@ -190,14 +190,10 @@ impl Bot {
             }
         }
         if let Some(pull) = pull {
-            let checks = self.github.checks(&plan.repository, shown).await?;
-            let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
-            if !checks.red.is_empty() {
-                standing.waits_for.push(Waits::ChecksRed { names: checks.red });
-            } else if !checks.running.is_empty() {
-                standing.waits_for.push(Waits::ChecksRunning { names: checks.running });
-            } else if required && checks.green == 0 {
-                standing.waits_for.push(Waits::NoCheck);
+            // Nobody who can tell is the same as nobody who may: the rules below say so.
+            let overridden = self.overridden(plan).await.ok().flatten();
+            if !overridden.is_some_and(|overridden| overridden.has(&Gate::Checks)) {
+                standing.waits_for.extend(self.checks_against(plan, shown).await?);
             }
             match pull.mergeable {
                 Mergeable::Computing => standing.waits_for.push(Waits::Mergeability),
@@ -210,6 +206,18 @@ impl Bot {
         }
         standing.waits_for.extend(self.rules_against(change).await?);
         Ok(standing)
+    }
+
+    async fn checks_against(&self, plan: &Plan, shown: &Sha) -> Result<Option<Waits>, GithubError> {
+        let checks = self.github.checks(&plan.repository, shown).await?;
+        let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
+        Ok(if !checks.red.is_empty() {
+            Some(Waits::ChecksRed { names: checks.red })
+        } else if !checks.running.is_empty() {
+            Some(Waits::ChecksRunning { names: checks.running })
+        } else {
+            (required && checks.green == 0).then_some(Waits::NoCheck)
+        })
     }
 
     /// Who has said yes to what is shown, of those who may say it now.

@@ -276,3 +276,16 @@ async fn whoever_lost_the_right_to_override_overrides_nothing() {
     assert!(card(&town).contains("*prod* is locked by <@U0CAROL>: the database moves"), "{}", card(&town));
     assert_eq!(head(&town, "prod"), before);
 }
+
+#[tokio::test]
+async fn checks_that_were_overridden_do_not_hold_the_pull_request_either() {
+    let town = Town::configured(with("prod", "overriders: [\"@release-managers\"]")).await;
+    let staging = head(&town, "staging");
+    town.sim.github.set_check(REPOSITORY, &staging, "build", "failure").unwrap();
+    town.bob().types("/promote checkout prod --override people cannot pay").await;
+    town.bob().presses("deploys", "Confirm").await;
+    let frozen = pull(&town).unwrap().head_sha;
+    town.sim.github.set_check(REPOSITORY, &frozen, "build", "failure").unwrap();
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
