@@ -155,7 +155,7 @@ impl Bot {
             return Ok(asked.privately(plan::dry_run(&plan, others.unwrap_or_default())));
         }
         if let Some(errored) = errored {
-            let again = self.retry(&errored, &asked.from.person).await;
+            let again = self.retry(&errored, plan, &asked.from.person).await;
             let (change, batch) = match again {
                 Ok(again) => again,
                 Err(error) => return asked.cannot(&error),

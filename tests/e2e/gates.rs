@@ -1,5 +1,6 @@
 //! What holds a promotion back for a time: freezes, soaks, locks that come later; and who passes them by force.
 
+use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
@@ -288,4 +289,48 @@ async fn checks_that_were_overridden_do_not_hold_the_pull_request_either() {
     town.sim.github.set_check(REPOSITORY, &frozen, "build", "failure").unwrap();
     town.carol().presses("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn an_override_is_shown_and_recorded_after_an_error_too() {
+    let town = Town::configured(with("prod", "overriders: [\"@release-managers\"]")).await;
+    asked(&town).await;
+    let refused = Whim::Answers(422, "Validation Failed", vec![]);
+    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, refused, 1);
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("could not be merged"), "{}", card(&town));
+    town.carol().types("/gantry lock prod the database moves").await;
+    town.bob().types("/promote checkout prod --override it must go").await;
+    assert!(town.bob().sees().contains("overrides the lock of <@U0CAROL>: it must go"), "{}", town.bob().sees());
+    town.bob().presses("deploys", "Confirm").await;
+    assert!(card(&town).contains("overrides the lock of <@U0CAROL>: it must go"), "{}", card(&town));
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn an_override_ends_with_the_error_that_it_led_to() {
+    let yaml = |yaml: String| {
+        let yaml = with("prod", "overriders: [\"@release-managers\"]")(yaml);
+        with(
+            "prod",
+            "freezes: [{ from: \"Mon 08:00\", to: \"Mon 10:00\" }, { from: \"Mon 11:00\", to: \"Mon 18:00\" }]",
+        )(yaml)
+    };
+    let town = Town::configured(yaml).await;
+    let before = head(&town, "prod");
+    town.bob().types("/promote checkout prod --override it must go").await;
+    town.bob().presses("deploys", "Confirm").await;
+    let refused = Whim::Answers(422, "Validation Failed", vec![]);
+    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, refused, 1);
+    town.carol().presses("releases", "Approve").await;
+    town.clock.advance_to(at("2026-11-16T10:30:00Z"));
+    town.alice().presses("releases", "Promote").await;
+    if crate::town::has_button(&town.last_message("alice", "releases"), "Confirm") {
+        town.alice().presses("releases", "Confirm").await;
+    }
+    town.clock.advance_to(at("2026-11-16T11:30:00Z"));
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("*prod* is frozen until"), "{}", card(&town));
+    assert_eq!(head(&town, "prod"), before);
 }
