@@ -145,8 +145,7 @@ impl Bot {
     /// Something stands in the way of a merge that was on its way: it waits for that.
     pub(super) async fn hold(&self, claim: &Claim, waits_for: Vec<Waits>) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let policy = self.config.environments.get(&claim.change.plan.environment).cloned().unwrap_or_default();
-        let awaiting = Awaiting::new(0, Vec::new(), now, policy.approval_timeout);
+        let awaiting = self.awaiting(&claim.change.plan, now).await;
         let Ok(stage) = claim.change.stage.clone().awaiting_again(awaiting) else { return Ok(()) };
         let held = stage.still_awaiting(|awaiting| Awaiting { waits_for, ..awaiting });
         self.become_(claim, held, Some(now)).await

@@ -359,7 +359,11 @@ impl Bot {
     pub(super) async fn begin(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Batch) {
         let now = self.clock.now();
         let id = ChangeId::new(now);
-        let stage = if self.is_awaited(&plan) { self.awaiting(&plan, now).await } else { Stage::begin() };
+        let stage = if self.is_awaited(&plan) {
+            Stage::begin_awaiting(self.awaiting(&plan, now).await)
+        } else {
+            Stage::begin()
+        };
         let change = Change {
             id,
             requester: person.clone(),
@@ -383,13 +387,14 @@ impl Bot {
         (change, batch)
     }
 
-    async fn awaiting(&self, plan: &Plan, now: Timestamp) -> Stage {
+    /// What a change waits for in the beginning: those who are to approve it.
+    pub(super) async fn awaiting(&self, plan: &Plan, now: Timestamp) -> Awaiting {
         let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
         let (required, asked) = match &policy.approvals {
             Some(approvals) => (approvals.required, self.called(&approvals.from).await),
             None => (0, Vec::new()),
         };
-        Stage::begin_awaiting(Awaiting::new(required, asked, now, policy.approval_timeout))
+        Awaiting::new(required, asked, now, policy.approval_timeout)
     }
 
     /// A change that waits gives way to a newer one.

@@ -334,3 +334,19 @@ async fn an_override_ends_with_the_error_that_it_led_to() {
     assert!(card(&town).contains("*prod* is frozen until"), "{}", card(&town));
     assert_eq!(head(&town, "prod"), before);
 }
+
+#[tokio::test]
+async fn a_lock_that_comes_between_two_tries_of_a_merge_holds() {
+    let town = Town::open().await;
+    let before = head(&town, "qa");
+    let down = Whim::Answers(502, "Bad gateway", vec![]);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, down, 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    town.carol().types_in("deploys", "/gantry lock qa not now").await;
+    town.quiet().await;
+    town.settle().await;
+    let told = town.channel("deploys");
+    assert!(told.iter().any(|told| told.contains("*qa* is locked by <@U0CAROL>: not now")), "{told:#?}");
+    assert_eq!(head(&town, "qa"), before);
+}
