@@ -11,7 +11,7 @@ use crate::slack::render;
 use crate::store::{Batch, Claim, StoreError};
 
 use super::Bot;
-use super::merge::{again, branch_gone, commit_gone};
+use super::merge::{again, branch_gone, commit_gone, pause};
 use super::promote::ledger_entry;
 
 /// Nobody waits for a branch to be put away: the pause is as long as it gets.
@@ -253,7 +253,7 @@ impl Bot {
         match self.github.merge_pull(&plan.repository, pull.number, &result.head, &title, &message).await {
             Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, pull, result, commit).await,
             // The next look finds out what is different, and voids what was said to something else.
-            Ok(MergePull::HeadMoved) => self.wait_again(&claim).await,
+            Ok(MergePull::HeadMoved) => self.wait_because(&claim, "the head is not what was shown").await,
             Ok(MergePull::NotNow(why)) => self.wait_because(&claim, &why).await,
             Ok(MergePull::Refused(why)) => {
                 let why = format!(
@@ -304,9 +304,9 @@ impl Bot {
     async fn wait_because(&self, claim: &Claim, why: &str) -> Result<(), StoreError> {
         let Stage::Merging(Merging { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
         let now = self.clock.now();
-        let error = GithubError::Unavailable(why.trim_end_matches('.').to_owned());
-        let trouble = Trouble::again(awaiting.trouble.clone(), format!("{error}."), now);
-        let due = again(&error, trouble.tries, now);
+        let why = format!("GitHub does not merge it yet: {}.", why.trim_end_matches('.'));
+        let trouble = Trouble::again(awaiting.trouble.clone(), why, now);
+        let due = now + pause(trouble.tries);
         let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..(**awaiting).clone() });
         self.advance(&claim.change, claim.fence, stage, Some(due), Batch::new()).await.map(drop)
     }

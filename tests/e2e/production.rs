@@ -557,3 +557,19 @@ async fn what_cannot_be_put_away_now_is_put_away_later_and_not_asked_for_in_a_ci
     assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
     no_branch_is_left(&town);
 }
+
+#[tokio::test]
+async fn a_merge_whose_head_never_is_what_it_should_be_is_not_tried_in_a_circle() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let moved = Whim::Answers(409, "Head branch was modified. Review and try the merge again.", vec![]);
+    let whims = town.sim.github.whims();
+    whims.plan("PUT", "/merge", When::BeforeTheEffect, moved, 9999);
+    town.bob().presses_only("releases", "Approve").await;
+    town.quiet().await;
+    let puts = whims.requests().iter().filter(|asked| asked.starts_with("PUT")).count();
+    assert_eq!(puts, 1, "the next try is after a pause");
+    whims.forget();
+    town.settle().await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
