@@ -87,19 +87,21 @@ impl Bot {
         let computing = waits_for.contains(&Waits::Mergeability);
         let now = self.clock.now();
         let learned = Awaiting { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
+        // Before the merge: what GitHub will not merge would else be tried for ever, and hold the lock.
+        if now >= learned.deadline {
+            let stage = Stage::AwaitingApproval(learned).expired(now);
+            return Ok(self.become_(claim, stage, Some(now)).await?);
+        }
         if learned.is_approved() && learned.waits_for.is_empty() {
             let learned = Awaiting { trouble: awaiting.trouble.clone(), ..learned };
             let Ok(stage) = Stage::AwaitingApproval(learned).approved() else { return Ok(()) };
             let change = self.advance(&claim.change, claim.fence, stage, Some(now), Batch::new()).await?;
             let claim = Claim { change, due_at: Some(now), ..claim.clone() };
-            return Ok(match &claim.change.frozen {
+            match &claim.change.frozen {
                 Some(frozen) => self.merge_by_pull(&claim, frozen).await?,
                 None => self.merge(&claim).await?,
-            });
-        }
-        if now >= learned.deadline {
-            let stage = Stage::AwaitingApproval(learned).expired(now);
-            return Ok(self.become_(claim, stage, Some(now)).await?);
+            }
+            return Ok(());
         }
         Ok(self.keep_learned(claim, learned, computing.then(|| now + COMPUTES)).await?)
     }
@@ -155,6 +157,10 @@ impl Bot {
     pub(super) async fn wait_troubled(&self, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
         let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
         let now = self.clock.now();
+        if now >= awaiting.deadline {
+            let stage = claim.change.stage.clone().expired(now);
+            return self.become_(claim, stage, Some(now)).await;
+        }
         let trouble = Trouble::again(awaiting.trouble.clone(), format!("{error}."), now);
         let due = again(error, trouble.tries, now);
         let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..awaiting.clone() });

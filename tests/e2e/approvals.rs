@@ -457,3 +457,34 @@ async fn nobody_approves_what_is_not_shown_yet() {
     assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
     assert_eq!(head(&town, "prod"), before);
 }
+
+#[tokio::test]
+async fn what_waits_for_github_expires_as_well() {
+    let town = Town::open().await;
+    let before = head(&town, "prod");
+    asked(&town).await;
+    let whims = town.sim.github.whims();
+    let never = Whim::Answers(405, "Pull Request is not mergeable", vec![]);
+    whims.plan("PUT", "/merge", When::BeforeTheEffect, never, 999);
+    town.bob().presses_only("releases", "Approve").await;
+    let said = || card(&town).contains("GitHub does not merge it yet: Pull Request is not mergeable.");
+    town.settle_until(said).await;
+    town.clock.advance(SignedDuration::from_hours(24));
+    town.quiet().await;
+    assert!(card(&town).contains("not promoted to *prod*, it could not be merged in time"), "{}", card(&town));
+    assert_eq!((head(&town, "prod"), pull(&town).map(|pull| pull.state)), (before, Some("closed")));
+}
+
+#[tokio::test]
+async fn a_github_that_is_away_at_the_deadline_keeps_nothing_waiting() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let away = Whim::Answers(503, "Unicorn", vec![]);
+    town.sim.github.whims().plan("GET", "/pulls/1", When::BeforeTheEffect, away, 99);
+    town.clock.advance(SignedDuration::from_hours(24));
+    town.quiet().await;
+    assert!(card(&town).contains("not promoted to *prod*, nobody decided in time"), "{}", card(&town));
+    town.sim.github.whims().forget();
+    town.settle().await;
+    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
+}
