@@ -162,7 +162,8 @@ impl Bot {
             };
             return Ok(asked.begun(change, batch, others));
         }
-        if !plan.also.is_empty() || plan.overridden.is_some() || self.is_awaited(&plan) {
+        let asks = !plan.also.is_empty() || plan.overridden.is_some() || plan.supersedes.is_some();
+        if asks || self.is_awaited(&plan) {
             return Ok(self.show_plan(asked, plan, others.unwrap_or_default()));
         }
         let (change, batch) = self.begin(plan, &asked.from.person, &asked.from.channel).await;

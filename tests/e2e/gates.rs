@@ -350,3 +350,23 @@ async fn a_lock_that_comes_between_two_tries_of_a_merge_holds() {
     assert!(told.iter().any(|told| told.contains("*qa* is locked by <@U0CAROL>: not now")), "{told:#?}");
     assert_eq!(head(&town, "qa"), before);
 }
+
+#[tokio::test]
+async fn what_waits_where_nobody_approves_gives_way_as_well() {
+    let town = Town::configured(with("qa", "promoters: [\"@release-managers\"]")).await;
+    let limited = Whim::Answers(429, "Too many", vec![("retry-after", "90".to_owned())]);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, limited, 1);
+    town.bob().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
+    town.wait(SignedDuration::from_secs(61)).await;
+    let waits = |told: &String| told.contains("<@U0BOB> may not promote to *qa* any more");
+    assert!(town.channel("deploys").iter().any(waits), "{:#?}", town.channel("deploys"));
+    town.push("checkout", "Newer");
+    town.settle().await;
+    town.carol().types("/promote checkout qa").await;
+    assert!(town.carol().sees().contains("This takes the place of"), "{}", town.carol().sees());
+    town.carol().presses("deploys", "Confirm").await;
+    let runs = |told: &String| told.contains("running in *qa*");
+    assert!(town.channel("deploys").iter().any(runs), "{:#?}", town.channel("deploys"));
+}
