@@ -229,7 +229,8 @@ impl Bot {
         let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
         if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
             match self.github.pull(&claim.change.plan.repository, pull.number).await {
-                Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, .. })) => {
+                // With another head it is somebody else's merge, which the next look finds.
+                Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, head, .. })) if head == result.head => {
                     return self.merged_by_us(claim, pull, result, commit).await;
                 }
                 Ok(_) => {}

@@ -573,3 +573,18 @@ async fn a_merge_whose_head_never_is_what_it_should_be_is_not_tried_in_a_circle(
     town.settle().await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
 }
+
+#[tokio::test]
+async fn something_else_that_was_merged_by_hand_between_two_tries_is_told_as_that() {
+    let town = Town::open().await;
+    let frozen = asked(&town).await;
+    let down = Whim::Answers(502, "Bad gateway", vec![]);
+    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, down, 1);
+    town.bob().presses_only("releases", "Approve").await;
+    town.quiet().await;
+    let file = BTreeMap::from([("more.txt".to_owned(), Some("x".to_owned()))]);
+    town.sim.push("checkout", &frozen.head, "One more thing", file, "carol").unwrap();
+    town.sim.github.merge_pull(REPOSITORY, frozen.number, "carol").unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("by hand, by `carol` on GitHub"), "{}", card(&town));
+}
