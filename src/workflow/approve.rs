@@ -203,7 +203,12 @@ impl Bot {
             match pull.mergeable {
                 Mergeable::Computing => standing.waits_for.push(Waits::Mergeability),
                 Mergeable::Blocked => {
-                    let reviews = self.github.required_reviews(&plan.repository, &plan.branch).await?;
+                    let reviews = match self.github.required_reviews(&plan.repository, &plan.branch).await {
+                        Ok(reviews) => reviews,
+                        Err(error) if error.passes() => return Err(error.into()),
+                        // It is only said, and what cannot be read is asked for nevertheless.
+                        Err(_) => 0,
+                    };
                     standing.waits_for.push(Waits::GithubRules { reviews });
                 }
                 Mergeable::Conflict | Mergeable::Yes => {}

@@ -588,3 +588,18 @@ async fn something_else_that_was_merged_by_hand_between_two_tries_is_told_as_tha
     town.settle().await;
     assert!(card(&town).contains("by hand, by `carol` on GitHub"), "{}", card(&town));
 }
+
+#[tokio::test]
+async fn rules_that_we_may_not_read_are_waited_for_nevertheless() {
+    let town = Town::open().await;
+    let rules = Rules { required_reviews: 1, ..Rules::default() };
+    town.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
+    let hidden = Whim::Answers(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.whims().plan("GET", "/rules/branches", When::BeforeTheEffect, hidden, 999);
+    let pull = asked(&town).await;
+    town.bob().presses("releases", "Approve").await;
+    assert!(card(&town).contains("ask for something that is still missing there"), "{}", card(&town));
+    town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "").unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
