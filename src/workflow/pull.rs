@@ -60,10 +60,9 @@ impl Bot {
             self.put_in_place(claim, frozen, making).await?;
             return Ok(None);
         }
-        let Some(seen) = self.github.pull(&plan.repository, pull.number).await? else {
-            self.closed_by_hand(claim).await?;
-            return Ok(None);
-        };
+        // Nobody can delete a pull request: it is rather that we are not let in any more.
+        let gone = || GithubError::NotFound(format!("the pull request #{} of {}", pull.number, plan.repository));
+        let seen = self.github.pull(&plan.repository, pull.number).await?.ok_or_else(gone)?;
         match &seen.state {
             PullState::Merged { commit, .. } if seen.base != plan.branch => {
                 self.errored(claim, merged_elsewhere(plan, pull, &seen.base, commit)).await?;

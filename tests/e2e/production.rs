@@ -603,3 +603,13 @@ async fn rules_that_we_may_not_read_are_waited_for_nevertheless() {
     town.settle().await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
 }
+
+#[tokio::test]
+async fn a_pull_request_that_we_cannot_see_was_not_closed_by_anybody() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let hidden = Whim::Answers(404, "Not Found", vec![]);
+    town.sim.github.whims().plan("GET", "/pulls/1", When::BeforeTheEffect, hidden, 1);
+    town.bob().presses("releases", "Approve").await;
+    assert!(card(&town).contains("GitHub does not have it: the pull request #1 of acme/checkout."), "{}", card(&town));
+}
