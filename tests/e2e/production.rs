@@ -151,7 +151,7 @@ async fn the_pull_request_has_the_evidence() {
 
     Only `prod` has these; they stay there, and are not below (1):
 
-    - <hotfix> Stop the bleeding &#64;here · Bob Brandt
+    - <hotfix> Stop the bleeding @&#8203;here · Bob Brandt
 
     It is merged when 1 person has approved it, in Slack or here. Do not push to this branch: it is frozen, so that what is merged is what was seen.
     ");
