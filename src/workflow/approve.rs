@@ -66,7 +66,9 @@ impl Bot {
             let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
             let concerned = (pull.is_some() && pull == notice.pull)
                 || (notice.commit.is_some() && notice.commit.as_ref() == change.shown());
-            if concerned && change.plan.repository == notice.repository {
+            // To GitHub `Acme/Shop` is `acme/shop`.
+            let (ours, theirs) = (change.plan.repository.to_string(), notice.repository.to_string());
+            if concerned && ours.eq_ignore_ascii_case(&theirs) {
                 self.changes.poke(change.id);
             }
         }
