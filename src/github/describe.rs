@@ -101,7 +101,8 @@ fn plain(text: &str) -> String {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
-            '@' => out.push_str("&#64;"),
+            // An entity alone would not do: GitHub looks for names in what the mark-up became.
+            '@' => out.push_str("@&#8203;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '!' | '~' => {
                 out.push('\\');
                 out.push(c);
@@ -133,7 +134,7 @@ mod tests {
         change.plan.commits[1].subject = "Tell @everyone <!--x--> [here](http://x) & *now*".into();
         assert_snapshot!(title(&change.plan), @"Promote checkout develop-4f1c2ab to qa");
         assert_snapshot!(body(&change, "Alice @Adler", 2, change.asked_at), @r"
-        Asked for by Alice &#64;Adler in Slack. **checkout** in **qa**: `qa-1111111` → `develop-4f1c2ab`, commit 4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2 as it runs in **development**.
+        Asked for by Alice @&#8203;Adler in Slack. **checkout** in **qa**: `qa-1111111` → `develop-4f1c2ab`, commit 4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2 as it runs in **development**.
 
         It has run well in development since 2025-11-16 04:00 UTC (5 h).
 
@@ -142,7 +143,7 @@ mod tests {
         Commits (2):
 
         - aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa Retry the payment provider once (#42) · Alice Adler
-        - bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb Tell &#64;everyone &lt;\!--x--&gt; \[here\](http://x) &amp; \*now\* · Bob
+        - bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb Tell @&#8203;everyone &lt;\!--x--&gt; \[here\](http://x) &amp; \*now\* · Bob
 
         It is merged when 2 people have approved it, in Slack or here. Do not push to this branch: it is frozen, so that what is merged is what was seen.
 

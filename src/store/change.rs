@@ -201,6 +201,8 @@ pub(super) async fn advance(
     fence: Fence,
     due_at: Option<Timestamp>,
 ) -> Result<(), sqlx::Error> {
+    // What is over is not due: nobody would take it up, and it would be claimed again and again.
+    let due_at = due_at.filter(|_| change.is_open());
     let written = sqlx::query(
         "UPDATE change SET stage = $1, active = $2, open = $3, due_at = $4, body = $5, waits = $8,
              cancel_by = CASE WHEN $2 THEN cancel_by ELSE NULL END

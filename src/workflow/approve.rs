@@ -5,10 +5,10 @@ mod clicked;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Waits, Way};
-use crate::domain::change::{By, Change, Frozen, Merging, Stage, Trouble};
+use crate::domain::change::{By, Change, Frozen, Stage, Trouble};
 use crate::domain::freeze;
-use crate::domain::gate::Gate;
-use crate::domain::plan::Checks;
+use crate::domain::gate::{Gate, Overridden};
+use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
 use crate::github::{GithubError, Mergeable, PullRequest, Review, Verdict};
 use crate::reports::github::Notice;
@@ -66,7 +66,9 @@ impl Bot {
             let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
             let concerned = (pull.is_some() && pull == notice.pull)
                 || (notice.commit.is_some() && notice.commit.as_ref() == change.shown());
-            if concerned && change.plan.repository == notice.repository {
+            // To GitHub `Acme/Shop` is `acme/shop`.
+            let (ours, theirs) = (change.plan.repository.to_string(), notice.repository.to_string());
+            if concerned && ours.eq_ignore_ascii_case(&theirs) {
                 self.changes.poke(change.id);
             }
         }
@@ -87,16 +89,21 @@ impl Bot {
         let computing = waits_for.contains(&Waits::Mergeability);
         let now = self.clock.now();
         let learned = Awaiting { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
+        // Before the merge: what GitHub will not merge would else be tried for ever, and hold the lock.
+        if now >= learned.deadline {
+            let stage = Stage::AwaitingApproval(learned).expired(now);
+            return Ok(self.become_(claim, stage, Some(now)).await?);
+        }
         if learned.is_approved() && learned.waits_for.is_empty() {
             let learned = Awaiting { trouble: awaiting.trouble.clone(), ..learned };
             let Ok(stage) = Stage::AwaitingApproval(learned).approved() else { return Ok(()) };
             let change = self.advance(&claim.change, claim.fence, stage, Some(now), Batch::new()).await?;
             let claim = Claim { change, due_at: Some(now), ..claim.clone() };
-            let merged = match &claim.change.frozen {
-                Some(frozen) => self.merge_by_pull(&claim, frozen).await,
-                None => self.merge(&claim).await,
-            };
-            return merged.map_err(Halt::from);
+            match &claim.change.frozen {
+                Some(frozen) => self.merge_by_pull(&claim, frozen).await?,
+                None => self.merge(&claim).await?,
+            }
+            return Ok(());
         }
         Ok(self.keep_learned(claim, learned, computing.then(|| now + COMPUTES)).await?)
     }
@@ -136,21 +143,20 @@ impl Bot {
     /// Something stands in the way of a merge that was on its way: it waits for that.
     pub(super) async fn hold(&self, claim: &Claim, waits_for: Vec<Waits>) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let policy = self.config.environments.get(&claim.change.plan.environment).cloned().unwrap_or_default();
-        let awaiting = Awaiting::new(0, Vec::new(), now, policy.approval_timeout);
+        let awaiting = self.awaiting(&claim.change.plan, now).await;
         let Ok(stage) = claim.change.stage.clone().awaiting_again(awaiting) else { return Ok(()) };
         let held = stage.still_awaiting(|awaiting| Awaiting { waits_for, ..awaiting });
         self.become_(claim, held, Some(now)).await
     }
 
-    /// GitHub could not be asked, or says no for now: again later, for as long as people may still say something.
+    /// GitHub could not be asked: again later, for as long as people may still say something.
     pub(super) async fn wait_troubled(&self, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
-        let awaiting = match &claim.change.stage {
-            Stage::AwaitingApproval(awaiting) => awaiting,
-            Stage::Merging(Merging { awaiting: Some(awaiting), .. }) => awaiting,
-            _ => return Ok(()),
-        };
+        let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
         let now = self.clock.now();
+        if now >= awaiting.deadline {
+            let stage = claim.change.stage.clone().expired(now);
+            return self.become_(claim, stage, Some(now)).await;
+        }
         let trouble = Trouble::again(awaiting.trouble.clone(), format!("{error}."), now);
         let due = again(error, trouble.tries, now);
         let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..awaiting.clone() });
@@ -185,15 +191,20 @@ impl Bot {
             }
         }
         if let Some(pull) = pull {
-            let checks = self.github.checks(&plan.repository, shown).await?;
-            let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
-            let overridden = plan.overridden.as_ref().is_some_and(|overridden| overridden.has(&Gate::Checks));
-            // GitHub's own rules may still ask for what is overridden here.
-            standing.waits_for.extend(missing_checks(checks, required).filter(|_| !overridden));
+            // Nobody who can tell is the same as nobody who may: the rules below say so.
+            let overridden = self.overridden(plan).await.ok().flatten();
+            if !overridden.is_some_and(|overridden| overridden.has(&Gate::Checks)) {
+                standing.waits_for.extend(self.checks_against(plan, shown).await?);
+            }
             match pull.mergeable {
                 Mergeable::Computing => standing.waits_for.push(Waits::Mergeability),
                 Mergeable::Blocked => {
-                    let reviews = self.github.required_reviews(&plan.repository, &plan.branch).await?;
+                    let reviews = match self.github.required_reviews(&plan.repository, &plan.branch).await {
+                        Ok(reviews) => reviews,
+                        Err(error) if error.passes() => return Err(error.into()),
+                        // It is only said, and what cannot be read is asked for nevertheless.
+                        Err(_) => 0,
+                    };
                     standing.waits_for.push(Waits::GithubRules { reviews });
                 }
                 Mergeable::Conflict | Mergeable::Yes => {}
@@ -201,6 +212,18 @@ impl Bot {
         }
         standing.waits_for.extend(self.rules_against(change).await?);
         Ok(standing)
+    }
+
+    async fn checks_against(&self, plan: &Plan, shown: &Sha) -> Result<Option<Waits>, GithubError> {
+        let checks = self.github.checks(&plan.repository, shown).await?;
+        let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
+        Ok(if !checks.red.is_empty() {
+            Some(Waits::ChecksRed { names: checks.red })
+        } else if !checks.running.is_empty() {
+            Some(Waits::ChecksRunning { names: checks.running })
+        } else {
+            (required && checks.green == 0).then_some(Waits::NoCheck)
+        })
     }
 
     /// Who has said yes to what is shown, of those who may say it now.
@@ -278,7 +301,13 @@ impl Bot {
                 Err(error) => against.push(Waits::RightsUnknown { why: error.to_string() }),
             }
         }
-        let overridden = plan.overridden.as_ref();
+        let overridden = match self.overridden(plan).await {
+            Ok(overridden) => overridden,
+            Err(error) => {
+                against.push(Waits::RightsUnknown { why: error.to_string() });
+                None
+            }
+        };
         let locks = self.locks_on(&plan.environment, &plan.moving()).await?;
         let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.lock(lock)));
         against.extend(locks.map(|lock| Waits::Locked { lock }));
@@ -287,6 +316,13 @@ impl Bot {
             against.push(Waits::Frozen { until: window.until, reason: window.reason });
         }
         Ok(against)
+    }
+
+    /// Whoever may not override any more has overridden nothing.
+    async fn overridden<'a>(&self, plan: &'a Plan) -> Result<Option<&'a Overridden>, CannotAsk> {
+        let Some(overridden) = &plan.overridden else { return Ok(None) };
+        let may = self.may_override(&overridden.by, &plan.environment, &plan.repository).await?;
+        Ok(may.then_some(overridden))
     }
 }
 
@@ -305,16 +341,6 @@ impl From<Halt> for Halting {
 impl From<CannotAsk> for Halting {
     fn from(error: CannotAsk) -> Self {
         Self::Unknown(error)
-    }
-}
-
-fn missing_checks(checks: Checks, required: bool) -> Option<Waits> {
-    if !checks.red.is_empty() {
-        Some(Waits::ChecksRed { names: checks.red })
-    } else if !checks.running.is_empty() {
-        Some(Waits::ChecksRunning { names: checks.running })
-    } else {
-        (required && checks.green == 0).then_some(Waits::NoCheck)
     }
 }
 

@@ -80,11 +80,15 @@ impl Bot {
             let stage = claim.change.stage.clone().cancelled(By::Person(by), self.clock.now());
             return self.become_(&claim, stage, None).await;
         }
+        // Also before another try: what holds it back may have come since the last one.
+        let against = self.rules_against(&claim.change).await?;
+        let policy = self.config.environments.get(&claim.change.plan.environment);
+        // Asked for before approvals were: nobody has been asked for theirs.
+        let unasked = merging.awaiting.is_none() && policy.is_some_and(|policy| policy.approvals.is_some());
+        if unasked || !against.is_empty() {
+            return self.hold(&claim, against).await;
+        }
         if !merging.begun {
-            let against = self.rules_against(&claim.change).await?;
-            if !against.is_empty() {
-                return self.hold(&claim, against).await;
-            }
             let Ok(stage) = claim.change.stage.clone().merge_begun() else { return Ok(()) };
             claim.change.stage = stage;
             self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()))).await?;

@@ -189,7 +189,9 @@ impl Bot {
         };
         match (policy::check(&facts), errored) {
             (Ok(permit), errored) => {
-                Ok(Decision::Planned { plan: Box::new(Plan::new(permit, facts, catalogue)), others, errored })
+                let plan = Box::new(Plan::new(permit, facts, catalogue));
+                let errored = errored.filter(|errored| self.goes_on(errored, &plan));
+                Ok(Decision::Planned { plan, others, errored })
             }
             // It may have been merged before it ended in an error: then the branch has it, and it goes on from there.
             (Err(Refusal::NothingNew { .. }), Some(errored)) => {
@@ -197,6 +199,16 @@ impl Bot {
             }
             (Err(refusal), _) => Err(refusal.into()),
         }
+    }
+
+    /// Is the plan that of the change which ended in an error? Where it was overridden, or the rules have been changed since,
+    /// it makes another change: what was asked and said then is not asked and said now.
+    fn goes_on(&self, errored: &Change, plan: &Plan) -> bool {
+        let waited = matches!(&errored.stage, Stage::Errored { merging, .. } if merging.awaiting.is_some());
+        errored.moves() == Moves::branch(&plan.repository, &plan.branch)
+            && errored.plan.promote == plan.promote
+            && errored.plan.overridden == plan.overridden
+            && (waited || !self.is_awaited(plan))
     }
 
     /// What the gates look at.
@@ -347,7 +359,11 @@ impl Bot {
     pub(super) async fn begin(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Batch) {
         let now = self.clock.now();
         let id = ChangeId::new(now);
-        let stage = if self.is_awaited(&plan) { self.awaiting(&plan, now).await } else { Stage::begin() };
+        let stage = if self.is_awaited(&plan) {
+            Stage::begin_awaiting(self.awaiting(&plan, now).await)
+        } else {
+            Stage::begin()
+        };
         let change = Change {
             id,
             requester: person.clone(),
@@ -371,13 +387,14 @@ impl Bot {
         (change, batch)
     }
 
-    async fn awaiting(&self, plan: &Plan, now: Timestamp) -> Stage {
+    /// What a change waits for in the beginning: those who are to approve it.
+    pub(super) async fn awaiting(&self, plan: &Plan, now: Timestamp) -> Awaiting {
         let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
         let (required, asked) = match &policy.approvals {
             Some(approvals) => (approvals.required, self.called(&approvals.from).await),
             None => (0, Vec::new()),
         };
-        Stage::begin_awaiting(Awaiting::new(required, asked, now, policy.approval_timeout))
+        Awaiting::new(required, asked, now, policy.approval_timeout)
     }
 
     /// A change that waits gives way to a newer one.
@@ -391,15 +408,20 @@ impl Bot {
         Ok((change, batch))
     }
 
-    /// The same change once more, from the step that failed.
-    pub(super) async fn retry(&self, errored: &Change, person: &PersonId) -> Result<(Change, Batch), CannotAsk> {
+    /// The same change once more, from the step that failed, with what is known of it now.
+    pub(super) async fn retry(
+        &self,
+        errored: &Change,
+        plan: Plan,
+        person: &PersonId,
+    ) -> Result<(Change, Batch), CannotAsk> {
         let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
         let Ok(stage) = claim.change.stage.clone().retried(self.clock.now()) else { return Err(overtaken()) };
         // What was shown was put away: it is made anew.
         let frozen = claim.change.frozen.as_ref().map(|_| Frozen::of(claim.change.id));
         // Whoever takes it up again is the one who wants to hear of its end.
-        let change = Change { stage, frozen, requester: person.clone(), ..claim.change };
+        let change = Change { plan, stage, frozen, requester: person.clone(), ..claim.change };
         let batch = Batch::new()
             .advance(change.clone(), claim.fence, Some(self.clock.now()))
             .ledger(self.entry(&change, "retried", person))

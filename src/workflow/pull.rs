@@ -2,8 +2,8 @@
 //! What people say to it is `approve`'s.
 
 use crate::domain::actor::Actor;
-use crate::domain::approval::{VoidedBecause, Waits};
-use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Pull, Stage};
+use crate::domain::approval::{Awaiting, VoidedBecause, Waits};
+use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
 use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
 use crate::github::{self, Compared, GithubError, Merge, MergePull, OpenPull, PullRequest, PullState};
@@ -11,8 +11,11 @@ use crate::slack::render;
 use crate::store::{Batch, Claim, StoreError};
 
 use super::Bot;
-use super::merge::{branch_gone, commit_gone};
+use super::merge::{again, branch_gone, commit_gone, pause};
 use super::promote::ledger_entry;
+
+/// Nobody waits for a branch to be put away: the pause is as long as it gets.
+const TIDY_TRIES: u32 = 6;
 
 /// What keeps a step from its end.
 pub(super) enum Halt {
@@ -57,10 +60,9 @@ impl Bot {
             self.put_in_place(claim, frozen, making).await?;
             return Ok(None);
         }
-        let Some(seen) = self.github.pull(&plan.repository, pull.number).await? else {
-            self.closed_by_hand(claim).await?;
-            return Ok(None);
-        };
+        // Nobody can delete a pull request: it is rather that we are not let in any more.
+        let gone = || GithubError::NotFound(format!("the pull request #{} of {}", pull.number, plan.repository));
+        let seen = self.github.pull(&plan.repository, pull.number).await?.ok_or_else(gone)?;
         match &seen.state {
             PullState::Merged { commit, .. } if seen.base != plan.branch => {
                 self.errored(claim, merged_elsewhere(plan, pull, &seen.base, commit)).await?;
@@ -226,7 +228,8 @@ impl Bot {
         let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
         if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
             match self.github.pull(&claim.change.plan.repository, pull.number).await {
-                Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, .. })) => {
+                // With another head it is somebody else's merge, which the next look finds.
+                Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, head, .. })) if head == result.head => {
                     return self.merged_by_us(claim, pull, result, commit).await;
                 }
                 Ok(_) => {}
@@ -250,11 +253,8 @@ impl Bot {
         match self.github.merge_pull(&plan.repository, pull.number, &result.head, &title, &message).await {
             Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, pull, result, commit).await,
             // The next look finds out what is different, and voids what was said to something else.
-            Ok(MergePull::HeadMoved) => self.wait_again(&claim).await,
-            Ok(MergePull::NotNow(why)) => {
-                let no = GithubError::Unavailable(why.trim_end_matches('.').to_owned());
-                self.wait_troubled(&claim, &no).await
-            }
+            Ok(MergePull::HeadMoved) => self.wait_because(&claim, "the head is not what was shown").await,
+            Ok(MergePull::NotNow(why)) => self.wait_because(&claim, &why).await,
             Ok(MergePull::Refused(why)) => {
                 let why = format!(
                     "GitHub does not let me merge the pull request #{}: {}.",
@@ -300,12 +300,29 @@ impl Bot {
         self.hold(claim, Vec::new()).await
     }
 
+    /// GitHub says no for now: it waits again, and not in a circle.
+    async fn wait_because(&self, claim: &Claim, why: &str) -> Result<(), StoreError> {
+        let Stage::Merging(Merging { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
+        let now = self.clock.now();
+        let why = format!("GitHub does not merge it yet: {}.", why.trim_end_matches('.'));
+        let trouble = Trouble::again(awaiting.trouble.clone(), why, now);
+        let due = now + pause(trouble.tries);
+        let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..(**awaiting).clone() });
+        self.advance(&claim.change, claim.fence, stage, Some(due), Batch::new()).await.map(drop)
+    }
+
     /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
     pub(super) async fn tidy(&self, claim: &mut Claim) -> Result<(), StoreError> {
         let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.must_tidy()) else { return Ok(()) };
         match self.put_away(&claim.change, &frozen).await {
             Ok(()) => {}
-            Err(error) if error.passes() => return Ok(()),
+            // What is still under way has its own time for the next look.
+            Err(error) if error.passes() && claim.change.stage.is_open() => return Ok(()),
+            Err(error) if error.passes() => {
+                let due = again(&error, TIDY_TRIES, self.clock.now());
+                let (change, fence) = (claim.change.clone(), claim.fence);
+                return self.store.commit(Batch::new().advance(change, fence, Some(due))).await;
+            }
             Err(error) => tracing::warn!(%error, change = %claim.change.id, "the frozen branch cannot be put away"),
         }
         let next = Change { frozen: Some(Frozen { tidy: true, ..frozen }), ..claim.change.clone() };

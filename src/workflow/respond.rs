@@ -155,14 +155,15 @@ impl Bot {
             return Ok(asked.privately(plan::dry_run(&plan, others.unwrap_or_default())));
         }
         if let Some(errored) = errored {
-            let again = self.retry(&errored, &asked.from.person).await;
+            let again = self.retry(&errored, plan, &asked.from.person).await;
             let (change, batch) = match again {
                 Ok(again) => again,
                 Err(error) => return asked.cannot(&error),
             };
             return Ok(asked.begun(change, batch, others));
         }
-        if !plan.also.is_empty() || plan.overridden.is_some() || self.is_awaited(&plan) {
+        let asks = !plan.also.is_empty() || plan.overridden.is_some() || plan.supersedes.is_some();
+        if asks || self.is_awaited(&plan) {
             return Ok(self.show_plan(asked, plan, others.unwrap_or_default()));
         }
         let (change, batch) = self.begin(plan, &asked.from.person, &asked.from.channel).await;

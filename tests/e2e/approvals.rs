@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gantry::sim::github::{Author, Verdict};
+use gantry::sim::github::{Author, Verdict, When, Whim};
 use gantry::sim::slack::Person;
 use gantry::sim::town::SIGNING_SECRET;
 use insta::assert_snapshot;
@@ -440,4 +440,51 @@ async fn the_ledger_keeps_who_said_yes_to_what() {
     let approved = all.iter().find(|entry| entry.kind == "approved").unwrap();
     let bob = gantry::domain::actor::PersonId::new("U0BOB");
     assert_eq!(approved.actor, Some(gantry::domain::actor::Actor::Person(bob)));
+}
+
+#[tokio::test]
+async fn nobody_approves_what_is_not_shown_yet() {
+    let town = Town::open().await;
+    let before = head(&town, "prod");
+    town.alice().types("/promote checkout prod").await;
+    let limited = Whim::Answers(429, "Too many", vec![("retry-after", "30".to_owned())]);
+    town.sim.github.whims().plan("POST", "/pulls", When::BeforeTheEffect, limited, 1);
+    town.alice().presses_only("deploys", "Confirm").await;
+    town.quiet().await;
+    let change = town.bot.store.open_changes().await.unwrap().pop().expect("a change").id;
+    press(&town, "U0BOB", "change_approve", &format!("{change}:")).await;
+    assert!(told(&town, "bob").starts_with("What you saw has changed since:"), "{}", told(&town, "bob"));
+    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
+    assert_eq!(head(&town, "prod"), before);
+}
+
+#[tokio::test]
+async fn what_waits_for_github_expires_as_well() {
+    let town = Town::open().await;
+    let before = head(&town, "prod");
+    asked(&town).await;
+    let whims = town.sim.github.whims();
+    let never = Whim::Answers(405, "Pull Request is not mergeable", vec![]);
+    whims.plan("PUT", "/merge", When::BeforeTheEffect, never, 999);
+    town.bob().presses_only("releases", "Approve").await;
+    let said = || card(&town).contains("GitHub does not merge it yet: Pull Request is not mergeable.");
+    town.settle_until(said).await;
+    town.clock.advance(SignedDuration::from_hours(24));
+    town.quiet().await;
+    assert!(card(&town).contains("not promoted to *prod*, it could not be merged in time"), "{}", card(&town));
+    assert_eq!((head(&town, "prod"), pull(&town).map(|pull| pull.state)), (before, Some("closed")));
+}
+
+#[tokio::test]
+async fn a_github_that_is_away_at_the_deadline_keeps_nothing_waiting() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let away = Whim::Answers(503, "Unicorn", vec![]);
+    town.sim.github.whims().plan("GET", "/pulls/1", When::BeforeTheEffect, away, 99);
+    town.clock.advance(SignedDuration::from_hours(24));
+    town.quiet().await;
+    assert!(card(&town).contains("not promoted to *prod*, nobody decided in time"), "{}", card(&town));
+    town.sim.github.whims().forget();
+    town.settle().await;
+    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
 }

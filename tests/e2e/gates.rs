@@ -1,5 +1,6 @@
 //! What holds a promotion back for a time: freezes, soaks, locks that come later; and who passes them by force.
 
+use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
@@ -271,4 +272,111 @@ async fn an_environment_with_rules_stays_shut_while_slack_cannot_tell() {
     Next: try again in a minute; if it stays so, ask whoever runs me.
     ");
     assert_eq!((head(&town, "prod"), pull(&town)), (before, None));
+}
+
+#[tokio::test]
+async fn whoever_lost_the_right_to_override_overrides_nothing() {
+    let town = Town::configured(with("prod", "overriders: [\"@release-managers\"]")).await;
+    let before = head(&town, "prod");
+    town.carol().types("/gantry lock prod the database moves").await;
+    town.bob().types("/promote checkout prod --override it must go").await;
+    town.bob().presses("deploys", "Confirm").await;
+    town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
+    town.wait(SignedDuration::from_secs(61)).await;
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("*prod* is locked by <@U0CAROL>: the database moves"), "{}", card(&town));
+    assert_eq!(head(&town, "prod"), before);
+}
+
+#[tokio::test]
+async fn checks_that_were_overridden_do_not_hold_the_pull_request_either() {
+    let town = Town::configured(with("prod", "overriders: [\"@release-managers\"]")).await;
+    let staging = head(&town, "staging");
+    town.sim.github.set_check(REPOSITORY, &staging, "build", "failure").unwrap();
+    town.bob().types("/promote checkout prod --override people cannot pay").await;
+    town.bob().presses("deploys", "Confirm").await;
+    let frozen = pull(&town).unwrap().head_sha;
+    town.sim.github.set_check(REPOSITORY, &frozen, "build", "failure").unwrap();
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn an_override_is_shown_and_recorded_after_an_error_too() {
+    let town = Town::configured(with("prod", "overriders: [\"@release-managers\"]")).await;
+    asked(&town).await;
+    let refused = Whim::Answers(422, "Validation Failed", vec![]);
+    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, refused, 1);
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("could not be merged"), "{}", card(&town));
+    town.carol().types("/gantry lock prod the database moves").await;
+    town.bob().types("/promote checkout prod --override it must go").await;
+    assert!(town.bob().sees().contains("overrides the lock of <@U0CAROL>: it must go"), "{}", town.bob().sees());
+    town.bob().presses("deploys", "Confirm").await;
+    assert!(card(&town).contains("overrides the lock of <@U0CAROL>: it must go"), "{}", card(&town));
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn an_override_ends_with_the_error_that_it_led_to() {
+    let yaml = |yaml: String| {
+        let yaml = with("prod", "overriders: [\"@release-managers\"]")(yaml);
+        with(
+            "prod",
+            "freezes: [{ from: \"Mon 08:00\", to: \"Mon 10:00\" }, { from: \"Mon 11:00\", to: \"Mon 18:00\" }]",
+        )(yaml)
+    };
+    let town = Town::configured(yaml).await;
+    let before = head(&town, "prod");
+    town.bob().types("/promote checkout prod --override it must go").await;
+    town.bob().presses("deploys", "Confirm").await;
+    let refused = Whim::Answers(422, "Validation Failed", vec![]);
+    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, refused, 1);
+    town.carol().presses("releases", "Approve").await;
+    town.clock.advance_to(at("2026-11-16T10:30:00Z"));
+    town.alice().presses("releases", "Promote").await;
+    if crate::town::has_button(&town.last_message("alice", "releases"), "Confirm") {
+        town.alice().presses("releases", "Confirm").await;
+    }
+    town.clock.advance_to(at("2026-11-16T11:30:00Z"));
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("*prod* is frozen until"), "{}", card(&town));
+    assert_eq!(head(&town, "prod"), before);
+}
+
+#[tokio::test]
+async fn a_lock_that_comes_between_two_tries_of_a_merge_holds() {
+    let town = Town::open().await;
+    let before = head(&town, "qa");
+    let down = Whim::Answers(502, "Bad gateway", vec![]);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, down, 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    town.carol().types_in("deploys", "/gantry lock qa not now").await;
+    town.quiet().await;
+    town.settle().await;
+    let told = town.channel("deploys");
+    assert!(told.iter().any(|told| told.contains("*qa* is locked by <@U0CAROL>: not now")), "{told:#?}");
+    assert_eq!(head(&town, "qa"), before);
+}
+
+#[tokio::test]
+async fn what_waits_where_nobody_approves_gives_way_as_well() {
+    let town = Town::configured(with("qa", "promoters: [\"@release-managers\"]")).await;
+    let limited = Whim::Answers(429, "Too many", vec![("retry-after", "90".to_owned())]);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, limited, 1);
+    town.bob().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
+    town.wait(SignedDuration::from_secs(61)).await;
+    let waits = |told: &String| told.contains("<@U0BOB> may not promote to *qa* any more");
+    assert!(town.channel("deploys").iter().any(waits), "{:#?}", town.channel("deploys"));
+    town.push("checkout", "Newer");
+    town.settle().await;
+    town.carol().types("/promote checkout qa").await;
+    assert!(town.carol().sees().contains("This takes the place of"), "{}", town.carol().sees());
+    town.carol().presses("deploys", "Confirm").await;
+    let runs = |told: &String| told.contains("running in *qa*");
+    assert!(town.channel("deploys").iter().any(runs), "{:#?}", town.channel("deploys"));
 }

@@ -162,7 +162,7 @@ async fn the_pull_request_has_the_evidence() {
 
     Only `prod` has these; they stay there, and are not below (1):
 
-    - <hotfix> Stop the bleeding &#64;here · Bob Brandt
+    - <hotfix> Stop the bleeding @&#8203;here · Bob Brandt
 
     It is merged when 1 person has approved it, in Slack or here. Do not push to this branch: it is frozen, so that what is merged is what was seen.
     ");
@@ -532,4 +532,95 @@ async fn a_lock_that_comes_between_two_tries_holds() {
     town.settle().await;
     assert!(card(&town).contains("*prod* is locked by <@U0CAROL>: not now"), "{}", card(&town));
     assert_eq!(head(&town, "prod"), before);
+}
+
+#[tokio::test]
+async fn what_is_over_without_a_pull_request_is_left_alone() {
+    let town = Town::configured(|yaml| yaml.replace("    promote: pull_request\n", "")).await;
+    let before = head(&town, "prod");
+    for end in ["rejected", "cancelled", "nobody decided in time"] {
+        town.alice().types("/promote checkout prod").await;
+        town.alice().presses("deploys", "Confirm").await;
+        match end {
+            "rejected" => {
+                town.bob().presses("releases", "Reject").await;
+                town.bob().submits(serde_json::json!({ "reason": "not today" })).await;
+            }
+            "cancelled" => town.bob().presses("releases", "Cancel").await,
+            _ => town.wait(SignedDuration::from_hours(24)).await,
+        }
+        assert!(card(&town).contains(&format!("not promoted to *prod*, {end}")), "{}", card(&town));
+    }
+    assert_eq!(head(&town, "prod"), before);
+}
+
+#[tokio::test]
+async fn what_cannot_be_put_away_now_is_put_away_later_and_not_asked_for_in_a_circle() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let limited = Whim::Answers(429, "Too many", vec![("retry-after", "600".to_owned())]);
+    town.sim.github.whims().plan("PATCH", "/pulls", When::BeforeTheEffect, limited, 1);
+    town.alice().presses_only("releases", "Cancel").await;
+    let calm = tokio::time::timeout(std::time::Duration::from_secs(10), town.quiet()).await;
+    assert!(calm.is_ok(), "it is tried without a pause");
+    assert!(card(&town).contains("not promoted to *prod*, cancelled"), "{}", card(&town));
+    town.settle().await;
+    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
+    no_branch_is_left(&town);
+}
+
+#[tokio::test]
+async fn a_merge_whose_head_never_is_what_it_should_be_is_not_tried_in_a_circle() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let moved = Whim::Answers(409, "Head branch was modified. Review and try the merge again.", vec![]);
+    let whims = town.sim.github.whims();
+    whims.plan("PUT", "/merge", When::BeforeTheEffect, moved, 9999);
+    town.bob().presses_only("releases", "Approve").await;
+    town.quiet().await;
+    let puts = whims.requests().iter().filter(|asked| asked.starts_with("PUT")).count();
+    assert_eq!(puts, 1, "the next try is after a pause");
+    whims.forget();
+    town.settle().await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn something_else_that_was_merged_by_hand_between_two_tries_is_told_as_that() {
+    let town = Town::open().await;
+    let frozen = asked(&town).await;
+    let down = Whim::Answers(502, "Bad gateway", vec![]);
+    town.sim.github.whims().plan("PUT", "/merge", When::BeforeTheEffect, down, 1);
+    town.bob().presses_only("releases", "Approve").await;
+    town.quiet().await;
+    let file = BTreeMap::from([("more.txt".to_owned(), Some("x".to_owned()))]);
+    town.sim.push("checkout", &frozen.head, "One more thing", file, "carol").unwrap();
+    town.sim.github.merge_pull(REPOSITORY, frozen.number, "carol").unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("by hand, by `carol` on GitHub"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn rules_that_we_may_not_read_are_waited_for_nevertheless() {
+    let town = Town::open().await;
+    let rules = Rules { required_reviews: 1, ..Rules::default() };
+    town.sim.github.protect(REPOSITORY, "prod", rules).unwrap();
+    let hidden = Whim::Answers(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.whims().plan("GET", "/rules/branches", When::BeforeTheEffect, hidden, 999);
+    let pull = asked(&town).await;
+    town.bob().presses("releases", "Approve").await;
+    assert!(card(&town).contains("ask for something that is still missing there"), "{}", card(&town));
+    town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "").unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn a_pull_request_that_we_cannot_see_was_not_closed_by_anybody() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let hidden = Whim::Answers(404, "Not Found", vec![]);
+    town.sim.github.whims().plan("GET", "/pulls/1", When::BeforeTheEffect, hidden, 1);
+    town.bob().presses("releases", "Approve").await;
+    assert!(card(&town).contains("GitHub does not have it: the pull request #1 of acme/checkout."), "{}", card(&town));
 }

@@ -250,7 +250,7 @@ pub fn reject_modal(change: &Change, value: &str, channel: &str) -> Value {
         .code(plan.version.label())
         .raw(" will not go to ")
         .bold(plan.environment.as_str())
-        .raw(". The pull request is closed, and ")
+        .raw(if change.frozen.is_some() { ". The pull request is closed, and " } else { ". Nothing is merged, and " })
         .person(&change.requester)
         .raw(" is told why.");
     json!({

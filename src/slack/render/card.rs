@@ -108,7 +108,14 @@ pub(super) fn head(change: &Change) -> Mrkdwn {
         Stage::Errored { .. } => name.raw(": could not be merged into ").bold(environment),
         Stage::Cancelled { .. } => name.raw(": not promoted to ").bold(environment).raw(", cancelled"),
         Stage::Rejected { .. } => name.raw(": not promoted to ").bold(environment).raw(", rejected"),
-        Stage::Expired { .. } => name.raw(": not promoted to ").bold(environment).raw(", nobody decided in time"),
+        Stage::Expired { awaiting, .. } => {
+            let name = name.raw(": not promoted to ").bold(environment);
+            name.raw(if awaiting.is_approved() {
+                ", it could not be merged in time"
+            } else {
+                ", nobody decided in time"
+            })
+        }
         Stage::Superseded { .. } => {
             name.raw(": not promoted to ").bold(environment).raw(", a newer one takes its place")
         }

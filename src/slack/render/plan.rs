@@ -70,7 +70,7 @@ fn supersedes(plan: &Plan) -> Option<Block> {
             .person(&waiting.requester)
             .raw(" asked for and which waits for approval since ")
             .moment(waiting.since)
-            .raw(": its pull request is closed"),
+            .raw(if plan.promote == PromoteBy::PullRequest { ": its pull request is closed" } else { "" }),
     ))
 }
 

@@ -38,6 +38,10 @@ impl Bot {
     async fn approve(&self, asked: Asked<'_>, value: &str) -> Result<Work, Undecided> {
         let person = &asked.from.person;
         let (change, mut awaiting) = self.waiting_change(asked, value).await?;
+        // There is nothing to say yes to, whatever the button says; a no needs nothing to look at.
+        if change.shown().is_none() {
+            return Err(asked.linking(approval::changed_since(&change), change.id).into());
+        }
         match awaiting.approve(person, Way::Slack, &change.requester, self.clock.now()) {
             Yes::Counts => {}
             Yes::Twice => return Err(asked.privately(approval::approved_before()).into()),
