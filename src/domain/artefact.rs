@@ -47,6 +47,11 @@ impl Repository {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// To GitHub `Acme/Shop` is `acme/shop`.
+    pub fn is(&self, other: &Self) -> bool {
+        self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
+    }
 }
 
 impl FromStr for Repository {

@@ -108,7 +108,7 @@ impl Catalogue {
         environment: &'a EnvironmentName,
     ) -> impl Iterator<Item = &'a Artefact> {
         self.artefacts.iter().filter(move |other| {
-            other.repository == artefact.repository
+            other.repository.is(&artefact.repository)
                 && other.name != artefact.name
                 && other.delivery == Delivery::Branch
                 && other.places.contains_key(environment)

@@ -227,7 +227,7 @@ impl Write {
     }
 
     pub(super) fn concerns_a_change(&self) -> bool {
-        matches!(self, Self::Begin(_) | Self::Advance { .. } | Self::AskToCancel { .. })
+        matches!(self, Self::Begin(_) | Self::Advance { .. } | Self::AskToCancel { .. } | Self::Unlock(_))
     }
 
     pub(super) fn locks(&self) -> bool {
@@ -266,7 +266,10 @@ impl Write {
             Self::Show(shown) => change::show(connection, shown).await?,
             Self::UseUp(plan) => change::use_up(connection, *plan).await?,
             Self::Lock(lock) => locks::lock(connection, lock, now).await?,
-            Self::Unlock(id) => locks::unlock(connection, *id).await?,
+            Self::Unlock(id) => {
+                let environment = locks::unlock(connection, *id).await?;
+                change::look_again(connection, &environment, now).await?;
+            }
             Self::Nudged(id) => locks::nudged(connection, *id, now).await?,
             Self::ImageCommit(known) => {
                 sqlx::query(

@@ -236,6 +236,20 @@ pub(super) async fn ask_to_cancel(
     Ok(())
 }
 
+/// Something that changes of an environment may have waited for is no more.
+pub(super) async fn look_again(
+    connection: &mut SqliteConnection,
+    environment: &str,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query("UPDATE change SET due_at = $1 WHERE environment = $2 AND stage = 'awaiting_approval' AND waits")
+        .bind(micros(now))
+        .bind(environment)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
 pub(super) async fn name_tag(
     connection: &mut SqliteConnection,
     repository: &Repository,

@@ -114,10 +114,12 @@ pub(super) async fn lock(connection: &mut SqliteConnection, lock: &Lock, now: Ti
     if made.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
 }
 
-/// Fails with `RowNotFound` where it was ended before: two clicks are one.
-pub(super) async fn unlock(connection: &mut SqliteConnection, id: LockId) -> Result<(), sqlx::Error> {
-    let gone = sqlx::query("DELETE FROM lock WHERE id = $1").bind(id.to_string()).execute(connection).await?;
-    if gone.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
+/// Gives the environment that it was on. Fails with `RowNotFound` where it was ended before: two clicks are one.
+pub(super) async fn unlock(connection: &mut SqliteConnection, id: LockId) -> Result<String, sqlx::Error> {
+    sqlx::query_scalar("DELETE FROM lock WHERE id = $1 RETURNING environment")
+        .bind(id.to_string())
+        .fetch_one(connection)
+        .await
 }
 
 /// Fails with `RowNotFound` where it was ended since.

@@ -66,9 +66,7 @@ impl Bot {
             let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
             let concerned = (pull.is_some() && pull == notice.pull)
                 || (notice.commit.is_some() && notice.commit.as_ref() == change.shown());
-            // To GitHub `Acme/Shop` is `acme/shop`.
-            let (ours, theirs) = (change.plan.repository.to_string(), notice.repository.to_string());
-            if concerned && ours.eq_ignore_ascii_case(&theirs) {
+            if concerned && change.plan.repository.is(&notice.repository) {
                 self.changes.poke(change.id);
             }
         }
@@ -249,10 +247,15 @@ impl Bot {
         let requester = self.login_of(&change.requester, &plan.repository).await?;
         let mut objectors = Vec::new();
         for review in latest(reviews) {
+            let outdated = review.verdict == Verdict::Approved && review.commit.as_ref() != Some(shown);
+            // Nobody is asked about what counts in no case.
+            if outdated || review.verdict == Verdict::Dismissed {
+                continue;
+            }
             let writes = self.github.may_write(&plan.repository, &review.login).await.map_err(Halt::from)?;
             match review.verdict {
                 Verdict::ChangesRequested if writes => objectors.push(review.login),
-                Verdict::Approved if review.commit.as_ref() == Some(shown) => {
+                Verdict::Approved => {
                     let ignored = |why| Ignored { login: review.login.clone(), why };
                     if !writes {
                         standing.ignored.push(ignored(IgnoredBecause::NoAccess));
@@ -279,7 +282,7 @@ impl Bot {
                         standing.approvals.push(Approval { by: person, at, way: Way::Github });
                     }
                 }
-                Verdict::Approved | Verdict::ChangesRequested | Verdict::Dismissed => {}
+                Verdict::ChangesRequested | Verdict::Dismissed => {}
             }
         }
         if !objectors.is_empty() {
@@ -308,7 +311,12 @@ impl Bot {
                 None
             }
         };
-        let locks = self.locks_on(&plan.environment, &plan.moving()).await?;
+        // What moves along was written down when it was asked for; the configuration may know of more by now.
+        let catalogue = &self.config.catalogue;
+        let also = catalogue.artefact(plan.artefact.as_str()).into_iter();
+        let also = also.flat_map(|artefact| catalogue.carried_along(artefact, &plan.environment));
+        let moving: Vec<_> = plan.moving().into_iter().chain(also.map(|other| other.name.clone())).collect();
+        let locks = self.locks_on(&plan.environment, &moving).await?;
         let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.lock(lock)));
         against.extend(locks.map(|lock| Waits::Locked { lock }));
         let freeze = freeze::in_force(&policy.freezes, self.clock.now());

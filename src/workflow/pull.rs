@@ -1,6 +1,8 @@
 //! The pull request of a change: its frozen branch is made, shown, looked at, merged and put away.
 //! What people say to it is `approve`'s.
 
+use jiff::SignedDuration;
+
 use crate::domain::actor::Actor;
 use crate::domain::approval::{Awaiting, VoidedBecause, Waits};
 use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
@@ -16,6 +18,9 @@ use super::promote::ledger_entry;
 
 /// Nobody waits for a branch to be put away: the pause is as long as it gets.
 const TIDY_TRIES: u32 = 6;
+/// What GitHub does not let us put away is tried again so often, and so long after it was asked for.
+const TIDY_AGAIN: SignedDuration = SignedDuration::from_mins(10);
+const TIDY_WITHIN: SignedDuration = SignedDuration::from_hours(48);
 
 /// What keeps a step from its end.
 pub(super) enum Halt {
@@ -314,6 +319,10 @@ impl Bot {
     /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
     pub(super) async fn tidy(&self, claim: &mut Claim) -> Result<(), StoreError> {
         let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.must_tidy()) else { return Ok(()) };
+        // Woken before its time.
+        if !claim.change.stage.is_open() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
+            return Ok(());
+        }
         match self.put_away(&claim.change, &frozen).await {
             Ok(()) => {}
             // What is still under way has its own time for the next look.
@@ -323,7 +332,17 @@ impl Bot {
                 let (change, fence) = (claim.change.clone(), claim.fence);
                 return self.store.commit(Batch::new().advance(change, fence, Some(due))).await;
             }
-            Err(error) => tracing::warn!(%error, change = %claim.change.id, "the frozen branch cannot be put away"),
+            // Somebody may give us back what we may not do now; but not for ever.
+            Err(error) if self.clock.now().duration_since(claim.change.asked_at) < TIDY_WITHIN => {
+                tracing::warn!(%error, change = %claim.change.id, "the frozen branch cannot be put away yet");
+                if claim.change.stage.is_open() {
+                    return Ok(());
+                }
+                let (change, fence) = (claim.change.clone(), claim.fence);
+                let due = self.clock.now() + TIDY_AGAIN;
+                return self.store.commit(Batch::new().advance(change, fence, Some(due))).await;
+            }
+            Err(error) => tracing::error!(%error, change = %claim.change.id, "the frozen branch stays behind"),
         }
         let next = Change { frozen: Some(Frozen { tidy: true, ..frozen }), ..claim.change.clone() };
         let due = claim.due_at.filter(|_| next.stage.is_open());

@@ -624,3 +624,17 @@ async fn a_pull_request_that_we_cannot_see_was_not_closed_by_anybody() {
     town.bob().presses("releases", "Approve").await;
     assert!(card(&town).contains("GitHub does not have it: the pull request #1 of acme/checkout."), "{}", card(&town));
 }
+
+#[tokio::test]
+async fn what_may_not_be_put_away_now_is_put_away_later() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let no = Whim::Answers(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.whims().plan("PATCH", "/pulls/", When::BeforeTheEffect, no, 1);
+    town.alice().presses_only("releases", "Cancel").await;
+    town.quiet().await;
+    assert_eq!(pull(&town).map(|pull| pull.state), Some("open"));
+    town.settle().await;
+    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
+    no_branch_is_left(&town);
+}
