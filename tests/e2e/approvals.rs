@@ -350,6 +350,25 @@ async fn checks_on_the_frozen_branch_must_be_green() {
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
 }
 
+/// GitHub's second system of checks has a webhook of its own: nobody waits for the next look.
+#[tokio::test]
+async fn statuses_on_the_frozen_branch_wake_it_as_well() {
+    let town = Town::open().await;
+    let pull = asked(&town).await;
+    let url = format!("{}/sim/github/repos/{REPOSITORY}/statuses/{}", town.origin, pull.head_sha);
+    let set = async |state: &str| {
+        let status = json!({ "state": state, "context": "ci/legacy" });
+        let answer = reqwest::Client::new().post(&url).bearer_auth("x").json(&status).send().await.unwrap();
+        assert_eq!(answer.status(), 201);
+        town.settle().await;
+    };
+    set("failure").await;
+    town.bob().presses("releases", "Approve").await;
+    assert!(card(&town).contains("checks are red: `ci/legacy`"), "{}", card(&town));
+    set("success").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
 #[tokio::test]
 async fn a_change_that_nobody_decides_on_expires() {
     let town = Town::open().await;

@@ -245,6 +245,21 @@ async fn only_promoters_promote() {
 }
 
 #[tokio::test]
+async fn promoters_can_be_people_by_their_id_or_name() {
+    for who in ["U0BOB", "\"@bob\""] {
+        let town = Town::configured(|yaml| {
+            yaml.replace("  - name: prod\n", &format!("  - name: prod\n    promoters: [{who}]\n"))
+        })
+        .await;
+        town.alice().types("/promote checkout prod").await;
+        assert!(town.alice().sees().starts_with("You may not promote to *prod*."), "{who}: {}", town.alice().sees());
+        town.bob().types("/promote checkout prod").await;
+        town.bob().presses("deploys", "Confirm").await;
+        assert!(pull(&town).is_some(), "{who}");
+    }
+}
+
+#[tokio::test]
 async fn promoters_can_be_a_team_of_github() {
     let yaml = with("prod", "promoters: [\"github:acme/release\"]");
     let town = Town::prepared(|sim| sim.github.add_team("acme", "release", &["bob"]), yaml).await;

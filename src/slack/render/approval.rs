@@ -84,6 +84,11 @@ pub(super) fn given(approvals: &[Approval]) -> Mrkdwn {
 pub(super) fn buttons(change: &Change, awaiting: &Awaiting) -> Block {
     let cancel = button("Cancel", super::card::CANCEL, change.id.to_string());
     let Some(value) = value(change).filter(|_| awaiting.required > 0) else { return actions(vec![cancel]) };
+    let reject = button("Reject", REJECT, value.clone()).danger();
+    // Nobody is asked for what was given; a no is still heard.
+    if awaiting.is_approved() {
+        return actions(vec![reject, cancel]);
+    }
     let plan = &change.plan;
     let text = Mrkdwn::default()
         .bold(plan.artefact.as_str())
@@ -95,8 +100,8 @@ pub(super) fn buttons(change: &Change, awaiting: &Awaiting) -> Block {
         .code(change.shown().map_or("", |shown| shown.short()))
         .raw(".");
     let confirm = Confirm { title: "Approve this change?", text, yes: "Approve", no: "Back" };
-    let approve: Button = button("Approve", APPROVE, value.clone()).primary().confirmed(confirm);
-    actions(vec![approve, button("Reject", REJECT, value).danger(), cancel])
+    let approve: Button = button("Approve", APPROVE, value).primary().confirmed(confirm);
+    actions(vec![approve, reject, cancel])
 }
 
 fn waits_for(change: &Change, waits: &Waits) -> Mrkdwn {

@@ -148,3 +148,19 @@ fn a_modal_comes_back_to_where_its_button_was() {
     assert_eq!(modal_about(modal["private_metadata"].as_str().unwrap()), Some(("C0RELEASES", value.as_str())));
     assert!(modal["title"]["text"].as_str().unwrap().chars().count() <= 24, "Slack takes no longer title");
 }
+
+#[test]
+fn nobody_is_asked_for_an_approval_that_was_given() {
+    let labels = |awaiting: Awaiting| {
+        let change = change(awaiting.clone());
+        let message = Said { text: String::new(), blocks: vec![buttons(&change, &awaiting)] };
+        let json: Value = serde_json::from_slice(&message.ack(false)).unwrap();
+        let all = json["blocks"][0]["elements"].as_array().unwrap();
+        all.iter().map(|button| button["text"]["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    let mut given = awaiting(1);
+    assert_eq!(labels(given.clone()), "Approve Reject Cancel");
+    given.approvals.push(Approval { by: crate::domain::actor::PersonId::new("U0BOB"), at: at(60), way: Way::Slack });
+    assert_eq!(labels(given), "Reject Cancel");
+    assert_eq!(labels(awaiting(0)), "Cancel");
+}
