@@ -9,6 +9,7 @@ use uuid::{NoContext, Uuid};
 use super::actor::PersonId;
 use super::artefact::Repository;
 use super::plan::Plan;
+use super::trailer::Trailers;
 use super::version::Sha;
 
 mod frozen;
@@ -115,7 +116,7 @@ impl Change {
 }
 
 pub fn trailer(id: ChangeId) -> String {
-    format!("Gantry-Change: {id}")
+    Trailers::Change(id).to_string()
 }
 
 #[cfg(test)]

@@ -21,4 +21,5 @@ pub mod rollout;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod sighting;
+pub mod trailer;
 pub mod version;

@@ -1,5 +1,6 @@
 //! What a change would do, computed without any effect. Not a change, and holds no lock.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
@@ -11,6 +12,7 @@ use super::change::{Change, ChangeId};
 use super::environment::{Catalogue, Environment, EnvironmentName, PromoteBy};
 use super::gate::{Overridden, Watch};
 use super::policy::Permit;
+use super::trailer::Trailers;
 use super::version::{Commit, Sha, Version};
 
 /// A plan that was shown is good for so long; then the world has moved on.
@@ -121,25 +123,51 @@ impl Files {
 pub struct Lone {
     pub commit: Commit,
     pub parents: Vec<Sha>,
+    /// We made it ourselves: a promotion, a rollback, or what undid one.
+    pub ours: bool,
+}
+
+impl Lone {
+    pub fn new(commit: Commit, parents: Vec<Sha>, trailers: Option<&Trailers>) -> Self {
+        // A commit that was copied with its message keeps our trailer; what nobody else makes has one parent or more by its kind.
+        let ours = trailers.is_some_and(|trailers| match (trailers, parents.len()) {
+            (Trailers::Change(_), parents) => parents > 1,
+            (Trailers::Rollback { restores, .. }, parents) => restores.is_some() && parents == 1,
+            (Trailers::Reinstates { .. }, parents) => parents > 0,
+        });
+        Self { commit, parents, ours }
+    }
 }
 
 impl Pending {
     /// The target has code that came to it by an earlier merge and that is not in what would be merged now.
     pub fn target_is_newer(&self) -> bool {
         let find = |sha: &Sha| self.only_there.iter().find(|lone| lone.commit.sha == *sha);
+        let (mut own, mut merged) = (BTreeSet::new(), Vec::new());
         let mut at = self.head.as_ref().and_then(find);
         while let Some(lone) = at {
-            if lone.parents.iter().skip(1).any(|merged| find(merged).is_some()) {
-                return true;
-            }
+            own.insert(&lone.commit.sha);
+            merged.extend(lone.parents.iter().skip(1));
             at = lone.parents.first().and_then(find);
+        }
+        // The result of a promotion, and what undid a rollback, are merged as well: what counts is what they bring.
+        while let Some(sha) = merged.pop() {
+            match find(sha) {
+                Some(lone) if own.insert(sha) => {
+                    if !lone.ours {
+                        return true;
+                    }
+                    merged.extend(&lone.parents);
+                }
+                _ => {}
+            }
         }
         false
     }
 
-    /// Commits that only the target has; merges are the promotions before.
+    /// Commits that only the target has and that people made; merges are the promotions before.
     pub fn hotfixes(&self) -> impl Iterator<Item = &Commit> {
-        self.only_there.iter().filter(|lone| lone.parents.len() < 2).map(|lone| &lone.commit)
+        self.only_there.iter().filter(|lone| lone.parents.len() < 2 && !lone.ours).map(|lone| &lone.commit)
     }
 }
 
@@ -249,7 +277,12 @@ mod tests {
 
     fn lone(digit: char, parents: &[char]) -> Lone {
         let commit = Commit { sha: sha(digit), subject: String::new(), author: String::new(), url: String::new() };
-        Lone { commit, parents: parents.iter().map(|parent| sha(*parent)).collect() }
+        Lone::new(commit, parents.iter().map(|parent| sha(*parent)).collect(), None)
+    }
+
+    fn ours(digit: char, parents: &[char], trailers: &Trailers) -> Lone {
+        let Lone { commit, parents, .. } = lone(digit, parents);
+        Lone::new(commit, parents, Some(trailers))
     }
 
     fn pending(head: char, only_there: Vec<Lone>) -> Pending {
@@ -269,6 +302,32 @@ mod tests {
         let buried = pending('b', vec![lone('b', &['a']), lone('a', &['0', 'c']), lone('c', &['0'])]);
         assert!(buried.target_is_newer(), "also below a hotfix");
         assert!(!Pending::default().target_is_newer());
+    }
+
+    #[test]
+    fn what_we_made_ourselves_is_neither_a_hotfix_nor_newer() {
+        let (change, rollback) = (ChangeId::new(Timestamp::UNIX_EPOCH), ChangeId::new(Timestamp::UNIX_EPOCH));
+        let promotion = Trailers::Change(change);
+        let back = Trailers::Rollback { change: rollback, restores: Some(sha('0')) };
+        let again = Trailers::Reinstates { change, rollback };
+        // The promotion `a`, its rollback `b`, a hotfix `c`, and the next result: `d` undoes, `e` and `f` are merges.
+        let until_hotfix = || vec![lone('c', &['b']), ours('b', &['a'], &back), ours('a', &['0', '0'], &promotion)];
+        let result = || {
+            let made = [ours('f', &['e', '0'], &promotion), ours('e', &['c', 'd'], &again), ours('d', &['b'], &again)];
+            made.into_iter().chain(until_hotfix()).collect::<Vec<_>>()
+        };
+        let by_pull = || std::iter::once(lone('9', &['c', 'f'])).chain(result()).collect::<Vec<_>>();
+        for (head, only_there) in [('c', until_hotfix()), ('f', result()), ('9', by_pull())] {
+            let pending = pending(head, only_there);
+            assert_eq!(pending.hotfixes().map(|commit| &commit.sha).collect::<Vec<_>>(), [&sha('c')], "{head}");
+            assert!(!pending.target_is_newer(), "{head}");
+        }
+        let mut brought_more = by_pull();
+        brought_more.push(lone('8', &['0']));
+        brought_more[1].parents[1] = sha('8');
+        assert!(pending('9', brought_more).target_is_newer(), "our own merge brought it");
+        let copied = pending('7', vec![ours('7', &['0'], &promotion)]);
+        assert_eq!(copied.hotfixes().count(), 1, "somebody took our message over");
     }
 
     #[test]

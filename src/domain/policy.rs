@@ -288,8 +288,8 @@ mod tests {
         let newer = {
             let sha = |digit: &str| digit.repeat(40).parse::<Sha>().unwrap();
             let commit = |sha| Commit { sha, subject: String::new(), author: String::new(), url: String::new() };
-            let merge = Lone { commit: commit(sha("b")), parents: vec![sha("0"), sha("c")] };
-            let merged = Lone { commit: commit(sha("c")), parents: vec![sha("0")] };
+            let merge = Lone::new(commit(sha("b")), vec![sha("0"), sha("c")], None);
+            let merged = Lone::new(commit(sha("c")), vec![sha("0")], None);
             Pending { head: Some(sha("b")), only_there: vec![merge, merged], ..Pending::default() }
         };
         let red = Checks { red: vec!["build".into()], ..Checks::default() };

@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::pace::Pace;
 use crate::clock::Clock;
 use crate::domain::artefact::Repository;
+use crate::domain::trailer::Trailers;
 use crate::domain::version::{self, Sha};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -77,6 +78,9 @@ pub struct Commit {
     pub author_email: String,
     pub authored_at: Option<Timestamp>,
     pub parents: Vec<Sha>,
+    pub tree: Sha,
+    /// Where the message is one of ours.
+    pub trailers: Option<Trailers>,
     pub html_url: String,
 }
 
@@ -352,7 +356,7 @@ pub(super) struct WireCommit {
     pub(super) commit: WireCommitBody,
     author: Option<WireAccount>,
     #[serde(default)]
-    parents: Vec<WireParent>,
+    parents: Vec<WireName>,
 }
 
 #[derive(Deserialize)]
@@ -360,6 +364,7 @@ pub(super) struct WireCommitBody {
     #[serde(default)]
     pub(super) message: String,
     author: Option<WireAuthor>,
+    tree: WireName,
 }
 
 #[derive(Default, Deserialize)]
@@ -377,9 +382,10 @@ struct WireAccount {
     login: Option<String>,
 }
 
+/// An object by its name alone.
 #[derive(Deserialize)]
-struct WireParent {
-    sha: String,
+pub(super) struct WireName {
+    pub(super) sha: String,
 }
 
 #[derive(Deserialize)]
@@ -412,6 +418,8 @@ impl WireCommit {
             author_email: author.email,
             authored_at: author.date.and_then(|date| date.parse().ok()),
             parents: self.parents.iter().map(|parent| sha(&parent.sha)).collect::<Result<_, _>>()?,
+            tree: sha(&self.commit.tree.sha)?,
+            trailers: Trailers::read(&self.commit.message),
             html_url: self.html_url,
         })
     }
@@ -427,8 +435,13 @@ pub(super) fn in_path(reference: &str) -> Option<String> {
     {
         return None;
     }
+    Some(escaped(reference))
+}
+
+/// A path or a part of a query, slashes and all.
+pub(super) fn escaped(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'/');
-    Some(reference.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect())
+    text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
 /// GitHub's own words about a refusal; octocrab would show none of them.
@@ -452,4 +465,4 @@ fn cause(error: &octocrab::Error) -> String {
 
 #[cfg(test)]
 #[path = "client_tests.rs"]
-mod tests;
+pub(super) mod tests;

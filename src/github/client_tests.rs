@@ -14,10 +14,11 @@ use super::{
 };
 
 const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
+const TREE: &str = "77777770000000000000000000000000000000bb";
 const PARENT: &str = "4f1c2ab0000000000000000000000000000000aa";
 
 #[derive(Clone, Default)]
-struct Fake(Arc<Mutex<Script>>);
+pub(in crate::github) struct Fake(Arc<Mutex<Script>>);
 
 type Headers = Vec<(&'static str, String)>;
 
@@ -25,21 +26,27 @@ type Headers = Vec<(&'static str, String)>;
 struct Script {
     answers: VecDeque<(u16, Headers, Value)>,
     asked: Vec<String>,
+    written: Vec<Value>,
     authorised_by: Vec<String>,
 }
 
 impl Fake {
-    fn answers(self, status: u16, body: Value) -> Self {
+    pub(in crate::github) fn answers(self, status: u16, body: Value) -> Self {
         self.answers_with(status, vec![], body)
     }
 
-    fn answers_with(self, status: u16, headers: Headers, body: Value) -> Self {
+    pub(in crate::github) fn answers_with(self, status: u16, headers: Headers, body: Value) -> Self {
         self.0.lock().unwrap().answers.push_back((status, headers, body));
         self
     }
 
-    fn asked(&self) -> Vec<String> {
+    pub(in crate::github) fn asked(&self) -> Vec<String> {
         self.0.lock().unwrap().asked.clone()
+    }
+
+    /// The bodies of everything that was written.
+    pub(in crate::github) fn written(&self) -> Vec<Value> {
+        self.0.lock().unwrap().written.clone()
     }
 
     async fn url(&self) -> String {
@@ -51,15 +58,20 @@ impl Fake {
         format!("http://{address}/sim/github")
     }
 
-    async fn client(&self) -> Client {
+    pub(in crate::github) async fn client(&self) -> Client {
         Client::new(&self.url().await, Auth::None, clock()).unwrap()
     }
 }
 
 async fn answer(State(fake): State<Fake>, request: Request) -> Response {
+    let (request, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let mut script = fake.0.lock().unwrap();
-    script.asked.push(format!("{} {}", request.method(), request.uri()));
-    if let Some(by) = request.headers().get("authorization") {
+    script.asked.push(format!("{} {}", request.method, request.uri));
+    if !body.is_empty() {
+        script.written.push(serde_json::from_slice(&body).unwrap());
+    }
+    if let Some(by) = request.headers.get("authorization") {
         script.authorised_by.push(by.to_str().unwrap().to_owned());
     }
     let (status, headers, body) = script.answers.pop_front().expect("a question too many");
@@ -74,20 +86,20 @@ fn clock() -> Clock {
     Clock::by_hand(Timestamp::from_second(1_000).unwrap())
 }
 
-fn shop() -> Repository {
+pub(in crate::github) fn shop() -> Repository {
     "acme/shop".parse().unwrap()
 }
 
-fn commit() -> Value {
+pub(in crate::github) fn commit() -> Value {
     json!({
         "sha": SHA, "html_url": "https://github.com/acme/shop/commit/9be01d7", "node_id": "x",
-        "commit": { "message": "Fix the basket\n\nIt was too small.", "tree": { "sha": PARENT },
+        "commit": { "message": "Fix the basket\n\nIt was too small.", "tree": { "sha": TREE },
             "author": { "name": "Alice", "email": "alice@acme.dev", "date": "2026-11-16T02:03:04Z" } },
         "author": { "login": "alice" }, "parents": [{ "sha": PARENT }], "files": [],
     })
 }
 
-fn no(message: &str) -> Value {
+pub(in crate::github) fn no(message: &str) -> Value {
     json!({ "message": message, "documentation_url": "https://docs.github.com", "status": "4xx" })
 }
 
@@ -105,6 +117,8 @@ async fn a_commit_is_read_with_its_author_and_parents() {
             author_email: "alice@acme.dev".to_owned(),
             authored_at: Some("2026-11-16T02:03:04Z".parse().unwrap()),
             parents: vec![PARENT.parse().unwrap()],
+            tree: TREE.parse().unwrap(),
+            trailers: None,
             html_url: "https://github.com/acme/shop/commit/9be01d7".to_owned(),
         }
     );

@@ -110,7 +110,8 @@ impl Client {
         }
         for commit in back.into_iter().flat_map(|back| back.commits).rev() {
             let commit = commit.into_commit()?;
-            pending.only_there.push(Lone { parents: commit.parents.clone(), commit: commit.into() });
+            let (parents, trailers) = (commit.parents.clone(), commit.trailers.clone());
+            pending.only_there.push(Lone::new(commit.into(), parents, trailers.as_ref()));
         }
         Ok(Compared::Pending(Box::new(pending)))
     }

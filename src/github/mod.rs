@@ -3,14 +3,19 @@
 pub mod client;
 pub mod describe;
 mod facts;
+mod files;
+mod history;
 mod pace;
 mod people;
 mod pulls;
+mod rollback;
 mod tag;
 mod write;
 
-pub use client::{Client, GithubError};
+pub use client::{Client, Commit, GithubError};
 pub use facts::Compared;
+pub use history::OpenRollback;
 pub use pulls::{MergePull, Mergeable, OpenPull, PullRequest, PullState, Review, Verdict};
+pub use rollback::{FastForward, Made, Promoting};
 pub use tag::tag_sha_candidate;
 pub use write::{MakeTag, Merge};

@@ -43,6 +43,17 @@ impl Client {
         message: &str,
     ) -> Result<Merge, GithubError> {
         self.reserve(NonZeroU32::MIN)?;
+        self.merge_reserved(repository, branch, head, message).await
+    }
+
+    /// The same, for which there is room already.
+    pub(super) async fn merge_reserved(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        head: &Sha,
+        message: &str,
+    ) -> Result<Merge, GithubError> {
         let body = json!({ "base": branch, "head": head.as_str(), "commit_message": message });
         let (status, answer) = self.write(&format!("/repos/{repository}/merges"), Ask::Post(&body)).await?;
         let why = || said(&answer);

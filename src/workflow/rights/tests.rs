@@ -51,7 +51,7 @@ impl Outside {
     fn commit(&self, by: &str, login: &str, email: &str) -> &Self {
         let commit = json!([{
             "sha": "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f", "author": { "login": login },
-            "commit": { "message": "x", "author": { "name": "x", "email": email } },
+            "commit": { "message": "x", "tree": { "sha": "0".repeat(40) }, "author": { "name": "x", "email": email } },
         }]);
         self.says(&format!("/repos/acme/checkout/commits?author={by}&per_page=1"), commit)
     }
