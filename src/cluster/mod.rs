@@ -2,13 +2,41 @@
 //! Reads only. Knows nothing of Slack, GitHub or the store; kube's types stay in this folder.
 
 pub mod client;
+pub mod history;
 pub mod pods;
 pub mod rollout;
 mod view;
 pub mod watch;
 
+use std::time::Duration;
+
+use crate::domain::artefact::Namespace;
+
 pub use client::{Clients, ClusterError};
 pub use view::{Changes, Reading, View};
+
+/// What a refusal or a failure comes to, for people; `verbs` are those that were needed.
+fn sentence<K: kube::Resource<DynamicType = ()>>(error: &kube::Error, verbs: &str, namespace: &Namespace) -> String {
+    let kind = K::plural(&());
+    match error {
+        kube::Error::Api(status) if status.code == 403 => {
+            format!("forbidden: grant {verbs} on {kind} in {}", namespace.name)
+        }
+        kube::Error::Api(status) if status.code == 401 => {
+            "unauthorised: the cluster does not take our credentials".to_owned()
+        }
+        kube::Error::Api(status) => {
+            let said = shortened(&status.message, 160);
+            format!("the cluster answered {}{}{said}", status.code, if said.is_empty() { "" } else { ": " })
+        }
+        kube::Error::SerdeError(error) => format!("the cluster's answer tells no {kind}: {error}"),
+        error => format!("unreachable: {}", root_cause(error)),
+    }
+}
+
+fn unanswered(within: Duration) -> String {
+    format!("unreachable: no answer in {} s", within.as_secs())
+}
 
 /// Messages of a cluster may be long or hostile; what we keep and show of them is short, and cut between characters.
 fn shortened(text: &str, limit: usize) -> String {

@@ -54,7 +54,7 @@ async fn read(clients: &Clients, namespace: &Namespace, workload: &Workload) -> 
 }
 
 /// The selector as the API server takes it in a query; `None` where it would select everything.
-fn labels(selector: &LabelSelector) -> Option<String> {
+pub(super) fn labels(selector: &LabelSelector) -> Option<String> {
     let equal = selector.match_labels.iter().flatten().map(|(key, value)| format!("{key}={value}"));
     let expressions = selector.match_expressions.iter().flatten().filter_map(|expression| {
         let (key, values) = (&expression.key, expression.values.clone().unwrap_or_default().join(","));

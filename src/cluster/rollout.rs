@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, DeploymentCondition, StatefulSet};
 use k8s_openapi::api::core::v1::PodTemplateSpec;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::shortened;
 use crate::domain::artefact::WorkloadKind;
@@ -41,6 +41,9 @@ pub trait Stands:
     const KIND: WorkloadKind;
 
     fn standing(&self) -> Standing;
+
+    /// Which pods and templates are its own.
+    fn selector(&self) -> Option<&LabelSelector>;
 }
 
 impl Stands for Deployment {
@@ -76,6 +79,10 @@ impl Stands for Deployment {
             state,
             since: told.map(|time| time.0).or_else(|| created(&self.metadata)),
         }
+    }
+
+    fn selector(&self) -> Option<&LabelSelector> {
+        self.spec.as_ref().map(|spec| &spec.selector)
     }
 }
 
@@ -118,6 +125,10 @@ impl Stands for StatefulSet {
             since: specified(&self.metadata).or_else(|| created(&self.metadata)),
         }
     }
+
+    fn selector(&self) -> Option<&LabelSelector> {
+        self.spec.as_ref().map(|spec| &spec.selector)
+    }
 }
 
 impl Stands for DaemonSet {
@@ -143,6 +154,10 @@ impl Stands for DaemonSet {
             since: specified(&self.metadata).or_else(|| created(&self.metadata)),
         }
     }
+
+    fn selector(&self) -> Option<&LabelSelector> {
+        self.spec.as_ref().map(|spec| &spec.selector)
+    }
 }
 
 /// What the status says is about the specification as it stands now, not about an earlier one.
@@ -150,7 +165,7 @@ fn observed(metadata: &ObjectMeta, seen: Option<i64>) -> bool {
     metadata.generation.unwrap_or(0) <= seen.unwrap_or(0)
 }
 
-fn created(metadata: &ObjectMeta) -> Option<Timestamp> {
+pub(super) fn created(metadata: &ObjectMeta) -> Option<Timestamp> {
     metadata.creation_timestamp.as_ref().map(|time| time.0)
 }
 
@@ -165,7 +180,16 @@ fn degraded(condition: &DeploymentCondition, otherwise: &str) -> RolloutState {
     RolloutState::Degraded { reason: shortened(message.unwrap_or(otherwise), 200).into() }
 }
 
-fn containers(template: Option<&PodTemplateSpec>) -> Box<[Container]> {
+/// The container that is meant: the named one, else the one with the artefact's image, else the only one.
+pub(super) fn meant<'a>(containers: &'a [Container], name: Option<&str>, image: &str) -> Option<&'a Container> {
+    match (name, containers) {
+        (Some(name), _) => containers.iter().find(|container| &*container.name == name),
+        (None, [only]) => Some(only),
+        (None, _) => containers.iter().find(|container| &*container.image.name == image),
+    }
+}
+
+pub(super) fn containers(template: Option<&PodTemplateSpec>) -> Box<[Container]> {
     let containers = template.and_then(|template| template.spec.as_ref()).map(|spec| spec.containers.as_slice());
     let read = |container: &k8s_openapi::api::core::v1::Container| Container {
         name: container.name.as_str().into(),

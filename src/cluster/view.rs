@@ -10,7 +10,7 @@ use foldhash::HashMap;
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-use super::rollout::{Container, Standing};
+use super::rollout::{Container, Standing, meant};
 use crate::clock::Clock;
 use crate::domain::artefact::{Namespace, Place, Workload, WorkloadKind};
 use crate::domain::rollout::{Rollout, RolloutState};
@@ -92,17 +92,8 @@ impl Kept {
     }
 
     fn rollout(&self, container: Option<&str>, image: &str) -> Rollout {
-        let meant = match container {
-            Some(name) => self.containers.iter().find(|container| &*container.name == name),
-            None => {
-                self.containers.iter().find(|container| &*container.image.name == image).or(match &*self.containers {
-                    [only] => Some(only),
-                    _ => None,
-                })
-            }
-        };
         Rollout {
-            version: meant.map(|container| container.image.version()),
+            version: meant(&self.containers, container, image).map(|container| container.image.version()),
             state: self.state.clone(),
             since: self.incomplete.or(self.since),
         }

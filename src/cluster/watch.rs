@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::client::Clients;
 use super::rollout::{Standing, Stands};
 use super::view::View;
-use super::{root_cause, shortened};
+use super::{root_cause, sentence, shortened, unanswered};
 use crate::domain::artefact::{Namespace, WorkloadKind};
 
 /// Workloads take about 50 KB each on the wire and in memory until they are read, so pages are small.
@@ -166,26 +166,8 @@ impl Watch<'_> {
         match timeout(ANSWER_TIMEOUT, call).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(kube::Error::Api(status))) if status.code == 410 => Err(Trouble::Gone),
-            Ok(Err(error)) => Err(Trouble::Unreadable(self.sentence::<K>(&error))),
-            Err(_) => Err(Trouble::Unreadable(format!("unreachable: no answer in {} s", ANSWER_TIMEOUT.as_secs()))),
-        }
-    }
-
-    fn sentence<K: Stands>(&self, error: &kube::Error) -> String {
-        let kind = K::plural(&());
-        match error {
-            kube::Error::Api(status) if status.code == 403 => {
-                format!("forbidden: grant get, list, watch on {kind} in {}", self.namespace.name)
-            }
-            kube::Error::Api(status) if status.code == 401 => {
-                "unauthorised: the cluster does not take our credentials".to_owned()
-            }
-            kube::Error::Api(status) => {
-                let said = shortened(&status.message, 160);
-                format!("the cluster answered {}{}{said}", status.code, if said.is_empty() { "" } else { ": " })
-            }
-            kube::Error::SerdeError(error) => format!("the cluster's answer is no list of {kind}: {error}"),
-            error => format!("unreachable: {}", root_cause(error)),
+            Ok(Err(error)) => Err(Trouble::Unreadable(sentence::<K>(&error, "get, list, watch", self.namespace))),
+            Err(_) => Err(Trouble::Unreadable(unanswered(ANSWER_TIMEOUT))),
         }
     }
 }

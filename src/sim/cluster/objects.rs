@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::{
-    DaemonSet, DaemonSetSpec, DaemonSetStatus, Deployment, DeploymentCondition, DeploymentSpec, DeploymentStatus,
-    ReplicaSet, ReplicaSetSpec, ReplicaSetStatus, StatefulSet, StatefulSetSpec, StatefulSetStatus,
+    ControllerRevision, DaemonSet, DaemonSetSpec, DaemonSetStatus, Deployment, DeploymentCondition, DeploymentSpec,
+    DeploymentStatus, ReplicaSet, ReplicaSetSpec, ReplicaSetStatus, StatefulSet, StatefulSetSpec, StatefulSetStatus,
     StatefulSetUpdateStrategy,
 };
 use k8s_openapi::api::core::v1::{Container as ContainerSpec, PodSpec, PodTemplateSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference, Time};
+use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::domain::artefact::WorkloadKind;
 
@@ -23,6 +24,7 @@ use super::store::{Collection, Key};
 const REVISION: &str = "deployment.kubernetes.io/revision";
 const HASH: &str = "pod-template-hash";
 const CONTROLLER_HASH: &str = "controller-revision-hash";
+const HISTORY_HASH: &str = "controller.kubernetes.io/hash";
 
 /// Everything the API shows of `live`, the workload itself last.
 pub(super) fn all(live: &Live, deadline_seconds: i32) -> Vec<(Key, Value)> {
@@ -30,15 +32,18 @@ pub(super) fn all(live: &Live, deadline_seconds: i32) -> Vec<(Key, Value)> {
     for one in &live.pods {
         objects.extend(object(live, Collection::Pods, &one.name, &pod(live, one)));
     }
+    for revision in &live.revisions {
+        let name = revision_name(live, &revision.hash);
+        objects.extend(match live.workload.kind {
+            WorkloadKind::Deployment => object(live, Collection::ReplicaSets, &name, &replica_set(live, revision)),
+            WorkloadKind::StatefulSet | WorkloadKind::DaemonSet => {
+                object(live, Collection::ControllerRevisions, &name, &controller_revision(live, revision))
+            }
+        });
+    }
     let name = &*live.workload.name;
     let whole = match live.workload.kind {
-        WorkloadKind::Deployment => {
-            for revision in &live.revisions {
-                let name = format!("{name}-{}", revision.hash);
-                objects.extend(object(live, Collection::ReplicaSets, &name, &replica_set(live, revision)));
-            }
-            object(live, Collection::Deployments, name, &deployment(live, deadline_seconds))
-        }
+        WorkloadKind::Deployment => object(live, Collection::Deployments, name, &deployment(live, deadline_seconds)),
         WorkloadKind::StatefulSet => object(live, Collection::StatefulSets, name, &stateful_set(live)),
         WorkloadKind::DaemonSet => object(live, Collection::DaemonSets, name, &daemon_set(live)),
     };
@@ -245,6 +250,28 @@ fn replica_set(live: &Live, revision: &Revision) -> ReplicaSet {
     }
 }
 
+/// Of a revision only the template is kept, as a patch that puts the workload back to it.
+fn controller_revision(live: &Live, revision: &Revision) -> ControllerRevision {
+    let mut template = json!(template(labels(live), &revision.containers));
+    template["$patch"] = json!("replace");
+    let mut labels = labels(live);
+    let key = if live.workload.kind == WorkloadKind::DaemonSet { CONTROLLER_HASH } else { HISTORY_HASH };
+    labels.insert(key.to_owned(), revision.hash.clone());
+    ControllerRevision {
+        metadata: ObjectMeta {
+            name: Some(revision_name(live, &revision.hash)),
+            namespace: Some(live.namespace.clone()),
+            uid: Some(revision.uid.clone()),
+            creation_timestamp: Some(time(revision.created)),
+            labels: Some(labels),
+            owner_references: Some(vec![owner(live.workload.kind.into(), &live.workload.name, &live.uid)]),
+            ..ObjectMeta::default()
+        },
+        revision: i64::try_from(revision.number).unwrap_or(i64::MAX),
+        data: Some(RawExtension(json!({ "spec": { "template": template } }))),
+    }
+}
+
 fn stateful_set(live: &Live) -> StatefulSet {
     let update = live.revision().map(|revision| revision.hash.as_str());
     // Before it was ever complete, Kubernetes calls its first revision the current one too.
@@ -261,6 +288,7 @@ fn stateful_set(live: &Live) -> StatefulSet {
                 type_: Some("RollingUpdate".to_owned()),
                 rolling_update: None,
             }),
+            revision_history_limit: Some(10),
             ..StatefulSetSpec::default()
         }),
         status: Some(StatefulSetStatus {
@@ -285,6 +313,7 @@ fn daemon_set(live: &Live) -> DaemonSet {
         spec: Some(DaemonSetSpec {
             selector: selector(labels(live)),
             template: template(labels(live), &live.containers),
+            revision_history_limit: Some(10),
             ..DaemonSetSpec::default()
         }),
         status: Some(DaemonSetStatus {

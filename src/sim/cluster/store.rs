@@ -17,12 +17,19 @@ pub(super) enum Collection {
     StatefulSets,
     DaemonSets,
     ReplicaSets,
+    ControllerRevisions,
     Pods,
 }
 
 impl Collection {
-    pub(super) const ALL: [Self; 5] =
-        [Self::Deployments, Self::StatefulSets, Self::DaemonSets, Self::ReplicaSets, Self::Pods];
+    pub(super) const ALL: [Self; 6] = [
+        Self::Deployments,
+        Self::StatefulSets,
+        Self::DaemonSets,
+        Self::ReplicaSets,
+        Self::ControllerRevisions,
+        Self::Pods,
+    ];
 
     pub(super) fn plural(self) -> &'static str {
         match self {
@@ -30,6 +37,7 @@ impl Collection {
             Self::StatefulSets => "statefulsets",
             Self::DaemonSets => "daemonsets",
             Self::ReplicaSets => "replicasets",
+            Self::ControllerRevisions => "controllerrevisions",
             Self::Pods => "pods",
         }
     }
@@ -40,6 +48,7 @@ impl Collection {
             Self::StatefulSets => "StatefulSet",
             Self::DaemonSets => "DaemonSet",
             Self::ReplicaSets => "ReplicaSet",
+            Self::ControllerRevisions => "ControllerRevision",
             Self::Pods => "Pod",
         }
     }

@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use futures::{Stream, StreamExt, TryStreamExt};
-use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, ReplicaSet, StatefulSet};
+use k8s_openapi::api::apps::v1::{ControllerRevision, DaemonSet, Deployment, ReplicaSet, StatefulSet};
 use k8s_openapi::api::core::v1::Pod;
 use kube::api::ListParams;
 use kube::runtime::watcher::{self, Event, watcher};
@@ -162,6 +162,34 @@ async fn replica_sets_keep_the_history_and_name_their_owner() {
         .collect();
     history.sort();
     assert_eq!(history, [("1".into(), "checkout:1".into(), 0), ("2".into(), "checkout:2".into(), 1)]);
+}
+
+#[tokio::test]
+async fn the_other_kinds_keep_their_history_as_patches_ten_beside_the_present_one() {
+    let bench = Bench::open().await;
+    for (text, hash) in
+        [("statefulset/mailer", "controller.kubernetes.io/hash"), ("daemonset/agent", "controller-revision-hash")]
+    {
+        let workload = workload(text);
+        for tag in 1..=13 {
+            bench.cluster.place("qa", &workload, "app", &format!("acme:{tag}"), 1);
+        }
+        let kept = Api::<ControllerRevision>::namespaced(bench.client.clone(), "qa");
+        let kept = kept.list(&ListParams::default().labels(&format!("app={}", workload.name))).await.unwrap();
+        let mut history: Vec<(i64, String)> = kept
+            .iter()
+            .map(|revision| {
+                let owner = &revision.owner_references()[0];
+                assert_eq!(format!("{}/{}", owner.kind.to_lowercase(), owner.name), text);
+                assert!(revision.name_any().ends_with(&revision.labels()[hash]));
+                let template = &revision.data.as_ref().unwrap().0["spec"]["template"];
+                assert_eq!(template["$patch"], "replace");
+                (revision.revision, template["spec"]["containers"][0]["image"].as_str().unwrap().to_owned())
+            })
+            .collect();
+        history.sort();
+        assert_eq!(history, (3..=13).map(|n| (n, format!("acme:{n}"))).collect::<Vec<_>>(), "{text}");
+    }
 }
 
 #[tokio::test]
@@ -456,7 +484,7 @@ async fn what_is_not_there_is_a_status_and_what_is_unknown_is_a_stray() {
     bench.client.apiserver_version().await.unwrap();
     assert_eq!(bench.client.list_core_api_versions().await.unwrap().versions, ["v1"]);
     let apps = bench.client.list_api_group_resources("apps/v1").await.unwrap();
-    assert_eq!(apps.resources.len(), 4);
+    assert_eq!(apps.resources.len(), 5);
     assert_eq!(bench.client.list_api_groups().await.unwrap().groups[0].name, "apps");
 
     let delete = bench.deployments("qa").delete("checkout", &kube::api::DeleteParams::default()).await;
