@@ -85,7 +85,8 @@ impl App {
             .map_err(|error| client(&error))?;
         let github =
             github::Client::new(&config.github.api_url, auth, clock.clone()).map_err(|error| client(&error))?;
-        let registry = registry::Client::new(&config.registry.mirrors).map_err(|error| client(&error))?;
+        let registry =
+            registry::Client::new(&config.registry.mirrors, &secrets.registries).map_err(|error| client(&error))?;
 
         let controller = controller::Client::new().map_err(AppError::Client)?;
         let changes = Changes::default();

@@ -24,7 +24,7 @@ use crate::domain::freeze::Freeze;
 pub use problem::Problem;
 use problem::{Findings, Position, Wrong, wrong};
 pub use schema::schema;
-pub use secrets::{GithubAuth, Secrets};
+pub use secrets::{GithubAuth, RegistryLogin, Secrets};
 
 #[derive(Clone, Debug)]
 pub struct Config {
@@ -67,6 +67,8 @@ pub struct Github {
 pub struct Registry {
     /// From a registry's host (`ghcr.io`) to the origin where it is reached (`http://127.0.0.1:8484`).
     pub mirrors: BTreeMap<String, String>,
+    /// The file with the logins; `None`: no registry needs one.
+    pub docker_config: Option<PathBuf>,
 }
 
 /// What is asked of a change to an environment, beyond what the ladder itself knows.

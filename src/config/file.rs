@@ -85,6 +85,12 @@ pub(super) struct Registry {
     /// Registries that are reached at another place than their name says: `ghcr.io: https://mirror.example.com`.
     #[serde(default)]
     pub(super) mirrors: Entries<At<String>>,
+    /// The path of a docker config file with the logins to registries (`auths`; programs that keep passwords,
+    /// `credsStore` and `credHelpers`, are not run); when absent they are asked without a login. A mirror's login stands
+    /// under the mirror's own host.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"/run/secrets/docker/config.json")]
+    pub(super) docker_config: Option<At<String>>,
 }
 
 #[derive(Debug, serde::Deserialize, JsonSchema)]

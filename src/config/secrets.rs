@@ -1,11 +1,15 @@
 //! Secrets: from variables, or from files that variables name. Never in a message, a log or a `Debug`.
 
+mod docker;
+
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::Read as _;
 use std::path::Path;
 
 use secrecy::{ExposeSecret as _, SecretString};
+
+pub use docker::RegistryLogin;
 
 use super::{Config, SecretSource};
 use crate::domain::environment::EnvironmentName;
@@ -37,6 +41,9 @@ pub struct Secrets {
     pub github_webhook_secret: Option<SecretString>,
     /// All different. An environment that is not here answers its webhooks with 401.
     pub webhooks: BTreeMap<EnvironmentName, SecretString>,
+    /// By the host that is spoken to, with its port where it has one; Docker Hub is `index.docker.io`. The others are asked
+    /// without a login.
+    pub registries: BTreeMap<String, RegistryLogin>,
     /// May hold a password.
     pub database_url: String,
 }
@@ -72,6 +79,7 @@ impl Secrets {
             github: reader.github(),
             github_webhook_secret: reader.secret("GITHUB_WEBHOOK_SECRET"),
             webhooks: reader.webhooks(config),
+            registries: reader.registries(config),
             database_url: reader.line("DATABASE_URL").unwrap_or_else(|| "sqlite://gantry.db".to_owned()),
         };
         if reader.wrong.is_empty() { Ok(secrets) } else { Err(reader.wrong) }
@@ -233,6 +241,16 @@ impl<E: Fn(&str) -> Option<String>> Reader<E> {
             secrets.insert(rung.name.clone(), value);
         }
         secrets
+    }
+
+    fn registries(&mut self, config: &Config) -> BTreeMap<String, RegistryLogin> {
+        let Some(path) = &config.registry.docker_config else { return BTreeMap::new() };
+        let who = "`registry.docker_config` is";
+        let Some(text) = self.file(path, who) else { return BTreeMap::new() };
+        docker::logins(&text).unwrap_or_else(|wrong| {
+            self.say(format!("{who} the file {}, {wrong}", path.display()));
+            BTreeMap::new()
+        })
     }
 }
 

@@ -50,6 +50,7 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(config.slack.hooks_origin, "https://hooks.slack.com");
     assert_eq!(config.slack.list_to, ListTo::Person);
     assert_eq!(config.github.api_url, "https://api.github.com");
+    assert_eq!(config.registry, Registry { mirrors: BTreeMap::new(), docker_config: None });
     assert_eq!(config.kubeconfig, None);
 
     let rungs = config.catalogue.ladder.rungs();
@@ -117,6 +118,7 @@ fn what_the_example_leaves_out_is_what_it_says_is_the_default() {
     let config = Config::parse("config/gantry.yaml", &uncommented).unwrap();
     assert_eq!(config.slack, Config::parse("config/gantry.yaml", EXAMPLE).unwrap().slack);
     assert_eq!(config.registry.mirrors["ghcr.io"], "https://mirror.example.com");
+    assert_eq!(config.registry.docker_config, Some("/etc/gantry/docker/config.json".into()));
     assert_eq!(config.kubeconfig, Some("/etc/gantry/kubeconfig".into()));
 }
 

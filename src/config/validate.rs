@@ -19,13 +19,16 @@ pub(super) fn validate(file: &File, findings: &mut Findings) -> Config {
     let slack = check.slack(&file.slack);
     let github =
         Github { api_url: check.url(file.github.api_url.as_ref(), "https://api.github.com", scalar::base_url) };
-    let mirrors = check.mirrors(&file.registry.mirrors);
+    let registry = Registry {
+        mirrors: check.mirrors(&file.registry.mirrors),
+        docker_config: file.registry.docker_config.as_ref().and_then(|path| check.text(path, scalar::path)),
+    };
     let kubeconfig = file.kubeconfig.as_ref().and_then(|path| check.text(path, scalar::path));
     let people = check.people(&file.people);
     let (rungs, environments) = check.environments(&file.environments, slack.channel.as_deref());
     let artefacts = check.artefacts(&file.artefacts, &rungs);
     let catalogue = Catalogue { ladder: Ladder::new(rungs), artefacts };
-    Config { slack, github, registry: Registry { mirrors }, kubeconfig, catalogue, environments, people }
+    Config { slack, github, registry, kubeconfig, catalogue, environments, people }
 }
 
 struct Check<'a> {

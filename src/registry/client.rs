@@ -1,30 +1,43 @@
 //! Questions to OCI registries over oci-client, whose types stay here. Pulls nothing but manifests and configurations.
 
 use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use oci_client::Reference;
+use futures::FutureExt as _;
 use oci_client::client::{ClientConfig, ClientProtocol};
 use oci_client::errors::{OciDistributionError, OciErrorCode};
 use oci_client::manifest::{ImageIndexEntry, OciImageManifest, OciManifest};
 use oci_client::secrets::RegistryAuth;
+use oci_client::{Reference, RegistryOperation};
+use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 
 use super::reference::reference;
+use crate::config::RegistryLogin;
 use crate::domain::version::Image;
 
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-const READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// Around a whole question, which may be several requests.
-const TIMEOUT: Duration = Duration::from_secs(20);
+pub(super) const USER_AGENT: &str = concat!("gantry/", env!("CARGO_PKG_VERSION"));
 /// Configurations are a few KiB; more is not one.
 const CONFIG_LIMIT: usize = 1024 * 1024;
 const REVISION: &str = "org.opencontainers.image.revision";
 
+/// How long we wait.
+#[derive(Clone, Copy)]
+pub(super) struct Patience {
+    pub(super) connect: Duration,
+    pub(super) read: Duration,
+    /// Around a whole question, which may be several requests.
+    pub(super) whole: Duration,
+}
+
+const PATIENCE: Patience =
+    Patience { connect: Duration::from_secs(5), read: Duration::from_secs(10), whole: Duration::from_secs(20) };
+
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
-    #[error("the registry refuses us: {0}. Give it read access to the image")]
+    #[error("the registry refuses us: {0}. Give Gantry read access to the image")]
     Unauthorised(String),
     #[error("the registry is not available: {0}")]
     Unavailable(String),
@@ -34,14 +47,30 @@ pub enum RegistryError {
 
 #[derive(Clone)]
 pub struct Client {
-    oci: oci_client::Client,
+    pub(super) oci: oci_client::Client,
+    pub(super) patience: Patience,
     /// By registry: the host, with its port, that is asked in its stead.
     mirrors: Arc<BTreeMap<String, String>>,
+    /// The hosts that are spoken to in plain HTTP.
+    plain: Arc<Vec<String>>,
+    /// By the host that is spoken to: a mirror is not shown the password of the registry that it stands for.
+    logins: Arc<BTreeMap<String, RegistryLogin>>,
 }
 
 impl Client {
     /// `mirrors` is as configured: `ghcr.io` to `http://127.0.0.1:8484`. Only a mirror may be spoken to in plain HTTP.
-    pub fn new(mirrors: &BTreeMap<String, String>) -> Result<Self, RegistryError> {
+    pub fn new(
+        mirrors: &BTreeMap<String, String>,
+        logins: &BTreeMap<String, RegistryLogin>,
+    ) -> Result<Self, RegistryError> {
+        Self::with_patience(mirrors, logins, PATIENCE)
+    }
+
+    pub(super) fn with_patience(
+        mirrors: &BTreeMap<String, String>,
+        logins: &BTreeMap<String, RegistryLogin>,
+        patience: Patience,
+    ) -> Result<Self, RegistryError> {
         let mut plain = Vec::new();
         let mut hosts = BTreeMap::new();
         for (registry, url) in mirrors {
@@ -58,35 +87,37 @@ impl Client {
             hosts.insert(registry.clone(), host.to_owned());
         }
         let config = ClientConfig {
-            protocol: ClientProtocol::HttpsExcept(plain),
+            protocol: ClientProtocol::HttpsExcept(plain.clone()),
             platform_resolver: Some(Box::new(any_platform)),
-            connect_timeout: Some(CONNECT_TIMEOUT),
-            read_timeout: Some(READ_TIMEOUT),
-            user_agent: concat!("gantry/", env!("CARGO_PKG_VERSION")),
+            connect_timeout: Some(patience.connect),
+            read_timeout: Some(patience.read),
+            user_agent: USER_AGENT,
             ..ClientConfig::default()
         };
         let oci = oci_client::Client::try_from(config)
             .map_err(|error| RegistryError::Other(format!("the client cannot be built: {error}")))?;
-        Ok(Self { oci, mirrors: Arc::new(hosts) })
+        let (mirrors, plain, logins) = (Arc::new(hosts), Arc::new(plain), Arc::new(logins.clone()));
+        Ok(Self { oci, patience, mirrors, plain, logins })
     }
 
-    pub async fn exists(&self, image: &Image) -> Result<bool, RegistryError> {
+    /// The digest of the image's manifest; `None` where the registry does not have it, or no longer.
+    pub async fn digest(&self, image: &Image) -> Result<Option<String>, RegistryError> {
         let reference = self.reference(image)?;
-        let found = limited(self.oci.fetch_manifest_digest(&reference, &RegistryAuth::Anonymous)).await?;
-        Ok(found.is_some())
+        self.ask(&reference, self.oci.fetch_manifest_digest(&reference, &self.login(&reference))).await
     }
 
     /// The commit that the image says it was built from: by the annotation of its manifest, else by its label.
     /// `None` where it does not tell, or is not there.
     pub async fn revision(&self, image: &Image) -> Result<Option<String>, RegistryError> {
         let reference = self.reference(image)?;
-        let revision = limited(self.told_revision(&reference)).await?.flatten();
+        let revision = self.ask(&reference, self.told_revision(&reference)).await?.flatten();
         Ok(revision.map(|revision| revision.trim().to_owned()).filter(|revision| !revision.is_empty()))
     }
 
     async fn told_revision(&self, reference: &Reference) -> Result<Option<String>, OciDistributionError> {
         let annotated = |annotations: &Option<BTreeMap<String, String>>| annotations.as_ref()?.get(REVISION).cloned();
-        let (manifest, _) = self.oci.pull_manifest(reference, &RegistryAuth::Anonymous).await?;
+        let login = self.login(reference);
+        let (manifest, _) = self.oci.pull_manifest(reference, &login).await?;
         let manifest = match manifest {
             OciManifest::Image(manifest) => manifest,
             OciManifest::ImageIndex(index) => {
@@ -95,7 +126,7 @@ impl Client {
                 }
                 let Some(digest) = any_platform(&index.manifests) else { return Ok(None) };
                 let part = reference.clone_with_digest(digest);
-                match self.oci.pull_manifest(&part, &RegistryAuth::Anonymous).await? {
+                match self.oci.pull_manifest(&part, &login).await? {
                     (OciManifest::Image(manifest), _) => manifest,
                     (OciManifest::ImageIndex(_), _) => return Ok(None),
                 }
@@ -130,13 +161,74 @@ impl Client {
         Ok(config.config.and_then(|settings| settings.labels).and_then(|mut labels| labels.remove(REVISION)))
     }
 
-    fn reference(&self, image: &Image) -> Result<Reference, RegistryError> {
-        let mut reference =
-            reference(image).ok_or_else(|| RegistryError::Other(format!("`{image}` is not an image")))?;
+    pub(super) fn reference(&self, image: &Image) -> Result<Reference, RegistryError> {
+        let reference = reference(image).ok_or_else(|| RegistryError::Other(format!("`{image}` is not an image")))?;
+        Ok(self.mirrored(reference))
+    }
+
+    pub(super) fn mirrored(&self, mut reference: Reference) -> Reference {
         if let Some(mirror) = self.mirrors.get(reference.registry()) {
             reference.set_mirror_registry(mirror.clone());
         }
-        Ok(reference)
+        reference
+    }
+
+    /// A mirror may stand for several registries, so it is told which one is meant.
+    pub(super) fn is_mirrored(&self, reference: &Reference) -> bool {
+        self.mirrors.contains_key(reference.registry())
+    }
+
+    /// Scheme and host where the image's registry is spoken to.
+    pub(super) fn origin(&self, reference: &Reference) -> String {
+        let host = reference.resolve_registry();
+        let scheme = if self.plain.iter().any(|plain| plain == host) { "http" } else { "https" };
+        format!("{scheme}://{host}")
+    }
+
+    pub(super) fn login(&self, reference: &Reference) -> RegistryAuth {
+        match self.logins.get(&reference.resolve_registry().to_ascii_lowercase()) {
+            None => RegistryAuth::Anonymous,
+            Some(RegistryLogin::Password { user, password }) => {
+                RegistryAuth::Basic(user.clone(), password.expose_secret().to_owned())
+            }
+            Some(RegistryLogin::Token(token)) => RegistryAuth::Bearer(token.expose_secret().to_owned()),
+        }
+    }
+
+    /// `None` where the registry does not have the image.
+    pub(super) async fn ask<T>(
+        &self,
+        reference: &Reference,
+        question: impl Future<Output = Result<T, OciDistributionError>>,
+    ) -> Result<Option<T>, RegistryError> {
+        let asking = async {
+            match answered(question).await {
+                Err(RegistryError::Unauthorised(said)) => Err(self.why_refused(reference, &said).await),
+                answer => answer,
+            }
+        };
+        tokio::time::timeout(self.patience.whole, asking).await.unwrap_or_else(|_| Err(self.too_slow()))
+    }
+
+    /// Where oci-client gets no token it goes on without one, and keeps to itself why. Asked for a token alone, it tells.
+    async fn why_refused(&self, reference: &Reference, said: &str) -> RegistryError {
+        match answered(self.oci.auth(reference, &self.login(reference), RegistryOperation::Pull)).await {
+            Err(RegistryError::Unauthorised(why)) => self.refused(reference, &why),
+            Err(error @ RegistryError::Unavailable(_)) => error,
+            _ => self.refused(reference, said),
+        }
+    }
+
+    pub(super) fn refused(&self, reference: &Reference, said: &str) -> RegistryError {
+        let host = reference.resolve_registry();
+        RegistryError::Unauthorised(match self.login(reference) {
+            RegistryAuth::Anonymous => format!("`registry.docker_config` has no login for {host} ({said})"),
+            _ => format!("the login that `registry.docker_config` has for {host} does not suffice ({said})"),
+        })
+    }
+
+    pub(super) fn too_slow(&self) -> RegistryError {
+        RegistryError::Unavailable(format!("no answer in {} s", self.patience.whole.as_secs()))
     }
 }
 
@@ -149,14 +241,14 @@ fn any_platform(entries: &[ImageIndexEntry]) -> Option<String> {
     entries.iter().find(real).map(|entry| entry.digest.clone())
 }
 
-/// `None` where the registry does not have the image.
-async fn limited<T>(
+async fn answered<T>(
     question: impl Future<Output = Result<T, OciDistributionError>>,
 ) -> Result<Option<T>, RegistryError> {
-    match tokio::time::timeout(TIMEOUT, question).await {
+    // oci-client panics on a token that fits into no header, and the token comes from outside.
+    match AssertUnwindSafe(question).catch_unwind().await {
         Ok(Ok(answer)) => Ok(Some(answer)),
         Ok(Err(error)) => refusal(error),
-        Err(_) => Err(RegistryError::Unavailable(format!("no answer in {} s", TIMEOUT.as_secs()))),
+        Err(_) => Err(RegistryError::Other("it gave a token that cannot be used".to_owned())),
     }
 }
 
@@ -187,209 +279,19 @@ fn refusal<T>(error: OciDistributionError) -> Result<Option<T>, RegistryError> {
         OciDistributionError::ServerError { code: code @ (429 | 500..), .. } => {
             Err(RegistryError::Unavailable(format!("it answered {code}")))
         }
-        OciDistributionError::RequestError(error) => {
-            let mut cause: &dyn std::error::Error = &error;
-            while let Some(deeper) = cause.source() {
-                cause = deeper;
-            }
-            Err(RegistryError::Unavailable(shown(&cause.to_string())))
-        }
+        OciDistributionError::RequestError(error) => Err(unavailable(&error)),
         error => Err(RegistryError::Other(shown(&error.to_string()))),
     }
 }
 
-fn shown(text: &str) -> String {
-    text.chars().take(200).collect()
+pub(super) fn unavailable(error: &reqwest::Error) -> RegistryError {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(deeper) = cause.source() {
+        cause = deeper;
+    }
+    RegistryError::Unavailable(shown(&cause.to_string()))
 }
 
-#[cfg(test)]
-mod tests {
-    use std::collections::HashMap;
-    use std::sync::Mutex;
-
-    use axum::extract::{Request, State};
-    use axum::http::{StatusCode, header};
-    use axum::response::{IntoResponse, Response};
-    use serde_json::{Value, json};
-    use sha2::{Digest, Sha256};
-
-    use super::*;
-
-    const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
-
-    /// By path: status, content type, body.
-    #[derive(Clone, Default)]
-    struct Fake(Arc<Mutex<HashMap<String, Answer>>>);
-
-    type Answer = (u16, &'static str, String);
-
-    fn digest(text: &str) -> String {
-        format!("sha256:{:x}", Sha256::digest(text.as_bytes()))
-    }
-
-    impl Fake {
-        fn put(&self, path: &str, status: u16, kind: &'static str, body: &str) {
-            self.0.lock().unwrap().insert(format!("/v2/acme/checkout/{path}"), (status, kind, body.to_owned()));
-        }
-
-        /// A manifest under its tag and its digest; returns the digest.
-        fn manifest(&self, tag: &str, manifest: &Value) -> String {
-            let text = manifest.to_string();
-            let kind = "application/vnd.oci.image.manifest.v1+json";
-            self.put(&format!("manifests/{tag}"), 200, kind, &text);
-            self.put(&format!("manifests/{}", digest(&text)), 200, kind, &text);
-            digest(&text)
-        }
-
-        fn image(&self, tag: &str, annotations: &Value, labels: &Value) -> String {
-            let config = json!({ "architecture": "arm64", "os": "linux", "config": { "Labels": labels }, "rootfs": { "type": "layers", "diff_ids": [] } }).to_string();
-            self.put(&format!("blobs/{}", digest(&config)), 200, "application/octet-stream", &config);
-            self.manifest(tag, &json!({ "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-                "config": { "mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest(&config), "size": config.len() },
-                "layers": [], "annotations": annotations }))
-        }
-
-        async fn client(&self) -> Client {
-            let _ = rustls::crypto::ring::default_provider().install_default();
-            let router = axum::Router::new().fallback(answer).with_state(self.clone());
-            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let address = listener.local_addr().unwrap();
-            tokio::spawn(async move { axum::serve(listener, router).await });
-            Client::new(&BTreeMap::from([("ghcr.io".to_owned(), format!("http://{address}"))])).unwrap()
-        }
-
-        async fn revision(&self, tag: &str) -> Result<Option<String>, RegistryError> {
-            self.client().await.revision(&image(tag)).await
-        }
-    }
-
-    async fn answer(State(fake): State<Fake>, request: Request) -> Response {
-        let path = request.uri().path().to_owned();
-        if path == "/v2/" {
-            return StatusCode::OK.into_response();
-        }
-        let known = fake.0.lock().unwrap().get(&path).cloned();
-        let (status, kind, body) = known.unwrap_or_else(|| {
-            let code = if path.contains("/blobs/") { "BLOB_UNKNOWN" } else { "MANIFEST_UNKNOWN" };
-            (404, "application/json", json!({ "errors": [{ "code": code, "message": "not here" }] }).to_string())
-        });
-        let mut response =
-            (StatusCode::from_u16(status).unwrap(), [(header::CONTENT_TYPE, kind)], body.clone()).into_response();
-        if status == 200 {
-            response.headers_mut().insert("docker-content-digest", digest(&body).parse().unwrap());
-        }
-        response
-    }
-
-    fn image(tag: &str) -> Image {
-        Image::parse(&format!("ghcr.io/acme/checkout:{tag}"))
-    }
-
-    #[tokio::test]
-    async fn an_image_is_there_or_not() {
-        let fake = Fake::default();
-        let digest = fake.image("1.4", &json!({}), &json!({}));
-        let client = fake.client().await;
-        assert_eq!(client.exists(&image("1.4")).await, Ok(true));
-        assert_eq!(client.exists(&image("1.5")).await, Ok(false));
-        assert_eq!(client.exists(&Image::parse(&format!("ghcr.io/acme/checkout@{digest}"))).await, Ok(true));
-        assert_eq!(client.exists(&Image::parse("ghcr.io/acme/nothing:1")).await, Ok(false));
-    }
-
-    #[tokio::test]
-    async fn the_revision_comes_from_the_annotation_else_from_the_label() {
-        let told = json!({ REVISION: SHA });
-        let other = json!({ REVISION: "0000000" });
-        let cases = [
-            (told.clone(), json!({}), Some(SHA)),
-            (told.clone(), other, Some(SHA)),
-            (json!({}), told.clone(), Some(SHA)),
-            (json!(null), told, Some(SHA)),
-            (json!({}), json!(null), None),
-            (json!({}), json!({ REVISION: " " }), None),
-        ];
-        for (annotations, labels, expected) in cases {
-            let fake = Fake::default();
-            fake.image("1.4", &annotations, &labels);
-            assert_eq!(fake.revision("1.4").await.unwrap().as_deref(), expected, "{annotations} {labels}");
-        }
-        assert_eq!(Fake::default().revision("1.4").await, Ok(None), "an image that is not there");
-    }
-
-    #[tokio::test]
-    async fn of_many_platforms_any_will_do_but_no_attestation() {
-        let index = |annotations: Value, entries: Value| json!({ "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries, "annotations": annotations });
-        let entry = |digest: &str, os: &str, arch: &str| json!({ "mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1, "platform": { "os": os, "architecture": arch } });
-        let fake = Fake::default();
-        let attestation = fake.image("attestation", &json!({ REVISION: "wrong" }), &json!({}));
-        let arm = fake.image("arm", &json!({}), &json!({ REVISION: SHA }));
-        fake.manifest(
-            "1.4",
-            &index(json!({}), json!([entry(&attestation, "unknown", "unknown"), entry(&arm, "linux", "arm64")])),
-        );
-        fake.manifest("1.5", &index(json!({ REVISION: "index" }), json!([])));
-        fake.manifest("1.6", &index(json!({}), json!([])));
-        assert_eq!(fake.revision("1.4").await.unwrap().as_deref(), Some(SHA));
-        assert_eq!(fake.revision("1.5").await.unwrap().as_deref(), Some("index"));
-        assert_eq!(fake.revision("1.6").await.unwrap(), None);
-    }
-
-    #[tokio::test]
-    async fn refusals_and_failures_are_told_apart() {
-        type Is = fn(&RegistryError) -> bool;
-        let denied = json!({ "errors": [{ "code": "DENIED", "message": "no" }] }).to_string();
-        let cases: [(u16, &str, Is); 6] = [
-            (401, "", |error| matches!(error, RegistryError::Unauthorised(_))),
-            (403, "", |error| matches!(error, RegistryError::Unauthorised(_))),
-            (403, &denied, |error| matches!(error, RegistryError::Unauthorised(_))),
-            (429, "", |error| matches!(error, RegistryError::Unavailable(_))),
-            (500, "", |error| matches!(error, RegistryError::Unavailable(_))),
-            (200, "junk", |error| matches!(error, RegistryError::Other(_))),
-        ];
-        for (status, body, is) in cases {
-            let fake = Fake::default();
-            fake.put("manifests/1.4", status, "application/json", body);
-            let error = fake.revision("1.4").await.unwrap_err();
-            assert!(is(&error), "{status}: {error:?}");
-        }
-    }
-
-    #[tokio::test]
-    async fn a_configuration_larger_than_it_says_is_not_read() {
-        let fake = Fake::default();
-        let config = json!({ "config": { "Labels": { REVISION: SHA } } }).to_string();
-        fake.put(&format!("blobs/{}", digest(&config)), 200, "application/octet-stream", &config);
-        fake.manifest("1.4", &json!({ "schemaVersion": 2, "layers": [],
-            "config": { "mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest(&config), "size": 3 } }));
-        assert!(matches!(fake.revision("1.4").await, Err(RegistryError::Other(_))));
-    }
-
-    #[tokio::test]
-    async fn a_registry_that_is_not_there_is_unavailable() {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let mirrors = BTreeMap::from([("ghcr.io".to_owned(), "http://127.0.0.1:1/".to_owned())]);
-        let error = Client::new(&mirrors).unwrap().exists(&image("1.4")).await.unwrap_err();
-        assert!(matches!(&error, RegistryError::Unavailable(why) if why.to_lowercase().contains("refused")), "{error}");
-    }
-
-    #[test]
-    fn a_mirror_is_a_host_without_a_path() {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        for wrong in ["127.0.0.1:8484", "http://", "ftp://host", "http://host/path", "http://user@host"] {
-            let mirrors = BTreeMap::from([("ghcr.io".to_owned(), wrong.to_owned())]);
-            assert!(Client::new(&mirrors).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn plain_http_is_for_mirrors_only() {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client =
-            Client::new(&BTreeMap::from([("ghcr.io".to_owned(), "http://127.0.0.1:8484".to_owned())])).unwrap();
-        let reference = client.reference(&image("1")).unwrap();
-        assert_eq!((reference.registry(), reference.resolve_registry()), ("ghcr.io", "127.0.0.1:8484"));
-        let elsewhere = client.reference(&Image::parse("quay.io/acme/checkout:1")).unwrap();
-        assert_eq!(elsewhere.resolve_registry(), "quay.io");
-        assert!(client.reference(&Image::parse("Not An Image")).is_err());
-    }
+pub(super) fn shown(text: &str) -> String {
+    text.chars().take(200).collect()
 }

@@ -12,22 +12,9 @@ const LONGEST_TAG: usize = 128;
 
 /// `None` for what no registry can have. Whatever a workload names comes from outside and ends in an address.
 pub(super) fn reference(image: &Image) -> Option<Reference> {
-    let (registry, repository) = match image.name.split_once('/') {
-        Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => (host, path),
-        _ => (DOCKER_HUB, &*image.name),
-    };
-    let registry = if registry == DOCKER_HUB_OF_OLD { DOCKER_HUB } else { registry };
-    if !is_host(registry) || !repository.split('/').all(is_component) {
-        return None;
-    }
-    let official = registry == DOCKER_HUB && !repository.contains('/');
-    let repository = if official { format!("library/{repository}") } else { repository.to_owned() };
-    if repository.len() > LONGEST_REPOSITORY {
-        return None;
-    }
+    let (registry, repository) = place(&image.name)?;
     let tag = image.tag.as_deref().map(|tag| is_tag(tag).then(|| tag.to_owned()));
     let digest = image.digest.as_deref().map(|digest| is_digest(digest).then(|| digest.to_owned()));
-    let registry = registry.to_owned();
     match (tag, digest) {
         (None, None) | (Some(None), _) | (_, Some(None)) => None,
         (Some(Some(tag)), None) => Some(Reference::with_tag(registry, repository, tag)),
@@ -36,6 +23,21 @@ pub(super) fn reference(image: &Image) -> Option<Reference> {
             Some(Reference::with_tag_and_digest(registry, repository, tag, digest))
         }
     }
+}
+
+/// The registry and the repository of an image's name.
+pub(super) fn place(name: &str) -> Option<(String, String)> {
+    let (registry, repository) = match name.split_once('/') {
+        Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => (host, path),
+        _ => (DOCKER_HUB, name),
+    };
+    let registry = if registry == DOCKER_HUB_OF_OLD { DOCKER_HUB } else { registry };
+    if !is_host(registry) || !repository.split('/').all(is_component) {
+        return None;
+    }
+    let official = registry == DOCKER_HUB && !repository.contains('/');
+    let repository = if official { format!("library/{repository}") } else { repository.to_owned() };
+    (repository.len() <= LONGEST_REPOSITORY).then(|| (registry.to_owned(), repository))
 }
 
 fn is_host(text: &str) -> bool {
@@ -54,7 +56,7 @@ fn is_component(text: &str) -> bool {
     text.starts_with(of_a_word) && text.ends_with(of_a_word) && text.split(of_a_word).all(joint)
 }
 
-fn is_tag(text: &str) -> bool {
+pub(super) fn is_tag(text: &str) -> bool {
     let of_a_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     text.len() <= LONGEST_TAG
         && text.bytes().next().is_some_and(of_a_word)

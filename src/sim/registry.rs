@@ -25,6 +25,8 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const REVISION: &str = "org.opencontainers.image.revision";
 const CREATED: &str = "org.opencontainers.image.created";
+/// The most tags on one page, however many are asked for.
+const MOST_ON_A_PAGE: usize = 100;
 
 /// What was published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +51,7 @@ struct Shelves {
     blobs: HashMap<String, Blob>,
     published: u64,
     listeners: Vec<Listener>,
+    down: bool,
 }
 
 #[derive(Default)]
@@ -148,6 +151,11 @@ impl Registry {
         true
     }
 
+    /// While it is down, it answers everything with 503. Nodes, which have what they pulled, do not care.
+    pub fn set_down(&self, down: bool) {
+        self.lock().down = down;
+    }
+
     /// Calls `listener` after each publication.
     pub fn on_publish(&self, listener: impl Fn(&Published) + Send + Sync + 'static) {
         self.lock().listeners.push(Arc::new(listener));
@@ -190,9 +198,10 @@ impl Registry {
         let Some(known) = shelves.names.get(name) else { return name_unknown(name) };
         let after = page.last.as_deref().unwrap_or_default();
         let mut rest = known.tags.keys().filter(|tag| tag.as_str() > after);
-        let tags: Vec<&String> = rest.by_ref().take(page.n.unwrap_or(usize::MAX)).collect();
-        let link = match (rest.next(), tags.last(), page.n) {
-            (Some(_), Some(last), Some(n)) => Some(format!("</v2/{name}/tags/list?last={last}&n={n}>; rel=\"next\"")),
+        let n = page.n.unwrap_or(MOST_ON_A_PAGE).min(MOST_ON_A_PAGE);
+        let tags: Vec<&String> = rest.by_ref().take(n).collect();
+        let link = match (rest.next(), tags.last()) {
+            (Some(_), Some(last)) => Some(format!("</v2/{name}/tags/list?last={last}&n={n}>; rel=\"next\"")),
             _ => None,
         };
         let mut answer = axum::Json(json!({ "name": name, "tags": tags })).into_response();
@@ -218,7 +227,9 @@ async fn serve(
     let path = uri.path();
     let rest = path.strip_prefix("/v2").unwrap_or(path).trim_start_matches('/');
     let read = method == Method::GET || method == Method::HEAD;
-    let mut answer = if !read {
+    let mut answer = if registry.lock().down {
+        failure(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "service unavailable", &Value::Null)
+    } else if !read {
         stray(&registry, &method, path)
     } else if rest.is_empty() {
         axum::Json(json!({})).into_response()
@@ -293,6 +304,7 @@ mod tests {
     use oci_client::{Client, Reference};
 
     use super::*;
+    use crate::registry::RegistryError;
 
     struct Desk {
         registry: Registry,
@@ -315,6 +327,11 @@ mod tests {
                 ..ClientConfig::default()
             });
             Self { registry, strays, host, client }
+        }
+
+        fn gantry(&self) -> crate::registry::Client {
+            let mirrors = BTreeMap::from([("ghcr.io".to_owned(), format!("http://{}", self.host))]);
+            crate::registry::Client::new(&mirrors, &BTreeMap::new()).unwrap()
         }
 
         fn reference(&self, text: &str) -> Reference {
@@ -394,6 +411,32 @@ mod tests {
         assert_eq!(first.headers()[header::LINK], "</v2/acme/tools/web/tags/list?last=2&n=2>; rel=\"next\"");
         let last = reqwest::get(format!("{url}&last=2")).await.unwrap();
         assert!(!last.headers().contains_key(header::LINK));
+    }
+
+    #[tokio::test]
+    async fn more_tags_than_fit_on_a_page_are_found_by_their_links() {
+        let desk = Desk::open().await;
+        let tags: Vec<String> = (1000..1250).map(|number| format!("build-{number}")).collect();
+        for tag in &tags {
+            desk.registry.publish("ghcr.io/acme/mailer", tag, None, Timestamp::UNIX_EPOCH);
+        }
+        assert_eq!(desk.gantry().tags("ghcr.io/acme/mailer").await, Ok(tags));
+        assert_eq!(desk.strays.all(), Vec::<String>::new());
+    }
+
+    #[tokio::test]
+    async fn a_registry_that_is_down_is_told_from_one_that_lost_an_image() {
+        let desk = Desk::open().await;
+        let digest = desk.registry.publish("ghcr.io/acme/mailer", "1", None, Timestamp::UNIX_EPOCH);
+        let (gantry, image) = (desk.gantry(), Image::parse("ghcr.io/acme/mailer:1"));
+        desk.registry.set_down(true);
+        let why = Err(RegistryError::Unavailable("it answered 503".to_owned()));
+        assert_eq!(gantry.digest(&image).await, why);
+        assert_eq!(gantry.tags("ghcr.io/acme/mailer").await.map(|_| None), why);
+        desk.registry.set_down(false);
+        assert_eq!(gantry.digest(&image).await, Ok(Some(digest)));
+        desk.registry.remove("ghcr.io/acme/mailer", "1");
+        assert_eq!(gantry.digest(&image).await, Ok(None));
     }
 
     #[tokio::test]

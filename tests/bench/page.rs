@@ -119,7 +119,7 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         clients: Clients::new(None),
         seen: Seen::default(),
         sources: Sources::default(),
-        registry: registry::Client::new(&mirrors)?,
+        registry: registry::Client::new(&mirrors, &BTreeMap::new())?,
         wake: observe::Wake::default(),
         changes: Changes::default(),
         controller: controller::Client::new()?,

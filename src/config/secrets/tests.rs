@@ -145,6 +145,31 @@ fn each_environment_has_a_webhook_secret_of_its_own() {
 }
 
 #[test]
+fn logins_to_registries_come_from_the_docker_config_file_that_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    let with = |path: &str| {
+        let mut config = config(["", ""]);
+        config.registry.docker_config = Some(path.into());
+        read_for(&config, &[])
+    };
+    let right = file(&directory, "right", r#"{"auths":{"https://ghcr.io":{"username":"bob","password":"s3cr3t"}}}"#);
+    let secrets = with(&right).unwrap();
+    assert_eq!(secrets.registries.keys().collect::<Vec<_>>(), ["ghcr.io"]);
+    assert!(!format!("{secrets:?} {:?}", secrets.registries).contains("s3cr3t"));
+    assert!(read(&[("DOCKER_CONFIG", directory.path().to_str().unwrap())]).unwrap().registries.is_empty());
+
+    let wrong = file(&directory, "wrong", "s3cr3t");
+    for (path, said) in [
+        (wrong.as_str(), "which is not a docker config file (line 1, column 1)"),
+        ("/nowhere/x", "which cannot be read (No such file or directory (os error 2)): check the path and its rights."),
+    ] {
+        let all = with(path).unwrap_err();
+        assert!(all.len() == 1 && !all[0].contains("s3cr3t"), "{all:?}");
+        assert!(all[0].starts_with(&format!("`registry.docker_config` is the file {path}, {said}")), "{all:?}");
+    }
+}
+
+#[test]
 fn no_secret_shows_in_debug_or_in_what_is_said() {
     let secret = "s3cr3t-value";
     let variables = [("SLACK_BOT_TOKEN", secret), ("GITHUB_TOKEN", secret), ("DATABASE_URL", secret)];

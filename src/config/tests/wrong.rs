@@ -103,6 +103,11 @@ const SERVICES_AND_PEOPLE: &[Case] = &[
     ),
     (
         "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nregistry: { docker_config: ~/.docker/config.json }",
+        "2:28: `~/.docker/config.json` begins with `~`: write the directory out: `~` means something to a shell only",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
         "slack: { channel: '#deploys' }\nkubeconfig: 5",
         "2:13: `kubeconfig` cannot be the number 5: write text (in quotes if it looks like something else) or `~`",
     ),

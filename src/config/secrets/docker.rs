@@ -1,0 +1,170 @@
+//! Logins to registries out of a docker config file: what `docker login` writes, and what a Kubernetes secret of the type
+//! `kubernetes.io/dockerconfigjson` holds. Programs that keep passwords elsewhere (`credsStore`, `credHelpers`) are not run.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::SecretString;
+use serde::Deserialize;
+
+/// Where Docker Hub is spoken to, and what else files call it.
+const DOCKER_HUB: &str = "index.docker.io";
+const DOCKER_HUBS_OTHER_NAMES: [&str; 2] = ["docker.io", "registry-1.docker.io"];
+
+#[derive(Clone, Debug)]
+pub enum RegistryLogin {
+    Password {
+        user: String,
+        password: SecretString,
+    },
+    /// Shown to the registry as it is.
+    Token(SecretString),
+}
+
+#[derive(Deserialize)]
+struct File {
+    auths: Option<BTreeMap<String, Entry>>,
+}
+
+/// An `identitytoken` is left out: it is no password and no token, but has to be traded for one in a way of its own.
+#[derive(Deserialize)]
+struct Entry {
+    auth: Option<String>,
+    username: Option<String>,
+    password: Option<String>,
+    registrytoken: Option<String>,
+}
+
+/// By the registry's host, with its port where it has one. What is wrong ends a sentence that has named the file; it
+/// quotes nothing, for what is not where it belongs may be a password.
+pub(super) fn logins(text: &str) -> Result<BTreeMap<String, RegistryLogin>, String> {
+    let file: File = serde_json::from_str(text).map_err(|error| {
+        format!(
+            "which is not a docker config file (line {}, column {}): take the `config.json` that `docker login` writes.",
+            error.line(),
+            error.column()
+        )
+    })?;
+    let mut logins = BTreeMap::new();
+    for (key, entry) in file.auths.unwrap_or_default() {
+        let login = entry.login().map_err(|wrong| format!("whose entry `{key}` {wrong}: log in there once more."))?;
+        if let Some(login) = login {
+            // Of two spellings of a host, the first in order is the shorter one: `ghcr.io`, then `https://ghcr.io/v2/`.
+            logins.entry(host(&key)).or_insert(login);
+        }
+    }
+    Ok(logins)
+}
+
+impl Entry {
+    /// `None` for an entry that only says that a program knows more.
+    fn login(self) -> Result<Option<RegistryLogin>, &'static str> {
+        let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+        if let Some(token) = given(self.registrytoken) {
+            if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+                return Err("has a `registrytoken` with a character that no token has");
+            }
+            return Ok(Some(RegistryLogin::Token(token.into())));
+        }
+        let (user, password) = match given(self.auth) {
+            Some(auth) => pair(&auth).ok_or("has an `auth` that is not the base64 of `user:password`")?,
+            None => (self.username.unwrap_or_default(), self.password.unwrap_or_default()),
+        };
+        if user.is_empty() || password.is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(RegistryLogin::Password { user, password: password.into() }))
+    }
+}
+
+fn pair(auth: &str) -> Option<(String, String)> {
+    let text = String::from_utf8(STANDARD.decode(auth.trim()).ok()?).ok()?;
+    let (user, password) = text.split_once(':')?;
+    // docker fills it up with zeros, and takes them off again.
+    Some((user.to_owned(), password.trim_end_matches('\0').to_owned()))
+}
+
+/// `ghcr.io` of `https://ghcr.io/v2/`.
+fn host(key: &str) -> String {
+    let rest = key.split_once("://").map_or(key, |(_, rest)| rest);
+    let host = rest.split('/').next().unwrap_or(rest).to_ascii_lowercase();
+    if DOCKER_HUBS_OTHER_NAMES.contains(&host.as_str()) { DOCKER_HUB.to_owned() } else { host }
+}
+
+#[cfg(test)]
+mod tests {
+    use secrecy::ExposeSecret as _;
+
+    use super::*;
+
+    /// `host user:password` or `host token`.
+    fn read(text: &str) -> Result<Vec<String>, String> {
+        let line = |(host, login): (String, RegistryLogin)| match login {
+            RegistryLogin::Password { user, password } => format!("{host} {user}:{}", password.expose_secret()),
+            RegistryLogin::Token(token) => format!("{host} {}", token.expose_secret()),
+        };
+        Ok(logins(text)?.into_iter().map(line).collect())
+    }
+
+    #[test]
+    fn a_login_is_a_pair_in_base64_or_in_the_open_or_a_token() {
+        let auth = STANDARD.encode("alice:s:3\0\0");
+        let text = format!(
+            r#"{{ "auths": {{
+                "ghcr.io": {{ "auth": "{auth}", "email": "a@example.com" }},
+                "quay.io": {{ "username": "bob", "password": "x" }},
+                "registry.example.com:5000": {{ "registrytoken": "t0k" }}
+            }}, "HttpHeaders": {{}}, "credsStore": "desktop" }}"#
+        );
+        assert_eq!(read(&text).unwrap(), ["ghcr.io alice:s:3", "quay.io bob:x", "registry.example.com:5000 t0k"]);
+    }
+
+    #[test]
+    fn a_registry_is_known_by_its_host_however_the_key_is_written() {
+        let bob = r#"{ "username": "bob", "password": "x" }"#;
+        for (key, host) in [
+            ("https://index.docker.io/v1/", "index.docker.io"),
+            ("docker.io", "index.docker.io"),
+            ("registry-1.docker.io", "index.docker.io"),
+            ("https://GHCR.io", "ghcr.io"),
+            ("http://localhost:5000/v2/", "localhost:5000"),
+            ("registry.example.com/team", "registry.example.com"),
+        ] {
+            assert_eq!(read(&format!(r#"{{"auths":{{"{key}":{bob}}}}}"#)).unwrap(), [format!("{host} bob:x")], "{key}");
+        }
+        let eve = r#"{ "username": "eve", "password": "x" }"#;
+        let twice = format!(r#"{{"auths":{{"https://ghcr.io/v2/":{eve},"ghcr.io":{bob}}}}}"#);
+        assert_eq!(read(&twice).unwrap(), ["ghcr.io bob:x"]);
+    }
+
+    #[test]
+    fn what_a_program_keeps_or_must_be_traded_is_left_out() {
+        for entries in ["{}", r#"{"auths":null}"#, r#"{"auths":{"ghcr.io":{}},"credHelpers":{"ghcr.io":"gh"}}"#] {
+            assert_eq!(read(entries), Ok(vec![]), "{entries}");
+        }
+        let identity =
+            format!(r#"{{"auths":{{"x.azurecr.io":{{"auth":"{}","identitytoken":"i"}}}}}}"#, STANDARD.encode("0:"));
+        assert_eq!(read(&identity), Ok(vec![]));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_without_what_the_file_holds() {
+        let end = ": log in there once more.";
+        for (text, said) in [
+            ("hunter2", "which is not a docker config file (line 1, column 1)"),
+            (r#"{"auths":"hunter2"}"#, "which is not a docker config file (line 1, column 18)"),
+            (
+                r#"{"auths":{"ghcr.io":{"auth":"hunter2!"}}}"#,
+                "whose entry `ghcr.io` has an `auth` that is not the base64",
+            ),
+            (r#"{"auths":{"ghcr.io":{"registrytoken":"hunter2\n"}}}"#, "whose entry `ghcr.io` has a `registrytoken`"),
+        ] {
+            let wrong = read(text).unwrap_err();
+            assert!(wrong.starts_with(said) && !wrong.contains("hunter2"), "{wrong}");
+            assert!(wrong.ends_with(end) || wrong.contains("`docker login`"), "{wrong}");
+        }
+        let login = logins(r#"{"auths":{"ghcr.io":{"username":"bob","password":"hunter2"}}}"#).unwrap();
+        assert!(!format!("{login:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,179 @@
+//! A registry for the tests: what it was given, behind the lock that it was told to have.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::client::{Client, Patience};
+use crate::config::RegistryLogin;
+use crate::domain::version::Image;
+
+#[derive(Clone, Default)]
+pub(super) struct Fake(Arc<Mutex<Inside>>);
+
+#[derive(Default)]
+struct Inside {
+    /// By path, with the query where there is one.
+    answers: HashMap<String, Answer>,
+    lock: Lock,
+    delay: Duration,
+    seen: Vec<String>,
+}
+
+#[derive(Clone)]
+struct Answer {
+    status: u16,
+    kind: &'static str,
+    body: String,
+    link: Option<String>,
+}
+
+#[derive(Clone, Default)]
+pub(super) enum Lock {
+    #[default]
+    Open,
+    /// The `Authorization` that opens it.
+    Basic(&'static str),
+    /// The `Authorization` that gets a token (an empty one: whoever asks does), and what the token is.
+    Bearer(&'static str, &'static str),
+    /// Tokens are to be had where nobody answers.
+    BearerNowhere,
+}
+
+pub(super) fn digest(text: &str) -> String {
+    format!("sha256:{:x}", Sha256::digest(text.as_bytes()))
+}
+
+pub(super) fn image(tag: &str) -> Image {
+    Image::parse(&format!("ghcr.io/acme/checkout:{tag}"))
+}
+
+pub(super) fn bob(password: &str) -> RegistryLogin {
+    RegistryLogin::Password { user: "bob".to_owned(), password: password.into() }
+}
+
+impl Fake {
+    pub(super) fn put(&self, path: &str, status: u16, kind: &'static str, body: &str) {
+        self.put_linked(path, status, kind, body, None);
+    }
+
+    fn put_linked(&self, path: &str, status: u16, kind: &'static str, body: &str, link: Option<String>) {
+        let answer = Answer { status, kind, body: body.to_owned(), link };
+        self.0.lock().unwrap().answers.insert(format!("/v2/acme/checkout/{path}"), answer);
+    }
+
+    /// A page of tags, and the `Link` that comes with it.
+    pub(super) fn tags(&self, query: &str, tags: &[&str], link: Option<&str>) {
+        let body = json!({ "name": "acme/checkout", "tags": tags }).to_string();
+        let link = link.map(|link| format!("<{link}>; rel=\"next\""));
+        self.put_linked(&format!("tags/list?{query}"), 200, "application/json", &body, link);
+    }
+
+    /// A manifest under its tag and its digest; returns the digest.
+    pub(super) fn manifest(&self, tag: &str, manifest: &Value) -> String {
+        let text = manifest.to_string();
+        let kind = "application/vnd.oci.image.manifest.v1+json";
+        self.put(&format!("manifests/{tag}"), 200, kind, &text);
+        self.put(&format!("manifests/{}", digest(&text)), 200, kind, &text);
+        digest(&text)
+    }
+
+    pub(super) fn image(&self, tag: &str, annotations: &Value, labels: &Value) -> String {
+        let config = json!({ "architecture": "arm64", "os": "linux", "config": { "Labels": labels }, "rootfs": { "type": "layers", "diff_ids": [] } }).to_string();
+        self.put(&format!("blobs/{}", digest(&config)), 200, "application/octet-stream", &config);
+        self.manifest(tag, &json!({ "schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+            "config": { "mediaType": "application/vnd.oci.image.config.v1+json", "digest": digest(&config), "size": config.len() },
+            "layers": [], "annotations": annotations }))
+    }
+
+    pub(super) fn lock(&self, lock: Lock) {
+        self.0.lock().unwrap().lock = lock;
+    }
+
+    pub(super) fn delay(&self, delay: Duration) {
+        self.0.lock().unwrap().delay = delay;
+    }
+
+    /// What was asked, oldest first: `GET /v2/`.
+    pub(super) fn seen(&self) -> Vec<String> {
+        self.0.lock().unwrap().seen.clone()
+    }
+
+    pub(super) async fn listen(&self) -> String {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let router = axum::Router::new().fallback(answer).with_state(self.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let host = listener.local_addr().unwrap().to_string();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        host
+    }
+
+    pub(super) async fn client(&self) -> Client {
+        self.client_as(None).await
+    }
+
+    /// A client that waits for half a second at most.
+    pub(super) async fn client_as(&self, login: Option<RegistryLogin>) -> Client {
+        let host = self.listen().await;
+        let mirrors = BTreeMap::from([("ghcr.io".to_owned(), format!("http://{host}"))]);
+        let logins = login.into_iter().map(|login| (host.clone(), login)).collect();
+        let [read, whole] = [Duration::from_millis(500), Duration::from_secs(5)];
+        Client::with_patience(&mirrors, &logins, Patience { connect: whole, read, whole }).unwrap()
+    }
+}
+
+async fn answer(State(fake): State<Fake>, request: Request) -> Response {
+    let path = request.uri().path().to_owned();
+    let whole = request.uri().path_and_query().unwrap().to_string();
+    let (known, lock, delay) = {
+        let mut inside = fake.0.lock().unwrap();
+        inside.seen.push(format!("{} {whole}", request.method()));
+        let known = inside.answers.get(&whole).or_else(|| inside.answers.get(&path)).cloned();
+        (known, inside.lock.clone(), inside.delay)
+    };
+    tokio::time::sleep(delay).await;
+    let header = |headers: &HeaderMap, name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
+    let shown = header(request.headers(), "authorization").unwrap_or_default();
+    let host = header(request.headers(), "host").unwrap();
+    let (key, challenge) = match lock {
+        Lock::Open => (String::new(), None),
+        Lock::Basic(key) => (key.to_owned(), Some("Basic realm=\"fake\"".to_owned())),
+        Lock::Bearer(login, token) => {
+            if path == "/token" {
+                let scope = "/token?scope=repository%3Aacme%2Fcheckout%3Apull&service=fake";
+                if shown != login || whole != scope {
+                    return (StatusCode::UNAUTHORIZED, "no such user").into_response();
+                }
+                return axum::Json(json!({ "token": token })).into_response();
+            }
+            (format!("Bearer {token}"), Some(format!("Bearer realm=\"http://{host}/token\",service=\"fake\"")))
+        }
+        Lock::BearerNowhere => ("-".to_owned(), Some("Bearer realm=\"http://127.0.0.1:1/token\"".to_owned())),
+    };
+    if let Some(challenge) = challenge.filter(|_| shown != key) {
+        return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, challenge)]).into_response();
+    }
+    if path == "/v2/" {
+        return StatusCode::OK.into_response();
+    }
+    let known = known.unwrap_or_else(|| {
+        let code = if path.contains("/blobs/") { "BLOB_UNKNOWN" } else { "MANIFEST_UNKNOWN" };
+        let body = json!({ "errors": [{ "code": code, "message": "not here" }] }).to_string();
+        Answer { status: 404, kind: "application/json", body, link: None }
+    });
+    let status = StatusCode::from_u16(known.status).unwrap();
+    let mut response = (status, [(header::CONTENT_TYPE, known.kind)], known.body.clone()).into_response();
+    if known.status == 200 {
+        response.headers_mut().insert("docker-content-digest", digest(&known.body).parse().unwrap());
+    }
+    if let Some(link) = known.link {
+        response.headers_mut().insert(header::LINK, link.parse().unwrap());
+    }
+    response
+}
