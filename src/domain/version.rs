@@ -153,6 +153,27 @@ impl fmt::Display for Image {
     }
 }
 
+const LONGEST_TAG: usize = 128;
+
+/// Whether a registry can have such a tag.
+pub fn is_tag(text: &str) -> bool {
+    let of_a_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    text.len() <= LONGEST_TAG
+        && text.bytes().next().is_some_and(of_a_word)
+        && text.bytes().all(|b| of_a_word(b) || matches!(b, b'.' | b'-'))
+}
+
+/// Whether a registry can have such a digest.
+pub fn is_digest(text: &str) -> bool {
+    let digits = match text.split_once(':') {
+        Some(("sha256", digits)) if digits.len() == 64 => digits,
+        Some(("sha384", digits)) if digits.len() == 96 => digits,
+        Some(("sha512", digits)) if digits.len() == 128 => digits,
+        _ => return false,
+    };
+    digits.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,12 +3,11 @@
 
 use oci_client::Reference;
 
-use crate::domain::version::Image;
+use crate::domain::version::{Image, is_digest, is_tag};
 
 const DOCKER_HUB: &str = "docker.io";
 const DOCKER_HUB_OF_OLD: &str = "index.docker.io";
 const LONGEST_REPOSITORY: usize = 255;
-const LONGEST_TAG: usize = 128;
 
 /// `None` for what no registry can have. Whatever a workload names comes from outside and ends in an address.
 pub(super) fn reference(image: &Image) -> Option<Reference> {
@@ -54,23 +53,6 @@ fn is_component(text: &str) -> bool {
     let of_a_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
     let joint = |joint: &str| matches!(joint, "." | "_" | "__") || joint.bytes().all(|b| b == b'-');
     text.starts_with(of_a_word) && text.ends_with(of_a_word) && text.split(of_a_word).all(joint)
-}
-
-pub(super) fn is_tag(text: &str) -> bool {
-    let of_a_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
-    text.len() <= LONGEST_TAG
-        && text.bytes().next().is_some_and(of_a_word)
-        && text.bytes().all(|b| of_a_word(b) || matches!(b, b'.' | b'-'))
-}
-
-fn is_digest(text: &str) -> bool {
-    let digits = match text.split_once(':') {
-        Some(("sha256", digits)) if digits.len() == 64 => digits,
-        Some(("sha384", digits)) if digits.len() == 96 => digits,
-        Some(("sha512", digits)) if digits.len() == 128 => digits,
-        _ => return false,
-    };
-    digits.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
 #[cfg(test)]
