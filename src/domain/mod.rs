@@ -13,6 +13,7 @@ pub mod gate;
 pub mod glob;
 pub mod listing;
 pub mod lock;
+pub mod manifest;
 pub mod message;
 pub mod near;
 pub mod plan;
