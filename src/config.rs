@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 
 use crate::domain::actor::{Member, PersonId};
-use crate::domain::environment::{Catalogue, EnvironmentName};
+use crate::domain::environment::{Catalogue, EnvironmentName, PromoteBy};
 use crate::domain::freeze::Freeze;
 
 pub use problem::Problem;
@@ -82,6 +82,10 @@ pub struct Policy {
     /// Who may let in what a rule holds back; empty means nobody.
     pub overriders: Vec<Member>,
     pub freezes: Vec<Freeze>,
+    /// How a rollback enters the branch.
+    pub rollback: PromoteBy,
+    /// A promotion that fails here is rolled back without asking.
+    pub auto_rollback: bool,
     /// How long a version must have run well in the environment below.
     pub soak: Option<SignedDuration>,
     pub webhook_secret: Option<SecretSource>,
@@ -100,6 +104,8 @@ impl Default for Policy {
             promoters: Vec::new(),
             overriders: Vec::new(),
             freezes: Vec::new(),
+            rollback: PromoteBy::Merge,
+            auto_rollback: false,
             soak: None,
             webhook_secret: None,
             trigger: None,

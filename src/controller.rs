@@ -24,8 +24,12 @@ impl Client {
     /// Says that a branch has moved. The error is a sentence without the address, which is a secret of Flux's.
     pub async fn nudge(&self, trigger: &Trigger, plan: &Plan, after: &Sha) -> Result<(), String> {
         // Argo CD reads GitHub's push event; a generic receiver of Flux takes any body.
-        let (repository, branch) = (plan.repository.to_string(), &plan.branch);
-        let html_url = plan.web().map_or_else(|| format!("https://github.com/{repository}"), str::to_owned);
+        let (repository, branch) = plan.lever();
+        let repository = repository.to_string();
+        let html_url = plan
+            .web()
+            .filter(|_| plan.manifest.is_none())
+            .map_or_else(|| format!("https://github.com/{repository}"), str::to_owned);
         let body = json!({
             "ref": format!("refs/heads/{branch}"),
             "after": after.as_str(),

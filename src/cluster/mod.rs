@@ -2,7 +2,7 @@
 //! Reads only. Knows nothing of Slack, GitHub or the store; kube's types stay in this folder.
 
 pub mod client;
-pub mod history;
+mod history;
 pub mod pods;
 pub mod rollout;
 mod view;
@@ -13,6 +13,7 @@ use std::time::Duration;
 use crate::domain::artefact::Namespace;
 
 pub use client::{Clients, ClusterError};
+pub use history::history;
 pub use view::{Changes, Reading, View};
 
 /// What a refusal or a failure comes to, for people; `verbs` are those that were needed.

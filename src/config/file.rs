@@ -140,6 +140,15 @@ pub(super) struct Environment {
     /// When nobody may change it: every week, or from one date to another.
     #[serde(default)]
     pub(super) freezes: Vec<Freeze>,
+    /// How a rollback enters the branch: straight (when absent; by a pull request where the branch is protected), or always
+    /// through a pull request.
+    #[serde(default)]
+    #[schemars(with = "Rollback")]
+    pub(super) rollback: Option<At<Rollback>>,
+    /// Whether a promotion that fails here is rolled back at once, without asking; when absent `false`.
+    #[serde(default)]
+    #[schemars(with = "bool", example = true)]
+    pub(super) auto_rollback: Option<At<bool>>,
     /// How long a version must have run well in the environment below; when absent not at all.
     #[serde(default)]
     #[schemars(with = "String", example = &"30m")]
@@ -155,7 +164,8 @@ pub(super) struct Environment {
     /// What CI must say of a commit: no red check and none running (when absent), or at least one that is green.
     #[serde(default)]
     pub(super) checks: Checks,
-    /// The name of the Git tag that marks a change; when absent `{environment}/{date}-{n}`.
+    /// The name of the Git tag that marks a change; when absent `{environment}/{date}-{n}`, and by manifest
+    /// `{environment}/{artefact}/{date}-{n}`.
     #[serde(default)]
     #[schemars(with = "String", example = &"{environment}/{date}-{n}")]
     pub(super) tag: Option<At<String>>,
@@ -179,6 +189,14 @@ pub(super) struct Cluster {
 pub(super) enum Promote {
     #[default]
     Merge,
+    PullRequest,
+}
+
+#[derive(Clone, Copy, Debug, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum Rollback {
+    Direct,
     PullRequest,
 }
 
@@ -304,6 +322,22 @@ pub(super) struct Manifest {
     #[serde(default)]
     #[schemars(with = "String", example = &"main")]
     pub(super) branch: Option<At<String>>,
+    /// Where in the file the version stands, as in `image.tag`; when absent it is found by looking.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"image.tag")]
+    pub(super) path: Option<At<String>>,
+    /// What is written: the image's tag (when absent) or its digest.
+    #[serde(default)]
+    pub(super) pin: Pin,
+}
+
+#[derive(Clone, Copy, Debug, Default, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum Pin {
+    #[default]
+    Tag,
+    Digest,
 }
 
 /// `false`: not there. Settings: there, but elsewhere.

@@ -6,7 +6,7 @@ mod slack;
 mod time;
 mod web;
 
-pub(super) use git::{branch, glob, login, manifest_file, tag};
+pub(super) use git::{branch, glob, login, manifest_file, path_inside, tag};
 pub(super) use slack::{channel, member, person};
 pub(super) use time::{Bound, bound, duration, timezone};
 pub(super) use web::{base_url, hook, image, origin, registry_host};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::actor::{Called, PersonId};
 use super::change::Trouble;
 use super::lock::Lock;
+use super::quarantine::Quarantine;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Approval {
@@ -80,6 +81,10 @@ pub enum Waits {
     Frozen {
         until: Timestamp,
         reason: Option<String>,
+    },
+    /// It was rolled back from since, there or below.
+    Quarantined {
+        quarantine: Box<Quarantine>,
     },
     /// The one who asked may not promote there any more.
     RightLost,

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::environment::EnvironmentName;
 use super::glob::matches;
+use super::manifest::Pin;
 use super::near::nearest;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -186,6 +187,9 @@ pub enum Delivery {
         repository: Repository,
         file: String,
         branch: Option<String>,
+        /// Where in the file the version stands; `None`: it is found by looking.
+        path: Option<String>,
+        pin: Pin,
     },
 }
 

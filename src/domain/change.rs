@@ -8,6 +8,7 @@ use uuid::{NoContext, Uuid};
 
 use super::actor::PersonId;
 use super::artefact::Repository;
+use super::environment::PromoteBy;
 use super::plan::Plan;
 use super::trailer::Trailers;
 use super::version::Sha;
@@ -16,7 +17,9 @@ mod frozen;
 mod stage;
 
 pub use frozen::{Frozen, FrozenResult, Pull};
-pub use stage::{By, Deploying, Impossible, Merging, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble};
+pub use stage::{
+    By, Deploying, Impossible, Merging, Nudge, Other, OtherState, Progress, Proof, RolledBack, Stage, Tag, Trouble,
+};
 
 /// A UUID of version 7: sorted by when the change was asked for. People see and type its last eight digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -79,6 +82,10 @@ impl Moves {
         Self(format!("branch {} {branch}", repository.to_string().to_ascii_lowercase()))
     }
 
+    pub fn file(repository: &Repository, file: &str) -> Self {
+        Self(format!("file {} {file}", repository.to_string().to_ascii_lowercase()))
+    }
+
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -97,21 +104,39 @@ impl Change {
 
     /// The commit that people approve: the frozen result, else what goes itself. `None` while there is nothing to see.
     pub fn shown(&self) -> Option<&Sha> {
-        match &self.frozen {
+        match self.by_pull() {
             // Whoever says yes to what is being replaced has not seen what takes its place.
             Some(frozen) if frozen.making.is_some() => None,
             Some(frozen) => frozen.pull.as_ref().and(frozen.result.as_ref()).map(|result| &result.head),
-            None => Some(&self.plan.pinned),
+            None => self.plan.pinned.as_ref(),
         }
     }
 
     pub fn moves(&self) -> Moves {
-        Moves::branch(&self.plan.repository, &self.plan.branch)
+        self.plan.moves()
+    }
+
+    /// Is it shown by a pull request?
+    pub fn by_pull(&self) -> Option<&Frozen> {
+        self.frozen.as_ref().filter(|_| self.plan.promote == PromoteBy::PullRequest)
     }
 
     /// The line in the message of every commit and tag of ours, by which a restart finds its own work.
     pub fn trailer(&self) -> String {
         trailer(self.id)
+    }
+
+    /// All that the commit says of itself which Git gets by it.
+    pub fn trailers(&self) -> String {
+        let plan = &self.plan;
+        match &plan.rollback {
+            None => self.trailer(),
+            Some(_) => {
+                // A manifest restores one file, and no commit of its repository.
+                let restores = plan.pinned.clone().filter(|_| plan.manifest.is_none());
+                Trailers::Rollback { change: self.id, restores }.to_string()
+            }
+        }
     }
 }
 

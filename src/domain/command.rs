@@ -12,6 +12,7 @@
 //! lock     = "lock" environment [ artefact ] [ "for" length ] text       the text is the reason, as it is typed
 //! unlock   = "unlock" environment [ artefact ]
 //! locks    = "locks" [ environment ]
+//! release  = "release" artefact [ "@" ] version
 //! length   = { number ( "d" | "h" | "m" ) }
 //! reject   = "reject" change reason        everything behind the digits is the reason
 //! noise    = "to" | "in" | ...             between words, without meaning
@@ -86,6 +87,11 @@ pub enum Command {
         change: Arc<str>,
         reason: Arc<str>,
     },
+    /// What was rolled back from may come back.
+    Release {
+        artefact: ArtefactName,
+        version: Arc<str>,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -101,6 +107,7 @@ pub enum Verb {
     Unlock,
     Locks,
     Reject,
+    Release,
     Help,
 }
 
@@ -143,10 +150,10 @@ pub const TABLE: &[Entry] = &[
         verb: Verb::Rollback,
         names: &["rollback", "roll-back"],
         usage: "rollback <artefact> <environment> [version] [--reason text]",
-        summary: "return an environment to the version that ran well before",
-        examples: &["rollback {artefact} {environment}"],
+        summary: "return an environment to the version that ran well before, or to the one named",
+        examples: &["rollback {artefact} {environment}", "rollback {artefact} {environment} --reason totals are wrong"],
         slash: true,
-        ready: false,
+        ready: true,
     },
     Entry {
         verb: Verb::Diff,
@@ -212,6 +219,15 @@ pub const TABLE: &[Entry] = &[
         ready: true,
     },
     Entry {
+        verb: Verb::Release,
+        names: &["release"],
+        usage: "release <artefact> <version>",
+        summary: "let a version come back that was rolled back from",
+        examples: &["release {artefact} 1.4.2"],
+        slash: false,
+        ready: true,
+    },
+    Entry {
         verb: Verb::Help,
         names: &["help", "?", "-h", "--help"],
         usage: "help [command]",
@@ -252,6 +268,7 @@ impl Command {
             Self::Unlock { .. } => Verb::Unlock,
             Self::Locks { .. } => Verb::Locks,
             Self::Reject { .. } => Verb::Reject,
+            Self::Release { .. } => Verb::Release,
         }
     }
 }
@@ -342,7 +359,7 @@ mod tests {
     #[test]
     fn every_verb_has_its_row() {
         let all = [Verb::List, Verb::Promote, Verb::Rollback, Verb::Diff, Verb::Status, Verb::Cancel, Verb::Lock];
-        for verb in all.into_iter().chain([Verb::Unlock, Verb::Locks, Verb::Help]) {
+        for verb in all.into_iter().chain([Verb::Unlock, Verb::Locks, Verb::Reject, Verb::Release, Verb::Help]) {
             assert_eq!(verb.entry().verb, verb);
             assert!(verb.entry().usage.starts_with(verb.name()));
         }
@@ -388,6 +405,14 @@ mod tests {
             ("diff stg...prod checkout", diff("staging", "prod", Some("checkout"))),
             ("unlock production", unlock("prod", None)),
             ("unlock checkout in prod", unlock("prod", Some("checkout"))),
+            (
+                "release checkout 1.4",
+                Command::Release { artefact: ArtefactName::new("checkout"), version: "1.4".into() },
+            ),
+            (
+                "release checkout@1.4",
+                Command::Release { artefact: ArtefactName::new("checkout"), version: "1.4".into() },
+            ),
             ("locks", Command::Locks { environment: None }),
             ("locks in prod", Command::Locks { environment: Some(EnvironmentName::new("prod")) }),
         ];
@@ -439,6 +464,9 @@ mod tests {
             ("list pord", NoEnvironment { verb: Verb::List, word: "pord".into(), meant: environment("prod") }),
             ("list nonsense", NoArtefact { word: "nonsense".into(), meant: None }),
             ("diff staging", Missing { verb: Verb::Diff, what: "two environments" }),
+            ("release", Missing { verb: Verb::Release, what: "artefact" }),
+            ("release checkout", Missing { verb: Verb::Release, what: "version" }),
+            ("release checkout 1 2", Surplus { verb: Verb::Release, word: "2".into() }),
             ("unlock", Missing { verb: Verb::Unlock, what: "environment" }),
             ("unlock checkout", Missing { verb: Verb::Unlock, what: "environment" }),
             ("unlock pord", NoEnvironment { verb: Verb::Unlock, word: "pord".into(), meant: environment("prod") }),

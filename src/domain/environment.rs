@@ -110,6 +110,7 @@ impl Catalogue {
         self.artefacts.iter().filter(move |other| {
             other.repository.is(&artefact.repository)
                 && other.name != artefact.name
+                && artefact.delivery == Delivery::Branch
                 && other.delivery == Delivery::Branch
                 && other.places.contains_key(environment)
         })

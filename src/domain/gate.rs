@@ -5,10 +5,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::actor::PersonId;
+use super::change::ChangeId;
 use super::freeze::Window;
 use super::lock::{Lock, LockId};
 use super::plan::Facts;
 use super::policy::Refusal;
+use super::quarantine::{Hold, Quarantine};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -21,6 +23,10 @@ pub enum Gate {
     Freeze,
     Soak,
     Checks,
+    /// What this rollback took back.
+    Quarantine {
+        change: ChangeId,
+    },
 }
 
 impl Gate {
@@ -30,6 +36,7 @@ impl Gate {
             Self::Freeze => "freeze",
             Self::Soak => "soak",
             Self::Checks => "checks",
+            Self::Quarantine { .. } => "quarantine",
         }
     }
 }
@@ -63,6 +70,10 @@ pub struct Watch {
     pub soak: Option<SignedDuration>,
     /// How it did.
     pub well: Option<Well>,
+    /// What was rolled back from and would come again.
+    pub quarantine: Option<Quarantine>,
+    /// What rollbacks left there, of what would move.
+    pub holds: Vec<Hold>,
     pub now: Timestamp,
 }
 
@@ -78,6 +89,12 @@ pub(super) fn shut(facts: &Facts<'_>) -> Vec<(Gate, Refusal)> {
     let Facts { artefact, target, below, version, watch, .. } = facts;
     let environment = target.name.clone();
     let mut shut: Vec<(Gate, Refusal)> = Vec::new();
+    if let Some(quarantine) = &watch.quarantine {
+        let gate = Gate::Quarantine { change: quarantine.change };
+        let (artefact, version, quarantine) = (artefact.name.clone(), version.clone(), quarantine.clone());
+        let environment = environment.clone();
+        shut.push((gate, Refusal::Quarantined { artefact, environment, version, quarantine: Box::new(quarantine) }));
+    }
     for lock in &watch.locks {
         let gate = Gate::Lock { id: lock.id, by: lock.by.clone() };
         shut.push((gate, Refusal::Locked { lock: lock.clone(), environment: environment.clone() }));
@@ -102,7 +119,7 @@ pub(super) fn shut(facts: &Facts<'_>) -> Vec<(Gate, Refusal)> {
 
 fn checks(facts: &Facts<'_>) -> Option<Refusal> {
     let Facts { target, pending, checks, pinned, .. } = facts;
-    let (pinned, url) = (pinned.clone(), pending.commits.first().map(|commit| commit.url.clone()));
+    let (pinned, url) = (pinned.clone()?, pending.commits.first().map(|commit| commit.url.clone()));
     if !checks.red.is_empty() {
         return Some(Refusal::RedChecks { pinned, names: checks.red.clone(), url });
     }
@@ -155,13 +172,14 @@ mod tests {
         let full = || Watch {
             locks: vec![lock.clone()],
             freeze: Some(Window { from: at(0), until: at(2_000), reason: None }),
+            quarantine: Some(sample::quarantine()),
             ..watch(None, 60)
         };
         let mut facts = sample::facts(&catalogue, full());
         facts.checks.red.push("build".to_owned());
         let names: Vec<_> = shut(&facts).iter().map(|(gate, _)| gate.name()).collect();
-        assert_eq!(names, ["lock", "freeze", "soak", "checks"]);
-        assert!(matches!(policy::check(&facts), Err(Refusal::Locked { .. })), "the first of them is told");
+        assert_eq!(names, ["quarantine", "lock", "freeze", "soak", "checks"]);
+        assert!(matches!(policy::check(&facts), Err(Refusal::Quarantined { .. })), "the first of them is told");
         facts.overriding = Some((PersonId::new("U0BOB"), "people cannot pay".into()));
         let overridden = policy::check(&facts).unwrap().into_overridden().expect("something was overridden");
         assert!(overridden.lock(&lock) && overridden.has(&Gate::Freeze) && overridden.has(&Gate::Checks));

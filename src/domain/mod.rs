@@ -18,6 +18,8 @@ pub mod message;
 pub mod near;
 pub mod plan;
 pub mod policy;
+pub mod quarantine;
+pub mod rollback;
 pub mod rollout;
 #[cfg(test)]
 pub(crate) mod sample;

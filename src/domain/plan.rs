@@ -8,10 +8,12 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::PersonId;
 use super::artefact::{Artefact, ArtefactName, Repository};
-use super::change::{Change, ChangeId};
+use super::change::{Change, ChangeId, Moves, Stage};
 use super::environment::{Catalogue, Environment, EnvironmentName, PromoteBy};
 use super::gate::{Overridden, Watch};
 use super::policy::Permit;
+use super::quarantine::Hold;
+use super::rollback::{ImageThere, Rollback};
 use super::trailer::Trailers;
 use super::version::{Commit, Sha, Version};
 
@@ -25,18 +27,24 @@ const MOST_COMMITS: usize = 20;
 pub struct Plan {
     pub artefact: ArtefactName,
     pub environment: EnvironmentName,
-    /// The rung where it was seen to run well.
-    pub below: EnvironmentName,
+    /// The rung where it was seen to run well: the one below, or for a rollback the same.
+    #[serde(alias = "below")]
+    pub seen_in: EnvironmentName,
+    /// Of the code.
     pub repository: Repository,
-    /// The branch that moves.
+    /// The environment's branch of the code.
     pub branch: String,
-    /// The commit that goes there: what was seen, never what a branch holds by then.
-    pub pinned: Sha,
-    /// What goes, as it runs below.
+    /// The file that is written where it goes by manifest, and the branch stays as it is.
+    #[serde(default)]
+    pub manifest: Option<ManifestFile>,
+    /// The commit that goes there: what was seen, never what a branch holds by then. Only what goes by manifest can be of
+    /// a commit that nothing tells.
+    pub pinned: Option<Sha>,
+    /// What goes, as it was seen to run.
     pub version: Version,
     /// What runs there now; `None`: a first deployment.
     pub from: Option<Version>,
-    /// Newest first.
+    /// What comes or, by a rollback, is lost. Newest first.
     pub commits: Vec<Commit>,
     pub commits_in_all: u64,
     /// Made on the target's branch and nowhere below.
@@ -62,23 +70,49 @@ pub struct Plan {
     /// The gates that it passes by force.
     #[serde(default)]
     pub overridden: Option<Overridden>,
+    /// The rollbacks on the branch that it undoes, newest first.
+    #[serde(default)]
+    pub undoes: Vec<ChangeId>,
+    /// What rollbacks left on the environment, and its yes lifts.
+    #[serde(default)]
+    pub lifts: Vec<Hold>,
+    #[serde(default)]
+    pub image: ImageThere,
+    /// It goes back, not up.
+    #[serde(default)]
+    pub rollback: Option<Rollback>,
 }
 
-/// A change that waits for approval.
+/// Where a manifest says which version is to run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestFile {
+    pub repository: Repository,
+    pub branch: String,
+    pub file: String,
+}
+
+/// A change that waits for approval or, once Git has it, for the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waiting {
     pub id: ChangeId,
     pub requester: PersonId,
     pub version: Version,
     pub since: Timestamp,
+    /// Git has it: only a rollback takes its place.
+    #[serde(default)]
+    pub merged: bool,
 }
 
 impl Waiting {
     /// `None` where the change does not wait, or not any more.
     pub fn of(change: &Change) -> Option<Self> {
-        let awaiting = change.stage.awaiting()?;
+        let (since, merged) = match &change.stage {
+            Stage::AwaitingApproval(awaiting) => (awaiting.since, false),
+            Stage::Deploying(deploying) => (deploying.merged_at, true),
+            _ => return None,
+        };
         let (id, requester) = (change.id, change.requester.clone());
-        Some(Self { id, requester, version: change.plan.version.clone(), since: awaiting.since })
+        Some(Self { id, requester, version: change.plan.version.clone(), since, merged })
     }
 }
 
@@ -101,6 +135,10 @@ pub struct Pending {
     pub behind_by: u64,
     /// What only the target has, newest first.
     pub only_there: Vec<Lone>,
+    /// A rollback is among what would come.
+    pub carries_rollback: bool,
+    /// What would come is a rollback itself.
+    pub is_rollback: bool,
     pub url: Option<String>,
 }
 
@@ -125,6 +163,7 @@ pub struct Lone {
     pub parents: Vec<Sha>,
     /// We made it ourselves: a promotion, a rollback, or what undid one.
     pub ours: bool,
+    pub rolls_back: bool,
 }
 
 impl Lone {
@@ -135,7 +174,8 @@ impl Lone {
             (Trailers::Rollback { restores, .. }, parents) => restores.is_some() && parents == 1,
             (Trailers::Reinstates { .. }, parents) => parents > 0,
         });
-        Self { commit, parents, ours }
+        let rolls_back = ours && matches!(trailers, Some(Trailers::Rollback { .. }));
+        Self { commit, parents, ours, rolls_back }
     }
 }
 
@@ -165,6 +205,12 @@ impl Pending {
         false
     }
 
+    /// A rollback may be open on the target's branch: then it has to be looked at.
+    pub fn may_be_rolled_back(&self) -> bool {
+        let untold = self.behind_by > self.only_there.len() as u64;
+        untold || self.only_there.iter().any(|lone| lone.rolls_back)
+    }
+
     /// Commits that only the target has and that people made; merges are the promotions before.
     pub fn hotfixes(&self) -> impl Iterator<Item = &Commit> {
         self.only_there.iter().filter(|lone| lone.parents.len() < 2 && !lone.ours).map(|lone| &lone.commit)
@@ -178,8 +224,14 @@ pub struct Facts<'a> {
     pub target: &'a Environment,
     pub below: &'a Environment,
     pub version: Version,
-    pub pinned: Sha,
+    /// `None` only by manifest, where nothing tells it.
+    pub pinned: Option<Sha>,
     pub from: Option<Version>,
+    /// The file that would be written, where it goes by manifest.
+    pub manifest: Option<ManifestFile>,
+    /// The rollbacks that are open on the branch, newest first.
+    pub undoes: Vec<ChangeId>,
+    pub image: ImageThere,
     pub pending: Pending,
     pub checks: Checks,
     pub checks_required: bool,
@@ -206,9 +258,10 @@ impl Plan {
         Self {
             artefact: artefact.name.clone(),
             environment: target.name.clone(),
-            below: below.name.clone(),
+            seen_in: below.name.clone(),
             repository: artefact.repository.clone(),
             branch: target.branch.clone(),
+            manifest: facts.manifest,
             pinned,
             version,
             from,
@@ -227,7 +280,77 @@ impl Plan {
             green_checks,
             supersedes: facts.supersedes,
             overridden: permit.into_overridden(),
+            undoes: facts.undoes,
+            lifts: facts.watch.holds,
+            image: facts.image,
+            rollback: None,
         }
+    }
+
+    /// Back to a version that ran there, with what would be lost by it.
+    pub fn back(
+        artefact: &Artefact,
+        target: &Environment,
+        version: Version,
+        from: Option<Version>,
+        lost: Pending,
+        rollback: Rollback,
+    ) -> Self {
+        // Nobody loses a merge or a rollback that we made.
+        let (ours, commits): (Vec<_>, Vec<_>) = lost.commits.into_iter().partition(|commit| commit.ours);
+        Self {
+            artefact: artefact.name.clone(),
+            environment: target.name.clone(),
+            seen_in: target.name.clone(),
+            repository: artefact.repository.clone(),
+            branch: target.branch.clone(),
+            manifest: None,
+            pinned: version.commit.clone(),
+            version,
+            from,
+            commits_in_all: lost.ahead_by.saturating_sub(ours.len() as u64),
+            commits: commits.into_iter().take(MOST_COMMITS).collect(),
+            hotfixes: Vec::new(),
+            hotfixes_in_all: 0,
+            also: Vec::new(),
+            url: lost.url,
+            head: None,
+            behind_by: 0,
+            promote: PromoteBy::Merge,
+            well_since: None,
+            green_checks: 0,
+            supersedes: None,
+            overridden: None,
+            undoes: Vec::new(),
+            lifts: Vec::new(),
+            image: ImageThere::Yes,
+            rollback: Some(rollback),
+        }
+    }
+
+    /// Where Git moves: the repository and its branch.
+    pub fn lever(&self) -> (&Repository, &str) {
+        match &self.manifest {
+            Some(file) => (&file.repository, &file.branch),
+            None => (&self.repository, &self.branch),
+        }
+    }
+
+    pub fn moves(&self) -> Moves {
+        match &self.manifest {
+            Some(file) => Moves::file(&file.repository, &file.file),
+            None => Moves::branch(&self.repository, &self.branch),
+        }
+    }
+
+    /// By merging a commit into the environment's branch: neither restored nor written.
+    pub fn is_merged(&self) -> bool {
+        self.manifest.is_none() && self.rollback.is_none()
+    }
+
+    /// By one merge commit, and nothing has to be made before.
+    pub fn is_straight(&self) -> bool {
+        self.is_merged() && self.undoes.is_empty()
     }
 
     /// Everything that moves.
@@ -242,17 +365,35 @@ impl Plan {
 
     /// The message of the merge commit: what a reader of the branch sees, and the trailer that finds it again.
     pub fn merge_message(&self, trailer: &str) -> String {
-        let Self { artefact, environment, below, version, pinned, .. } = self;
-        format!(
-            "Promote {artefact} {} to {environment}\n\n{pinned} was seen running well in {below}.\n\n{trailer}\n",
-            version.label()
-        )
+        let Self { artefact, environment, seen_in, version, pinned, .. } = self;
+        let what = pinned.as_ref().map_or_else(|| version.label(), Sha::as_str);
+        let label = version.label();
+        let (head, why) = match &self.rollback {
+            None => (
+                format!("Promote {artefact} {label} to {environment}"),
+                format!("{what} was seen running well in {seen_in}."),
+            ),
+            Some(rollback) => {
+                let from = self.from.as_ref().map_or("what is there", Version::label);
+                let why = rollback.reason.as_deref().map(one_line).filter(|reason| !reason.is_empty());
+                let why = why.map_or_else(|| "No reason was given.".to_owned(), |reason| format!("Reason: {reason}"));
+                (format!("Roll {artefact} back to {label} in {environment}"), format!("Takes back {from}. {why}"))
+            }
+        };
+        format!("{head}\n\n{why}\n\n{trailer}\n")
     }
+}
+
+/// Anybody's text as one line of a commit's message, in which nobody can write a line of ours.
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The name of a tag by its template, apart from the number: what stands before it and what behind.
 pub fn tag_name(template: Option<&str>, plan: &Plan, date: jiff::civil::Date) -> (String, String) {
-    let template = template.unwrap_or("{environment}/{date}-{n}");
+    let usual =
+        if plan.manifest.is_some() { "{environment}/{artefact}/{date}-{n}" } else { "{environment}/{date}-{n}" };
+    let template = template.unwrap_or(usual);
     let fill = |part: &str| {
         part.replace("{environment}", plan.environment.as_str())
             .replace("{artefact}", plan.artefact.as_str())
@@ -276,7 +417,14 @@ mod tests {
     }
 
     fn lone(digit: char, parents: &[char]) -> Lone {
-        let commit = Commit { sha: sha(digit), subject: String::new(), author: String::new(), url: String::new() };
+        let commit = Commit {
+            sha: sha(digit),
+            subject: String::new(),
+            author: String::new(),
+            login: None,
+            ours: false,
+            url: String::new(),
+        };
         Lone::new(commit, parents.iter().map(|parent| sha(*parent)).collect(), None)
     }
 

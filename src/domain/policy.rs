@@ -5,12 +5,13 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 
 use super::actor::{Called, PersonId};
-use super::artefact::{Artefact, ArtefactName, Delivery, Repository};
+use super::artefact::{Artefact, ArtefactName, Repository};
 use super::change::{Change, ChangeId};
 use super::environment::{Environment, EnvironmentName, Ladder};
 use super::gate::{self, Overridden};
 use super::lock::Lock;
 use super::plan::Facts;
+use super::quarantine::Quarantine;
 use super::rollout::{Rollout, RolloutState};
 use super::version::{Sha, Version};
 
@@ -43,10 +44,67 @@ pub enum Refusal {
         branch: String,
         above: Option<EnvironmentName>,
     },
-    /// This version of Gantry moves branches only.
-    ByManifest {
+    /// The first rung is never rolled back.
+    RepairByPush {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        branch: String,
+    },
+    /// What would go was rolled back from, there or below.
+    Quarantined {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        version: Version,
+        quarantine: Box<Quarantine>,
+    },
+    /// What runs below is what a rollback restored: older code, whose history has the bad one in it.
+    RolledBackBelow {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        below: EnvironmentName,
+        version: Version,
+        restored: Option<String>,
+    },
+    /// The branch had it before a rollback, so Git would merge nothing.
+    BeforeRollback {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        version: Version,
+    },
+    /// Nobody knows of a version before the one that is there.
+    NoPrevious {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        current: Option<Version>,
+    },
+    /// It would be rolled back to what it is.
+    SameCode {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        version: Version,
+    },
+    /// The change that is to be rolled back is not what is there any more.
+    NotThereAnyMore {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        version: Version,
+        current: Option<Version>,
+    },
+    /// The registry does not have the image any more, or has another one under its tag. One before it is there.
+    ImageGone {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        version: Version,
+        /// Its tag is there, and is another image now.
+        moved: bool,
+        instead: Option<String>,
+    },
+    /// The manifest cannot be written as it should be.
+    Manifest {
         artefact: ArtefactName,
         repository: Repository,
+        file: String,
+        problem: String,
     },
     /// Not one of those who may.
     MayNot {
@@ -171,6 +229,7 @@ pub struct UnderWay {
     pub stage: &'static str,
     /// Not merged yet: it can be cancelled.
     pub can_cancel: bool,
+    pub rolls_back: bool,
 }
 
 impl From<&Change> for UnderWay {
@@ -183,6 +242,7 @@ impl From<&Change> for UnderWay {
             since: change.asked_at,
             stage: change.stage.words(),
             can_cancel: change.stage.can_cancel(),
+            rolls_back: change.plan.rollback.is_some(),
         }
     }
 }
@@ -194,6 +254,8 @@ pub enum Act {
     Approve,
     Cancel,
     Override,
+    RollBack,
+    Release,
 }
 
 /// May the artefact be promoted into that rung at all? Gives the rung below, where it comes from.
@@ -214,10 +276,18 @@ pub fn rung<'a>(artefact: &Artefact, target: &Environment, ladder: &'a Ladder) -
             above: ladder.above(&target.name, artefact).map(|rung| rung.name.clone()),
         });
     };
-    if let Delivery::Manifest { repository, .. } = &artefact.delivery {
-        return Err(Refusal::ByManifest { artefact: artefact.name.clone(), repository: repository.clone() });
-    }
     Ok(below)
+}
+
+/// May the artefact be rolled back in that rung at all?
+pub fn can_go_back(artefact: &Artefact, target: &Environment, ladder: &Ladder) -> Result<(), Refusal> {
+    match rung(artefact, target, ladder) {
+        Ok(_) => Ok(()),
+        Err(Refusal::FirstRung { artefact, environment, branch, .. }) => {
+            Err(Refusal::RepairByPush { artefact, environment, branch })
+        }
+        Err(refusal) => Err(refusal),
+    }
 }
 
 /// The version that runs well below, if one does.
@@ -243,13 +313,20 @@ pub fn check(facts: &Facts<'_>) -> Result<Permit, Refusal> {
     let Facts { artefact, target, pending, .. } = facts;
     let (name, environment) = (artefact.name.clone(), target.name.clone());
     let (version, runs) = (facts.version.clone(), facts.from.clone());
+    // By manifest the image itself goes, which can be another of the same commit.
+    if facts.manifest.is_some() && runs.as_ref().is_some_and(|runs| runs.is_image(&version)) {
+        return Err(Refusal::NothingNew { artefact: name, environment, version, runs });
+    }
+    if facts.manifest.is_some() && pending.ahead_by == 0 && pending.behind_by > 0 {
+        return Err(Refusal::Downgrade { artefact: name, environment, version, runs });
+    }
     if pending.target_is_newer() && pending.ahead_by == 0 {
         return Err(Refusal::Downgrade { artefact: name, environment, version, runs });
     }
-    if pending.ahead_by == 0 {
+    if pending.ahead_by == 0 && facts.manifest.is_none() {
         return Err(Refusal::NothingNew { artefact: name, environment, version, runs });
     }
-    if !pending.files.concern(artefact) {
+    if pending.ahead_by > 0 && !pending.files.concern(artefact) {
         let paths = artefact.paths.clone();
         return Err(Refusal::NothingForIt { artefact: name, environment, commits: pending.ahead_by, paths });
     }
@@ -287,7 +364,14 @@ mod tests {
         let catalogue = sample::catalogue();
         let newer = {
             let sha = |digit: &str| digit.repeat(40).parse::<Sha>().unwrap();
-            let commit = |sha| Commit { sha, subject: String::new(), author: String::new(), url: String::new() };
+            let commit = |sha| Commit {
+                sha,
+                subject: String::new(),
+                author: String::new(),
+                login: None,
+                ours: false,
+                url: String::new(),
+            };
             let merge = Lone::new(commit(sha("b")), vec![sha("0"), sha("c")], None);
             let merged = Lone::new(commit(sha("c")), vec![sha("0")], None);
             Pending { head: Some(sha("b")), only_there: vec![merge, merged], ..Pending::default() }

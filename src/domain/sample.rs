@@ -11,6 +11,8 @@ use super::environment::{Catalogue, Environment, EnvironmentName, Ladder, Promot
 use super::gate::Watch;
 use super::lock::{Lock, LockId};
 use super::plan::{Checks, Facts, Files, Pending, Plan};
+use super::quarantine::Quarantine;
+use super::rollback::{Bad, Found, ImageThere, Ran, Rollback};
 use super::version::{Commit, Sha, Version};
 
 pub(crate) fn catalogue() -> Catalogue {
@@ -40,16 +42,17 @@ pub(crate) fn plan() -> Plan {
     let commit = |digit: &str, subject: &str, author: &str| {
         let sha: Sha = digit.repeat(40).parse().expect("a commit");
         let url = format!("https://github.com/acme/checkout/commit/{sha}");
-        Commit { sha, subject: subject.to_owned(), author: author.to_owned(), url }
+        Commit { sha, subject: subject.to_owned(), author: author.to_owned(), login: None, ours: false, url }
     };
     Plan {
         artefact: ArtefactName::new("checkout"),
         environment: EnvironmentName::new("qa"),
-        below: EnvironmentName::new("development"),
+        seen_in: EnvironmentName::new("development"),
         repository: "acme/checkout".parse().expect("a repository"),
         branch: "qa".to_owned(),
         version: Version { tag: Some("develop-4f1c2ab".into()), digest: None, commit: Some(sha.clone()) },
-        pinned: sha,
+        manifest: None,
+        pinned: Some(sha),
         from: Some(Version { tag: Some("qa-1111111".into()), ..Version::default() }),
         commits: vec![
             commit("a", "Retry the payment provider once (#42)", "Alice Adler"),
@@ -67,6 +70,39 @@ pub(crate) fn plan() -> Plan {
         green_checks: 0,
         supersedes: None,
         overridden: None,
+        undoes: Vec::new(),
+        lifts: Vec::new(),
+        image: ImageThere::Yes,
+        rollback: None,
+    }
+}
+
+/// What the ledger found.
+pub(crate) fn rollback() -> Rollback {
+    let since = Timestamp::from_second(1_763_200_000).expect("a moment");
+    Rollback {
+        reason: None,
+        found: Found::Ledger,
+        ran: Some(Ran { since, until: Some(since + SignedDuration::from_hours(5)) }),
+        automatic: false,
+        of: None,
+        bad: Bad::default(),
+        locks: Vec::new(),
+    }
+}
+
+/// `checkout` was rolled back in `qa` by Bob.
+pub(crate) fn quarantine() -> Quarantine {
+    Quarantine {
+        change: ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").expect("an id"),
+        environment: EnvironmentName::new("qa"),
+        artefacts: vec![ArtefactName::new("checkout")],
+        version: Version { tag: Some("qa-1111111".into()), ..Version::default() },
+        commits: Vec::new(),
+        trees: Vec::new(),
+        by: Some(PersonId::new("U0BOB")),
+        at: Timestamp::from_second(1_763_283_600).expect("a moment"),
+        reason: Some("totals <!channel> are wrong".to_owned()),
     }
 }
 
@@ -91,8 +127,11 @@ pub(crate) fn facts(catalogue: &Catalogue, watch: Watch) -> Facts<'_> {
         target: catalogue.ladder.find("qa").expect("a rung"),
         below: catalogue.ladder.find("development").expect("a rung"),
         version: Version { tag: Some("2".into()), ..Version::default() },
-        pinned: "a".repeat(40).parse().expect("a commit"),
+        pinned: Some("a".repeat(40).parse().expect("a commit")),
         from: None,
+        manifest: None,
+        undoes: Vec::new(),
+        image: ImageThere::Yes,
         pending: Pending {
             ahead_by: 1,
             files: Files { paths: vec!["mailer/a.rs".into()], cut: false },

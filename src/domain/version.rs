@@ -95,6 +95,12 @@ pub struct Commit {
     pub sha: Sha,
     pub subject: String,
     pub author: String,
+    /// The author's, where GitHub knows it.
+    #[serde(default)]
+    pub login: Option<String>,
+    /// We made it ourselves: it moves code, and is none.
+    #[serde(default)]
+    pub ours: bool,
     pub url: String,
 }
 
@@ -206,9 +212,16 @@ mod tests {
     fn a_pull_request_is_known_by_the_subject_that_github_writes() {
         let of = |subject: &str| {
             let url = "https://github.com/acme/checkout/commit/aaaa".to_owned();
-            Commit { sha: "a".repeat(40).parse().unwrap(), subject: subject.into(), author: String::new(), url }
-                .pull_request()
-                .map(|(number, url)| format!("{number} {url}"))
+            Commit {
+                sha: "a".repeat(40).parse().unwrap(),
+                subject: subject.into(),
+                author: String::new(),
+                login: None,
+                ours: false,
+                url,
+            }
+            .pull_request()
+            .map(|(number, url)| format!("{number} {url}"))
         };
         let found = Some("42 https://github.com/acme/checkout/pull/42".to_owned());
         assert_eq!(of("Round totals (#42)"), found);

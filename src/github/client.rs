@@ -86,7 +86,9 @@ pub struct Commit {
 
 impl From<Commit> for version::Commit {
     fn from(commit: Commit) -> Self {
-        Self { sha: commit.sha, subject: commit.subject, author: commit.author_name, url: commit.html_url }
+        let (author, login) = (commit.author_name, commit.author_login);
+        let ours = commit.trailers.is_some();
+        Self { sha: commit.sha, subject: commit.subject, author, login, ours, url: commit.html_url }
     }
 }
 

@@ -6,27 +6,38 @@ use jiff::Timestamp;
 use crate::domain::change::{Change, Stage};
 use crate::domain::gate::Gate;
 use crate::domain::plan::Plan;
+use crate::domain::rollback::Rollback;
 use crate::domain::version::Commit;
 
 pub fn title(plan: &Plan) -> String {
+    if plan.rollback.is_some() {
+        return format!("Roll {} back to {} in {}", plan.artefact, plan.version.label(), plan.environment);
+    }
     format!("Promote {} {} to {}", plan.artefact, plan.version.label(), plan.environment)
 }
 
 /// `requester` is the name of whoever asked, `required` how many must approve.
 pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> String {
     let plan = &change.plan;
+    if let Some(rollback) = &plan.rollback {
+        return body_back(change, rollback, requester);
+    }
     let from = plan.from.as_ref().map_or_else(|| "nothing yet".to_owned(), |from| code(from.label()));
+    let commit = plan.pinned.as_ref().map(|pinned| format!(", commit {pinned}")).unwrap_or_default();
     let mut paragraphs = vec![format!(
-        "Asked for by {} in Slack. **{}** in **{}**: {from} \u{2192} {}, commit {} as it runs in **{}**.",
+        "Asked for by {} in Slack. **{}** in **{}**: {from} \u{2192} {}{commit} as it runs in **{}**.",
         plain(requester),
         plain(plan.artefact.as_str()),
         plain(plan.environment.as_str()),
         code(plan.version.label()),
-        plan.pinned,
-        plain(plan.below.as_str()),
+        plain(plan.seen_in.as_str()),
     )];
+    for hold in &plan.lifts {
+        let reason = hold.reason.as_deref().map_or_else(|| "no reason was given".to_owned(), plain);
+        paragraphs.push(format!("**It was rolled back there before:** {reason}."));
+    }
     if let Some(since) = plan.well_since {
-        let (below, told) = (plain(plan.below.as_str()), since.strftime("%Y-%m-%d %H:%M UTC"));
+        let (below, told) = (plain(plan.seen_in.as_str()), since.strftime("%Y-%m-%d %H:%M UTC"));
         paragraphs.push(format!("It has run well in {below} since {told} ({}).", lasted(since, now)));
     }
     paragraphs.push(match plan.green_checks {
@@ -56,14 +67,38 @@ pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> 
     paragraphs.join("\n\n") + "\n"
 }
 
+fn body_back(change: &Change, rollback: &Rollback, requester: &str) -> String {
+    let plan = &change.plan;
+    let from = plan.from.as_ref().map_or_else(|| "what is there".to_owned(), |from| code(from.label()));
+    let asked = if rollback.automatic {
+        "Begun by the environment's own rule.".to_owned()
+    } else {
+        format!("Asked for by {} in Slack.", plain(requester))
+    };
+    let mut paragraphs = vec![format!(
+        "{asked} **{}** in **{}** goes back: {from} \u{2192} {}.",
+        plain(plan.artefact.as_str()),
+        plain(plan.environment.as_str()),
+        code(plan.version.label()),
+    )];
+    if let Some(reason) = &rollback.reason {
+        paragraphs.push(format!("**Reason:** {}", plain(reason)));
+    }
+    paragraphs.extend(commits("Lost by it", &plan.commits, plan.commits_in_all));
+    paragraphs.push("It is merged as soon as GitHub lets it be. Do not push to this branch.".to_owned());
+    paragraphs.push(change.trailer());
+    paragraphs.join("\n\n") + "\n"
+}
+
 /// Why a pull request is closed without having been merged.
 pub fn farewell(change: &Change) -> Option<String> {
-    let again = format!("/promote {} {}", change.plan.artefact, change.plan.environment);
+    let verb = if change.plan.rollback.is_some() { "rollback" } else { "promote" };
+    let again = format!("/{verb} {} {}", change.plan.artefact, change.plan.environment);
     let why = match &change.stage {
         Stage::Rejected { reason, .. } => format!("Rejected in Slack: {}", plain(reason)),
         Stage::Cancelled { .. } => "Cancelled in Slack.".to_owned(),
         Stage::Expired { .. } => "Not all that it waited for came in time.".to_owned(),
-        Stage::Superseded { by, .. } => format!("A newer promotion takes its place: change {}.", by.short()),
+        Stage::Superseded { by, .. } => format!("Another change takes its place: change {}.", by.short()),
         Stage::Conflicted { .. } => "It cannot be merged without a conflict.".to_owned(),
         Stage::Errored { why, .. } => {
             format!("{} Once that is repaired, {} goes on with a new one.", plain(why), code(&again))

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::client::{Client, Found, GithubError, WireCommit, in_path, sha};
 use crate::domain::artefact::Repository;
 use crate::domain::plan::{Checks, Files, Lone, Pending};
+use crate::domain::trailer::Trailers;
 use crate::domain::version::Sha;
 
 /// GitHub names so many files of a comparison and no more.
@@ -106,7 +107,11 @@ impl Client {
             ..Pending::default()
         };
         for commit in there.commits.into_iter().rev() {
-            pending.commits.push(commit.into_commit()?.into());
+            let commit = commit.into_commit()?;
+            let rolls_back = matches!(commit.trailers, Some(Trailers::Rollback { .. }));
+            pending.carries_rollback |= rolls_back;
+            pending.is_rollback |= rolls_back && commit.sha == *pinned;
+            pending.commits.push(commit.into());
         }
         for commit in back.into_iter().flat_map(|back| back.commits).rev() {
             let commit = commit.into_commit()?;

@@ -7,6 +7,7 @@ use sqlx::SqliteConnection;
 use super::change::{self, Fence, Shown};
 use super::locks;
 use super::outbox::{self, MessageId, Said};
+use super::quarantine;
 use super::{InboxId, micros, micros_up, timestamp, unwritable};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::{ArtefactName, Repository};
@@ -14,6 +15,7 @@ use crate::domain::change::{Change, ChangeId};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::lock::{Lock, LockId};
 use crate::domain::message::Message;
+use crate::domain::quarantine::{Hold, Quarantine};
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Sha, Version};
 
@@ -76,6 +78,10 @@ pub(super) enum Write {
     Lock(Box<Lock>),
     Unlock(LockId),
     Nudged(LockId),
+    Quarantine(Box<Quarantine>),
+    Release { change: ChangeId, by: PersonId },
+    Hold(Box<Hold>),
+    Lift(ChangeId),
 }
 
 impl Batch {
@@ -203,6 +209,29 @@ impl Batch {
         self.with(Write::Nudged(lock))
     }
 
+    /// What a rollback took back may not come back until it is released.
+    #[must_use]
+    pub fn quarantine(self, quarantine: Quarantine) -> Self {
+        self.with(Write::Quarantine(Box::new(quarantine)))
+    }
+
+    /// The batch fails with `Overtaken` where it was released before.
+    #[must_use]
+    pub fn release(self, rollback: ChangeId, by: PersonId) -> Self {
+        self.with(Write::Release { change: rollback, by })
+    }
+
+    #[must_use]
+    pub fn hold(self, hold: Hold) -> Self {
+        self.with(Write::Hold(Box::new(hold)))
+    }
+
+    /// A promotion was begun in the face of what this rollback left.
+    #[must_use]
+    pub fn lift(self, rollback: ChangeId) -> Self {
+        self.with(Write::Lift(rollback))
+    }
+
     /// Everything of `other` behind everything of this.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
@@ -227,7 +256,10 @@ impl Write {
     }
 
     pub(super) fn concerns_a_change(&self) -> bool {
-        matches!(self, Self::Begin(_) | Self::Advance { .. } | Self::AskToCancel { .. } | Self::Unlock(_))
+        matches!(
+            self,
+            Self::Begin(_) | Self::Advance { .. } | Self::AskToCancel { .. } | Self::Unlock(_) | Self::Release { .. }
+        )
     }
 
     pub(super) fn locks(&self) -> bool {
@@ -268,9 +300,16 @@ impl Write {
             Self::Lock(lock) => locks::lock(connection, lock, now).await?,
             Self::Unlock(id) => {
                 let environment = locks::unlock(connection, *id).await?;
-                change::look_again(connection, &environment, now).await?;
+                change::look_again(connection, Some(&environment), now).await?;
             }
             Self::Nudged(id) => locks::nudged(connection, *id, now).await?,
+            Self::Quarantine(new) => quarantine::quarantine(connection, new).await?,
+            Self::Release { change: rollback, by } => {
+                quarantine::release(connection, *rollback, by, now).await?;
+                change::look_again(connection, None, now).await?;
+            }
+            Self::Hold(new) => quarantine::hold(connection, new).await?,
+            Self::Lift(change) => quarantine::lift(connection, *change).await?,
             Self::ImageCommit(known) => {
                 sqlx::query(
                     "INSERT INTO image_commit (image, reference, commit_sha, proof, learned_at)

@@ -116,6 +116,17 @@ impl Store {
         Ok(body.as_deref().and_then(read))
     }
 
+    /// The newest changes that moved the same, whatever became of them, newest first.
+    pub async fn changes_of(&self, moves: &Moves, limit: u32) -> Result<Vec<Change>, StoreError> {
+        let rows: Vec<String> =
+            sqlx::query_scalar("SELECT body FROM change WHERE moves = $1 ORDER BY asked_at DESC, id DESC LIMIT $2")
+                .bind(moves.as_str())
+                .bind(i64::from(limit))
+                .fetch_all(&self.0.readers)
+                .await?;
+        Ok(rows.iter().filter_map(|body| read(body)).collect())
+    }
+
     /// The names of our tags in a repository that begin so.
     pub async fn tag_names(&self, repository: &Repository, beginning: &str) -> Result<Vec<String>, StoreError> {
         // Not by LIKE, to which `_` is any letter.
@@ -236,17 +247,20 @@ pub(super) async fn ask_to_cancel(
     Ok(())
 }
 
-/// Something that changes of an environment may have waited for is no more.
+/// Something that changes of an environment, or of any, may have waited for is no more.
 pub(super) async fn look_again(
     connection: &mut SqliteConnection,
-    environment: &str,
+    environment: Option<&str>,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE change SET due_at = $1 WHERE environment = $2 AND stage = 'awaiting_approval' AND waits")
-        .bind(micros(now))
-        .bind(environment)
-        .execute(connection)
-        .await?;
+    sqlx::query(
+        "UPDATE change SET due_at = $1
+         WHERE ($2 IS NULL OR environment = $2) AND stage = 'awaiting_approval' AND waits",
+    )
+    .bind(micros(now))
+    .bind(environment)
+    .execute(connection)
+    .await?;
     Ok(())
 }
 

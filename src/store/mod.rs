@@ -18,6 +18,7 @@ mod lock;
 mod locks;
 mod open;
 mod outbox;
+mod quarantine;
 mod read;
 mod writer;
 

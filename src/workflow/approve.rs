@@ -8,7 +8,9 @@ use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Waits
 use crate::domain::change::{By, Change, Frozen, Stage, Trouble};
 use crate::domain::freeze;
 use crate::domain::gate::{Gate, Overridden};
+use crate::domain::lock::Lock;
 use crate::domain::plan::Plan;
+use crate::domain::quarantine::Quarantine;
 use crate::domain::version::Sha;
 use crate::github::{GithubError, Mergeable, PullRequest, Review, Verdict};
 use crate::reports::github::Notice;
@@ -50,6 +52,8 @@ impl Bot {
         };
         // What the rules ask for now counts, and not what they asked for then.
         let required = policy.approvals.as_ref().map_or(0, |approvals| approvals.required);
+        // A rollback waits for GitHub alone.
+        let required = if claim.change.plan.rollback.is_some() { 0 } else { required };
         let awaiting = &Awaiting { required, ..awaiting.clone() };
         match Box::pin(self.look_at_waiting(claim, awaiting)).await {
             Ok(()) => Ok(()),
@@ -66,21 +70,21 @@ impl Bot {
             let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
             let concerned = (pull.is_some() && pull == notice.pull)
                 || (notice.commit.is_some() && notice.commit.as_ref() == change.shown());
-            if concerned && change.plan.repository.is(&notice.repository) {
+            if concerned && change.plan.lever().0.is(&notice.repository) {
                 self.changes.poke(change.id);
             }
         }
     }
 
     async fn look_at_waiting(&self, claim: &Claim, awaiting: &Awaiting) -> Result<(), Halt> {
-        let standing = match &claim.change.frozen {
-            None => self.standing(claim, awaiting, &claim.change.plan.pinned, None).await?,
+        let standing = match claim.change.by_pull() {
+            None => self.standing(claim, awaiting, None).await?,
             Some(frozen) => {
                 let Some(seen) = self.shown_pull(claim, frozen).await? else { return Ok(()) };
                 if seen.mergeable == Mergeable::Conflict {
                     return Ok(self.conflicts(claim, frozen).await?);
                 }
-                self.standing(claim, awaiting, &seen.head, Some(&seen)).await?
+                self.standing(claim, awaiting, Some(&seen)).await?
             }
         };
         let Standing { approvals, ignored, waits_for } = standing;
@@ -97,7 +101,7 @@ impl Bot {
             let Ok(stage) = Stage::AwaitingApproval(learned).approved() else { return Ok(()) };
             let change = self.advance(&claim.change, claim.fence, stage, Some(now), Batch::new()).await?;
             let claim = Claim { change, due_at: Some(now), ..claim.clone() };
-            match &claim.change.frozen {
+            match claim.change.by_pull() {
                 Some(frozen) => self.merge_by_pull(&claim, frozen).await?,
                 None => self.merge(&claim).await?,
             }
@@ -163,23 +167,20 @@ impl Bot {
 
     async fn conflicts(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
         let plan = &claim.change.plan;
-        let head = frozen.result.as_ref().map_or(&plan.pinned, |result| &result.head);
-        let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, head).await;
+        let (repository, branch) = plan.lever();
+        let files = match frozen.result.as_ref().map(|result| &result.head) {
+            Some(head) => self.github.changed_on_both_sides(repository, branch, head).await.unwrap_or_default(),
+            None => Vec::new(),
+        };
         let now = self.clock.now();
-        let stage = claim.change.stage.clone().conflicted(files.unwrap_or_default(), now);
+        let stage = claim.change.stage.clone().conflicted(files, now);
         self.become_(claim, stage, Some(now)).await
     }
 
-    async fn standing(
-        &self,
-        claim: &Claim,
-        awaiting: &Awaiting,
-        shown: &Sha,
-        pull: Option<&PullRequest>,
-    ) -> Result<Standing, Halt> {
+    async fn standing(&self, claim: &Claim, awaiting: &Awaiting, pull: Option<&PullRequest>) -> Result<Standing, Halt> {
         let (change, plan) = (&claim.change, &claim.change.plan);
         let mut standing = Standing { approvals: Vec::new(), ignored: Vec::new(), waits_for: Vec::new() };
-        match self.approvals(change, awaiting, shown, pull, &mut standing).await {
+        match self.approvals(change, awaiting, pull, &mut standing).await {
             Ok(()) => {}
             Err(Halting::Halt(halt)) => return Err(halt),
             Err(Halting::Unknown(error)) => {
@@ -191,13 +192,14 @@ impl Bot {
         if let Some(pull) = pull {
             // Nobody who can tell is the same as nobody who may: the rules below say so.
             let overridden = self.overridden(plan).await.ok().flatten();
-            if !overridden.is_some_and(|overridden| overridden.has(&Gate::Checks)) {
-                standing.waits_for.extend(self.checks_against(plan, shown).await?);
+            // What ran well before is not held up by checks that are still to run, as far as it is up to us.
+            if plan.rollback.is_none() && !overridden.is_some_and(|overridden| overridden.has(&Gate::Checks)) {
+                standing.waits_for.extend(self.checks_against(plan, &pull.head).await?);
             }
             match pull.mergeable {
                 Mergeable::Computing => standing.waits_for.push(Waits::Mergeability),
                 Mergeable::Blocked => {
-                    let reviews = match self.github.required_reviews(&plan.repository, &plan.branch).await {
+                    let reviews = match self.github.required_reviews(plan.lever().0, plan.lever().1).await {
                         Ok(reviews) => reviews,
                         Err(error) if error.passes() => return Err(error.into()),
                         // It is only said, and what cannot be read is asked for nevertheless.
@@ -213,7 +215,7 @@ impl Bot {
     }
 
     async fn checks_against(&self, plan: &Plan, shown: &Sha) -> Result<Option<Waits>, GithubError> {
-        let checks = self.github.checks(&plan.repository, shown).await?;
+        let checks = self.github.checks(plan.lever().0, shown).await?;
         let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
         Ok(if !checks.red.is_empty() {
             Some(Waits::ChecksRed { names: checks.red })
@@ -229,7 +231,6 @@ impl Bot {
         &self,
         change: &Change,
         awaiting: &Awaiting,
-        shown: &Sha,
         pull: Option<&PullRequest>,
         standing: &mut Standing,
     ) -> Result<(), Halting> {
@@ -240,19 +241,20 @@ impl Bot {
             }
         }
         let Some(pull) = pull else { return Ok(()) };
-        let reviews = self.github.reviews(&plan.repository, pull.pull.number).await.map_err(Halt::from)?;
+        let repository = plan.lever().0;
+        let reviews = self.github.reviews(repository, pull.pull.number).await.map_err(Halt::from)?;
         if reviews.is_empty() {
             return Ok(());
         }
-        let requester = self.login_of(&change.requester, &plan.repository).await?;
+        let requester = self.login_of(&change.requester, repository).await?;
         let mut objectors = Vec::new();
         for review in latest(reviews) {
-            let outdated = review.verdict == Verdict::Approved && review.commit.as_ref() != Some(shown);
+            let outdated = review.verdict == Verdict::Approved && review.commit.as_ref() != Some(&pull.head);
             // Nobody is asked about what counts in no case.
             if outdated || review.verdict == Verdict::Dismissed {
                 continue;
             }
-            let writes = self.github.may_write(&plan.repository, &review.login).await.map_err(Halt::from)?;
+            let writes = self.github.may_write(repository, &review.login).await.map_err(Halt::from)?;
             match review.verdict {
                 Verdict::ChangesRequested if writes => objectors.push(review.login),
                 Verdict::Approved => {
@@ -269,7 +271,7 @@ impl Bot {
                         standing.ignored.push(ignored(IgnoredBecause::Requester));
                         continue;
                     }
-                    let Some(person) = self.person_of(&review.login, &plan.repository).await? else {
+                    let Some(person) = self.person_of(&review.login, repository).await? else {
                         standing.ignored.push(ignored(IgnoredBecause::Unmapped));
                         continue;
                     };
@@ -296,9 +298,14 @@ impl Bot {
         let plan = &change.plan;
         let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
         let mut against = Vec::new();
-        // Where everybody may, nobody has to tell.
-        if !policy.promoters.is_empty() {
-            match self.may_promote(&change.requester, &plan.environment, &plan.repository).await {
+        let rollback = plan.rollback.as_ref();
+        // Where everybody may, nobody has to tell; and what the environment's own rule does is nobody's right.
+        if !policy.promoters.is_empty() && !rollback.is_some_and(|rollback| rollback.automatic) {
+            let may = match rollback {
+                None => self.may_promote(&change.requester, &plan.environment, &plan.repository).await,
+                Some(_) => self.may_hold(&change.requester, &plan.environment, &plan.repository).await,
+            };
+            match may {
                 Ok(true) => {}
                 Ok(false) => against.push(Waits::RightLost),
                 Err(error) => against.push(Waits::RightsUnknown { why: error.to_string() }),
@@ -317,13 +324,40 @@ impl Bot {
         let also = also.flat_map(|artefact| catalogue.carried_along(artefact, &plan.environment));
         let moving: Vec<_> = plan.moving().into_iter().chain(also.map(|other| other.name.clone())).collect();
         let locks = self.locks_on(&plan.environment, &moving).await?;
+        let shown = |lock: &Lock| rollback.is_some_and(|rollback| rollback.locks.iter().any(|it| it.id == lock.id));
         let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.lock(lock)));
-        against.extend(locks.map(|lock| Waits::Locked { lock }));
-        let freeze = freeze::in_force(&policy.freezes, self.clock.now());
+        against.extend(locks.filter(|lock| !shown(lock)).map(|lock| Waits::Locked { lock }));
+        against.extend(
+            self.quarantined_since(plan, overridden).await?.map(|it| Waits::Quarantined { quarantine: Box::new(it) }),
+        );
+        let freeze = freeze::in_force(&policy.freezes, self.clock.now()).filter(|_| rollback.is_none());
         if let Some(window) = freeze.filter(|_| overridden.is_none_or(|overridden| !overridden.has(&Gate::Freeze))) {
             against.push(Waits::Frozen { until: window.until, reason: window.reason });
         }
         Ok(against)
+    }
+
+    /// What waits may have been rolled back from meanwhile, below or there.
+    async fn quarantined_since(
+        &self,
+        plan: &Plan,
+        overridden: Option<&Overridden>,
+    ) -> Result<Option<Quarantine>, StoreError> {
+        if plan.rollback.is_some() {
+            return Ok(None);
+        }
+        let ladder = &self.config.catalogue.ladder;
+        let quarantines = self.store.quarantines().await?.into_iter();
+        let passed = |it: &Quarantine| {
+            overridden.is_some_and(|overridden| overridden.has(&Gate::Quarantine { change: it.change }))
+        };
+        let mut against = quarantines.filter(|it| {
+            it.concerns(&plan.artefact)
+                && it.holds_in(&plan.environment, ladder)
+                && it.bars(&plan.version, None)
+                && !passed(it)
+        });
+        Ok(against.next())
     }
 
     /// Whoever may not override any more has overridden nothing.

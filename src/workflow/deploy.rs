@@ -49,6 +49,9 @@ enum Look {
 impl Bot {
     pub(super) async fn deploy(&self, claim: &Claim) -> Result<(), StoreError> {
         let mut claim = claim.clone();
+        if self.owes_rollback(&claim.change) && !Box::pin(self.roll_back_by_rule(&mut claim)).await? {
+            return Ok(());
+        }
         let tag_due = self.tag(&mut claim).await?;
         let nudge = self.nudge(&claim.change).await;
         self.judge(&claim, nudge, tag_due).await
@@ -58,7 +61,9 @@ impl Bot {
     async fn tag(&self, claim: &mut Claim) -> Result<Option<Timestamp>, StoreError> {
         for _ in 0..MOST_TAG_TRIES {
             let Some(deploying) = claim.change.stage.deploying() else { return Ok(None) };
-            let (result, plan) = (deploying.result.clone(), claim.change.plan.clone());
+            let plan = claim.change.plan.clone();
+            // By manifest it is the code that is tagged, at what was built.
+            let marked = if plan.manifest.is_some() { plan.pinned.clone() } else { Some(deploying.result.clone()) };
             let (name, tries) = match &deploying.tag {
                 Tag::Made { .. } | Tag::Missing { .. } => return Ok(None),
                 Tag::NotYet => {
@@ -69,6 +74,10 @@ impl Bot {
                 // Woken before its turn came: whoever asks again and again moves the turns of all others.
                 Tag::Chosen { .. } if claim.due_at.is_some_and(|due| due > self.clock.now()) => return Ok(claim.due_at),
                 Tag::Chosen { name, tries } => (name.clone(), *tries),
+            };
+            let Some(result) = marked else {
+                let why = "nothing tells which commit the image was built from".to_owned();
+                return self.keep_tag(claim, Tag::Missing { why }).await.map(|()| None);
             };
             let message = plan.merge_message(&claim.change.trailer());
             let made = match self.github.make_tag(&plan.repository, &name, &result, &message).await {
@@ -175,10 +184,22 @@ impl Bot {
         }
         let look = self.look_at_result(&claim.change, &deploying.result).await;
         let others = self.others(&claim.change);
+        let runs_as = match &look {
+            Look::Unclear(_) => None,
+            _ => place.zip(artefact).and_then(|(place, artefact)| {
+                let version = self.view.rollout(place, &artefact.image).version?;
+                Some(version.label().to_owned())
+            }),
+        };
         let now = self.clock.now();
         let learned = before.clone().still_deploying(|known| Deploying {
             nudge,
             others,
+            // What is only shown at the end is not worth a step of its own before.
+            runs_as: match &look {
+                Look::Runs { .. } | Look::Failed { .. } => runs_as.or(known.runs_as),
+                _ => known.runs_as,
+            },
             rollout: match &look {
                 Look::Rolling(progress) => Some(*progress),
                 Look::NotYet { .. } | Look::Unclear(_) => known.rollout,
@@ -196,12 +217,12 @@ impl Bot {
         let stage = match look {
             Look::Runs { ready, proof } => learned.deployed(ready, proof, now),
             Look::Failed { reason } if !matches!(learned, Stage::Failed { .. }) => learned.failed(reason, now),
-            Look::NotYet { runs } if late => learned.stalled(runs, now),
+            Look::NotYet { runs } if late => learned.stalled(runs, false, now),
             Look::Rolling(Progress { ready, wanted }) if late => {
-                learned.stalled(Some(format!("{ready} of {wanted} replicas of it")), now)
+                learned.stalled(Some(format!("{ready} of {wanted} replicas of it")), false, now)
             }
             Look::Unclear(why) if late => {
-                learned.stalled(Some(format!("something, but nobody can tell what: {why}")), now)
+                learned.stalled(Some(format!("something, but nobody can tell what: {why}")), true, now)
             }
             // Of what is only watched, the periodic look is soon enough.
             Look::Unclear(_) if waiting => {
@@ -213,6 +234,8 @@ impl Bot {
         let Ok(stage) = stage else { return Ok(()) };
         let due = if stage.is_active() {
             Some(tag_due.map_or(deadline, |due| due.min(deadline)))
+        } else if self.owes_rollback(&Change { stage: stage.clone(), ..claim.change.clone() }) {
+            Some(now)
         } else {
             tag_due.filter(|_| stage.is_open())
         };
@@ -297,10 +320,16 @@ impl Bot {
         {
             return Ok(Belonging::Foreign);
         }
+        // By manifest it is exactly what was written, whatever it was built from.
+        if change.plan.manifest.is_some() {
+            let ours = change.plan.version.is_image(&seen.version);
+            return Ok(if ours { Belonging::Ours(Proof::Image) } else { Belonging::Foreign });
+        }
         let Some((commit, proof)) = self.source_of(artefact, seen).await? else { return Ok(Belonging::Unknown) };
         // Images that are built once and only retagged are of the pinned commit itself.
-        let ours =
-            commit == *result || commit == change.plan.pinned || !self.is_behind(artefact, &commit, result).await?;
+        let ours = commit == *result
+            || Some(&commit) == change.plan.pinned.as_ref()
+            || !self.is_behind(artefact, &commit, result).await?;
         Ok(if ours { Belonging::Ours(proof) } else { Belonging::Foreign })
     }
 

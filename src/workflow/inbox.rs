@@ -23,6 +23,10 @@ const AT_ONCE: usize = 16;
 /// After so many failures the person is told, and it is over.
 const MOST_ATTEMPTS: u32 = 6;
 
+/// How often something is looked at that takes its time, and for how long.
+const PATIENCE: SignedDuration = SignedDuration::from_secs(2);
+const MOST_PATIENCE: SignedDuration = SignedDuration::from_mins(10);
+
 /// When the database cannot be read or written, it is tried again after this.
 const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 
@@ -93,6 +97,20 @@ async fn waiting(bot: &Bot, busy: &HashMap<Id, InboxId>) -> Result<(Vec<Received
 pub(super) struct NotNow {
     pub(super) why: String,
     pub(super) otherwise: Said,
+    /// It is waited for what takes its time, and not for somebody who does not answer.
+    pub(super) patient: bool,
+}
+
+impl NotNow {
+    /// It is tried again a few times, each after a longer pause.
+    pub(super) fn soon(why: String, otherwise: Said) -> Self {
+        Self { why, otherwise, patient: false }
+    }
+
+    /// It is looked at every other second, for ten minutes.
+    pub(super) fn patiently(why: String, otherwise: Said) -> Self {
+        Self { why, otherwise, patient: true }
+    }
 }
 
 /// What follows from something in the inbox.
@@ -122,7 +140,12 @@ impl Bot {
                 }
                 done
             }
-            Err(NotNow { why, otherwise }) if received.attempts + 1 >= MOST_ATTEMPTS => {
+            Err(NotNow { why, patient: true, .. })
+                if self.clock.now().duration_since(received.received_at) < MOST_PATIENCE =>
+            {
+                return self.put_off(id, PATIENCE, &why).await;
+            }
+            Err(NotNow { why, otherwise, patient }) if patient || received.attempts + 1 >= MOST_ATTEMPTS => {
                 tracing::error!(why, source = received.source.as_str(), "given up");
                 let mut batch = Batch::new().done(id);
                 if let Some(from) = origin(&received) {

@@ -188,13 +188,13 @@ impl Bot {
             Err(error) => {
                 let why = error.to_string();
                 let otherwise = render::lock::cannot_tell(environment, &why);
-                if error.passes { Err(NotNow { why, otherwise }) } else { Ok(Some(otherwise)) }
+                if error.passes { Err(NotNow::soon(why, otherwise)) } else { Ok(Some(otherwise)) }
             }
         }
     }
 
     /// Whom to name where [`Bot::may_hold`] says no.
-    fn holders(&self, environment: &EnvironmentName) -> Vec<Member> {
+    pub(super) fn holders(&self, environment: &EnvironmentName) -> Vec<Member> {
         let Some(policy) = self.config.environments.get(environment) else { return Vec::new() };
         let mut holders = policy.promoters.clone();
         for member in policy.approvals.iter().flat_map(|approvals| &approvals.from) {
@@ -258,7 +258,7 @@ impl Bot {
     }
 }
 
-fn directly(person: &PersonId, said: Said) -> Message {
+pub(super) fn directly(person: &PersonId, said: Said) -> Message {
     let person = person.clone();
     said.to(To::Person { person, channel: None, thread: None, response_url: None, replace: false })
 }

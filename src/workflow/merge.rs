@@ -36,24 +36,28 @@ fn same(deploying: Deploying) -> Deploying {
 fn known_by_merge(change: &Change, result: &Sha, parents: &[Sha]) -> Option<Comparison> {
     let plan = &change.plan;
     let unmoved = plan.head.is_some() && parents.first() == plan.head.as_ref();
+    let pinned = plan.pinned.clone()?;
     unmoved.then(|| Comparison {
         repository: plan.repository.clone(),
         base: result.clone(),
-        head: plan.pinned.clone(),
+        head: pinned,
         ahead_by: 0,
         behind_by: u32::try_from(plan.behind_by + 1).unwrap_or(u32::MAX),
     })
 }
 
 pub(super) fn branch_gone(plan: &Plan) -> String {
-    let Plan { branch, repository, pinned, .. } = plan;
-    format!(
-        "The branch {branch} is gone from {repository}. Make it again: git push origin {pinned}:refs/heads/{branch}"
-    )
+    let (repository, branch) = plan.lever();
+    let again = match (&plan.pinned, &plan.manifest) {
+        (Some(pinned), None) => format!(" Make it again: git push origin {pinned}:refs/heads/{branch}"),
+        _ => String::new(),
+    };
+    format!("The branch {branch} is gone from {repository}.{again}")
 }
 
 pub(super) fn commit_gone(plan: &Plan) -> String {
-    format!("The commit {} is not in {} any more.", plan.pinned.short(), plan.repository)
+    let commit = plan.pinned.as_ref().map_or_else(|| plan.version.label(), Sha::short);
+    format!("The commit {commit} is not in {} any more.", plan.repository)
 }
 
 impl Bot {
@@ -63,7 +67,7 @@ impl Bot {
         if claim.cancel_by.is_none() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
             return Ok(());
         }
-        if let Some(frozen) = &claim.change.frozen {
+        if let Some(frozen) = claim.change.by_pull() {
             return self.merge_by_pull_again(claim, frozen).await;
         }
         let mut claim = claim.clone();
@@ -84,7 +88,9 @@ impl Bot {
         let against = self.rules_against(&claim.change).await?;
         let policy = self.config.environments.get(&claim.change.plan.environment);
         // Asked for before approvals were: nobody has been asked for theirs.
-        let unasked = merging.awaiting.is_none() && policy.is_some_and(|policy| policy.approvals.is_some());
+        let unasked = merging.awaiting.is_none()
+            && claim.change.plan.rollback.is_none()
+            && policy.is_some_and(|policy| policy.approvals.is_some());
         if unasked || !against.is_empty() {
             return self.hold(&claim, against).await;
         }
@@ -94,8 +100,12 @@ impl Bot {
             self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()))).await?;
         }
         let plan = &claim.change.plan;
-        let message = plan.merge_message(&claim.change.trailer());
-        match self.github.merge(&plan.repository, &plan.branch, &plan.pinned, &message).await {
+        let pinned = match &plan.pinned {
+            Some(pinned) if plan.is_straight() => pinned,
+            _ => return self.move_to_result(&claim).await,
+        };
+        let message = plan.merge_message(&claim.change.trailers());
+        match self.github.merge(&plan.repository, &plan.branch, pinned, &message).await {
             Ok(Merge::Done { commit, parents }) => {
                 let known = known_by_merge(&claim.change, &commit, &parents);
                 self.merged(&claim, commit, known, same).await
@@ -109,7 +119,7 @@ impl Bot {
                 Err(error) => self.merge_failed(&claim, error, true).await,
             },
             Ok(Merge::Conflict) => {
-                let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, &plan.pinned).await;
+                let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, pinned).await;
                 let stage = claim.change.stage.clone().conflicted(files.unwrap_or_default(), self.clock.now());
                 self.become_(&claim, stage, None).await
             }
@@ -133,10 +143,14 @@ impl Bot {
     /// The commit that brought the pinned one into the branch, if it is there: ours, else whatever has it.
     async fn find_merge(&self, change: &Change) -> Result<Option<Sha>, GithubError> {
         let plan = &change.plan;
+        let pinned = match &plan.pinned {
+            Some(pinned) if plan.is_straight() => pinned,
+            _ => return self.find_result(change).await,
+        };
         if let Some(ours) = self.github.find_commit(&plan.repository, &plan.branch, &change.trailer()).await? {
             return Ok(Some(ours));
         }
-        match self.github.pending(&plan.repository, &plan.branch, &plan.pinned).await? {
+        match self.github.pending(&plan.repository, &plan.branch, pinned).await? {
             Compared::Pending(pending) if pending.ahead_by == 0 => Ok(pending.head),
             // What is missing is said by the merge itself.
             _ => Ok(None),
@@ -158,7 +172,9 @@ impl Bot {
         let stage = merged.and_then(|stage| stage.still_deploying(learn));
         let Ok(stage) = stage else { return Ok(()) };
         let more = known.map_or_else(Batch::new, |known| Batch::new().comparison(known));
+        let more = more.and(self.aftermath(&claim.change).await);
         let change = self.advance(&claim.change, claim.fence, stage, Some(now), more).await?;
+        self.mark_taken_back(&change).await;
         let mut claim = Claim { change, ..claim.clone() };
         self.tidy(&mut claim).await?;
         self.deploy(&claim).await
@@ -172,7 +188,7 @@ impl Bot {
         if !error.passes() || (unavailable && tries + 1 >= MOST_TRIES) {
             let why = match error {
                 GithubError::NotFound(why) => {
-                    let repository = &claim.change.plan.repository;
+                    let (repository, _) = claim.change.plan.lever();
                     format!(
                         "GitHub does not find {repository}, or does not let me see it ({why}). Check what the token may do."
                     )

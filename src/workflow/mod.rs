@@ -1,5 +1,6 @@
 //! One file per use case: read facts, ask the domain, then take effect, in that order.
 
+mod aftermath;
 pub mod answer;
 mod approve;
 pub mod changes;
@@ -10,12 +11,16 @@ mod memory;
 mod merge;
 pub mod observe;
 pub mod outbox;
+mod pending;
 pub mod people;
+mod previous;
 pub mod promote;
 mod pull;
 pub mod query;
 mod respond;
+mod result;
 pub mod rights;
+mod rollback;
 pub mod runner;
 pub mod seen;
 pub mod source;

@@ -14,12 +14,13 @@ use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
 use crate::domain::freeze;
 use crate::domain::gate::{Watch, Well};
 use crate::domain::message::{Asked, Message, MessageKey, To};
-use crate::domain::plan::{Facts, GOOD_FOR, Plan, Waiting};
+use crate::domain::plan::{Facts, GOOD_FOR, ManifestFile, Plan, Waiting};
 use crate::domain::policy::{self, Act, Refusal, UnderWay};
+use crate::domain::rollback::ImageThere;
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Sha, Version};
-use crate::github::{Compared, GithubError};
+use crate::github::GithubError;
 use crate::slack::render;
 use crate::store::{Batch, Entry, Shown, StoreError};
 
@@ -54,6 +55,16 @@ pub(super) enum What {
     Stay(Timestamp),
 }
 
+impl What {
+    /// What was planned, and nothing else.
+    pub(super) fn of(plan: &Plan) -> Self {
+        match &plan.pinned {
+            Some(pinned) => Self::Commit(pinned.clone()),
+            None => Self::Named(plan.version.label().into()),
+        }
+    }
+}
+
 /// What the rules say to it.
 pub(super) enum Decision {
     Refused(Refusal),
@@ -64,6 +75,11 @@ pub(super) enum Decision {
         /// The same was tried before and did not come to its end.
         errored: Option<Box<Change>>,
     },
+    /// A rollback, while a promotion is being merged: it waits for that or cancels it, as the person chooses.
+    Meets {
+        plan: Box<Plan>,
+        holder: UnderWay,
+    },
 }
 
 impl From<StoreError> for CannotAsk {
@@ -73,7 +89,7 @@ impl From<StoreError> for CannotAsk {
 }
 
 /// A rule's no among the errors of those who are asked.
-enum No {
+pub(super) enum No {
     Refused(Refusal),
     CannotAsk(CannotAsk),
 }
@@ -138,41 +154,49 @@ impl Bot {
                 return Err(CannotAsk::later(format!("what runs in {} has not been read yet", rung.name)).into());
             }
         }
-        let (version, pinned, well) = self.version_below(artefact, below, &wish.what).await?;
-        let supersedes = match self.store.holder(&Moves::branch(&artefact.repository, &target.branch)).await? {
+        let (mut version, well) = self.version_below(artefact, below, &wish.what).await?;
+        let pinned = version.commit.clone();
+        let manifest = self.manifest_file(artefact, target).await?;
+        let moves = match &manifest {
+            Some(file) => Moves::file(&file.repository, &file.file),
+            None => Moves::branch(&artefact.repository, &target.branch),
+        };
+        let supersedes = match self.store.holder(&moves).await? {
             None => None,
             Some(holder) => match Waiting::of(&holder) {
-                Some(waiting) if holder.plan.artefact == artefact.name && holder.plan.pinned != pinned => Some(waiting),
+                Some(waiting) if gives_way(&holder, artefact, &version) => Some(waiting),
                 _ => return Err(Refusal::UnderWay(UnderWay::from(&holder)).into()),
             },
         };
         let from = self.runs_there(artefact, target)?;
-        let pending = match self.github.pending(&artefact.repository, &target.branch, &pinned).await? {
-            Compared::Pending(pending) => *pending,
-            Compared::NoBranch => {
-                let (repository, branch) = (artefact.repository.clone(), target.branch.clone());
-                return Err(
-                    Refusal::BranchMissing { environment: target.name.clone(), repository, branch, pinned }.into()
-                );
+        let (pending, undoes) = match (&manifest, &pinned) {
+            // What is approved without a pull request is approved by its commit.
+            (Some(_), None) if policy.approvals.is_some() && target.promote == PromoteBy::Merge => {
+                let (artefact, below) = (artefact.name.clone(), below.name.clone());
+                return Err(Refusal::CommitUnknown { artefact, below, version }.into());
             }
-            Compared::NoCommonAncestor => {
-                let (repository, branch) = (artefact.repository.clone(), target.branch.clone());
-                return Err(Refusal::NoCommonAncestor { repository, branch, pinned }.into());
-            }
-            Compared::NoCommit => {
-                let why = format!("the commit {} is not in {} any more", pinned.short(), artefact.repository);
-                return Err(CannotAsk::never(why).into());
+            (Some(_), _) => (self.coming_by_manifest(artefact, from.as_ref(), pinned.as_ref()).await?, Vec::new()),
+            (None, Some(pinned)) => self.coming_by_branch(artefact, target, &version, pinned).await?,
+            (None, None) => {
+                let (artefact, below) = (artefact.name.clone(), below.name.clone());
+                return Err(Refusal::CommitUnknown { artefact, below, version }.into());
             }
         };
-        let checks = match pending.ahead_by {
-            0 => crate::domain::plan::Checks::default(),
-            _ => self.github.checks(&artefact.repository, &pinned).await?,
+        let image = match &manifest {
+            Some(file) => self.image_to_write(artefact, target, file, &mut version).await?,
+            None => ImageThere::Yes,
+        };
+        let checks = match (&pinned, pending.ahead_by) {
+            (None, _) | (_, 0) => crate::domain::plan::Checks::default(),
+            (Some(pinned), _) => self.github.checks(&artefact.repository, pinned).await?,
         };
         let errored = self.store.last_change(&artefact.name, &target.name).await?;
         let errored = errored
-            .filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.pinned == pinned)
+            .filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_none())
+            .filter(|last| last.plan.version.is(&version))
             .map(Box::new);
         let checks_required = policy.checks_required;
+        let watch = self.watch(artefact, target, &policy, &version, well).await?;
         let facts = Facts {
             artefact,
             target,
@@ -180,10 +204,13 @@ impl Bot {
             version,
             pinned,
             from,
+            manifest,
+            undoes,
+            image,
             pending,
             checks,
             checks_required,
-            watch: self.watch(artefact, target, &policy, well).await?,
+            watch,
             overriding: wish.overriding.clone().map(|reason| (wish.by.clone(), reason)),
             supersedes,
         };
@@ -205,7 +232,7 @@ impl Bot {
     /// it makes another change: what was asked and said then is not asked and said now.
     fn goes_on(&self, errored: &Change, plan: &Plan) -> bool {
         let waited = matches!(&errored.stage, Stage::Errored { merging, .. } if merging.awaiting.is_some());
-        errored.moves() == Moves::branch(&plan.repository, &plan.branch)
+        errored.moves() == plan.moves()
             && errored.plan.promote == plan.promote
             && errored.plan.overridden == plan.overridden
             && (waited || !self.is_awaited(plan))
@@ -217,13 +244,18 @@ impl Bot {
         artefact: &Artefact,
         target: &Environment,
         policy: &Policy,
+        version: &Version,
         well: Option<Well>,
-    ) -> Result<Watch, StoreError> {
+    ) -> Result<Watch, CannotAsk> {
         let now = self.clock.now();
         let also = self.config.catalogue.carried_along(artefact, &target.name).map(|also| also.name.clone());
         let moving: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(also).collect();
         let locks = self.locks_on(&target.name, &moving).await?;
-        Ok(Watch { locks, freeze: freeze::in_force(&policy.freezes, now), soak: policy.soak, well, now })
+        let freeze = freeze::in_force(&policy.freezes, now);
+        let quarantine = self.quarantine_of(artefact, target, version).await?;
+        let mut holds = self.store.holds(&target.name).await?;
+        holds.retain(|hold| hold.concerns(&moving));
+        Ok(Watch { locks, freeze, soak: policy.soak, well, quarantine, holds, now })
     }
 
     fn rung(&self, name: &EnvironmentName) -> Result<&Environment, No> {
@@ -259,13 +291,13 @@ impl Bot {
         Ok(behind)
     }
 
-    /// What would go, with its commit, and since when it has run well below.
+    /// What would go, with its commit as far as anything tells it, and since when it has run well below.
     async fn version_below(
         &self,
         artefact: &Artefact,
         below: &Environment,
         what: &What,
-    ) -> Result<(Version, Sha, Option<Well>), No> {
+    ) -> Result<(Version, Option<Well>), No> {
         let stay = match what {
             What::RunsBelow => {
                 let Some(place) = artefact.places.get(&below.name) else {
@@ -285,12 +317,30 @@ impl Bot {
             Some(commit) => Some(commit.clone()),
             None => self.source_of(artefact, &stay).await?.map(|(commit, _)| commit),
         };
-        let Some(commit) = commit else {
-            let (artefact, below) = (artefact.name.clone(), below.name.clone());
-            return Err(Refusal::CommitUnknown { artefact, below, version: stay.version }.into());
-        };
         let well = stay.well_since.map(|since| Well { since, until: stay.ended_at });
-        Ok((Version { commit: Some(commit.clone()), ..stay.version }, commit, well))
+        Ok((Version { commit, ..stay.version }, well))
+    }
+
+    /// The image that is to be written into a manifest: it must be there, and the file must be one that can be written.
+    async fn image_to_write(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        file: &ManifestFile,
+        version: &mut Version,
+    ) -> Result<ImageThere, No> {
+        let (there, digest) = self.image_there(artefact, version).await;
+        if there == ImageThere::Gone {
+            let (artefact, environment) = (artefact.name.clone(), target.name.clone());
+            let gone =
+                Refusal::ImageGone { artefact, environment, version: version.clone(), moved: false, instead: None };
+            return Err(gone.into());
+        }
+        if let Some(digest) = digest {
+            version.digest = Some(digest.into());
+        }
+        self.can_write(artefact, file, version).await?;
+        Ok(there)
     }
 
     /// A stay below of the version that is named, if it ran well.
@@ -352,7 +402,8 @@ impl Bot {
     /// Does a promotion there wait for a person's yes, or at least for GitHub's?
     pub(super) fn is_awaited(&self, plan: &Plan) -> bool {
         let policy = self.config.environments.get(&plan.environment);
-        plan.promote == PromoteBy::PullRequest || policy.is_some_and(|policy| policy.approvals.is_some())
+        let approved = plan.rollback.is_none() && policy.is_some_and(|policy| policy.approvals.is_some());
+        plan.promote == PromoteBy::PullRequest || approved
     }
 
     /// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
@@ -381,6 +432,9 @@ impl Bot {
             let told = render::gate::overridden(&change.plan, overridden).to(self.post(&change, key, None));
             batch = batch.ledger(entry).say(told);
         }
+        for hold in &change.plan.lifts {
+            batch = batch.lift(hold.change);
+        }
         if let Some(details) = render::card::details(&change) {
             batch = batch.say(self.in_thread(&change, "details", details));
         }
@@ -391,8 +445,8 @@ impl Bot {
     pub(super) async fn awaiting(&self, plan: &Plan, now: Timestamp) -> Awaiting {
         let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
         let (required, asked) = match &policy.approvals {
-            Some(approvals) => (approvals.required, self.called(&approvals.from).await),
-            None => (0, Vec::new()),
+            Some(approvals) if plan.rollback.is_none() => (approvals.required, self.called(&approvals.from).await),
+            _ => (0, Vec::new()),
         };
         Awaiting::new(required, asked, now, policy.approval_timeout)
     }
@@ -481,6 +535,12 @@ pub(super) fn ledger_entry(change: &Change, kind: &str, actor: Actor, at: Timest
         actor: Some(actor),
         body: json!({ "stage": change.stage, "pinned": plan.pinned, "version": plan.version }),
     }
+}
+
+/// A change that waits for approval gives way to another version of the same artefact, and a rollback to nothing.
+fn gives_way(holder: &Change, artefact: &Artefact, version: &Version) -> bool {
+    let plan = &holder.plan;
+    holder.stage.can_cancel() && plan.artefact == artefact.name && plan.rollback.is_none() && !plan.version.is(version)
 }
 
 impl From<GithubError> for No {

@@ -8,13 +8,14 @@ use crate::domain::approval::{Awaiting, VoidedBecause, Waits};
 use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
 use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
-use crate::github::{self, Compared, GithubError, Merge, MergePull, OpenPull, PullRequest, PullState};
+use crate::github::{self, GithubError, MergePull, OpenPull, PullRequest, PullState};
 use crate::slack::render;
 use crate::store::{Batch, Claim, StoreError};
 
 use super::Bot;
-use super::merge::{again, branch_gone, commit_gone, pause};
+use super::merge::{again, branch_gone, pause};
 use super::promote::ledger_entry;
+use super::result::Made;
 
 /// Nobody waits for a branch to be put away: the pause is as long as it gets.
 const TIDY_TRIES: u32 = 6;
@@ -41,7 +42,7 @@ impl From<StoreError> for Halt {
 }
 
 fn merged_elsewhere(plan: &Plan, pull: &Pull, into: &str, commit: &Sha) -> String {
-    let (number, branch, commit) = (pull.number, &plan.branch, commit.short());
+    let (number, (_, branch), commit) = (pull.number, plan.lever(), commit.short());
     format!(
         "Somebody pointed the pull request #{number} at {into}, and it was merged there, as {commit}. \
          {branch} has nothing of it. Take it back in {into} if it does not belong there."
@@ -53,6 +54,7 @@ impl Bot {
     /// or done instead, and is looked at again when its time comes.
     pub(super) async fn shown_pull(&self, claim: &Claim, frozen: &Frozen) -> Result<Option<PullRequest>, Halt> {
         let plan = &claim.change.plan;
+        let (repository, branch) = plan.lever();
         let Some(pull) = &frozen.pull else {
             let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
             match &frozen.result {
@@ -66,10 +68,10 @@ impl Bot {
             return Ok(None);
         }
         // Nobody can delete a pull request: it is rather that we are not let in any more.
-        let gone = || GithubError::NotFound(format!("the pull request #{} of {}", pull.number, plan.repository));
-        let seen = self.github.pull(&plan.repository, pull.number).await?.ok_or_else(gone)?;
+        let gone = || GithubError::NotFound(format!("the pull request #{} of {repository}", pull.number));
+        let seen = self.github.pull(repository, pull.number).await?.ok_or_else(gone)?;
         match &seen.state {
-            PullState::Merged { commit, .. } if seen.base != plan.branch => {
+            PullState::Merged { commit, .. } if seen.base != branch => {
                 self.errored(claim, merged_elsewhere(plan, pull, &seen.base, commit)).await?;
                 return Ok(None);
             }
@@ -85,7 +87,7 @@ impl Bot {
             }
             PullState::Open => {}
         }
-        if seen.base != plan.branch {
+        if seen.base != branch {
             self.keep_waiting(claim, vec![Waits::Retargeted { base: seen.base }]).await?;
             return Ok(None);
         }
@@ -102,9 +104,10 @@ impl Bot {
     }
 
     /// Where the environment's branch stands. Where it is gone, the change is over.
-    async fn environments_head(&self, claim: &Claim) -> Result<Option<Sha>, Halt> {
+    pub(super) async fn environments_head(&self, claim: &Claim) -> Result<Option<Sha>, Halt> {
         let plan = &claim.change.plan;
-        let head = self.github.branch_head(&plan.repository, &plan.branch).await?;
+        let (repository, branch) = plan.lever();
+        let head = self.github.branch_head(repository, branch).await?;
         if head.is_none() {
             self.errored(claim, branch_gone(plan)).await?;
         }
@@ -114,32 +117,20 @@ impl Bot {
     /// Makes the result on top of the environment's branch. One that is shown is replaced in one move: a pull request that
     /// saw its branch without our commit would count as merged.
     async fn freeze(&self, claim: &Claim, frozen: &Frozen, base: Sha, void: Option<VoidedBecause>) -> Result<(), Halt> {
-        let plan = &claim.change.plan;
         let bench = if frozen.pull.is_some() { frozen.workbench() } else { frozen.branch.clone() };
-        self.github.put_own_branch(&plan.repository, &bench, &base).await?;
-        let message = plan.merge_message(&claim.change.trailer());
-        let head = match self.github.merge(&plan.repository, &bench, &plan.pinned, &message).await? {
-            Merge::Done { commit, parents } if parents == [base.clone(), plan.pinned.clone()] => commit,
-            Merge::Done { .. } => {
-                return Err(GithubError::Unclear(format!("somebody else writes to {bench}")).into());
-            }
-            Merge::AlreadyThere => return self.already_there(claim, &bench, base).await,
-            Merge::Conflict => {
-                let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, &plan.pinned).await;
+        let head = match self.make_result(&claim.change, &bench, &base).await? {
+            Made::Done(commit) => commit,
+            Made::AlreadyThere => return Ok(self.merged_by_hand(claim, base, String::new()).await?),
+            Made::Conflict(files) => {
                 let now = self.clock.now();
-                let stage = claim.change.stage.clone().conflicted(files.unwrap_or_default(), now);
+                let stage = claim.change.stage.clone().conflicted(files, now);
                 return Ok(self.become_(claim, stage, Some(now)).await?);
             }
-            Merge::NoBranch => return Err(GithubError::Unclear(format!("{bench} is gone again")).into()),
-            Merge::NoCommit => return Ok(self.errored(claim, commit_gone(plan)).await?),
-            Merge::Refused(why) => {
-                let why = why.trim_end_matches('.');
-                let why = format!(
-                    "GitHub does not let me make the branch {bench}: {why}. Let me push to branches below gantry/."
-                );
-                return Ok(self.errored(claim, why).await?);
-            }
+            Made::Cannot(why) => return Ok(self.errored(claim, why).await?),
         };
+        if !claim.change.plan.is_merged() {
+            self.github.put_own_branch(claim.change.plan.lever().0, &bench, &head).await?;
+        }
         let result = FrozenResult { base, head };
         let made = match frozen.pull {
             Some(_) => Frozen { making: Some(result), ..frozen.clone() },
@@ -162,22 +153,10 @@ impl Bot {
         Ok(())
     }
 
-    /// What was to be merged is in the branch on which the result is made. Only where the environment's own branch has it too
-    /// did it come there by hand: else somebody moved the other one.
-    async fn already_there(&self, claim: &Claim, bench: &str, base: Sha) -> Result<(), Halt> {
-        let plan = &claim.change.plan;
-        match self.github.pending(&plan.repository, &plan.branch, &plan.pinned).await? {
-            Compared::Pending(pending) if pending.ahead_by == 0 => {
-                Ok(self.merged_by_hand(claim, pending.head.unwrap_or(base), String::new()).await?)
-            }
-            _ => Err(GithubError::Unclear(format!("somebody else writes to {bench}")).into()),
-        }
-    }
-
     /// Points the shown branch at its new result, which is stored: whoever finds another commit there knows that it is
     /// somebody else's.
     async fn put_in_place(&self, claim: &Claim, frozen: &Frozen, making: &FrozenResult) -> Result<(), Halt> {
-        let repository = &claim.change.plan.repository;
+        let (repository, _) = claim.change.plan.lever();
         self.github.put_own_branch(repository, &frozen.branch, &making.head).await?;
         self.github.delete_own_branch(repository, &frozen.workbench()).await?;
         let placed = Frozen { result: Some(making.clone()), making: None, ..frozen.clone() };
@@ -186,15 +165,16 @@ impl Bot {
 
     async fn open(&self, claim: &Claim, frozen: &Frozen) -> Result<(), Halt> {
         let (change, plan) = (&claim.change, &claim.change.plan);
+        let (repository, branch) = plan.lever();
         let required = change.stage.awaiting().map_or(0, |awaiting| awaiting.required);
         let requester = self.people.name(&change.requester).await;
         let body = github::describe::body(change, &requester, required, self.clock.now());
         let title = github::describe::title(plan);
-        let opened = self.github.open_pull(&plan.repository, &frozen.branch, &plan.branch, &title, &body).await?;
+        let opened = self.github.open_pull(repository, &frozen.branch, branch, &title, &body).await?;
         let pull = match opened {
             OpenPull::Done(pull) => pull,
             OpenPull::Exists => {
-                let found = self.github.find_pull(&plan.repository, &frozen.branch, &plan.branch).await?;
+                let found = self.github.find_pull(repository, &frozen.branch, branch).await?;
                 let gone = || GithubError::Unclear("the pull request is there and is not there".to_owned());
                 found.ok_or_else(gone)?.pull
             }
@@ -232,7 +212,7 @@ impl Bot {
     pub(super) async fn merge_by_pull_again(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
         let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
         if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
-            match self.github.pull(&claim.change.plan.repository, pull.number).await {
+            match self.github.pull(claim.change.plan.lever().0, pull.number).await {
                 // With another head it is somebody else's merge, which the next look finds.
                 Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, head, .. })) if head == result.head => {
                     return self.merged_by_us(claim, pull, result, commit).await;
@@ -254,8 +234,8 @@ impl Bot {
         self.store.commit(begun).await?;
         let plan = &claim.change.plan;
         let title = github::describe::title(plan);
-        let message = plan.merge_message(&claim.change.trailer());
-        match self.github.merge_pull(&plan.repository, pull.number, &result.head, &title, &message).await {
+        let message = plan.merge_message(&claim.change.trailers());
+        match self.github.merge_pull(plan.lever().0, pull.number, &result.head, &title, &message).await {
             Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, pull, result, commit).await,
             // The next look finds out what is different, and voids what was said to something else.
             Ok(MergePull::HeadMoved) => self.wait_because(&claim, "the head is not what was shown").await,
@@ -284,9 +264,10 @@ impl Bot {
         commit: Sha,
     ) -> Result<(), StoreError> {
         let plan = &claim.change.plan;
+        let (repository, branch) = plan.lever();
         let look = async {
-            let into = self.github.pull(&plan.repository, pull.number).await?.map(|seen| seen.base);
-            let made = self.github.commit(&plan.repository, commit.as_str()).await?;
+            let into = self.github.pull(repository, pull.number).await?.map(|seen| seen.base);
+            let made = self.github.commit(repository, commit.as_str()).await?;
             Ok::<_, GithubError>((into, made.and_then(|made| made.parents.first().cloned())))
         };
         let (into, onto) = match look.await {
@@ -294,7 +275,7 @@ impl Bot {
             Err(error) if error.passes() => return self.merge_failed(claim, error, true).await,
             Err(_) => (None, None),
         };
-        if let Some(into) = into.filter(|into| *into != plan.branch) {
+        if let Some(into) = into.filter(|into| *into != branch) {
             return self.errored(claim, merged_elsewhere(plan, pull, &into, &commit)).await;
         }
         let unseen = onto.filter(|onto| *onto != result.base);
@@ -351,7 +332,7 @@ impl Bot {
     }
 
     async fn put_away(&self, change: &Change, frozen: &Frozen) -> Result<(), GithubError> {
-        let repository = &change.plan.repository;
+        let (repository, _) = change.plan.lever();
         if change.stage.deploying().is_none()
             && let Some(Pull { number, .. }) = frozen.pull
             && let Some(PullRequest { state: PullState::Open, .. }) = self.github.pull(repository, number).await?

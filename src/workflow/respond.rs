@@ -12,15 +12,17 @@ use crate::domain::listing::Filter;
 use crate::domain::message::{Message, MessageKey, Place, To};
 use crate::domain::plan::Plan;
 use crate::domain::policy::{Act, Refusal};
+use crate::domain::rollback::ImageThere;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::list::{EARLIER, For, LATER, OPEN_EARLIER, OPEN_LATER, Request, SHARE};
-use crate::slack::render::{Said, approval, arrival, card, help, lock, notice, plan, refusal, status};
+use crate::slack::render::{Said, approval, arrival, card, help, lock, notice, plan, refusal, rollback, status};
 use crate::store::{Batch, Received, StoreError};
 
 use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::locks::Reply;
 use super::promote::{Decision, What, Wish};
+use super::rollback::Meeting;
 use super::source::CannotAsk;
 
 impl Bot {
@@ -32,8 +34,7 @@ impl Bot {
             | Incoming::Click { from, .. }
             | Incoming::Submitted { from, .. } => from,
         };
-        let unknown =
-            |error: &dyn std::fmt::Display| NotNow { why: error.to_string(), otherwise: notice::role_unknown() };
+        let unknown = |error: &dyn std::fmt::Display| NotNow::soon(error.to_string(), notice::role_unknown());
         let role = self.people.role(from).await.map_err(|error| unknown(&error))?;
         if role == Role::Bot {
             return Ok(Work::default());
@@ -86,13 +87,23 @@ impl Bot {
                 return self.list_locks(environment.as_ref()).await.map(|it| asked.told(it));
             }
             Command::Reject { change, reason } => return self.typed_reject(asked, &change, &reason).await,
-            Command::Rollback { .. } | Command::Diff { .. } => asked.privately(notice::not_ready(command.verb())),
+            Command::Rollback { artefact, environment, version, reason } => {
+                return self.typed_rollback(asked, artefact, environment, version, reason).await;
+            }
+            Command::Release { artefact, version } => return self.release(asked, &artefact, &version).await,
+            Command::Diff { .. } => asked.privately(notice::not_ready(command.verb())),
         })
     }
 
     async fn clicked(&self, asked: Asked<'_>, action: &str, value: &str) -> Result<Work, NotNow> {
         match action {
-            plan::CONFIRM | plan::CANCEL => self.decided_on_plan(asked, value, action == plan::CONFIRM).await,
+            plan::CONFIRM => self.decided_on_plan(asked, value, Some(Meeting::Ask)).await,
+            plan::CANCEL => self.decided_on_plan(asked, value, None).await,
+            rollback::INSTEAD => self.decided_on_plan(asked, value, Some(Meeting::Cancel)).await,
+            rollback::WAIT => self.decided_on_plan(asked, value, Some(Meeting::Wait)).await,
+            rollback::ROLL_BACK => self.clicked_rollback(asked, value).await,
+            rollback::COMMAND => self.clicked_command(asked, value).await,
+            rollback::ANOTHER => self.clicked_another(asked, value).await,
             card::CANCEL => match ChangeId::parse(value) {
                 Some(id) => self.cancel(asked, &id.short()).await,
                 None => Ok(Work::default()),
@@ -148,6 +159,8 @@ impl Bot {
         let (plan, others, errored) = match self.decide(wish).await {
             Ok(Decision::Planned { plan, others, errored }) => (*plan, others, errored),
             Ok(Decision::Refused(no)) => return Ok(asked.refused(&no)),
+            // Only a rollback chooses what becomes of another change.
+            Ok(Decision::Meets { .. }) => return Ok(Work::default()),
             Err(error) => return asked.cannot(&error),
         };
         let others = others.as_deref();
@@ -162,7 +175,12 @@ impl Bot {
             };
             return Ok(asked.begun(change, batch, others));
         }
-        let asks = !plan.also.is_empty() || plan.overridden.is_some() || plan.supersedes.is_some();
+        let unsure = plan.manifest.is_some() && plan.image != ImageThere::Yes;
+        let asks = !plan.also.is_empty()
+            || plan.overridden.is_some()
+            || plan.supersedes.is_some()
+            || !plan.lifts.is_empty()
+            || unsure;
         if asks || self.is_awaited(&plan) {
             return Ok(self.show_plan(asked, plan, others.unwrap_or_default()));
         }
@@ -178,8 +196,8 @@ impl Bot {
         work
     }
 
-    /// A plan that was shown is confirmed or dropped: checked again, for the commit that was shown.
-    async fn decided_on_plan(&self, asked: Asked<'_>, value: &str, yes: bool) -> Result<Work, NotNow> {
+    /// A plan that was shown is confirmed or, without a `yes`, dropped: checked again, for the commit that was shown.
+    async fn decided_on_plan(&self, asked: Asked<'_>, value: &str, yes: Option<Meeting>) -> Result<Work, NotNow> {
         let asked = Asked { replace: true, ..asked };
         let shown = match ChangeId::parse(value) {
             Some(id) => self.store.shown_plan(id).await.map_err(|error| stored(&error))?,
@@ -192,8 +210,13 @@ impl Bot {
             return Ok(Asked { replace: false, ..asked }.privately(status::not_your_plan()));
         }
         let used = Batch::new().use_up(shown.id);
-        if !yes {
+        let Some(meeting) = yes else {
             let mut work = asked.privately(status::plan_dropped());
+            work.batch = used.and(work.batch);
+            return Ok(work);
+        };
+        if shown.plan.rollback.is_some() {
+            let mut work = self.confirmed_rollback(asked, &shown, meeting).await?;
             work.batch = used.and(work.batch);
             return Ok(work);
         }
@@ -201,13 +224,16 @@ impl Bot {
             by: asked.from.person.clone(),
             artefact: shown.plan.artefact.clone(),
             environment: Some(shown.plan.environment.clone()),
-            what: What::Commit(shown.plan.pinned.clone()),
+            what: What::of(&shown.plan),
             overriding: shown.plan.overridden.as_ref().map(|overridden| overridden.reason.as_str().into()),
         };
         let mut work = match self.decide(&wish).await {
             // What nobody was asked about is not done by the yes to something else.
             Ok(Decision::Planned { plan, .. })
-                if plan.supersedes != shown.plan.supersedes || plan.overridden != shown.plan.overridden =>
+                if plan.supersedes != shown.plan.supersedes
+                    || plan.overridden != shown.plan.overridden
+                    || plan.lifts != shown.plan.lifts
+                    || plan.image != shown.plan.image =>
             {
                 self.show_plan(asked, *plan, &[])
             }
@@ -216,13 +242,14 @@ impl Bot {
                 Err(error) => asked.cannot(&error)?,
             },
             Ok(Decision::Refused(no)) => asked.refused(&no),
+            Ok(Decision::Meets { .. }) => Work::default(),
             Err(error) => asked.cannot(&error)?,
         };
         work.batch = used.and(work.batch);
         Ok(work)
     }
 
-    async fn confirmed(&self, asked: Asked<'_>, plan: Plan) -> Result<Work, CannotAsk> {
+    pub(super) async fn confirmed(&self, asked: Asked<'_>, plan: Plan) -> Result<Work, CannotAsk> {
         let supersedes = plan.supersedes.clone();
         let (change, batch) = self.begin(plan, &asked.from.person, &asked.from.channel).await;
         let Some(waiting) = supersedes else { return Ok(asked.begun(change, batch, None)) };
@@ -239,11 +266,14 @@ impl Bot {
         let Some(change) = self.store.change(id).await.map_err(|error| stored(&error))? else {
             return Ok(asked.privately(status::unknown(&id.short())));
         };
+        if change.plan.rollback.is_some() {
+            return self.retry_rollback(asked, change).await;
+        }
         let wish = Wish {
             by: asked.from.person.clone(),
+            what: What::of(&change.plan),
             artefact: change.plan.artefact,
             environment: Some(change.plan.environment),
-            what: What::Commit(change.plan.pinned),
             overriding: None,
         };
         self.promote(asked, &wish, false).await
@@ -343,11 +373,11 @@ impl Asked<'_> {
     /// Whoever must be asked does not answer: again later, or never.
     pub(super) fn cannot(self, error: &CannotAsk) -> Result<Work, NotNow> {
         let otherwise = refusal::cannot_ask(&error.to_string());
-        if error.passes { Err(NotNow { why: error.to_string(), otherwise }) } else { Ok(self.privately(otherwise)) }
+        if error.passes { Err(NotNow::soon(error.to_string(), otherwise)) } else { Ok(self.privately(otherwise)) }
     }
 
     /// The change is told by its card; whoever asked elsewhere, or named no environment, gets a link to it.
-    fn begun(self, change: Change, batch: Batch, others: Option<&[EnvironmentName]>) -> Work {
+    pub(super) fn begun(self, change: Change, batch: Batch, others: Option<&[EnvironmentName]>) -> Work {
         let key = Bot::card_key(change.id);
         let pointer = match others {
             Some(others) => self.private(plan::chosen(&change.plan, others)).linking(key),
@@ -369,7 +399,7 @@ impl Asked<'_> {
 }
 
 pub(super) fn stored(error: &StoreError) -> NotNow {
-    NotNow { why: error.to_string(), otherwise: notice::not_stored() }
+    NotNow::soon(error.to_string(), notice::not_stored())
 }
 
 pub(super) fn privately(from: &Origin, received: &Received, said: Said) -> Message {

@@ -177,7 +177,11 @@ impl Bot {
     }
 
     /// The commit of `version`, as far as anything but a report tells. `None`: nothing tells.
-    async fn commit_of(&self, artefact: &Artefact, version: &Version) -> Result<Option<(Sha, Proof)>, CannotAsk> {
+    pub(super) async fn commit_of(
+        &self,
+        artefact: &Artefact,
+        version: &Version,
+    ) -> Result<Option<(Sha, Proof)>, CannotAsk> {
         let image = Image { name: artefact.image.clone(), tag: version.tag.clone(), digest: version.digest.clone() };
         let Some(reference) = reference(version) else { return Ok(None) };
         let key = format!("{}:{reference}", image.name);
@@ -200,6 +204,12 @@ impl Bot {
         };
         self.keep_commit(&image.name, &reference, &sha, proof).await;
         Ok(Some((sha, proof)))
+    }
+
+    /// What the image of that name says now that it was built from, whatever it said before.
+    pub(super) async fn revision_now(&self, artefact: &Artefact, version: &Version) -> Option<Sha> {
+        let image = Image { name: artefact.image.clone(), tag: version.tag.clone(), digest: None };
+        self.registry.revision(&image).await.ok().flatten()?.parse().ok()
     }
 
     /// Remembers which commit an image was built from. A failure to keep it costs only another question later.

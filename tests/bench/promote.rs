@@ -10,6 +10,7 @@ use gantry::domain::artefact::{ArtefactName, Workload};
 use gantry::domain::change::{Change, ChangeId, Deploying, Stage, Tag};
 use gantry::domain::environment::{EnvironmentName, PromoteBy};
 use gantry::domain::plan::Plan;
+use gantry::domain::rollback::ImageThere;
 use gantry::domain::version::{Sha, Version};
 use gantry::store::{Batch, ImageCommit, Store};
 use jiff::SignedDuration;
@@ -148,11 +149,12 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
             plan: Plan {
                 artefact: ArtefactName::new(name),
                 environment: EnvironmentName::new("qa"),
-                below: EnvironmentName::new("development"),
+                seen_in: EnvironmentName::new("development"),
                 repository: format!("acme/{name}").parse()?,
                 branch: "qa".to_owned(),
                 version: version("new", Some(pinned.clone())),
-                pinned,
+                manifest: None,
+                pinned: Some(pinned),
                 from: Some(version("old", None)),
                 commits: Vec::new(),
                 commits_in_all: 0,
@@ -167,6 +169,10 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
                 green_checks: 0,
                 supersedes: None,
                 overridden: None,
+                undoes: Vec::new(),
+                lifts: Vec::new(),
+                image: ImageThere::Yes,
+                rollback: None,
             },
             stage: stage.still_deploying(tagged)?,
             frozen: None,

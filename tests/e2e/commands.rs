@@ -11,7 +11,7 @@ async fn an_empty_command_shows_what_can_be_asked() {
     *I move artefacts from one environment to the next.*
     • `/list [artefact] [environment]` which version runs where, in what state
     • `/promote &lt;artefact&gt; [environment] [@version] [--dry-run] [--override reason]` move an artefact to the next environment, or to the one named
-    • `/rollback &lt;artefact&gt; &lt;environment&gt; [version] [--reason text]` return an environment to the version that ran well before _(not in this version yet)_
+    • `/rollback &lt;artefact&gt; &lt;environment&gt; [version] [--reason text]` return an environment to the version that ran well before, or to the one named
     • `/diff &lt;source&gt; &lt;target&gt; [artefact]` what differs between two environments, and what to do about it _(not in this version yet)_
     • `/gantry status [artefact] [environment]` which changes are under way
     • `/gantry cancel &lt;change&gt;` stop a change that is not merged yet; the card shows its eight digits
@@ -19,6 +19,7 @@ async fn an_empty_command_shows_what_can_be_asked() {
     • `/gantry lock &lt;environment&gt; [artefact] [for 2h] &lt;reason&gt;` let nobody change an environment, or one artefact there
     • `/gantry unlock &lt;environment&gt; [artefact]` end a lock
     • `/gantry locks [environment]` what is locked, by whom and why
+    • `/gantry release &lt;artefact&gt; &lt;version&gt;` let a version come back that was rolled back from
     • `/gantry help [command]` what I understand
     The environments are `development` → `qa` → `staging` → `prod`.
     In a thread: `@gantry list`. More about one: `/gantry help promote`.
@@ -128,7 +129,7 @@ async fn a_guest_gets_nothing() {
 #[tokio::test]
 async fn what_this_version_cannot_do_it_says() {
     let town = Town::open().await;
-    let ack = town.alice().types("/rollback checkout qa").await;
-    assert_eq!(ack, "Looking at what ran before of *checkout*...");
+    let ack = town.alice().types("/diff qa staging").await;
+    assert_eq!(ack, "Comparing *qa* with *staging*...");
     assert!(town.alice().sees().contains("cannot do it yet"), "{}", town.alice().sees());
 }

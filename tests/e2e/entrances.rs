@@ -4,7 +4,7 @@
 mod walk;
 
 use gantry::domain::command::{TABLE, Verb};
-use gantry::slack::render::{ACTIONS, INPUTS, MODALS, approval, arrival, card, list, lock, plan};
+use gantry::slack::render::{ACTIONS, INPUTS, MODALS, approval, arrival, card, list, lock, plan, rollback};
 
 use crate::house::{all_sources, part};
 use walk::{Door, Way, walk};
@@ -103,7 +103,17 @@ const COMMANDS: &[(Verb, &str, Scene, [Who; 3])] = &[
         [NOBODY, NOBODY, &[(Overrider, Shows)]],
     ),
     (Verb::Promote, "promote checkout {environment}", Waiting, [NOBODY, &[(Approver, Begins)], NOBODY]),
-    (Verb::Rollback, "rollback checkout {environment}", Waiting, [NOBODY; 3]),
+    (
+        Verb::Rollback,
+        "rollback checkout {environment}",
+        Quiet,
+        [
+            NOBODY,
+            &[(Approver, Begins)],
+            &[(Promoter, Shows), (Approver, Shows), (Overrider, Shows), (Requester, Shows)],
+        ],
+    ),
+    (Verb::Release, "release checkout 1.4", Waiting, [NOBODY; 3]),
     (Verb::Diff, "diff development {environment}", Waiting, [NOBODY; 3]),
     (Verb::Status, "status {environment}", Waiting, [NOBODY; 3]),
     (Verb::Cancel, "cancel {change}", Waiting, [NOBODY, NOBODY, &[(Requester, Stops), (Approver, Stops)]]),
@@ -127,6 +137,12 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
     (approval::REJECT, Waiting, &[(Approver, Opens)]),
     (arrival::PROMOTE, Arrived, &[(Approver, Begins)]),
     (lock::TAKE_OVER, Locked, HOLDERS[2]),
+    // The value is a command, which has its own rules; what is no command is nothing.
+    (rollback::COMMAND, Waiting, NOBODY),
+    (rollback::ANOTHER, Waiting, NOBODY),
+    (rollback::INSTEAD, Planned, NOBODY),
+    (rollback::WAIT, Planned, NOBODY),
+    (rollback::ROLL_BACK, Waiting, NOBODY),
     (list::EARLIER, Waiting, NOBODY),
     (list::LATER, Waiting, NOBODY),
     (list::OPEN_EARLIER, Waiting, NOBODY),

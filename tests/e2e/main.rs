@@ -25,5 +25,6 @@ mod races;
 mod receiving;
 mod refusals;
 mod restart;
+mod rollback;
 mod sending;
 mod town;

@@ -127,6 +127,7 @@ async fn a_second_person_must_approve_production() {
     • <http://town/sim/github/acme/checkout/commit/84d172adf91d04a6d97bb88e3ffc330537fadd1f|84d172a> Merge d2aaacd into staging · Bob Brandt
     • <http://town/sim/github/acme/checkout/commit/d2aaacd210b18cccdbee38c1276c791bb18fcefc|d2aaacd> Merge 8ea1fa5 into qa · Bob Brandt
     • <http://town/sim/github/acme/checkout/commit/8ea1fa5d91fe5f6eb30b2748889b98467d94ed87|8ea1fa5> Round totals per line, as the invoice does · Alice Adler
+    [Roll back]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     no_branch_is_left(&town);
@@ -227,14 +228,14 @@ async fn a_newer_promotion_asks_before_it_supersedes_the_waiting_one() {
     town.bob().presses("deploys", "Confirm").await;
     let pulls = town.sim.github.pulls(REPOSITORY);
     assert_eq!(pulls.iter().map(|pull| pull.state).collect::<Vec<_>>(), ["closed", "open"]);
-    assert!(pulls[0].comments[0].starts_with("A newer promotion takes its place: change "), "{:?}", pulls[0].comments);
+    assert!(pulls[0].comments[0].starts_with("Another change takes its place: change "), "{:?}", pulls[0].comments);
     assert!(!town.sim.github.branches(REPOSITORY).contains_key(&first.head), "its branch is put away");
     let cards: Vec<_> = town.channel("releases").into_iter().filter(|told| told.contains("asked by")).collect();
-    assert!(cards[0].contains("not promoted to *prod*, a newer one takes its place"), "{}", cards[0]);
+    assert!(cards[0].contains("not promoted to *prod*, another change takes its place"), "{}", cards[0]);
     assert!(cards[1].contains("waiting for 1 approval"), "{}", cards[1]);
     let told =
         town.channel("releases").into_iter().find(|told| told.starts_with("<@U0ALICE>")).expect("a word to alice");
-    assert!(told.contains("a newer one takes its place"), "{told}");
+    assert!(told.contains("another change takes its place"), "{told}");
 
     town.carol().presses("releases", "Approve").await;
     assert!(card(&town).contains("running in *prod*"), "{}", card(&town));

@@ -45,6 +45,7 @@ async fn a_promotion_goes_from_merging_to_running() {
     1 commit:
     • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
     Next: `/promote checkout staging`
+    [Roll back]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     assert_snapshot!(plain(&town, &told[1]), @"<@U0ALICE> *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready.");

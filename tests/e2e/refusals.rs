@@ -42,8 +42,8 @@ async fn what_is_not_there_or_not_yet_possible() {
     Next: push to `develop`, or `/promote checkout qa`.
     ");
     assert_snapshot!(refused(&town, "/promote search qa").await, @"
-    *search* is deployed by manifest, and this version of me moves branches only.
-    Next: change its tag in `acme/gitops`; I tell when it runs.
+    *qa* has everything of *search* `1.0.2` already: `1.0.2` runs there.
+    Next: push something new; `/list search` shows what runs where.
     ");
     assert_snapshot!(refused(&town, "/promote storefront staging").await, @"
     *storefront* is not in *staging*.

@@ -3,6 +3,7 @@
 use super::Checked;
 use crate::config::problem::wrong;
 use crate::domain::actor::Member;
+use crate::domain::manifest;
 use crate::domain::near::nearest;
 
 /// By the rules of `git check-ref-format`.
@@ -125,4 +126,16 @@ pub(super) fn team(text: &str) -> Checked<Member> {
         return Err(wrong(format!("`github:{text}` is not a team of GitHub"), example));
     }
     Ok(Member::Team { organisation: organisation.to_owned(), team: team.to_owned() })
+}
+
+/// Where a value stands in a file of YAML: keys and indices, as in `spec.containers[0].image`.
+pub(in crate::config) fn path_inside(text: &str) -> Checked<String> {
+    match manifest::check_path(text) {
+        Ok(()) => Ok(text.to_owned()),
+        Err(_) => {
+            let advice =
+                "write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`";
+            Err(wrong(format!("`{text}` is not a path inside a file"), advice))
+        }
+    }
 }

@@ -9,6 +9,7 @@ use crate::config::tree::At;
 use crate::config::{file, scalar};
 use crate::domain::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place, Repository, Workload};
 use crate::domain::environment::{Environment, EnvironmentName};
+use crate::domain::manifest::Pin;
 use crate::domain::near::nearest;
 
 const MOST_WORKLOADS: usize = 50;
@@ -76,7 +77,12 @@ impl Check<'_> {
         let repository = self.repository(&manifest.repository);
         let path = self.text(&manifest.file, scalar::manifest_file);
         let branch = manifest.branch.as_ref().and_then(|branch| self.text(branch, scalar::branch));
-        Some(Delivery::Manifest { repository: repository?, file: path?, branch })
+        let inside = manifest.path.as_ref().and_then(|path| self.text(path, scalar::path_inside));
+        let pin = match manifest.pin {
+            file::Pin::Tag => Pin::Tag,
+            file::Pin::Digest => Pin::Digest,
+        };
+        Some(Delivery::Manifest { repository: repository?, file: path?, branch, path: inside, pin })
     }
 
     fn workloads(&mut self, file: &file::OneOrMany) -> Vec<Workload> {

@@ -135,6 +135,8 @@ impl Check<'_> {
             ("overriders", file.overriders.first().map(|overrider| overrider.at)),
             ("freezes", file.freezes.first().map(|freeze| freeze.from.at)),
             ("soak", file.soak.as_ref().map(|soak| soak.at)),
+            ("rollback", file.rollback.as_ref().map(|rollback| rollback.at)),
+            ("auto_rollback", file.auto_rollback.as_ref().map(|rollback| rollback.at)),
         ];
         for (key, at) in settings {
             if let Some(at) = at {
@@ -168,6 +170,11 @@ impl Check<'_> {
             promoters: self.texts(&file.promoters, scalar::member),
             overriders: self.texts(&file.overriders, scalar::member),
             freezes: file.freezes.iter().filter_map(|freeze| self.freeze(freeze)).collect(),
+            rollback: match file.rollback.as_ref().map(|rollback| rollback.value) {
+                None | Some(file::Rollback::Direct) => PromoteBy::Merge,
+                Some(file::Rollback::PullRequest) => PromoteBy::PullRequest,
+            },
+            auto_rollback: file.auto_rollback.as_ref().is_some_and(|rollback| rollback.value),
             soak: file.soak.as_ref().and_then(|soak| self.text(soak, |text| scalar::duration(text, LONGEST_SOAK))),
             webhook_secret: file.webhook_secret.as_ref().and_then(|source| self.secret_source(source, taken)),
             trigger: file.trigger.as_ref().and_then(|trigger| self.trigger(trigger)),

@@ -31,6 +31,9 @@ pub enum Stage {
         deploying: Deploying,
         at: Timestamp,
         runs: Option<String>,
+        /// Nobody could read what runs: it may well be this.
+        #[serde(default)]
+        unread: bool,
     },
     Conflicted {
         at: Timestamp,
@@ -55,10 +58,12 @@ pub enum Stage {
         at: Timestamp,
         awaiting: Awaiting,
     },
-    /// A newer promotion took its place.
+    /// Another change took its place: a newer promotion before it was merged, or a rollback after.
     Superseded {
         at: Timestamp,
         by: ChangeId,
+        #[serde(default)]
+        deploying: Option<Box<Deploying>>,
     },
 }
 
@@ -134,6 +139,23 @@ pub struct Deploying {
     /// Where the branch stood when it was merged, if that is not what was shown: it moved at the last moment.
     #[serde(default)]
     pub unseen: Option<Sha>,
+    /// The image that the result runs as.
+    #[serde(default)]
+    pub runs_as: Option<String>,
+    #[serde(default)]
+    pub rolled_back: Option<RolledBack>,
+}
+
+/// What became of a promotion that had been merged.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RolledBack {
+    /// Git says the version before it.
+    Done { by: ChangeId, at: Timestamp },
+    /// The environment's rule began a rollback.
+    Begun { by: ChangeId },
+    /// The environment's rule would, but could not.
+    Impossible { why: String },
 }
 
 /// The tag that marks the result.
@@ -203,6 +225,8 @@ pub enum Proof {
     RevisionLabel,
     GitTag,
     Report,
+    /// By manifest: exactly the tag or digest that was written.
+    Image,
 }
 
 impl Proof {
@@ -213,11 +237,13 @@ impl Proof {
             Self::RevisionLabel => "label",
             Self::GitTag => "git_tag",
             Self::Report => "report",
+            Self::Image => "image",
         }
     }
 
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::TagPattern, Self::RevisionLabel, Self::GitTag, Self::Report].into_iter().find(|it| it.as_str() == text)
+        let all = [Self::TagPattern, Self::RevisionLabel, Self::GitTag, Self::Report, Self::Image];
+        all.into_iter().find(|it| it.as_str() == text)
     }
 }
 
@@ -288,7 +314,20 @@ impl Stage {
 
     /// A late proof would turn it green.
     pub fn is_watched(&self) -> bool {
-        matches!(self, Self::Failed { .. } | Self::Stalled { .. })
+        match self {
+            Self::Failed { deploying, .. } | Self::Stalled { deploying, .. } => {
+                !matches!(deploying.rolled_back, Some(RolledBack::Done { .. }))
+            }
+            _ => false,
+        }
+    }
+
+    /// The commit that Git got by it.
+    pub fn result(&self) -> Option<&Sha> {
+        match self {
+            Self::Superseded { deploying, .. } => deploying.as_ref().map(|deploying| &deploying.result),
+            other => other.deploying().map(|deploying| &deploying.result),
+        }
     }
 
     /// What must run, once it is merged.
@@ -339,8 +378,12 @@ impl Stage {
         self.waiting("expired", |awaiting| Self::Expired { at: now, awaiting })
     }
 
+    /// A newer promotion takes its place while it waits, or a rollback once Git has it.
     pub fn superseded(self, by: ChangeId, now: Timestamp) -> Result<Self, Impossible> {
-        self.waiting("superseded", |_| Self::Superseded { at: now, by })
+        match self {
+            Self::Deploying(deploying) => Ok(Self::Superseded { at: now, by, deploying: Some(Box::new(deploying)) }),
+            other => other.waiting("superseded", |_| Self::Superseded { at: now, by, deploying: None }),
+        }
     }
 
     /// GitHub is about to be asked for the merge.
@@ -368,6 +411,8 @@ impl Stage {
                 approvals: merging.awaiting.map(|awaiting| awaiting.approvals).unwrap_or_default(),
                 by_hand: None,
                 unseen: None,
+                runs_as: None,
+                rolled_back: None,
             })
         })
     }
@@ -404,7 +449,9 @@ impl Stage {
         match self {
             Self::Deploying(deploying) => Ok(Self::Deploying(learn(deploying))),
             Self::Failed { deploying, at, reason } => Ok(Self::Failed { deploying: learn(deploying), at, reason }),
-            Self::Stalled { deploying, at, runs } => Ok(Self::Stalled { deploying: learn(deploying), at, runs }),
+            Self::Stalled { deploying, at, runs, unread } => {
+                Ok(Self::Stalled { deploying: learn(deploying), at, runs, unread })
+            }
             Self::Deployed { deploying, at, ready, proof } => {
                 Ok(Self::Deployed { deploying: learn(deploying), at, ready, proof })
             }
@@ -433,9 +480,9 @@ impl Stage {
     }
 
     /// No proof by the deadline.
-    pub fn stalled(self, runs: Option<String>, now: Timestamp) -> Result<Self, Impossible> {
+    pub fn stalled(self, runs: Option<String>, unread: bool, now: Timestamp) -> Result<Self, Impossible> {
         match self {
-            Self::Deploying(deploying) => Ok(Self::Stalled { deploying, at: now, runs }),
+            Self::Deploying(deploying) => Ok(Self::Stalled { deploying, at: now, runs, unread }),
             other => Err(other.impossible("stalled")),
         }
     }
@@ -503,10 +550,10 @@ mod tests {
             (awaiting(), "awaiting approved deploying conflicted errored cancelled rejected expired superseded"),
             (awaiting().approved().unwrap(), "again merging deploying conflicted errored cancelled"),
             (merging(), "again merging deploying conflicted errored cancelled"),
-            (deploying(), "deployed failed stalled"),
+            (deploying(), "superseded deployed failed stalled"),
             (deploying().deployed(2, Proof::TagPattern, at(2)).unwrap(), ""),
             (deploying().failed("CrashLoopBackOff".into(), at(2)).unwrap(), "deployed"),
-            (deploying().stalled(None, at(9)).unwrap(), "deployed failed"),
+            (deploying().stalled(None, false, at(9)).unwrap(), "deployed failed"),
             (merging().conflicted(vec![], at(2)).unwrap(), ""),
             (merging().errored("403".into(), at(2)).unwrap(), "retried"),
             (awaiting().errored("403".into(), at(2)).unwrap(), "retried"),
@@ -514,6 +561,7 @@ mod tests {
             (awaiting().rejected(person.clone(), "no".into(), at(2)).unwrap(), ""),
             (awaiting().expired(at(2)).unwrap(), ""),
             (awaiting().superseded(id, at(2)).unwrap(), ""),
+            (deploying().superseded(id, at(2)).unwrap(), ""),
         ];
         for (stage, ways) in stages {
             let tried = [
@@ -531,7 +579,7 @@ mod tests {
                 ("retried", stage.clone().retried(at(3))),
                 ("deployed", stage.clone().deployed(1, Proof::Report, at(3))),
                 ("failed", stage.clone().failed("x".into(), at(3))),
-                ("stalled", stage.clone().stalled(None, at(3))),
+                ("stalled", stage.clone().stalled(None, false, at(3))),
             ];
             let possible: Vec<_> = tried.into_iter().filter(|(_, to)| to.is_ok()).map(|(name, _)| name).collect();
             assert_eq!(possible.join(" "), ways, "{}", stage.name());

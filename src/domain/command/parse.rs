@@ -181,6 +181,12 @@ impl<'a> Words<'a> {
                 Command::Unlock { environment, artefact }
             }
             Verb::Locks => Command::Locks { environment: first(&mut self.environments) },
+            Verb::Release => {
+                let artefact = self.artefact()?;
+                let version = first(&mut self.versions).or_else(|| first(&mut self.unknown));
+                let version = version.ok_or(Misunderstanding::Missing { verb, what: "version" })?;
+                Command::Release { artefact, version: version.into() }
+            }
             // It has a parser of its own.
             Verb::Lock => return Err(Misunderstanding::Missing { verb, what: "environment" }),
         };
@@ -268,6 +274,7 @@ impl<'a> Words<'a> {
         // A verb that takes none of them says so by not knowing the word.
         let takes = |what: &str| match verb {
             Verb::Promote | Verb::Rollback => true,
+            Verb::Release => what != "environment",
             Verb::List | Verb::Status | Verb::Unlock => what != "version",
             Verb::Diff => what == "artefact",
             Verb::Locks => what == "environment",

@@ -28,7 +28,7 @@ pub fn value(change: &Change) -> Option<String> {
 /// How far a change that waits has come.
 pub(super) fn waiting(change: &Change, awaiting: &Awaiting) -> Vec<Block> {
     let mut lines = Mrkdwn::default();
-    if let Some(frozen) = &change.frozen {
+    if let Some(frozen) = change.by_pull() {
         lines = match (&frozen.pull, change.shown()) {
             (Some(pull), Some(shown)) => lines
                 .raw(":twisted_rightwards_arrows: pull request ")
@@ -39,7 +39,7 @@ pub(super) fn waiting(change: &Change, awaiting: &Awaiting) -> Vec<Block> {
         };
     }
     if awaiting.required > 0 {
-        lines = if change.frozen.is_some() { lines.raw("\n") } else { lines };
+        lines = if change.by_pull().is_some() { lines.raw("\n") } else { lines };
         let (given, required) = (awaiting.approvals.len(), awaiting.required);
         lines = lines.plain(&format!("{given} of {required} {}", plural(required, "approval", "approvals")));
         if !awaiting.is_approved() {
@@ -119,19 +119,20 @@ fn waits_for(change: &Change, waits: &Waits) -> Mrkdwn {
         Waits::ChangesRequested { logins } => all(stop.raw("changes are requested on GitHub by "), logins)
             .raw(". It goes on when that review is changed or dismissed"),
         Waits::Mergeability => text.raw("GitHub computes whether it can be merged"),
-        Waits::GithubRules { reviews: 0 } => {
-            text.raw("GitHub's own rules for ").code(&plan.branch).raw(" ask for something that is still missing there")
-        }
+        Waits::GithubRules { reviews: 0 } => text
+            .raw("GitHub's own rules for ")
+            .code(plan.lever().1)
+            .raw(" ask for something that is still missing there"),
         Waits::GithubRules { reviews } => text
             .raw("GitHub's own rules for ")
-            .code(&plan.branch)
+            .code(plan.lever().1)
             .plain(&format!(" want {reviews} approving {} there", if *reviews == 1 { "review" } else { "reviews" }))
             .raw(": an approval in Slack is none"),
         Waits::Retargeted { base } => stop
             .raw("somebody pointed the pull request at ")
             .code(base)
             .raw(". Point it back at ")
-            .code(&plan.branch)
+            .code(plan.lever().1)
             .raw(" on GitHub, or cancel"),
         Waits::Locked { lock } => {
             let text = stop.bold(plan.environment.as_str()).raw(" is locked by ").person(&lock.by).raw(": ");
@@ -144,6 +145,11 @@ fn waits_for(change: &Change, waits: &Waits) -> Mrkdwn {
                 None => text,
             }
         }
+        Waits::Quarantined { quarantine } => stop
+            .raw("it is quarantined: ")
+            .and(&super::rollback::quarantined(quarantine))
+            .raw(". It goes on after ")
+            .code(&format!("/gantry release {} {}", plan.artefact, quarantine.version.label())),
         Waits::RightLost => stop
             .person(&change.requester)
             .raw(" may not promote to ")

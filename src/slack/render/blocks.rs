@@ -34,7 +34,7 @@ pub struct Raw {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Button {
-    label: &'static str,
+    label: Cow<'static, str>,
     action: &'static str,
     value: String,
     style: Option<&'static str>,
@@ -51,6 +51,11 @@ pub struct Confirm {
 }
 
 impl Button {
+    /// Named by what it chooses, of at most 75 characters.
+    pub fn labelled(label: &str, action: &'static str, value: String) -> Self {
+        Self { label: Cow::Owned(label.to_owned()), action, value, style: None, confirm: None }
+    }
+
     /// The one that most people will want; at most one in a message.
     #[must_use]
     pub fn primary(self) -> Self {
@@ -113,7 +118,7 @@ impl Raw {
 impl Button {
     fn write(&self, json: &mut String) {
         json.push_str(r#"{"type":"button","text":{"type":"plain_text","text":"#);
-        string(json, self.label);
+        string(json, &self.label);
         json.push_str(r#"},"action_id":"#);
         string(json, self.action);
         json.push_str(r#","value":"#);
@@ -173,7 +178,7 @@ pub fn actions(buttons: Vec<Button>) -> Block {
 }
 
 pub fn button(label: &'static str, action: &'static str, value: String) -> Button {
-    Button { label, action, value, style: None, confirm: None }
+    Button { label: label.into(), action, value, style: None, confirm: None }
 }
 
 /// The first line is the head. At most 100 lines of 20 columns.

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use super::blocks::{Block, actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::plan::{FEW, lines, what};
-use super::{Said, approval};
+use super::{Said, approval, rollback};
 use crate::domain::approval::Awaiting;
-use crate::domain::change::{By, Change, Deploying, Merging, Nudge, Other, OtherState, Proof, Stage, Tag};
+use crate::domain::change::{By, Change, Deploying, Merging, Nudge, Other, OtherState, Proof, RolledBack, Stage, Tag};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
@@ -48,20 +48,26 @@ pub fn details(change: &Change) -> Option<Said> {
         return None;
     }
     let (shown, all) = (plan.commits.len(), plan.commits_in_all);
+    let what = if plan.rollback.is_some() { "that are lost by this rollback" } else { "of this change" };
     let text = if all > shown as u64 {
-        format!("The newest {shown} of {all} commits of this change")
+        format!("The newest {shown} of {all} commits {what}")
     } else {
-        format!("All {all} commits of this change")
+        format!("All {all} commits {what}")
     };
     let mut blocks = vec![section(Mrkdwn::default().plain(&text).raw(":"))];
     blocks.extend(plan.commits.chunks(FEW).map(|some| section(lines(some))));
     Some(Said { text, blocks })
 }
 
-/// Told in the thread at the end, to the one who asked.
+/// Told in the thread at the end, to the one who asked. A failure can be taken back from there.
 pub fn end(change: &Change) -> Said {
     let text = Mrkdwn::default().person(&change.requester).raw(" ").and(&head(change)).raw(".");
-    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+    let mut blocks = vec![section(text.clone())];
+    if change.stage.is_watched() {
+        blocks.extend(trouble(change));
+        blocks.extend(buttons(change));
+    }
+    Said { text: text.into_string(), blocks }
 }
 
 fn light(stage: &Stage) -> &'static str {
@@ -79,6 +85,9 @@ fn light(stage: &Stage) -> &'static str {
 /// The change in one line.
 pub(super) fn head(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
+    if plan.rollback.is_some() {
+        return head_back(change);
+    }
     let name = Mrkdwn::default().bold(plan.artefact.as_str()).raw(" ").code(plan.version.label());
     let environment = plan.environment.as_str();
     match &change.stage {
@@ -116,17 +125,61 @@ pub(super) fn head(change: &Change) -> Mrkdwn {
                 ", nobody decided in time"
             })
         }
-        Stage::Superseded { .. } => {
-            name.raw(": not promoted to ").bold(environment).raw(", a newer one takes its place")
+        Stage::Superseded { deploying: Some(_), .. } => {
+            name.raw(": rolled back in ").bold(environment).raw(" before it ran")
         }
+        Stage::Superseded { .. } => {
+            name.raw(": not promoted to ").bold(environment).raw(", another change takes its place")
+        }
+    }
+}
+
+/// A rollback in one line.
+fn head_back(change: &Change) -> Mrkdwn {
+    let plan = &change.plan;
+    let (artefact, environment) = (plan.artefact.as_str(), plan.environment.as_str());
+    let name = Mrkdwn::default().bold(artefact).raw(" back to ").code(plan.version.label());
+    let here = name.clone().raw(" in ").bold(environment);
+    match &change.stage {
+        Stage::AwaitingApproval(_) => here.raw(": waiting for GitHub"),
+        Stage::Merging(_) => here.raw(": on its way"),
+        Stage::Deploying(deploying) => match deploying.rollout {
+            Some(now) => here.plain(&format!(": rolling out, {} of {} ready", now.ready, now.wanted)),
+            None => here.raw(": rolling out"),
+        },
+        Stage::Deployed { ready, deploying, .. } => {
+            let text = match (&deploying.runs_as, &plan.manifest) {
+                // By branch the code comes back, and CI gave it a name of its own.
+                (Some(tag), None) if tag != plan.version.label() => Mrkdwn::default()
+                    .bold(artefact)
+                    .raw(" ")
+                    .code(plan.version.label())
+                    .raw("'s code, restored as ")
+                    .code(tag),
+                _ => Mrkdwn::default().bold(artefact).raw(" ").code(plan.version.label()).raw(", restored"),
+            };
+            text.raw(": running in ").bold(environment).plain(&format!(", {ready} of {ready} ready"))
+        }
+        Stage::Failed { .. } => here.raw(": the rollback failed"),
+        Stage::Stalled { .. } => here.raw(": no proof that it runs"),
+        Stage::Conflicted { .. } | Stage::Errored { .. } => here.raw(": could not be done"),
+        Stage::Cancelled { .. } => here.raw(": cancelled"),
+        Stage::Rejected { .. } => here.raw(": rejected"),
+        Stage::Expired { .. } => here.raw(": GitHub did not let it in, in time"),
+        Stage::Superseded { .. } => here.raw(": another rollback takes its place"),
     }
 }
 
 /// What was done, and how long each step took.
 fn steps(change: &Change) -> Option<Block> {
     let deploying = change.stage.deploying()?;
-    let merged = Mrkdwn::new(":white_check_mark: merged into ")
-        .code(&change.plan.branch)
+    let plan = &change.plan;
+    let merged = match (&plan.manifest, &plan.rollback) {
+        (Some(at), _) => Mrkdwn::new(":white_check_mark: written to ").code(&at.file),
+        (None, Some(_)) => Mrkdwn::new(":white_check_mark: restored on ").code(&plan.branch),
+        (None, None) => Mrkdwn::new(":white_check_mark: merged into ").code(&plan.branch),
+    };
+    let merged = merged
         .raw(" as ")
         .and(&result(&change.plan, &deploying.result))
         .and(&took(change.asked_at, deploying.merged_at));
@@ -153,6 +206,7 @@ fn steps(change: &Change) -> Option<Block> {
                 Proof::TagPattern => "the image's tag",
                 Proof::RevisionLabel => "the image's revision label",
                 Proof::GitTag => "the Git tag of its name",
+                Proof::Image => "its image",
                 Proof::Report => "the controller's report",
             }),
         Stage::Failed { at, .. } => Mrkdwn::new("\n:x: rollout failed").and(&took(since, *at)),
@@ -166,15 +220,20 @@ fn unseen(change: &Change, deploying: &Deploying) -> Mrkdwn {
     match &deploying.unseen {
         None => Mrkdwn::default(),
         Some(head) => Mrkdwn::new("\n:warning: ")
-            .code(&change.plan.branch)
+            .code(change.plan.lever().1)
             .raw(" moved to ")
             .and(&result(&change.plan, head))
-            .raw(" at the last moment: what came with that was not shown when this was approved"),
+            .raw(if change.plan.rollback.is_some() {
+                " at the last moment: what came with that is taken back as well"
+            } else {
+                " at the last moment: what came with that was not shown when this was approved"
+            }),
     }
 }
 
 fn result(plan: &Plan, result: &Sha) -> Mrkdwn {
-    match plan.web() {
+    // A commit of the manifests is in another repository.
+    match plan.web().filter(|_| plan.manifest.is_none()) {
         Some(repository) => Mrkdwn::default().link(&format!("{repository}/commit/{result}"), result.short()),
         None => Mrkdwn::default().code(result.short()),
     }
@@ -238,6 +297,15 @@ fn trouble(change: &Change) -> Option<Block> {
         Stage::Merging(Merging { trouble: Some(trouble), .. })
         | Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), .. })
         | Stage::Deploying(Deploying { trouble: Some(trouble), .. }) => Some(section(still(&trouble.why))),
+        Stage::Failed { reason, deploying, .. } if change.plan.rollback.is_some() => {
+            let text = why(reason);
+            Some(section(match &deploying.runs_as {
+                Some(runs) => {
+                    text.raw("\n*Now:* the cluster is told to run ").code(runs).raw(", and that does not run well.")
+                }
+                None => text.raw("\n*Now:* nothing of it runs."),
+            }))
+        }
         Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => Some(section(why(reason))),
         Stage::Errored { why: error, .. } => Some(section(why(error))),
         Stage::Stalled { runs, deploying, .. } => {
@@ -282,19 +350,27 @@ fn trouble(change: &Change) -> Option<Block> {
 fn advice(change: &Change, next: Option<&EnvironmentName>) -> Option<Mrkdwn> {
     let plan = &change.plan;
     let (artefact, environment, branch) = (&plan.artefact, &plan.environment, &plan.branch);
+    if let Some(deploying) = change.stage.deploying()
+        && let Some(fate) = rolled_back(deploying)
+    {
+        return Some(fate);
+    }
+    if plan.rollback.is_some() {
+        return advice_back(change);
+    }
     let again = format!("/promote {artefact} {environment}");
     Some(match &change.stage {
         Stage::Deployed { .. } => Mrkdwn::new("Next: ").code(&format!("/promote {artefact} {}", next?)),
         Stage::Failed { .. } => Mrkdwn::new(
-            "Next: push a repair and promote it. It is still watched: should it come to run, this turns green.",
+            "Next: *Roll back*, or push a repair and promote it. It is still watched: should it come to run, this turns green.",
         ),
         Stage::Stalled { .. } => Mrkdwn::new(
-            "Next: look at CI and at the controller. It is still watched: should it come to run, this turns green.",
+            "Next: look at CI and at the controller, or *Roll back*. It is still watched: should it come to run, this turns green.",
         ),
         Stage::Conflicted { .. } => Mrkdwn::new("Next: merge ")
             .code(branch)
             .raw(" into what is to be promoted, resolve it there and push; once that runs in ")
-            .plain(plan.below.as_str())
+            .plain(plan.seen_in.as_str())
             .raw(", ")
             .code(&again),
         Stage::Errored { .. } => Mrkdwn::new("Next: once that is repaired, ").code(&again).raw(" goes on from there."),
@@ -308,7 +384,63 @@ fn advice(change: &Change, next: Option<&EnvironmentName>) -> Option<Mrkdwn> {
             Mrkdwn::new("Rejected by ").person(by).raw("; nothing was merged. Once that is settled: ").code(&again)
         }
         Stage::Expired { .. } => Mrkdwn::new("Nothing was merged. Again: ").code(&again),
+        Stage::Superseded { by, deploying: Some(_), .. } => {
+            Mrkdwn::new("It was merged, and is taken back by change ").code(&by.short())
+        }
         Stage::Superseded { by, .. } => Mrkdwn::new("Nothing was merged. It goes on as change ").code(&by.short()),
+        Stage::AwaitingApproval(_) | Stage::Merging(_) | Stage::Deploying(_) => return None,
+    })
+}
+
+/// What became of a promotion after its end.
+fn rolled_back(deploying: &Deploying) -> Option<Mrkdwn> {
+    Some(match deploying.rolled_back.as_ref()? {
+        RolledBack::Done { by, at } => {
+            Mrkdwn::new(":leftwards_arrow_with_hook: Rolled back ").moment(*at).raw(" by change ").code(&by.short())
+        }
+        RolledBack::Begun { by } => {
+            Mrkdwn::new(":leftwards_arrow_with_hook: I roll it back, as the environment's rule says: change ")
+                .code(&by.short())
+        }
+        RolledBack::Impossible { why } => {
+            Mrkdwn::new(":warning: The environment's rule says to roll it back, but I cannot: ")
+                .plain(shorten(why, REASON).trim_end_matches('.'))
+                .raw(". Next: push a repair and promote it.")
+        }
+    })
+}
+
+fn advice_back(change: &Change) -> Option<Mrkdwn> {
+    let plan = &change.plan;
+    let (artefact, environment) = (&plan.artefact, &plan.environment);
+    let again = format!("/rollback {artefact} {environment}");
+    let from = plan.from.as_ref().map_or("it", |from| from.label());
+    Some(match &change.stage {
+        Stage::Deployed { .. } => Mrkdwn::new("Quarantined: ")
+            .code(from)
+            .raw(" does not come back here or above before ")
+            .code(&format!("/gantry release {artefact} {from}"))
+            .raw(". The next promotion asks once more."),
+        Stage::Failed { .. } => Mrkdwn::new("Next: choose *Another version*, or repair it by a push to ")
+            .code(&plan.branch)
+            .raw(". It is still watched: should it come to run, this turns green."),
+        Stage::Stalled { .. } => Mrkdwn::new(
+            "Next: look at CI and at the controller. It is still watched: should it come to run, this turns green.",
+        ),
+        Stage::Errored { .. } | Stage::Conflicted { .. } => {
+            Mrkdwn::new("Next: once that is repaired, ").code(&again).raw(" goes on from there.")
+        }
+        Stage::Cancelled { by: By::Person(by), .. } => {
+            Mrkdwn::new("Cancelled by ").person(by).raw("; nothing was taken back. Again: ").code(&again)
+        }
+        Stage::Cancelled { by: By::Github { .. }, .. } => {
+            Mrkdwn::new("Its pull request was closed on GitHub; nothing was taken back. Again: ").code(&again)
+        }
+        Stage::Rejected { by, .. } => {
+            Mrkdwn::new("Rejected by ").person(by).raw("; nothing was taken back. Again: ").code(&again)
+        }
+        Stage::Expired { .. } => Mrkdwn::new("Nothing was taken back. Again: ").code(&again),
+        Stage::Superseded { by, .. } => Mrkdwn::new("It goes on as change ").code(&by.short()),
         Stage::AwaitingApproval(_) | Stage::Merging(_) | Stage::Deploying(_) => return None,
     })
 }
@@ -320,8 +452,28 @@ fn buttons(change: &Change) -> Option<Block> {
         Stage::Merging(Merging { trouble: Some(_), .. }) => {
             Some(actions(vec![button("Cancel", CANCEL, change.id.to_string())]))
         }
-        Stage::Errored { .. } => Some(actions(vec![button("Promote", RETRY, change.id.to_string())])),
-        _ => None,
+        Stage::Errored { .. } => {
+            let label = if change.plan.rollback.is_some() { "Roll back" } else { "Promote" };
+            Some(actions(vec![button(label, RETRY, change.id.to_string())]))
+        }
+        stage => {
+            let deploying = stage.deploying()?;
+            let (artefact, environment) = (&change.plan.artefact, &change.plan.environment);
+            let failed = stage.is_watched();
+            match (&change.plan.rollback, &deploying.rolled_back) {
+                // Somebody is at it, or it is done.
+                (_, Some(RolledBack::Done { .. } | RolledBack::Begun { .. })) => None,
+                (Some(_), _) if failed => Some(actions(vec![rollback::another(artefact, environment)])),
+                (Some(_), _) => None,
+                (None, Some(RolledBack::Impossible { .. })) => {
+                    Some(actions(vec![rollback::another(artefact, environment)]))
+                }
+                (None, None) if failed => {
+                    Some(actions(vec![rollback::roll_back(change), rollback::another(artefact, environment)]))
+                }
+                (None, None) => Some(actions(vec![rollback::roll_back(change)])),
+            }
+        }
     }
 }
 

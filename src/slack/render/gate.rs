@@ -38,6 +38,7 @@ fn words(overridden: &Overridden) -> Mrkdwn {
             Gate::Freeze => text.raw("the freeze"),
             Gate::Soak => text.raw("the soak"),
             Gate::Checks => text.raw("the checks"),
+            Gate::Quarantine { .. } => text.raw("the quarantine"),
         };
     }
     text.raw(": ").plain(shorten(&overridden.reason, REASON).trim_end_matches('.'))

@@ -14,6 +14,7 @@ pub mod mrkdwn;
 pub mod notice;
 pub mod plan;
 pub mod refusal;
+pub mod rollback;
 pub mod status;
 
 use serde_json::Value;
@@ -31,6 +32,11 @@ pub const ACTIONS: &[&str] = &[
     approval::REJECT,
     arrival::PROMOTE,
     lock::TAKE_OVER,
+    rollback::ROLL_BACK,
+    rollback::COMMAND,
+    rollback::ANOTHER,
+    rollback::INSTEAD,
+    rollback::WAIT,
     list::EARLIER,
     list::LATER,
     list::OPEN_EARLIER,

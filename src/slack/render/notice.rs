@@ -20,9 +20,14 @@ pub fn looking(command: &Command) -> Said {
                 None => text.raw("..."),
             }
         }
-        Command::Rollback { artefact, .. } => {
-            Mrkdwn::new("Looking at what ran before of ").bold(artefact.as_str()).raw("...")
+        Command::Rollback { artefact, environment, .. } => {
+            let text = Mrkdwn::new("Looking at what ran before of ").bold(artefact.as_str());
+            match environment {
+                Some(environment) => text.raw(" in ").bold(environment.as_str()).raw("..."),
+                None => text.raw("..."),
+            }
         }
+        Command::Release { artefact, .. } => Mrkdwn::new("Releasing ").bold(artefact.as_str()).raw("..."),
         Command::Diff { source, target, .. } => {
             Mrkdwn::new("Comparing ").bold(source.as_str()).raw(" with ").bold(target.as_str()).raw("...")
         }

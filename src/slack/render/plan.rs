@@ -2,7 +2,7 @@
 
 use super::blocks::{Block, actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten};
-use super::{Said, gate};
+use super::{Said, gate, rollback};
 use crate::domain::change::ChangeId;
 use crate::domain::environment::{EnvironmentName, PromoteBy};
 use crate::domain::plan::Plan;
@@ -44,11 +44,7 @@ fn said(plan: &Plan, others: &[EnvironmentName]) -> Said {
         .code(plan.version.label())
         .raw(" to ")
         .bold(plan.environment.as_str())
-        .raw(match plan.promote {
-            PromoteBy::Merge => ", by a merge into ",
-            PromoteBy::PullRequest => ", by a pull request into ",
-        })
-        .code(&plan.branch)
+        .and(&way(plan))
         .raw(" and a tag");
     let text = Mrkdwn::default()
         .plain(&format!("Promote {} {} to {}", plan.artefact, plan.version.label(), plan.environment))
@@ -60,18 +56,32 @@ fn said(plan: &Plan, others: &[EnvironmentName]) -> Said {
     Said { text, blocks }
 }
 
+fn way(plan: &Plan) -> Mrkdwn {
+    match (plan.promote, &plan.manifest) {
+        (PromoteBy::Merge, None) => Mrkdwn::new(", by a merge into ").code(&plan.branch),
+        (PromoteBy::PullRequest, None) => Mrkdwn::new(", by a pull request into ").code(&plan.branch),
+        (PromoteBy::Merge, Some(at)) => Mrkdwn::new(", by a commit to ").code(&at.file),
+        (PromoteBy::PullRequest, Some(at)) => Mrkdwn::new(", by a pull request that changes ").code(&at.file),
+    }
+}
+
 /// A change that waits for approval would give way.
-fn supersedes(plan: &Plan) -> Option<Block> {
+pub(super) fn supersedes(plan: &Plan) -> Option<Block> {
     let waiting = plan.supersedes.as_ref()?;
-    Some(section(
-        Mrkdwn::new(":warning: This takes the place of ")
-            .code(waiting.version.label())
-            .raw(", which ")
-            .person(&waiting.requester)
-            .raw(" asked for and which waits for approval since ")
-            .moment(waiting.since)
-            .raw(if plan.promote == PromoteBy::PullRequest { ": its pull request is closed" } else { "" }),
-    ))
+    let text = Mrkdwn::new(":warning: This takes the place of ")
+        .code(waiting.version.label())
+        .raw(", which ")
+        .person(&waiting.requester);
+    Some(section(if waiting.merged {
+        text.raw(" promoted and which rolls out since ").moment(waiting.since)
+    } else {
+        let by_pull = plan.promote == PromoteBy::PullRequest;
+        text.raw(" asked for and which waits for approval since ").moment(waiting.since).raw(if by_pull {
+            ": its pull request is closed"
+        } else {
+            ""
+        })
+    }))
 }
 
 /// The rungs that could be meant as well, where none was named.
@@ -96,9 +106,10 @@ pub fn chosen(plan: &Plan, others: &[EnvironmentName]) -> Said {
 
 /// Where the card stands, for somebody who asked elsewhere.
 pub fn elsewhere(plan: &Plan) -> Said {
+    let way = if plan.rollback.is_some() { " goes back in " } else { " is on its way to " };
     let head = Mrkdwn::default()
         .bold(plan.artefact.as_str())
-        .raw(" is on its way to ")
+        .raw(way)
         .bold(plan.environment.as_str())
         .raw(": <{link}|follow it here>.");
     Said { text: head.as_str().to_owned(), blocks: vec![section(head)] }
@@ -106,6 +117,9 @@ pub fn elsewhere(plan: &Plan) -> Said {
 
 /// From which version to which, by which commits, and what else moves.
 pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
+    if plan.rollback.is_some() {
+        return rollback::what(plan, most);
+    }
     let from = match &plan.from {
         Some(from) => Mrkdwn::default().code(from.label()),
         None => Mrkdwn::new("nothing yet: this is its first deployment there"),
@@ -113,15 +127,32 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
     let line = from
         .raw(" \u{2192} ")
         .code(plan.version.label())
-        .raw(", commit ")
-        .code(plan.pinned.short())
+        .raw(", ")
+        .and(&match &plan.pinned {
+            Some(pinned) => Mrkdwn::new("commit ").code(pinned.short()),
+            None => Mrkdwn::new("of a commit that nothing tells,"),
+        })
         .raw(" as it runs in ")
-        .plain(plan.below.as_str());
+        .plain(plan.seen_in.as_str());
     let line = match &plan.url {
         Some(url) => line.raw(" \u{b7} ").link(url, "compare"),
         None => line,
     };
-    let mut blocks = vec![section(line.and(&evidence(plan)).raw("\n").and(&commits(plan, most)))];
+    let line = line.and(&evidence(plan));
+    // By manifest nobody may know which commits are between two images.
+    let line = if plan.commits_in_all > 0 && !plan.commits.is_empty() {
+        line.raw("\n").and(&commits(plan, most))
+    } else {
+        line
+    };
+    let mut blocks = vec![section(line)];
+    blocks.extend(plan.lifts.iter().map(|hold| section(rollback::held(hold))));
+    if let Some((first, rest)) = plan.undoes.split_first() {
+        let text = Mrkdwn::new(":leftwards_arrow_with_hook: Undoes the rollback ").code(&first.short());
+        let text = rest.iter().fold(text, |text, id| text.raw(" and ").code(&id.short()));
+        blocks.push(section(text.raw(": what it took away comes back with this")));
+    }
+    blocks.extend(rollback::image(plan));
     if let Some((first, rest)) = plan.hotfixes.split_first() {
         let count = plan.hotfixes_in_all;
         let head = Mrkdwn::new(":warning: ")
@@ -135,22 +166,25 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
     if let Some(overridden) = &plan.overridden {
         blocks.push(section(gate::line(overridden)));
     }
-    if let Some((first, rest)) = plan.also.split_first() {
-        let one = |also: &crate::domain::plan::Also| {
-            let name = Mrkdwn::default().bold(also.artefact.as_str());
-            if also.changes { name } else { name.raw(" (only built anew)") }
-        };
-        let head = Mrkdwn::new(":twisted_rightwards_arrows: Moves as well, as it is in the same repository: ");
-        let all = rest.iter().fold(head.and(&one(first)), |text, also| text.raw(", ").and(&one(also)));
-        blocks.push(section(all));
-    }
+    blocks.extend(also(plan));
     blocks
+}
+
+/// What moves without having been asked for.
+pub(super) fn also(plan: &Plan) -> Option<Block> {
+    let (first, rest) = plan.also.split_first()?;
+    let one = |also: &crate::domain::plan::Also| {
+        let name = Mrkdwn::default().bold(also.artefact.as_str());
+        if also.changes { name } else { name.raw(" (only built anew)") }
+    };
+    let head = Mrkdwn::new(":twisted_rightwards_arrows: Moves as well, as it is in the same repository: ");
+    Some(section(rest.iter().fold(head.and(&one(first)), |text, also| text.raw(", ").and(&one(also)))))
 }
 
 /// What speaks for it: since when it has run well below, and what CI says.
 fn evidence(plan: &Plan) -> Mrkdwn {
     let text = match plan.well_since {
-        Some(since) => Mrkdwn::new("\nruns well in ").plain(plan.below.as_str()).raw(" since ").moment(since),
+        Some(since) => Mrkdwn::new("\nruns well in ").plain(plan.seen_in.as_str()).raw(" since ").moment(since),
         None => return Mrkdwn::default(),
     };
     match plan.green_checks {
@@ -170,7 +204,7 @@ pub(super) fn lines(commits: &[Commit]) -> Mrkdwn {
     text
 }
 
-fn commits(plan: &Plan, most: usize) -> Mrkdwn {
+pub(super) fn commits(plan: &Plan, most: usize) -> Mrkdwn {
     let count = plan.commits_in_all;
     let head = Mrkdwn::default().plain(&format!("{count} {}:", if count == 1 { "commit" } else { "commits" }));
     let shown = plan.commits.iter().take(most);

@@ -4,6 +4,7 @@ use super::Said;
 use super::blocks::{Block, actions, context, section};
 use super::lock;
 use super::mrkdwn::{Mrkdwn, shorten};
+use super::rollback;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::policy::{Act, Refusal, UnderWay};
@@ -88,11 +89,118 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 },
             )
         }
-        Refusal::ByManifest { artefact, repository } => (
+        Refusal::RepairByPush { environment, branch, .. } => (
             Mrkdwn::default()
+                .bold(environment.as_str())
+                .raw(" is never rolled back: it is fed by pushes, and the next push would bring it all back."),
+            text("repair it by a push to ").code(branch).raw(", for example of a ").code("git revert").raw("."),
+        ),
+        Refusal::Quarantined { artefact, environment, version, quarantine } => (
+            named(artefact, version)
+                .raw(" may not come back to ")
+                .bold(environment.as_str())
+                .raw(": ")
+                .and(&rollback::quarantined(quarantine))
+                .raw("."),
+            text("promote what repairs it; or, if it was not to blame, ")
+                .code(&format!("/gantry release {artefact} {}", quarantine.version.label()))
+                .and(&or_override()),
+        ),
+        Refusal::RolledBackBelow { artefact, environment, below, version, restored } => {
+            let why = Mrkdwn::default()
+                .bold(below.as_str())
+                .raw(" was rolled back: ")
+                .code(version.label())
+                .raw(" is older code there, and would take ")
+                .bold(environment.as_str())
+                .raw(" back as well. A promotion never goes back.");
+            let next = text("repair it below, and promote that");
+            (
+                why,
+                match restored {
+                    Some(restored) => next
+                        .raw("; or, if that is newer than what runs there, promote what was restored: ")
+                        .code(&format!("/promote {artefact} {environment} @{restored}"))
+                        .raw("."),
+                    None => next.raw("."),
+                },
+            )
+        }
+        Refusal::BeforeRollback { artefact, environment, version } => (
+            Mrkdwn::default()
+                .bold(environment.as_str())
+                .raw(" had ")
+                .and(&named(artefact, version))
+                .raw(" before it was rolled back, so there is nothing to merge."),
+            text("bring it back as what it was: ")
+                .code(&format!("/rollback {artefact} {environment} {}", version.label()))
+                .raw("."),
+        ),
+        Refusal::NoPrevious { artefact, environment, current } => {
+            let why = text("I know of no version of ")
                 .bold(artefact.as_str())
-                .raw(" is deployed by manifest, and this version of me moves branches only."),
-            text("change its tag in ").code(&repository.to_string()).raw("; I tell when it runs."),
+                .raw(" that ran in ")
+                .bold(environment.as_str())
+                .raw(" before");
+            (
+                match current {
+                    Some(current) => why.raw(" ").code(current.label()).raw(", and that was not rolled back from."),
+                    None => why.raw(" what is there now."),
+                },
+                text("repair it by a push and a promotion; or name a version that ran there: ")
+                    .code(&format!("/rollback {artefact} {environment} <version>"))
+                    .raw("."),
+            )
+        }
+        Refusal::SameCode { artefact, environment, version } => (
+            named(artefact, version)
+                .raw(" is what ")
+                .bold(environment.as_str())
+                .raw(" has already, so there is nothing to roll back."),
+            text("choose another version: ")
+                .code(&format!("/rollback {artefact} {environment} <version>"))
+                .raw("; ")
+                .code(&list(artefact))
+                .raw(" shows what runs where."),
+        ),
+        Refusal::NotThereAnyMore { artefact, environment, version, current } => {
+            let why = named(artefact, version).raw(" is not what ").bold(environment.as_str()).raw(" has any more");
+            (
+                match current {
+                    Some(current) => why.raw(": ").code(current.label()).raw(" is. Nothing was rolled back."),
+                    None => why.raw(". Nothing was rolled back."),
+                },
+                text("to roll back what is there now: ").code(&format!("/rollback {artefact} {environment}")).raw("."),
+            )
+        }
+        Refusal::ImageGone { artefact, environment, version, moved, instead } => {
+            let why = text("The image of ").and(&named(artefact, version));
+            let why = if *moved {
+                why.raw(" is another one now: its tag was moved in the registry since it ran there.")
+            } else {
+                why.raw(" is not in the registry any more.")
+            };
+            (
+                why.raw(" Nothing was changed."),
+                match instead {
+                    Some(instead) => text("the newest earlier version whose image is there: ")
+                        .code(&format!("/rollback {artefact} {environment} {instead}"))
+                        .raw("."),
+                    None => text("build it again under that tag, or repair it by a push."),
+                },
+            )
+        }
+        Refusal::Manifest { artefact, repository, file, problem } => (
+            text("I cannot change the version of ")
+                .bold(artefact.as_str())
+                .raw(" in ")
+                .code(file)
+                .raw(" of ")
+                .code(&repository.to_string())
+                .raw(": ")
+                .plain(shorten(problem, REASON).trim_end_matches('.'))
+                .raw("."),
+            text("repair the file, or tell me under ").code("delivery").raw(" where the version stands."),
         ),
         Refusal::MayNot { act, environment, who } => {
             let text = text("You may not ").raw(match act {
@@ -100,6 +208,8 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 Act::Approve => "approve changes of ",
                 Act::Cancel => "cancel changes of others in ",
                 Act::Override => "override anything in ",
+                Act::RollBack => "roll back in ",
+                Act::Release => "release anything for ",
             });
             if who.is_empty() {
                 return (
@@ -298,9 +408,9 @@ fn or_override() -> Mrkdwn {
 fn under_way_words(under_way: &UnderWay) -> (Mrkdwn, Mrkdwn) {
     let why = Mrkdwn::default()
         .person(&under_way.requester)
-        .raw(" is promoting ")
+        .raw(if under_way.rolls_back { " rolls back " } else { " is promoting " })
         .bold(under_way.artefact.as_str())
-        .raw(" to ")
+        .raw(if under_way.rolls_back { " in " } else { " to " })
         .bold(under_way.environment.as_str())
         .raw(" since ")
         .moment(under_way.since)

@@ -44,7 +44,7 @@ fn another() -> Change {
 
 fn deploying(house: &House) -> Stage {
     let now = house.clock.now();
-    Stage::begin().merged(sample::plan().pinned, now, now + SignedDuration::from_mins(15)).unwrap()
+    Stage::begin().merged(sample::plan().pinned.unwrap(), now, now + SignedDuration::from_mins(15)).unwrap()
 }
 
 #[tokio::test]
@@ -126,7 +126,7 @@ async fn a_new_change_overtakes_whoever_still_watches_the_old_one() {
     let house = House::new().await;
     let old = another();
     house.begin(&old).await.unwrap();
-    let stalled = deploying(&house).stalled(None, house.clock.now()).unwrap();
+    let stalled = deploying(&house).stalled(None, false, house.clock.now()).unwrap();
     house.becomes(&house.claim(&old).await, stalled.clone(), None).await.unwrap();
     let watching = house.claim(&old).await;
     assert!(watching.open);

@@ -147,7 +147,7 @@ impl Bot {
 
     /// Writes a decision, if nobody moved the change meanwhile: else it is asked again, and answered as it is then.
     async fn decided(&self, before: &Change, stage: Stage) -> Result<Work, Undecided> {
-        let overtaken = || NotNow { why: "somebody else was faster".to_owned(), otherwise: approval::moved_on(before) };
+        let overtaken = || NotNow::soon("somebody else was faster".to_owned(), approval::moved_on(before));
         let claims = self.store.claim(vec![before.id]).await.map_err(|error| stored(&error))?;
         let Some(claim) = claims.into_iter().next().filter(|claim| claim.change == *before) else {
             return Err(overtaken().into());

@@ -98,7 +98,6 @@ fn the_card_shows_how_far_it_is() {
     waits.waits_for = vec![Waits::Mergeability, Waits::NoCheck];
     let full = change(waits.clone());
     assert_snapshot!(shown(&waiting(&full, &waits)), @"
-    :twisted_rightwards_arrows: pull request <https://github.com/acme/checkout/pull/12|#12>, frozen at `2222222`
     1 of 2 approvals, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     :white_check_mark: approved by <@U0BOB> · <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · by a review on GitHub
     :recycle: the branch moved, so the frozen branch was made anew on top of it. 2 approvals do not count any more

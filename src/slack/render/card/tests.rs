@@ -79,6 +79,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     :white_check_mark: tagged `qa/2026.11.16-1` · 1 s
     :warning: the controller could not be told, it looks by itself: it answered 500
     :hourglass_flowing_sand: the cluster rolls it out
+    [Roll back]
     ");
     assert_snapshot!(shown(&at(tagged.clone().deployed(2, Proof::RevisionLabel, now).unwrap())), @"
     :large_green_circle: *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready
@@ -97,7 +98,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     *Why:* CrashLoopBackOff: exit code 1
     Next: push a repair and promote it. It is still watched: should it come to run, this turns green.
     ");
-    assert_snapshot!(shown(&at(tagged.stalled(Some("qa-1111111".into()), after(902)).unwrap())), @"
+    assert_snapshot!(shown(&at(tagged.stalled(Some("qa-1111111".into()), false, after(902)).unwrap())), @"
     :large_yellow_circle: *checkout* `develop-4f1c2ab`: no proof that it runs in *qa*
     :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
     :white_check_mark: tagged `qa/2026.11.16-1` · 1 s

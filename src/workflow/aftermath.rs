@@ -1,0 +1,234 @@
+//! What follows from a rollback that Git has: the bad version is quarantined, its environment held, those whose work went are
+//! told; and `release`, which lets a version come back. Also the rule by which a failed promotion is rolled back.
+
+use jiff::Timestamp;
+use serde_json::json;
+
+use crate::domain::actor::{Actor, PersonId};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::{Change, Deploying, RolledBack, Stage};
+use crate::domain::message::{Asked as AskedBy, MessageKey, To};
+use crate::domain::plan::Plan;
+use crate::domain::policy::{Act, Refusal};
+use crate::domain::quarantine::{Hold, Quarantine};
+use crate::domain::rollback::{Found, ImageThere};
+use crate::slack::render::{refusal, rollback};
+use crate::store::{Batch, Claim, Entry, StoreError};
+
+use super::Bot;
+use super::inbox::{NotNow, Work};
+use super::locks::directly;
+use super::merge::pause;
+use super::promote::Decision;
+use super::respond::{Asked, stored};
+use super::rollback::{BackTo, BackWish};
+
+impl Bot {
+    /// What is stored and said together with a rollback's result.
+    pub(super) async fn aftermath(&self, change: &Change) -> Batch {
+        let Some(about) = &change.plan.rollback else { return Batch::new() };
+        let now = self.clock.now();
+        let mut batch = Batch::new();
+        if let Some(quarantine) = Quarantine::of(change, now) {
+            let entry = Entry { body: json!(quarantine), ..self.rollback_entry(change, "quarantined", now) };
+            batch = batch.quarantine(quarantine).ledger(entry);
+        }
+        if let Some(hold) = Hold::of(change, now) {
+            batch = batch.hold(hold);
+        }
+        for lock in about.locks.iter().filter(|lock| lock.by != change.requester) {
+            let told = directly(&lock.by, rollback::passed(change, lock));
+            batch = batch.say(told.linking(Self::card_key(change.id)));
+        }
+        if let Some(said) = rollback::lost(change, &self.authors(change).await) {
+            batch = batch.say(self.in_thread(change, "lost", said));
+        }
+        batch
+    }
+
+    /// The change that was taken back says so from now on. Where somebody else is at it, its own next step finds nothing to do.
+    pub(super) async fn mark_taken_back(&self, rollback: &Change) {
+        let Some(of) = rollback.plan.rollback.as_ref().and_then(|about| about.of) else { return };
+        let marked = async {
+            let Some(claim) = self.store.claim(vec![of]).await?.pop() else { return Ok(()) };
+            let done = RolledBack::Done { by: rollback.id, at: self.clock.now() };
+            let stage = claim.change.stage.clone();
+            let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(done), ..known }) else {
+                return Ok(());
+            };
+            let due = claim.due_at.filter(|_| stage.is_open());
+            self.advance(&claim.change, claim.fence, stage, due, Batch::new()).await.map(drop)
+        };
+        match marked.await {
+            Ok(()) | Err(StoreError::Overtaken) => {}
+            Err(error) => tracing::error!(%error, change = %of, "a change that was rolled back could not be marked"),
+        }
+    }
+
+    /// Those who wrote what was lost and are in Slack, each once; not the one who rolled it back.
+    async fn authors(&self, change: &Change) -> Vec<PersonId> {
+        let mut authors: Vec<PersonId> = Vec::new();
+        for commit in &change.plan.commits {
+            let Some(login) = &commit.login else { continue };
+            // Who cannot be found now is not told: it is a courtesy, and nothing waits for it.
+            if let Ok(Some(person)) = self.person_of(login, &change.plan.repository).await
+                && person != change.requester
+                && !authors.contains(&person)
+            {
+                authors.push(person);
+            }
+        }
+        authors
+    }
+
+    fn rollback_entry(&self, change: &Change, kind: &str, at: Timestamp) -> Entry {
+        Entry {
+            at,
+            change: Some(change.id.to_string()),
+            kind: kind.to_owned(),
+            artefact: Some(change.plan.artefact.clone()),
+            environment: Some(change.plan.environment.clone()),
+            actor: Some(Actor::Person(change.requester.clone())),
+            body: serde_json::Value::Null,
+        }
+    }
+
+    /// `release`: what was rolled back from may come back.
+    pub(super) async fn release(
+        &self,
+        asked: Asked<'_>,
+        artefact: &ArtefactName,
+        version: &str,
+    ) -> Result<Work, NotNow> {
+        let Some(known) = self.config.catalogue.artefact(artefact.as_str()) else { return Ok(Work::default()) };
+        let mut quarantines = self.store.quarantines().await.map_err(|error| stored(&error))?;
+        quarantines.retain(|quarantine| quarantine.concerns(&known.name));
+        let (called, others): (Vec<_>, Vec<_>) = quarantines.into_iter().partition(|it| it.is_called(version));
+        let Some(newest) = called.first().cloned() else {
+            return Ok(asked.privately(rollback::not_quarantined(&known.name, version, &others)));
+        };
+        let person = &asked.from.person;
+        for quarantine in &called {
+            match self.may_hold(person, &quarantine.environment, &known.repository).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let who = self.called(&self.holders(&quarantine.environment)).await;
+                    let (act, environment) = (Act::Release, quarantine.environment.clone());
+                    return Ok(asked.privately(refusal::refusal(&Refusal::MayNot { act, environment, who })));
+                }
+                Err(error) => return asked.cannot(&error),
+            }
+        }
+        let mut work = asked.privately(rollback::released(&known.name, &newest));
+        for quarantine in called {
+            let entry = Entry {
+                at: self.clock.now(),
+                change: Some(quarantine.change.to_string()),
+                kind: "released".to_owned(),
+                artefact: Some(known.name.clone()),
+                environment: Some(quarantine.environment.clone()),
+                actor: Some(Actor::Person(person.clone())),
+                body: json!({ "version": quarantine.version }),
+            };
+            let rung = self.config.catalogue.ladder.find(quarantine.environment.as_str());
+            let channel = rung.map_or_else(|| asked.from.channel.clone(), |rung| rung.channel.clone());
+            let told = rollback::announced_release(&known.name, &quarantine, person).to(To::Post {
+                channel,
+                key: MessageKey::new(&format!("release:{}", quarantine.change)),
+                thread: None,
+                asked: Some(AskedBy { person: person.clone(), channel: Some(asked.from.channel.clone()) }),
+            });
+            work.batch = work.batch.release(quarantine.change, person.clone()).ledger(entry).say(told);
+        }
+        Ok(work)
+    }
+
+    /// Does the environment's rule want it rolled back? Once, never a rollback, and never where nobody can read what runs.
+    pub(super) fn owes_rollback(&self, change: &Change) -> bool {
+        let policy = self.config.environments.get(&change.plan.environment);
+        let deploying = match &change.stage {
+            Stage::Failed { deploying, .. } | Stage::Stalled { deploying, unread: false, .. } => deploying,
+            _ => return false,
+        };
+        policy.is_some_and(|policy| policy.auto_rollback)
+            && change.plan.rollback.is_none()
+            && deploying.rolled_back.is_none()
+    }
+
+    /// Begins the rollback that the environment's rule wants. `false`: it is over for this step.
+    pub(super) async fn roll_back_by_rule(&self, claim: &mut Claim) -> Result<bool, StoreError> {
+        let change = &claim.change;
+        let reason = match &change.stage {
+            Stage::Failed { reason, .. } => format!("{} failed: {reason}", change.plan.version.label()),
+            _ => format!("{} did not come to run in time", change.plan.version.label()),
+        };
+        let wish = BackWish {
+            by: change.requester.clone(),
+            artefact: change.plan.artefact.clone(),
+            environment: change.plan.environment.clone(),
+            to: BackTo::Previous,
+            reason: Some(reason.into()),
+            of: Some(change.id),
+            automatic: true,
+        };
+        let impossible = match self.decide_back(&wish).await {
+            Ok(Decision::Planned { plan, .. }) => match self.needs_a_person(&plan) {
+                Some(why) => why.to_owned(),
+                None => return self.begin_by_rule(claim, *plan).await,
+            },
+            Ok(Decision::Meets { .. }) => "another change is under way".to_owned(),
+            Ok(Decision::Refused(no)) => refusal::refusal(&no).text,
+            Err(error) if error.passes => {
+                let tries =
+                    claim.change.stage.deploying().and_then(|now| now.trouble.as_ref()).map_or(0, |it| it.tries);
+                let due = Some(self.clock.now() + pause(tries.max(2)));
+                self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;
+                return Ok(false);
+            }
+            Err(error) => error.to_string(),
+        };
+        let mark = RolledBack::Impossible { why: impossible };
+        let stage = claim.change.stage.clone();
+        let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(mark), ..known }) else {
+            return Ok(true);
+        };
+        claim.change = self.advance(&claim.change, claim.fence, stage, Some(self.clock.now()), Batch::new()).await?;
+        Ok(true)
+    }
+
+    /// What a rule does not decide: whether to pass somebody's lock, or to take a guess.
+    fn needs_a_person(&self, plan: &Plan) -> Option<&'static str> {
+        let about = plan.rollback.as_ref()?;
+        if !about.locks.is_empty() {
+            return Some("it is locked, and only a person passes a lock");
+        }
+        if about.found == Found::Registry {
+            return Some("the version before can only be guessed");
+        }
+        let unknown = plan.manifest.is_some() && plan.image != ImageThere::Yes;
+        unknown.then_some("the registry cannot tell whether the image of the version before is there")
+    }
+
+    async fn begin_by_rule(&self, claim: &mut Claim, plan: Plan) -> Result<bool, StoreError> {
+        let promotion = &claim.change;
+        let channel = promotion.asked_in.clone().unwrap_or_default();
+        let (change, begins) = self.begin(plan, &promotion.requester, &channel).await;
+        let begun = RolledBack::Begun { by: change.id };
+        let stage = promotion.stage.clone();
+        let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(begun), ..known }) else {
+            return Ok(true);
+        };
+        let marked = Change { stage, ..promotion.clone() };
+        let batch = self.advanced(promotion, claim.fence, &marked, None).and(begins);
+        match self.store.commit(batch).await {
+            Ok(()) => {
+                self.changes.put(marked);
+                self.changes.put(change);
+                Ok(false)
+            }
+            // Somebody else has begun one: then that is what becomes of it.
+            Err(StoreError::Held) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}

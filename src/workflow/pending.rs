@@ -1,0 +1,209 @@
+//! What a promotion would bring to where it goes: to a branch, on which rollbacks may be open, or into a manifest.
+
+use crate::domain::artefact::{Artefact, Delivery};
+use crate::domain::change::{ChangeId, Moves};
+use crate::domain::environment::Environment;
+use crate::domain::manifest;
+use crate::domain::plan::{Files, ManifestFile, Pending};
+use crate::domain::policy::Refusal;
+use crate::domain::quarantine::Quarantine;
+use crate::domain::rollback::{Codes, ImageThere};
+use crate::domain::version::{Image, Sha, Version};
+use crate::github::Compared;
+use crate::registry::RegistryError;
+
+use super::Bot;
+use super::previous::REMEMBERED;
+use super::promote::No;
+use super::source::CannotAsk;
+
+/// What would come, and the rollbacks that are undone for it, newest first.
+pub(super) type Coming = (Pending, Vec<ChangeId>);
+
+impl Bot {
+    /// The file that says which version is to run, where the artefact goes by one.
+    pub(super) async fn manifest_file(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+    ) -> Result<Option<ManifestFile>, CannotAsk> {
+        let Delivery::Manifest { repository, file, branch, .. } = &artefact.delivery else { return Ok(None) };
+        let branch = match branch {
+            Some(branch) => branch.clone(),
+            None => self.github.default_branch(repository).await?,
+        };
+        let file = file.replace("{environment}", target.name.as_str());
+        Ok(Some(ManifestFile { repository: repository.clone(), branch, file }))
+    }
+
+    /// What the manifest says now.
+    pub(super) async fn manifest_says(&self, artefact: &Artefact, at: &ManifestFile) -> Result<Version, No> {
+        let ManifestFile { repository, branch, file } = at;
+        let refused = |problem: String| Refusal::Manifest {
+            artefact: artefact.name.clone(),
+            repository: repository.clone(),
+            file: file.clone(),
+            problem,
+        };
+        let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
+            return Err(CannotAsk::never(format!("{} does not go by manifest", artefact.name)).into());
+        };
+        let Some(text) = self.github.file(repository, branch, file).await? else {
+            return Err(refused(format!("it is not on the branch {branch}")).into());
+        };
+        let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
+        let said = manifest::read(&text, &place).map_err(|problem| refused(problem.to_string()))?;
+        Ok(said.version)
+    }
+
+    /// Can it be written there? What the file says already is no reason why not.
+    pub(super) async fn can_write(&self, artefact: &Artefact, at: &ManifestFile, version: &Version) -> Result<(), No> {
+        let ManifestFile { repository, branch, file } = at;
+        let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(()) };
+        let Some(text) = self.github.file(repository, branch, file).await? else { return Ok(()) };
+        let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
+        match manifest::write(&text, &place, version) {
+            Ok(_) => Ok(()),
+            Err(problem) => {
+                let (artefact, repository) = (artefact.name.clone(), repository.clone());
+                let (file, problem) = (file.clone(), problem.to_string());
+                Err(Refusal::Manifest { artefact, repository, file, problem }.into())
+            }
+        }
+    }
+
+    /// Whether the registry has the image, with its digest.
+    pub(super) async fn image_there(&self, artefact: &Artefact, version: &Version) -> (ImageThere, Option<String>) {
+        // The digest decides, where one is known; but then a tag may have moved on, and only the tag tells.
+        let image = Image { name: artefact.image.clone(), tag: version.tag.clone(), digest: None };
+        let image = if image.tag.is_some() { image } else { Image { digest: version.digest.clone(), ..image } };
+        match self.registry.digest(&image).await {
+            Ok(Some(digest)) => (ImageThere::Yes, Some(digest)),
+            Ok(None) => (ImageThere::Gone, None),
+            Err(error @ (RegistryError::Unavailable(_) | RegistryError::Unauthorised(_) | RegistryError::Other(_))) => {
+                (ImageThere::Unknown { why: error.to_string() }, None)
+            }
+        }
+    }
+
+    /// What the environment's branch would get.
+    pub(super) async fn coming_by_branch(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        version: &Version,
+        pinned: &Sha,
+    ) -> Result<Coming, No> {
+        let (repository, branch) = (&artefact.repository, &target.branch);
+        let pending = match self.github.pending(repository, branch, pinned).await? {
+            Compared::Pending(pending) => *pending,
+            Compared::NoBranch => {
+                let (environment, repository) = (target.name.clone(), repository.clone());
+                let (branch, pinned) = (branch.clone(), pinned.clone());
+                return Err(Refusal::BranchMissing { environment, repository, branch, pinned }.into());
+            }
+            Compared::NoCommonAncestor => {
+                let (repository, branch) = (repository.clone(), branch.clone());
+                return Err(Refusal::NoCommonAncestor { repository, branch, pinned: pinned.clone() }.into());
+            }
+            Compared::NoCommit => {
+                let why = format!("the commit {} is not in {repository} any more", pinned.short());
+                return Err(CannotAsk::never(why).into());
+            }
+        };
+        if let Some(head) = &pending.head
+            && pending.carries_rollback
+            && (pending.is_rollback || self.github.carried_rollback(repository, head, pinned).await?.is_some())
+        {
+            return Err(self.rolled_back_below(artefact, target, version.clone()).await.into());
+        }
+        let open = match &pending.head {
+            Some(head) if pending.may_be_rolled_back() => self.github.open_rollbacks(repository, head).await?,
+            _ => Vec::new(),
+        };
+        let (Some(newest), Some(oldest)) = (open.first(), open.last()) else { return Ok((pending, Vec::new())) };
+        // What runs there is what was restored, whatever the branch has in its history.
+        let live = match self.github.pending(repository, newest.restores.as_str(), pinned).await? {
+            Compared::Pending(live) => *live,
+            _ => return Ok((pending, open.iter().map(|rollback| rollback.change).collect())),
+        };
+        if pending.ahead_by == 0 {
+            if live.ahead_by == 0 {
+                return Ok((live, Vec::new()));
+            }
+            // Undoing all rollbacks gives what was there before the first of them, and nothing in between.
+            let before = self.github.pending(repository, oldest.parent.as_str(), pinned).await?;
+            let is_it =
+                matches!(&before, Compared::Pending(before) if before.ahead_by == 0 && !before.target_is_newer());
+            if !is_it {
+                let (artefact, environment) = (artefact.name.clone(), target.name.clone());
+                return Err(Refusal::BeforeRollback { artefact, environment, version: version.clone() }.into());
+            }
+        }
+        let Pending { ahead_by, commits, files, url, .. } = live;
+        Ok((
+            Pending { ahead_by, commits, files, url, ..pending },
+            open.into_iter().map(|rollback| rollback.change).collect(),
+        ))
+    }
+
+    /// Where a rollback left what runs below, the version that it restored can be promoted as what it was.
+    async fn rolled_back_below(&self, artefact: &Artefact, target: &Environment, version: Version) -> Refusal {
+        let below = self.config.catalogue.ladder.below(&target.name, artefact).unwrap_or(target);
+        let moves = Moves::branch(&artefact.repository, &below.branch);
+        let changes = self.store.changes_of(&moves, REMEMBERED).await.unwrap_or_default();
+        let restored = Codes::of(&changes).original(&version);
+        let restored = (restored != version).then(|| restored.label().to_owned());
+        let (artefact, environment, below) = (artefact.name.clone(), target.name.clone(), below.name.clone());
+        Refusal::RolledBackBelow { artefact, environment, below, version, restored }
+    }
+
+    /// What an environment would get whose manifest names another image: the commits between the two.
+    pub(super) async fn coming_by_manifest(
+        &self,
+        artefact: &Artefact,
+        from: Option<&Version>,
+        pinned: Option<&Sha>,
+    ) -> Result<Pending, CannotAsk> {
+        // What nothing tells may concern anybody.
+        let unknown = || Pending { ahead_by: 1, files: Files { paths: Vec::new(), cut: true }, ..Pending::default() };
+        let (Some(here), Some(pinned)) = (from.and_then(|from| from.commit.as_ref()), pinned) else {
+            return Ok(unknown());
+        };
+        match self.github.pending(&artefact.repository, here.as_str(), pinned).await? {
+            Compared::Pending(pending) => Ok(Pending { head: None, ..*pending }),
+            Compared::NoBranch | Compared::NoCommit | Compared::NoCommonAncestor => Ok(unknown()),
+        }
+    }
+
+    /// The quarantine that the version is under in that environment, if it is under one.
+    pub(super) async fn quarantine_of(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        version: &Version,
+    ) -> Result<Option<Quarantine>, CannotAsk> {
+        let mut quarantines = self.quarantines_on(artefact, target).await?;
+        if quarantines.is_empty() {
+            return Ok(None);
+        }
+        let tree = match &version.commit {
+            Some(commit) => self.github.tree_of(&artefact.repository, commit).await?,
+            None => None,
+        };
+        quarantines.retain(|quarantine| quarantine.bars(version, tree.as_ref()));
+        Ok(quarantines.into_iter().next())
+    }
+
+    /// What may not come to an artefact there, newest first.
+    pub(super) async fn quarantines_on(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+    ) -> Result<Vec<Quarantine>, CannotAsk> {
+        let ladder = &self.config.catalogue.ladder;
+        let mut quarantines = self.store.quarantines().await?;
+        quarantines.retain(|it| it.concerns(&artefact.name) && it.holds_in(&target.name, ladder));
+        Ok(quarantines)
+    }
+}

@@ -1,0 +1,319 @@
+//! Which version an environment can go back to: by the ledger, else by Git, by the cluster's history, and at last by a guess
+//! from the registry's tags.
+
+use std::cmp::Ordering;
+
+use crate::cluster;
+use crate::domain::artefact::{Artefact, Delivery};
+use crate::domain::change::Change;
+use crate::domain::environment::Environment;
+use crate::domain::manifest;
+use crate::domain::plan::ManifestFile;
+use crate::domain::quarantine::Quarantine;
+use crate::domain::rollback::{Candidate, Codes, Found, Ran, previous, ran_well};
+use crate::domain::sighting::Sighting;
+use crate::domain::trailer::Trailers;
+use crate::domain::version::{Sha, Version};
+use crate::github::Commit;
+
+use super::Bot;
+use super::promote::No;
+use super::source::CannotAsk;
+
+/// How far back stays and changes are looked at.
+pub(super) const REMEMBERED: u32 = 200;
+/// Stays whose commit is not written down are asked about, the newest of them.
+const ASKED: usize = 5;
+/// How far back Git is looked at.
+const COMMITS: usize = 50;
+const FILES: usize = 20;
+/// How many images of the registry are asked for their commit.
+const TAGS: usize = 10;
+
+/// What is known of an environment that is to go back.
+pub(super) struct Past<'a> {
+    pub(super) artefact: &'a Artefact,
+    pub(super) target: &'a Environment,
+    pub(super) manifest: Option<&'a ManifestFile>,
+    /// All that moved the same, newest first.
+    pub(super) changes: Vec<Change>,
+    pub(super) codes: Codes,
+    /// Newest first.
+    pub(super) stays: Vec<Sighting>,
+    pub(super) quarantines: Vec<Quarantine>,
+    /// What is there, by Git's word.
+    pub(super) current: Option<Version>,
+    /// Where the branch stands, by branch.
+    pub(super) head: Option<Sha>,
+}
+
+/// A version to go back to, and who told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Back {
+    pub(super) version: Version,
+    pub(super) ran: Option<Ran>,
+    pub(super) found: Found,
+}
+
+impl From<Candidate> for Back {
+    fn from(candidate: Candidate) -> Self {
+        Self { version: candidate.version, ran: Some(candidate.ran), found: Found::Ledger }
+    }
+}
+
+impl Past<'_> {
+    /// All that ran well there, newest first.
+    pub(super) fn ran_well(&self) -> Vec<Candidate> {
+        ran_well(&self.stays, &self.codes, self.current.as_ref())
+    }
+
+    fn is_barred(&self, version: &Version) -> bool {
+        self.quarantines.iter().any(|quarantine| quarantine.bars(version, None))
+            || self.current.as_ref().is_some_and(|current| self.codes.same(current, version))
+            || self.changes.iter().any(|change| {
+                let taken_back = change.plan.rollback.is_some() && change.stage.result().is_some();
+                taken_back && change.plan.from.as_ref().is_some_and(|from| self.codes.same(from, version))
+            })
+    }
+}
+
+impl Bot {
+    pub(super) async fn past<'a>(
+        &self,
+        artefact: &'a Artefact,
+        target: &'a Environment,
+        manifest: Option<&'a ManifestFile>,
+        changes: Vec<Change>,
+    ) -> Result<Past<'a>, No> {
+        let mut stays = self.store.sightings(&artefact.name, &target.name, REMEMBERED).await?;
+        let mut asked = 0;
+        for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()) {
+            if asked == ASKED {
+                break;
+            }
+            asked += 1;
+            // What cannot be asked now is no reason not to go back to something else.
+            if let Ok(Some((commit, _))) = self.source_of(artefact, stay).await {
+                stay.version.commit = Some(commit);
+            }
+        }
+        let head = match manifest {
+            Some(_) => None,
+            None => self.github.branch_head(&artefact.repository, &target.branch).await?,
+        };
+        let mut past = Past {
+            codes: Codes::of(&changes),
+            quarantines: self.quarantines_on(artefact, target).await?,
+            artefact,
+            target,
+            manifest,
+            changes,
+            stays,
+            current: None,
+            head,
+        };
+        past.current = self.current(&past).await?;
+        Ok(past)
+    }
+
+    /// What is there: what runs, unless Git says something else that has not arrived.
+    async fn current(&self, past: &Past<'_>) -> Result<Option<Version>, No> {
+        let artefact = past.artefact;
+        let runs = past.stays.first().filter(|stay| stay.ended_at.is_none()).map(|stay| stay.version.clone());
+        if let Some(file) = past.manifest {
+            let says = self.manifest_says(artefact, file).await?;
+            if let Some(runs) = runs.filter(|runs| runs.is_image(&says)) {
+                return Ok(Some(runs));
+            }
+            let known = past.changes.iter().find(|change| change.plan.version.is_image(&says));
+            let commit = match known.and_then(|change| change.plan.version.commit.clone()) {
+                Some(commit) => Some(commit),
+                None => self.commit_of(artefact, &says).await.ok().flatten().map(|(commit, _)| commit),
+            };
+            return Ok(Some(Version { commit, ..says }));
+        }
+        let last = past.changes.iter().find_map(|change| Some((change, change.stage.result()?)));
+        let Some((change, result)) = last else { return Ok(runs) };
+        if let Some(commit) = runs.as_ref().and_then(|runs| runs.commit.as_ref()) {
+            // What runs is of the last change, or newer: somebody pushed a hotfix.
+            let arrived = commit == result
+                || Some(commit) == change.plan.pinned.as_ref()
+                || !self.is_behind(artefact, commit, result).await?;
+            if arrived {
+                return Ok(runs);
+            }
+        }
+        Ok(Some(Version { tag: change.plan.version.tag.clone(), digest: None, commit: Some(result.clone()) }))
+    }
+
+    /// The versions to go back to, the best first; all of them are of one source.
+    pub(super) async fn versions_before(&self, past: &Past<'_>) -> Result<Vec<Back>, No> {
+        let by_branch = past.manifest.is_none();
+        let seen = previous(&past.stays, &past.codes, past.current.as_ref(), &past.quarantines);
+        // By branch it is the code that comes back: of what commit it was must be known.
+        let seen: Vec<Back> =
+            seen.into_iter().map(Back::from).filter(|back| !by_branch || back.version.commit.is_some()).collect();
+        if !seen.is_empty() {
+            return Ok(seen);
+        }
+        let by_git = match past.manifest {
+            Some(file) => self.before_by_file(past, file).await?,
+            None => self.before_by_branch(past).await?,
+        };
+        if !by_git.is_empty() {
+            return Ok(by_git);
+        }
+        let by_cluster = self.before_by_cluster(past).await;
+        if !by_cluster.is_empty() {
+            return Ok(by_cluster);
+        }
+        Ok(self.before_by_registry(past).await)
+    }
+
+    /// Where the branch stood before: at the last tag of the environment, else one step back.
+    async fn before_by_branch(&self, past: &Past<'_>) -> Result<Vec<Back>, No> {
+        let Past { artefact, target, .. } = past;
+        let Some(head) = &past.head else { return Ok(Vec::new()) };
+        let repository = &artefact.repository;
+        let open = self.github.open_rollbacks(repository, head).await?;
+        // What a rollback restored is where the branch stands, as far as code goes.
+        let start = open.first().map_or(head, |rollback| &rollback.restores);
+        let before: Vec<_> = self.github.first_parents(repository, start, COMMITS).await?.into_iter().skip(1).collect();
+        let prefix = format!("{}/", target.name);
+        let template = self.config.environments.get(&target.name).and_then(|policy| policy.tag.clone());
+        let tags = match template {
+            // A name that is made otherwise is looked for by what stands before the number.
+            Some(template) if !template.starts_with("{environment}/") => Vec::new(),
+            _ => self.github.tags_of(repository, &prefix, TAGS).await?,
+        };
+        let tag_of = |sha: &Sha| tags.iter().find(|(_, commit)| commit == sha).map(|(name, _)| name.as_str().into());
+        let mut found: Vec<Back> = Vec::new();
+        let by_people = |commit: &&Commit| {
+            !matches!(commit.trailers, Some(Trailers::Rollback { .. } | Trailers::Reinstates { .. }))
+        };
+        for commit in before.iter().filter(by_people) {
+            let version = Version { tag: tag_of(&commit.sha), digest: None, commit: Some(commit.sha.clone()) };
+            if !past.is_barred(&version) {
+                found.push(Back { version, ran: None, found: Found::Git });
+            }
+        }
+        // Stable: of those with a tag, and of those without, the newest stays first.
+        found.sort_by_key(|back| back.version.tag.is_none());
+        Ok(found)
+    }
+
+    /// What the file said before.
+    async fn before_by_file(&self, past: &Past<'_>, at: &ManifestFile) -> Result<Vec<Back>, No> {
+        let ManifestFile { repository, branch, file } = at;
+        let Delivery::Manifest { path, pin, .. } = &past.artefact.delivery else { return Ok(Vec::new()) };
+        let place = manifest::Place { image: &past.artefact.image, path: path.as_deref(), pin: *pin };
+        let mut found: Vec<Back> = Vec::new();
+        for commit in self.github.file_history(repository, branch, file, FILES).await?.into_iter().skip(1) {
+            let Some(text) = self.github.file(repository, commit.sha.as_str(), file).await? else { continue };
+            // As it was then it may not have been one that can be read.
+            let Ok(said) = manifest::read(&text, &place) else { continue };
+            let version = said.version;
+            let commit = self.commit_of(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
+            let version = Version { commit, ..version };
+            let known = found.iter().any(|other| other.version.is_image(&version));
+            if !known && !past.is_barred(&version) {
+                found.push(Back { version, ran: None, found: Found::Git });
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the workload ran before, as the cluster remembers it. What cannot be read is nothing.
+    async fn before_by_cluster(&self, past: &Past<'_>) -> Vec<Back> {
+        let Past { artefact, target, .. } = past;
+        let Some(place) = artefact.places.get(&target.name) else { return Vec::new() };
+        let Some(workload) = place.workloads.first() else { return Vec::new() };
+        let (namespace, container) = (&place.namespace, place.container.as_deref());
+        let history = match cluster::history(&self.clients, namespace, workload, container, &artefact.image).await {
+            Ok(history) => history,
+            Err(error) => {
+                tracing::warn!(%error, artefact = %artefact.name, "the cluster's history cannot be read");
+                return Vec::new();
+            }
+        };
+        let versions = history.into_iter().map(|past| past.image.version());
+        self.told_of(past, versions.collect(), Found::Cluster).await
+    }
+
+    /// The tags below the current one, as people count. Nobody saw them run there.
+    async fn before_by_registry(&self, past: &Past<'_>) -> Vec<Back> {
+        let Some(current) = past.current.as_ref().and_then(|current| current.tag.clone()) else { return Vec::new() };
+        let mut tags = match self.registry.tags(&past.artefact.image).await {
+            Ok(tags) => tags,
+            Err(error) => {
+                tracing::warn!(%error, artefact = %past.artefact.name, "the registry's tags cannot be read");
+                return Vec::new();
+            }
+        };
+        tags.retain(|tag| is_alike(tag, &current) && by_number(tag, &current) == Ordering::Less);
+        tags.sort_by(|a, b| by_number(b, a));
+        tags.truncate(TAGS);
+        let versions = tags.into_iter().map(|tag| Version { tag: Some(tag.into()), ..Version::default() });
+        self.told_of(past, versions.collect(), Found::Registry).await
+    }
+
+    /// Those that can be gone back to, with their commits.
+    async fn told_of(&self, past: &Past<'_>, versions: Vec<Version>, found: Found) -> Vec<Back> {
+        let mut backs = Vec::new();
+        for version in versions.into_iter().take(TAGS) {
+            let commit = self.commit_of(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
+            let version = Version { commit, ..version };
+            let of_use = past.manifest.is_some() || version.commit.is_some();
+            if of_use && !past.is_barred(&version) {
+                backs.push(Back { version, ran: None, found });
+            }
+        }
+        backs
+    }
+
+    /// The newest earlier one whose image is still there, of those behind the first.
+    pub(super) async fn still_there(&self, artefact: &Artefact, backs: &[Back]) -> Result<Option<String>, CannotAsk> {
+        for back in backs.iter().take(TAGS) {
+            if let Some(tag) = &back.version.tag
+                && matches!(self.image_there(artefact, &back.version).await, (_, Some(_)))
+            {
+                return Ok(Some(tag.to_string()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Tags of one kind: with the same letters before the first digit.
+fn is_alike(a: &str, b: &str) -> bool {
+    let head = |text: &str| text.chars().take_while(|c| !c.is_ascii_digit()).collect::<String>();
+    head(a) == head(b) && a.contains(|c: char| c.is_ascii_digit())
+}
+
+/// By the numbers in them, so that `1.10` is after `1.9`.
+fn by_number(a: &str, b: &str) -> Ordering {
+    let numbers = |text: &str| {
+        text.split(|c: char| !c.is_ascii_digit())
+            .filter(|part| !part.is_empty())
+            // By length and then by digits: a number of any length has its place.
+            .map(|part| part.trim_start_matches('0').to_owned())
+            .map(|digits| (digits.len(), digits))
+            .collect::<Vec<_>>()
+    };
+    numbers(a).cmp(&numbers(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_counted_as_people_count() {
+        let mut tags = ["1.9.0", "1.10.0", "1.2.10", "1.2.9", "1.10"];
+        tags.sort_by(|a, b| by_number(a, b));
+        assert_eq!(tags, ["1.2.9", "1.2.10", "1.9.0", "1.10", "1.10.0"]);
+        assert!(is_alike("v1.2", "v10.0") && !is_alike("build-3", "v3") && !is_alike("latest", "latest"));
+        assert_eq!(by_number("99999999999999999999998", "99999999999999999999999"), Ordering::Less);
+    }
+}

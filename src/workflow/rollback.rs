@@ -1,0 +1,395 @@
+//! `rollback`: finds what ran well before, tells what would be lost, and begins the change that brings it back.
+//! What the change then does is the runner's, as with a promotion.
+
+mod asked;
+
+use std::sync::Arc;
+
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::{Artefact, ArtefactName};
+use crate::domain::change::{ChangeId, Moves, Stage, Tag};
+use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
+use crate::domain::plan::{Also, Pending, Plan, Waiting};
+use crate::domain::policy::{self, Act, Refusal, UnderWay};
+use crate::domain::rollback::{Bad, Found, ImageThere, Ran, Rollback};
+use crate::domain::version::{Sha, Version};
+use crate::github::Compared;
+
+use super::Bot;
+use super::previous::{Back, Past, REMEMBERED};
+use super::promote::{Decision, No};
+use super::source::CannotAsk;
+
+pub(super) use asked::Meeting;
+
+/// How many versions are offered where another is wanted.
+const OFFERED: usize = 5;
+
+/// What is to be rolled back, whereto, and who wants it.
+#[derive(Clone, Debug)]
+pub(super) struct BackWish {
+    pub(super) by: PersonId,
+    pub(super) artefact: ArtefactName,
+    pub(super) environment: EnvironmentName,
+    pub(super) to: BackTo,
+    pub(super) reason: Option<Arc<str>>,
+    /// The change on whose card the button was pressed: what it brought is to go.
+    pub(super) of: Option<ChangeId>,
+    /// The environment's own rule.
+    pub(super) automatic: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum BackTo {
+    Previous,
+    /// By its tag, the beginning of its commit, or the tag of a change in Git.
+    Named(Arc<str>),
+    /// What was shown.
+    Shown {
+        version: Version,
+        found: Found,
+        ran: Option<Ran>,
+    },
+}
+
+impl Bot {
+    /// Has no effect, and locks nothing.
+    pub(super) async fn decide_back(&self, wish: &BackWish) -> Result<Decision, CannotAsk> {
+        match self.planned_back(wish).await {
+            Ok(decision) => Ok(decision),
+            Err(No::Refused(refusal)) => Ok(Decision::Refused(refusal)),
+            Err(No::CannotAsk(error)) => Err(error),
+        }
+    }
+
+    async fn planned_back(&self, wish: &BackWish) -> Result<Decision, No> {
+        let (artefact, target) = self.may_go_back(wish).await?;
+        let manifest = self.manifest_file(artefact, target).await?;
+        let moves = match &manifest {
+            Some(file) => Moves::file(&file.repository, &file.file),
+            None => Moves::branch(&artefact.repository, &target.branch),
+        };
+        let holder = self.store.holder(&moves).await?;
+        let meets = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
+        if let Some(holder) = meets.filter(|holder| holder.plan.rollback.is_some()) {
+            return Err(Refusal::UnderWay(UnderWay::from(holder)).into());
+        }
+        let supersedes = holder.as_ref().and_then(Waiting::of);
+        let meets = meets.map(UnderWay::from);
+        let changes = self.store.changes_of(&moves, REMEMBERED).await?;
+        let past = self.past(artefact, target, manifest.as_ref(), changes).await?;
+        let of = self.taken_back(&past, wish)?;
+        let backs = self.backs(&past, wish).await?;
+        let Some(back) = backs.first() else {
+            let (artefact, environment) = (artefact.name.clone(), target.name.clone());
+            return Err(Refusal::NoPrevious { artefact, environment, current: past.current }.into());
+        };
+        let mut version = back.version.clone();
+        let image = self.image_of(&past, &mut version, &backs).await?;
+        let lost = self.lost(&past, &version).await?;
+        let bad = self.bad(&past).await?;
+        let also = self.config.catalogue.carried_along(artefact, &target.name);
+        let also: Vec<Also> =
+            also.map(|other| Also { artefact: other.name.clone(), changes: lost.files.concern(other) }).collect();
+        let moving: Vec<_> =
+            std::iter::once(artefact.name.clone()).chain(also.iter().map(|also| also.artefact.clone())).collect();
+        let locks = self.locks_on(&target.name, &moving).await?;
+        let rollback = Rollback {
+            reason: wish.reason.as_deref().map(str::to_owned),
+            found: back.found,
+            ran: back.ran,
+            automatic: wish.automatic,
+            of,
+            bad,
+            locks,
+        };
+        let policy = self.config.environments.get(&target.name);
+        let promote = policy.map_or(PromoteBy::Merge, |policy| policy.rollback);
+        let head = past.head.clone();
+        let from = match past.current.clone() {
+            Some(current) => Some(self.with_digest(&past, current).await),
+            None => None,
+        };
+        let changes = past.changes;
+        let plan = Plan::back(artefact, target, version, from, lost, rollback);
+        let plan = Box::new(Plan { manifest, also, image, promote, head, supersedes, ..plan });
+        if let Some(holder) = meets {
+            return Ok(Decision::Meets { plan, holder });
+        }
+        // The same was tried before and could not be done.
+        let errored = changes.into_iter().next().filter(|last| {
+            matches!(last.stage, Stage::Errored { .. })
+                && last.plan.rollback.is_some()
+                && last.plan.artefact == plan.artefact
+                && last.plan.version.is(&plan.version)
+        });
+        Ok(Decision::Planned { plan, others: None, errored: errored.map(Box::new) })
+    }
+
+    /// The artefact and the rung, where it can be rolled back and the person may do it.
+    async fn may_go_back(&self, wish: &BackWish) -> Result<(&Artefact, &Environment), No> {
+        let catalogue = &self.config.catalogue;
+        let Some(artefact) = catalogue.artefact(wish.artefact.as_str()) else {
+            return Err(CannotAsk::never(format!("there is no artefact {}", wish.artefact)).into());
+        };
+        let Some(target) = catalogue.ladder.find(wish.environment.as_str()) else {
+            return Err(CannotAsk::never(format!("there is no environment {}", wish.environment)).into());
+        };
+        policy::can_go_back(artefact, target, &catalogue.ladder)?;
+        if !wish.automatic && !self.may_hold(&wish.by, &target.name, &artefact.repository).await? {
+            let who = self.called(&self.holders(&target.name)).await;
+            return Err(Refusal::MayNot { act: Act::RollBack, environment: target.name.clone(), who }.into());
+        }
+        if artefact.places.get(&target.name).is_some_and(|place| !self.view.is_read(place)) {
+            return Err(CannotAsk::later(format!("what runs in {} has not been read yet", target.name)).into());
+        }
+        Ok((artefact, target))
+    }
+
+    /// The change that brought what is there, if one did. A button on the card of another is too late.
+    fn taken_back(&self, past: &Past<'_>, wish: &BackWish) -> Result<Option<ChangeId>, Refusal> {
+        let last = past.changes.iter().find(|change| change.stage.result().is_some());
+        let brought = last.filter(|change| {
+            let result = change.stage.result();
+            past.current.as_ref().is_some_and(|current| {
+                current.commit.as_ref() == result || past.codes.same(current, &change.plan.version)
+            })
+        });
+        if let Some(of) = wish.of
+            && brought.is_none_or(|change| change.id != of)
+        {
+            let version = past.changes.iter().find(|change| change.id == of).map(|change| change.plan.version.clone());
+            return Err(Refusal::NotThereAnyMore {
+                artefact: past.artefact.name.clone(),
+                environment: past.target.name.clone(),
+                version: version.unwrap_or_default(),
+                current: past.current.clone(),
+            });
+        }
+        Ok(brought.map(|change| change.id))
+    }
+
+    /// What it can go back to, the one that is meant first.
+    async fn backs(&self, past: &Past<'_>, wish: &BackWish) -> Result<Vec<Back>, No> {
+        match &wish.to {
+            BackTo::Previous => self.versions_before(past).await,
+            BackTo::Shown { version, found, ran } => {
+                Ok(vec![Back { version: version.clone(), ran: *ran, found: *found }])
+            }
+            BackTo::Named(name) => self.named(past, name).await,
+        }
+    }
+
+    async fn named(&self, past: &Past<'_>, name: &str) -> Result<Vec<Back>, No> {
+        let Past { artefact, target, .. } = past;
+        let (short, environment) = (artefact.name.clone(), target.name.clone());
+        let ran = past.ran_well();
+        let tagged = past.changes.iter().find(|change| {
+            let tag = change.stage.deploying().map(|deploying| &deploying.tag);
+            matches!(tag, Some(Tag::Made { name: made, .. }) if made == name)
+        });
+        let tagged = tagged.map(|change| {
+            past.codes.original(&Version { commit: change.stage.result().cloned(), ..change.plan.version.clone() })
+        });
+        let is = |version: &Version| {
+            let begins = |sha: &Sha| name.len() >= 7 && sha.as_str().starts_with(&name.to_ascii_lowercase());
+            version.tag.as_deref() == Some(name)
+                || version.commit.as_ref().is_some_and(begins)
+                || tagged.as_ref().is_some_and(|tagged| past.codes.same(tagged, version))
+        };
+        if let Some(current) = past.current.as_ref().filter(|current| is(current) || is(&past.codes.original(current)))
+        {
+            return Err(Refusal::SameCode { artefact: short, environment, version: current.clone() }.into());
+        }
+        let Some(at) = ran.iter().position(|candidate| is(&candidate.version)) else {
+            let names = ran.iter().take(OFFERED).map(|candidate| candidate.version.label().to_owned()).collect();
+            let (below, version) = (environment, name.to_owned());
+            return Err(Refusal::NeverRan { artefact: short, below, version, ran: names }.into());
+        };
+        let mut backs: Vec<Back> = ran.into_iter().skip(at).map(Back::from).collect();
+        if let Some(barred) = past.quarantines.iter().find(|it| it.bars(&backs[0].version, None)) {
+            let (version, quarantine) = (backs[0].version.clone(), Box::new(barred.clone()));
+            return Err(Refusal::Quarantined { artefact: short, environment, version, quarantine }.into());
+        }
+        if past.manifest.is_none() && backs[0].version.commit.is_none() {
+            let version = backs.swap_remove(0).version;
+            return Err(Refusal::CommitUnknown { artefact: short, below: environment, version }.into());
+        }
+        Ok(backs)
+    }
+
+    /// By manifest the image itself returns, so it must be there and be the one that ran; by branch that is only worth a
+    /// word.
+    async fn image_of(&self, past: &Past<'_>, version: &mut Version, backs: &[Back]) -> Result<ImageThere, No> {
+        let artefact = past.artefact;
+        let Some(file) = past.manifest else {
+            // A version that Git tells of has no image that we know of.
+            let known = backs.first().is_some_and(|back| back.found != Found::Git) && version.tag.is_some();
+            return Ok(if known { self.image_there(artefact, version).await.0 } else { ImageThere::Yes });
+        };
+        let (there, digest) = self.image_there(artefact, version).await;
+        let moved = match &digest {
+            Some(digest) => self.has_moved(past, version, digest).await,
+            None => false,
+        };
+        if there == ImageThere::Gone || moved {
+            let instead = self.still_there(artefact, backs.get(1..).unwrap_or_default()).await?;
+            let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
+            let version = version.clone();
+            return Err(Refusal::ImageGone { artefact, environment, version, moved, instead }.into());
+        }
+        if let Some(digest) = digest {
+            version.digest = Some(digest.into());
+        }
+        self.can_write(artefact, file, version).await?;
+        Ok(there)
+    }
+
+    /// Is the tag another image now than when it ran there?
+    async fn has_moved(&self, past: &Past<'_>, version: &Version, digest: &str) -> bool {
+        let was = past.changes.iter().find_map(|change| {
+            let plan = &change.plan;
+            plan.version
+                .digest
+                .as_deref()
+                .filter(|_| plan.version.tag == version.tag && change.stage.result().is_some())
+        });
+        if let Some(was) = version.digest.as_deref().or(was) {
+            return was != digest;
+        }
+        let Some(commit) = &version.commit else { return false };
+        matches!(self.revision_now(past.artefact, version).await, Some(now) if now != *commit)
+    }
+
+    /// By manifest the digest of what is there, by which it is known again under any tag.
+    async fn with_digest(&self, past: &Past<'_>, current: Version) -> Version {
+        if past.manifest.is_none() || current.digest.is_some() {
+            return current;
+        }
+        let written = past.changes.iter().find(|change| change.plan.version.is_image(&current));
+        let digest = match written.and_then(|change| change.plan.version.digest.clone()) {
+            Some(digest) => Some(digest),
+            None => self.image_there(past.artefact, &current).await.1.map(Into::into),
+        };
+        Version { digest, ..current }
+    }
+
+    /// What the environment would lose: what is there and not in the version that comes back.
+    async fn lost(&self, past: &Past<'_>, version: &Version) -> Result<Pending, No> {
+        let repository = &past.artefact.repository;
+        let there = match past.manifest {
+            Some(_) => past.current.as_ref().and_then(|current| current.commit.clone()),
+            None => past.head.clone(),
+        };
+        let (Some(there), Some(restored)) = (there, &version.commit) else {
+            if past.manifest.is_none() {
+                let why = format!("the branch {} is not in {repository}", past.target.branch);
+                return Err(CannotAsk::never(why).into());
+            }
+            return Ok(Pending::default());
+        };
+        if past.manifest.is_none() {
+            let trees =
+                (self.github.tree_of(repository, &there).await?, self.github.tree_of(repository, restored).await?);
+            if trees.1.is_none() {
+                let why = format!("the commit {} is not in {repository} any more", restored.short());
+                return Err(CannotAsk::never(why).into());
+            }
+            if trees.0 == trees.1 {
+                let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
+                return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
+            }
+        }
+        match self.github.pending(repository, restored.as_str(), &there).await? {
+            Compared::Pending(pending) => Ok(*pending),
+            // They have nothing in common: all of it goes, and nobody can say how much that is.
+            Compared::NoBranch | Compared::NoCommit | Compared::NoCommonAncestor => Ok(Pending::default()),
+        }
+    }
+
+    /// By what the version that is there would be known again: its commits, what they were merged from, and their trees.
+    async fn bad(&self, past: &Past<'_>) -> Result<Bad, No> {
+        let repository = &past.artefact.repository;
+        let mut bad = Bad::default();
+        let mut add = |commit: Sha| {
+            if !bad.commits.contains(&commit) {
+                bad.commits.push(commit);
+            }
+        };
+        let current = past.current.as_ref().and_then(|current| current.commit.clone());
+        let original = past.current.as_ref().and_then(|current| past.codes.original(current).commit);
+        for commit in current.into_iter().chain(original) {
+            let source = past.codes.source(&commit);
+            // Where it was merged by other hands, its second parent is what was merged.
+            let merged = match past.manifest {
+                None if source == commit => self.github.commit(repository, commit.as_str()).await?,
+                _ => None,
+            };
+            add(commit);
+            add(source);
+            if let Some([_, merged]) = merged.as_ref().map(|merged| merged.parents.as_slice()) {
+                add(merged.clone());
+            }
+        }
+        if past.manifest.is_none() {
+            past.head.iter().cloned().for_each(&mut add);
+            for commit in bad.commits.clone() {
+                if let Some(tree) = self.github.tree_of(repository, &commit).await?
+                    && !bad.trees.contains(&tree)
+                {
+                    bad.trees.push(tree);
+                }
+            }
+        }
+        Ok(bad)
+    }
+
+    /// Must a person say yes to what was found? In production, and wherever it is not just the version before.
+    pub(super) fn asks_before_rollback(&self, plan: &Plan) -> bool {
+        let policy = self.config.environments.get(&plan.environment);
+        let rung = self.config.catalogue.ladder.rungs().iter().rev().map(|rung| &rung.name).next();
+        let production = rung == Some(&plan.environment)
+            || policy.is_some_and(|policy| policy.approvals.is_some())
+            || self
+                .config
+                .catalogue
+                .ladder
+                .find(plan.environment.as_str())
+                .is_some_and(|rung| rung.promote == PromoteBy::PullRequest);
+        let unsure = plan.rollback.as_ref().is_some_and(|rollback| rollback.found != Found::Ledger)
+            || (plan.manifest.is_some() && plan.image != ImageThere::Yes);
+        let locked = plan.rollback.as_ref().is_some_and(|rollback| !rollback.locks.is_empty());
+        production || unsure || locked || !plan.also.is_empty() || plan.supersedes.is_some()
+    }
+
+    /// The versions that ran well there, for somebody who wants another.
+    pub(super) async fn other_versions(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+    ) -> Result<Vec<(Version, Ran)>, CannotAsk> {
+        let manifest = self.manifest_file(artefact, target).await?;
+        let moves = match &manifest {
+            Some(file) => Moves::file(&file.repository, &file.file),
+            None => Moves::branch(&artefact.repository, &target.branch),
+        };
+        let changes = self.store.changes_of(&moves, REMEMBERED).await?;
+        let past = match self.past(artefact, target, manifest.as_ref(), changes).await {
+            Ok(past) => past,
+            Err(No::CannotAsk(error)) => return Err(error),
+            Err(No::Refused(_)) => return Ok(Vec::new()),
+        };
+        let mut ran = past.ran_well();
+        ran.retain(|it| !past.quarantines.iter().any(|quarantine| quarantine.bars(&it.version, None)));
+        Ok(ran.into_iter().take(OFFERED).map(|candidate| (candidate.version, candidate.ran)).collect())
+    }
+
+    /// Where an artefact can be rolled back at all.
+    pub(super) fn can_go_back_in(&self, artefact: &ArtefactName) -> Vec<EnvironmentName> {
+        let catalogue = &self.config.catalogue;
+        let Some(artefact) = catalogue.artefact(artefact.as_str()) else { return Vec::new() };
+        let rungs = catalogue.ladder.rungs().iter();
+        let can = |rung: &&Environment| policy::can_go_back(artefact, rung, &catalogue.ladder).is_ok();
+        rungs.filter(can).map(|rung| rung.name.clone()).collect()
+    }
+}

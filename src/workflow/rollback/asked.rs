@@ -1,0 +1,200 @@
+//! `rollback` as people ask for it: by a command, by the button of a card, by a yes to what was shown.
+
+use std::sync::Arc;
+
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::{Change, ChangeId};
+use crate::domain::command::{self, Command};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::plan::Plan;
+use crate::slack::render::{rollback, status};
+use crate::store::{Batch, Shown};
+
+use super::super::Bot;
+use super::super::inbox::{NotNow, Work};
+use super::super::promote::Decision;
+use super::super::respond::{Asked, stored};
+use super::{BackTo, BackWish};
+
+/// What becomes of a promotion that is being merged when a rollback is asked for.
+#[derive(Clone, Copy, PartialEq)]
+pub(in super::super) enum Meeting {
+    /// Nobody has been asked.
+    Ask,
+    Cancel,
+    Wait,
+}
+
+impl Bot {
+    pub(in super::super) async fn typed_rollback(
+        &self,
+        asked: Asked<'_>,
+        artefact: ArtefactName,
+        environment: Option<EnvironmentName>,
+        version: Option<Arc<str>>,
+        reason: Option<Arc<str>>,
+    ) -> Result<Work, NotNow> {
+        let Some(environment) = environment else {
+            let environments = self.can_go_back_in(&artefact);
+            let said = rollback::where_(&artefact, &environments, version.as_deref(), reason.as_deref());
+            return Ok(asked.privately(said));
+        };
+        let by = asked.from.person.clone();
+        let to = version.map_or(BackTo::Previous, BackTo::Named);
+        let wish = BackWish { by, artefact, environment, to, reason, of: None, automatic: false };
+        self.roll_back(asked, &wish).await
+    }
+
+    /// The button that carries a command, as if it was typed: it can do no more than that.
+    pub(in super::super) async fn clicked_command(&self, asked: Asked<'_>, text: &str) -> Result<Work, NotNow> {
+        match command::parse(text, &self.config.catalogue) {
+            Ok(Command::Rollback { artefact, environment, version, reason }) => {
+                let asked = Asked { replace: true, ..asked };
+                self.typed_rollback(asked, artefact, environment, version, reason).await
+            }
+            _ => Ok(Work::default()),
+        }
+    }
+
+    /// The button on the card of a change, or beside its failure.
+    pub(in super::super) async fn clicked_rollback(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
+        let Some(id) = ChangeId::parse(value) else { return Ok(Work::default()) };
+        let Some(change) = self.store.change(id).await.map_err(|error| stored(&error))? else {
+            return Ok(asked.privately(status::unknown(&id.short())));
+        };
+        let wish = BackWish {
+            by: asked.from.person.clone(),
+            artefact: change.plan.artefact,
+            environment: change.plan.environment,
+            to: BackTo::Previous,
+            reason: None,
+            of: Some(id),
+            automatic: false,
+        };
+        self.roll_back(asked, &wish).await
+    }
+
+    /// The button on the card of a rollback that ended in an error.
+    pub(in super::super) async fn retry_rollback(&self, asked: Asked<'_>, change: Change) -> Result<Work, NotNow> {
+        let wish = wish_of(asked, &change.plan);
+        self.roll_back(asked, &BackWish { of: None, ..wish }).await
+    }
+
+    /// The versions that ran well there, to choose from.
+    pub(in super::super) async fn clicked_another(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
+        let catalogue = &self.config.catalogue;
+        let place = value.split_once(':').and_then(|(environment, artefact)| {
+            Some((catalogue.ladder.find(environment)?, catalogue.artefact(artefact)?))
+        });
+        let Some((target, artefact)) = place else { return Ok(Work::default()) };
+        match self.other_versions(artefact, target).await {
+            Ok(versions) => Ok(asked.privately(rollback::versions(&artefact.name, &target.name, &versions))),
+            Err(error) => asked.cannot(&error),
+        }
+    }
+
+    async fn roll_back(&self, asked: Asked<'_>, wish: &BackWish) -> Result<Work, NotNow> {
+        let (plan, errored) = match self.decide_back(wish).await {
+            Ok(Decision::Planned { plan, errored, .. }) => (*plan, errored),
+            Ok(Decision::Meets { plan, holder }) => {
+                let shown = self.show(*plan, &asked.from.person);
+                let mut work = asked.privately(rollback::meets(&shown.plan, &holder, shown.id));
+                work.batch = work.batch.show(shown);
+                return Ok(work);
+            }
+            Ok(Decision::Refused(no)) => return Ok(asked.refused(&no)),
+            Err(error) => return asked.cannot(&error),
+        };
+        if self.asks_before_rollback(&plan) {
+            return Ok(self.ask_before_rollback(asked, plan));
+        }
+        if let Some(errored) = errored {
+            let again = self.retry(&errored, plan, &asked.from.person).await;
+            return match again {
+                Ok((change, batch)) => Ok(asked.begun(change, batch, None)),
+                Err(error) => asked.cannot(&error),
+            };
+        }
+        match self.confirmed(asked, plan).await {
+            Ok(work) => Ok(work),
+            Err(error) => asked.cannot(&error),
+        }
+    }
+
+    fn ask_before_rollback(&self, asked: Asked<'_>, plan: Plan) -> Work {
+        let shown = self.show(plan, &asked.from.person);
+        let mut work = asked.privately(rollback::question(&shown.plan, shown.id));
+        work.batch = work.batch.show(shown);
+        work
+    }
+
+    /// A yes to what was shown: looked at again, for the version that was shown.
+    pub(in super::super) async fn confirmed_rollback(
+        &self,
+        asked: Asked<'_>,
+        shown: &Shown,
+        meeting: Meeting,
+    ) -> Result<Work, NotNow> {
+        let (plan, errored) = match self.decide_back(&wish_of(asked, &shown.plan)).await {
+            Ok(Decision::Planned { plan, errored, .. }) => (*plan, errored),
+            Ok(Decision::Meets { plan, holder }) if meeting == Meeting::Ask => {
+                let shown = self.show(*plan, &asked.from.person);
+                let mut work = asked.privately(rollback::meets(&shown.plan, &holder, shown.id));
+                work.batch = work.batch.show(shown);
+                return Ok(work);
+            }
+            Ok(Decision::Meets { plan, holder }) => {
+                if meeting == Meeting::Cancel {
+                    let cancel = Batch::new().ask_to_cancel(holder.id, asked.from.person.clone());
+                    self.store.commit(cancel).await.map_err(|error| stored(&error))?;
+                }
+                let why = format!("change {} is being merged", holder.id.short());
+                return Err(NotNow::patiently(why, rollback::gave_up(&plan)));
+            }
+            Ok(Decision::Refused(no)) => return Ok(asked.refused(&no)),
+            Err(error) => return asked.cannot(&error),
+        };
+        // What nobody was asked about is not done by the yes to something else. Whoever chose what becomes of the other
+        // change was told that it may be rolled back as well.
+        if meeting == Meeting::Ask && is_news(&plan, &shown.plan) {
+            return Ok(self.ask_before_rollback(asked, plan));
+        }
+        let begun = match errored {
+            Some(errored) => self
+                .retry(&errored, plan, &asked.from.person)
+                .await
+                .map(|(change, batch)| asked.begun(change, batch, None)),
+            None => self.confirmed(asked, plan).await,
+        };
+        match begun {
+            Ok(work) => Ok(work),
+            Err(error) => asked.cannot(&error),
+        }
+    }
+}
+
+fn wish_of(asked: Asked<'_>, plan: &Plan) -> BackWish {
+    let about = plan.rollback.as_ref();
+    BackWish {
+        by: asked.from.person.clone(),
+        artefact: plan.artefact.clone(),
+        environment: plan.environment.clone(),
+        to: match about {
+            Some(about) => BackTo::Shown { version: plan.version.clone(), found: about.found, ran: about.ran },
+            None => BackTo::Previous,
+        },
+        reason: about.and_then(|about| about.reason.as_deref()).map(Into::into),
+        of: None,
+        automatic: false,
+    }
+}
+
+/// Would something happen that was not shown?
+fn is_news(plan: &Plan, shown: &Plan) -> bool {
+    let locks = |plan: &Plan| plan.rollback.as_ref().map(|about| about.locks.clone());
+    let same_from = match (&plan.from, &shown.from) {
+        (Some(now), Some(then)) => now.is(then),
+        (now, then) => now.is_none() && then.is_none(),
+    };
+    !same_from || plan.supersedes != shown.supersedes || plan.image != shown.image || locks(plan) != locks(shown)
+}
