@@ -88,6 +88,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     :warning: the controller could not be told, it looks by itself: it answered 500
     :white_check_mark: rolled out · 17 s · known by the image's revision label
     Next: `/promote checkout staging`
+    [Roll back]
     ");
     assert_snapshot!(shown(&at(tagged.clone().failed("CrashLoopBackOff: exit code 1".into(), now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
@@ -96,7 +97,8 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     :warning: the controller could not be told, it looks by itself: it answered 500
     :x: rollout failed · 17 s
     *Why:* CrashLoopBackOff: exit code 1
-    Next: push a repair and promote it. It is still watched: should it come to run, this turns green.
+    Next: *Roll back*, or push a repair and promote it. It is still watched: should it come to run, this turns green.
+    [Roll back]
     ");
     assert_snapshot!(shown(&at(tagged.stalled(Some("qa-1111111".into()), false, after(902)).unwrap())), @"
     :large_yellow_circle: *checkout* `develop-4f1c2ab`: no proof that it runs in *qa*
@@ -105,7 +107,8 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     :warning: the controller could not be told, it looks by itself: it answered 500
     :grey_question: not seen running · 14 min
     *Why:* After 15 min the cluster runs qa-1111111.
-    Next: look at CI and at the controller. It is still watched: should it come to run, this turns green.
+    Next: look at CI and at the controller, or *Roll back*. It is still watched: should it come to run, this turns green.
+    [Roll back]
     ");
 
     let untagged = deploying().still_deploying(|it| Deploying {
@@ -133,6 +136,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     :small_blue_diamond: *mailer* `build-7` runs, 2 of 2 ready
     :x: *storefront* fails: OOMKilled
     :warning: I cannot read qa: forbidden. I keep trying.
+    [Roll back]
     ");
 
     let files: Vec<String> = (0..12).map(|n| format!("src/file_{n}.rs")).collect();
