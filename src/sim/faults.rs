@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
     MergeConflict,
@@ -40,12 +40,14 @@ impl Fault {
     ];
 }
 
-#[derive(Debug)]
-struct Armed {
-    fault: Fault,
-    left: u32,
-    artefact: Option<String>,
-    environment: Option<String>,
+/// A fault that is still to strike.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Armed {
+    pub fault: Fault,
+    /// How often it is still to strike.
+    pub times: u32,
+    pub artefact: Option<String>,
+    pub environment: Option<String>,
 }
 
 /// The faults that are still to strike. Clones share them.
@@ -56,7 +58,12 @@ impl Faults {
     /// From now on `fault` strikes `times` times, only where artefact and environment match (`None` matches all).
     pub fn arm(&self, fault: Fault, times: u32, artefact: Option<String>, environment: Option<String>) {
         let mut armed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        armed.push(Armed { fault, left: times, artefact, environment });
+        armed.push(Armed { fault, times, artefact, environment });
+    }
+
+    /// In the order in which they were armed.
+    pub fn armed(&self) -> Vec<Armed> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Does `fault` strike here, now? Uses one of its times up.
@@ -69,8 +76,8 @@ impl Faults {
         else {
             return false;
         };
-        armed[at].left = armed[at].left.saturating_sub(1);
-        if armed[at].left == 0 {
+        armed[at].times = armed[at].times.saturating_sub(1);
+        if armed[at].times == 0 {
             armed.remove(at);
         }
         true
@@ -84,7 +91,8 @@ mod tests {
     #[test]
     fn every_name_is_a_fault() {
         for name in Fault::NAMES {
-            assert!(serde_json::from_value::<Fault>(name.into()).is_ok(), "{name}");
+            let fault = serde_json::from_value::<Fault>(name.into()).unwrap();
+            assert_eq!(serde_json::to_value(fault).unwrap(), name);
         }
     }
 
@@ -95,7 +103,12 @@ mod tests {
         assert!(!faults.strikes(Fault::CrashLoop, Some("search"), Some("qa")));
         assert!(!faults.strikes(Fault::SlackDown, Some("checkout"), None));
         assert!(faults.strikes(Fault::CrashLoop, Some("checkout"), Some("qa")));
+        assert_eq!(
+            faults.armed().iter().map(|armed| (armed.fault, armed.times)).collect::<Vec<_>>(),
+            [(Fault::CrashLoop, 1)]
+        );
         assert!(faults.strikes(Fault::CrashLoop, Some("checkout"), Some("prod")));
         assert!(!faults.strikes(Fault::CrashLoop, Some("checkout"), Some("qa")));
+        assert_eq!(faults.armed(), []);
     }
 }

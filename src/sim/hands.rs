@@ -212,6 +212,7 @@ fn once() -> u32 {
 
 async fn fault(State(town): State<Town>, Body(arm): Body<Arm>) -> Response {
     town.faults.arm(arm.fault, arm.times, arm.artefact, arm.environment);
+    town.tell(Changed::State);
     Json(json!({ "ok": true })).into_response()
 }
 
@@ -268,7 +269,8 @@ async fn state(State(town): State<Town>) -> Json<Value> {
             (name, json!({ "branches": branches, "tags": tags, "pulls": pulls }))
         })
         .collect();
-    Json(json!({ "environments": environments, "repositories": repositories, "builds": town.builds() }))
+    let (builds, armed) = (town.builds(), town.faults.armed());
+    Json(json!({ "environments": environments, "repositories": repositories, "builds": builds, "armed": armed }))
 }
 
 /// One artefact in one environment, by the cluster's own word; of several workloads, the least advanced.

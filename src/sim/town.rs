@@ -372,7 +372,7 @@ impl Town {
         }
     }
 
-    fn tell(&self, changed: Changed) {
+    pub(super) fn tell(&self, changed: Changed) {
         // Nobody listens while no page is open.
         let _ = self.changed.send(changed);
     }

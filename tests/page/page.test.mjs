@@ -213,6 +213,29 @@ test("production goes by a pull request that somebody else approves", { skip }, 
   await channel("deploys");
 });
 
+test("the next rollout is made to crash once, and the button says whether it is armed", { skip }, async () => {
+  const button = page.getByRole("button", { name: "Make the next rollout crash" });
+  const said = page.getByRole("status").filter({ hasText: /Armed|struck/ });
+  assert.equal(await button.getAttribute("aria-pressed"), "false");
+  await button.click();
+  await page.locator('#crash[aria-pressed="true"]').waitFor();
+  assert.match(await said.innerText(), /^Armed: what rolls out next crashes/);
+  await button.click();
+  const truth = () => page.evaluate(() => fetch("/sim/state").then((answer) => answer.json()));
+  assert.deepEqual((await truth()).armed, [{ fault: "crash_loop", times: 1, artefact: null, environment: null }], "armed once, however often it is pressed");
+
+  await push("checkout", "Ask for the address twice");
+  await page.locator('#crash[aria-pressed="false"]').waitFor();
+  assert.match(await said.innerText(), /^It has struck/);
+  assert.deepEqual((await truth()).armed, []);
+  await page.locator('.workload[data-environment="development"][data-artefact="checkout"][data-state="degraded"]').waitFor();
+  await messages('[data-user="gantry"]').filter({ hasText: "Ask for the address twice" }).filter({ hasText: "CrashLoopBackOff" }).first().waitFor();
+
+  await push("checkout", "Ask for the address once");
+  await page.locator('.workload[data-environment="development"][data-artefact="checkout"][data-state="running"]').waitFor();
+  assert.equal(await button.getAttribute("aria-pressed"), "false");
+});
+
 test("a wrong command is answered with help", { skip }, async () => {
   const before = await messages(".private").count();
   await type("/gantry frobnicate");

@@ -131,12 +131,15 @@ impl Controller {
             // As if a clean-up job had been faster: it was built, and it is gone.
             self.0.registry.remove(&target.image, tag);
         }
+        let runs = |workload| self.0.cluster.state(&target.namespace, workload).image.as_deref() == Some(&*image);
+        let starts = !target.workloads.iter().all(runs);
         let order = Order {
             container: &target.container,
             image: &image,
             replicas: target.replicas,
-            crashes: self.strikes(Fault::CrashLoop, target),
-            slowness: if self.strikes(Fault::SlowRollout, target) { SLOW } else { 1 },
+            // Where nothing rolls out, a fault has nothing to strike and waits on.
+            crashes: starts && self.strikes(Fault::CrashLoop, target),
+            slowness: if starts && self.strikes(Fault::SlowRollout, target) { SLOW } else { 1 },
         };
         let roll = |workload| self.0.cluster.roll_out(&target.namespace, workload, &order);
         let waiting: BTreeSet<RolloutId> = target.workloads.iter().filter_map(roll).collect();

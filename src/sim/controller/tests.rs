@@ -224,6 +224,21 @@ async fn faults_fail_the_rollout_and_the_webhook_says_so() {
 }
 
 #[tokio::test]
+async fn a_crash_waits_for_a_rollout_that_it_can_strike() {
+    let world = World::open().await;
+    world.faults.arm(Fault::CrashLoop, 1, None, None);
+    let revision = Revision { branch: "main".into(), commit: sha("c") };
+    world.controller.manifest_says("qa", "search", "1.0.0", &revision);
+    world.rest().await;
+    assert_eq!(world.state("qa", "deployment/search"), ("ghcr.io/acme/search:1.0.0".to_owned(), "running"));
+    assert_eq!(world.faults.armed().len(), 1, "nothing rolled out");
+    world.ci.branch_moved("acme/checkout", "develop", &sha("b"));
+    world.rest().await;
+    assert_eq!(world.state("development", "deployment/checkout").1, "degraded");
+    assert_eq!(world.faults.armed(), []);
+}
+
+#[tokio::test]
 async fn a_slow_rollout_takes_ten_times_as_long_and_still_completes() {
     let world = World::open().await;
     world.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), None);

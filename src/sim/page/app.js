@@ -328,6 +328,12 @@ function begin() {
     { id: "break", title: "Break a rollout", text: "then push, and read the reason", act: () => broken("crash_loop") },
   ]);
   byId("push").addEventListener("click", push);
+  byId("crash").addEventListener("click", () => attempt(async () => {
+    // Once is what the button says: pressed again, it is armed already.
+    if (!live.crashIsArmed()) await hands.fault({ fault: "crash_loop" });
+    mark("break");
+    await refreshState();
+  }));
   byId("break").addEventListener("click", () => broken());
   document.body.dataset.ready = "true";
   box.focus();

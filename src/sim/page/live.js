@@ -65,6 +65,20 @@ export function liveView({ pick }) {
     byId("builds-idle").hidden = shown.length > 0;
   }
 
+  function sayCrash(armed, words) {
+    byId("crash").setAttribute("aria-pressed", String(armed));
+    byId("crash-said").textContent = words;
+  }
+
+  function drawCrash() {
+    const armed = crashIsArmed();
+    if (String(armed) === byId("crash").getAttribute("aria-pressed")) return;
+    sayCrash(armed, armed ? "Armed: what rolls out next crashes." : "It has struck. Wait for Gantry’s word.");
+  }
+
+  /** The fault that is not meant for one artefact or environment alone. */
+  const crashIsArmed = () => (truth?.armed ?? []).some((armed) => armed.fault === "crash_loop" && !armed.artefact && !armed.environment);
+
   function drawPulls() {
     const open = (truth?.repositories?.[graph.repository]?.pulls ?? []).filter((pull) => pull.state === "open");
     reconcile(byId("pulls"), open, {
@@ -76,10 +90,13 @@ export function liveView({ pick }) {
   }
 
   return {
+    crashIsArmed,
     town(next) {
       town = next;
       build();
       if (truth) this.truth(truth);
+      // Another demo may have come in the place of the one in which it was armed.
+      sayCrash(false, "then push or promote something");
     },
     truth(next) {
       truth = next;
@@ -90,6 +107,7 @@ export function liveView({ pick }) {
       const names = [...new Set([...town.artefacts.map((artefact) => artefact.repository), ...Object.keys(truth.repositories ?? {})])];
       reconcile(select, names, { key: (name) => name, look: (name) => name, make: (name) => h("option", { value: name }, name) });
       if (graph.repository) select.value = graph.repository;
+      drawCrash();
       drawBuilds();
       drawPulls();
       drawGit();
