@@ -128,6 +128,19 @@ impl Repo {
         Ok(None)
     }
 
+    /// Why a reference may not be moved to this commit past the pull requests, in GitHub's words; each reason follows
+    /// the one before.
+    pub(super) fn push_refusal(&self, full_name: &str, after: Oid, force: bool) -> Option<String> {
+        let rules = self.protection.rules(full_name.strip_prefix("refs/heads/")?)?;
+        if rules.protected_from_pushes {
+            return Some(push_refused(force));
+        }
+        let pull = (rules.required_reviews > 0).then(|| "Changes must be made through a pull request.".to_owned());
+        let checks = checks_obstacle(&self.checks, after, &rules.required_checks);
+        let reasons: Vec<String> = pull.into_iter().chain(checks).collect();
+        (!reasons.is_empty()).then(|| reasons.join(" "))
+    }
+
     fn review_obstacle(&self, pull: &PullRequest, required: u32) -> Option<String> {
         if required == 0 {
             return None;

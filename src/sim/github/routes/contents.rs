@@ -14,6 +14,9 @@ use super::super::errors::ApiError;
 use super::super::objects::{Repo, TREE};
 use super::{Answer, Of};
 
+/// What is larger comes without its content here; the Git database has it.
+const LARGEST: usize = 1 << 20;
+
 #[derive(Deserialize)]
 pub(super) struct At {
     r#ref: Option<String>,
@@ -66,8 +69,9 @@ fn show(repo: &mut Repo, path: &str, reference: Option<&str>, raw: bool) -> Answ
             let kind = [(header::CONTENT_TYPE, "application/vnd.github.raw; charset=utf-8")];
             return Ok((kind, blob.content().to_vec()).into_response());
         }
-        file["content"] = wrapped(blob.content()).into();
-        file["encoding"] = "base64".into();
+        let shown = blob.size() <= LARGEST;
+        file["content"] = if shown { wrapped(blob.content()) } else { String::new() }.into();
+        file["encoding"] = if shown { "base64" } else { "none" }.into();
     }
     Ok(Json(file).into_response())
 }

@@ -11,7 +11,6 @@ use serde::Deserialize;
 use super::super::GitHub;
 use super::super::errors::ApiError;
 use super::super::objects::{Repo, full_oid};
-use super::super::rules::push_refused;
 use super::{Answer, Of, created, parse};
 
 #[derive(Deserialize)]
@@ -79,8 +78,8 @@ pub(super) async fn update(
         .serve(&owner, &name, move |repo| {
             let before = repo.refs.find(&full_name).ok_or_else(missing)?;
             let after = target(repo, &full_name, &update.sha)?;
-            if repo.protection.forbids_pushes(&full_name) {
-                return Err(ApiError::unprocessable(push_refused(update.force)));
+            if let Some(why) = repo.push_refusal(&full_name, after, update.force) {
+                return Err(ApiError::unprocessable(why));
             }
             if !update.force && !is_forward(repo, before, after)? {
                 return Err(ApiError::unprocessable("Update is not a fast forward"));
