@@ -26,5 +26,8 @@ mod receiving;
 mod refusals;
 mod restart;
 mod rollback;
+mod rollback_histories;
+mod rollbacks_by_git;
+mod rungs;
 mod sending;
 mod town;

@@ -84,6 +84,10 @@ impl Repo {
         self.git.commit(None, &one.author(), &one.committer(), "merged common ancestors", &tree, &[&one, &two])
     }
 
+    pub(super) fn files_of(&self, commit: Oid) -> Result<Files, git2::Error> {
+        self.files(self.tree_of(commit)?.id())
+    }
+
     fn files(&self, tree: Oid) -> Result<Files, git2::Error> {
         let mut files = Files::new();
         self.git.find_tree(tree)?.walk(TreeWalkMode::PreOrder, |directory, entry| {

@@ -6,6 +6,7 @@ mod checks;
 mod compare;
 mod errors;
 mod events;
+mod export;
 mod html;
 mod json;
 mod merge;
@@ -214,6 +215,12 @@ impl GitHub {
     pub fn read_file(&self, repository: &str, commit: &Sha, path: &str) -> Option<String> {
         let bytes = self.read(repository, |repo| repo.read(oid(commit), path)).flatten()?;
         String::from_utf8(bytes).ok()
+    }
+
+    /// Every file of a commit, by path, with the name of its content.
+    pub fn files(&self, repository: &str, commit: &Sha) -> Option<BTreeMap<String, Sha>> {
+        let files = self.read(repository, |repo| repo.files_of(oid(commit)).ok()).flatten()?;
+        Some(files.into_iter().map(|(path, entry)| (path, sha(entry.id))).collect())
     }
 
     /// The newest commits of all branches, children before parents.

@@ -1,6 +1,5 @@
 //! The simulator's store as a bare repository, for the `git` command line to judge.
 
-use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -24,26 +23,7 @@ pub(super) fn git_is_there() -> bool {
 
 /// Everything that a reference leads to, and the references.
 pub(super) fn export(repo: &Repo, to: &Path) {
-    let bare = git2::Repository::init_bare(to).unwrap();
-    let mut pack = repo.git.packbuilder().unwrap();
-    let mut heads = Vec::new();
-    for (_, id) in repo.refs.starting_with("refs/") {
-        heads.extend(repo.peel(id));
-        if repo.git.find_tag(id).is_ok() {
-            pack.insert_object(id, None).unwrap();
-        }
-    }
-    for commit in repo.history(&heads, &[]).unwrap() {
-        pack.insert_commit(commit).unwrap();
-    }
-    let mut bytes = git2::Buf::new();
-    pack.write_buf(&mut bytes).unwrap();
-    let odb = bare.odb().unwrap();
-    let mut writer = odb.packwriter().unwrap();
-    writer.write_all(&bytes).unwrap();
-    writer.commit().unwrap();
-    let packed: Vec<_> = repo.refs.starting_with("refs/").map(|(name, id)| format!("{id} {name}\n")).collect();
-    std::fs::write(to.join("packed-refs"), packed.concat()).unwrap();
+    repo.export(to).unwrap();
 }
 
 pub(super) fn fsck(at: &Path) {

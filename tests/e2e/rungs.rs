@@ -1,0 +1,178 @@
+//! Repositories whose branches are moved through the GitHub client in the order in which the product does it, and a record of
+//! every place where a branch ever stood.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use gantry::clock::Clock;
+use gantry::domain::artefact::Repository;
+use gantry::domain::change::ChangeId;
+use gantry::domain::trailer::Trailers;
+use gantry::domain::version::Sha;
+use gantry::github::client::Auth;
+use gantry::github::{Client, FastForward, Made, Merge, OpenRollback, Promoting};
+use gantry::sim::faults::Faults;
+use gantry::sim::github::{Author, BranchMove, GitHub, NewCommit};
+use gantry::sim::strays::Strays;
+use jiff::{SignedDuration, Timestamp};
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+
+/// Path and content of every file.
+pub(crate) type Files = BTreeMap<String, String>;
+
+/// What became of a promotion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Promoted {
+    To(Sha),
+    AlreadyThere,
+    Conflict,
+}
+
+/// A GitHub for many repositories, each of which is a test of its own.
+pub(crate) struct Hub {
+    pub(crate) github: GitHub,
+    pub(crate) client: Client,
+    pub(crate) clock: Clock,
+    moves: Arc<Mutex<BTreeMap<String, Vec<BranchMove>>>>,
+}
+
+pub(crate) struct Rungs<'a> {
+    pub(crate) hub: &'a Hub,
+    pub(crate) repository: Repository,
+}
+
+impl Hub {
+    pub(crate) async fn open() -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse::<Timestamp>().unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let github = GitHub::new(clock.clone(), Faults::default(), Strays::default(), origin.clone());
+        let router = github.router();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let client = Client::new(&origin, Auth::Token(SecretString::from("x")), clock.clone()).unwrap();
+        let moves: Arc<Mutex<BTreeMap<String, Vec<BranchMove>>>> = Arc::default();
+        let seen = moves.clone();
+        github.on_move(move |moved| {
+            seen.lock().unwrap().entry(moved.repository.clone()).or_default().push(moved.clone())
+        });
+        Self { github, client, clock, moves }
+    }
+
+    /// A repository in which every branch stands on one first commit.
+    pub(crate) fn repository(&self, name: &str, branches: &[&str], files: &Files) -> (Rungs<'_>, Sha) {
+        let rungs = Rungs { hub: self, repository: name.parse().unwrap() };
+        self.github.create_repository(name, branches[0]).unwrap();
+        let first = rungs.commit(branches[0], "Begin", &Files::new(), files);
+        for branch in &branches[1..] {
+            self.github.create_branch(name, branch, &first).unwrap();
+        }
+        rungs.moves();
+        (rungs, first)
+    }
+}
+
+impl Rungs<'_> {
+    pub(crate) fn name(&self) -> String {
+        self.repository.to_string()
+    }
+
+    pub(crate) fn head(&self, branch: &str) -> Sha {
+        self.hub.github.head(&self.name(), branch).unwrap()
+    }
+
+    /// A push by somebody else, from one state of the files to another.
+    pub(crate) fn commit(&self, branch: &str, message: &str, from: &Files, to: &Files) -> Sha {
+        let changed = to.iter().filter(|(path, text)| from.get(*path) != Some(text));
+        let put = changed.map(|(path, text)| (path.clone(), Some(text.clone())));
+        let gone = from.keys().filter(|path| !to.contains_key(*path)).map(|path| (path.clone(), None));
+        self.hub.clock.advance(SignedDuration::from_secs(60));
+        let commit = NewCommit {
+            repository: self.name(),
+            branch: branch.to_owned(),
+            message: message.to_owned(),
+            author: Author { name: "A".into(), email: "a@acme.example".into(), login: None },
+            files: put.chain(gone).collect(),
+            at: self.hub.clock.now(),
+        };
+        self.hub.github.commit(commit).unwrap()
+    }
+
+    /// Where branches of environments stood since this was last asked.
+    pub(crate) fn moves(&self) -> Vec<BranchMove> {
+        let mut all = self.hub.moves.lock().unwrap();
+        let moves = all.get_mut(&self.name()).map(std::mem::take).unwrap_or_default();
+        moves.into_iter().filter(|moved| !moved.branch.starts_with("gantry/")).collect()
+    }
+
+    pub(crate) async fn open_rollbacks(&self, branch: &str) -> Vec<OpenRollback> {
+        self.hub.client.open_rollbacks(&self.repository, &self.head(branch)).await.unwrap()
+    }
+
+    /// GitHub's limits are not what this is about.
+    fn rest(&self, writes: usize) -> ChangeId {
+        self.hub.clock.advance(SignedDuration::from_secs(15 * i64::try_from(writes).unwrap()));
+        ChangeId::new(self.hub.clock.now())
+    }
+
+    /// Straight where nothing is open, else by a result that is made beside the branch.
+    pub(crate) async fn promote(&self, branch: &str, pinned: &Sha) -> Promoted {
+        self.promote_over(branch, pinned, &self.open_rollbacks(branch).await).await
+    }
+
+    pub(crate) async fn promote_over(&self, branch: &str, pinned: &Sha, open: &[OpenRollback]) -> Promoted {
+        let (client, repository) = (&self.hub.client, &self.repository);
+        let change = self.rest(6 + 2 * open.len());
+        let message = format!("Promote\n\n{pinned} was seen running well.\n\n{}\n", Trailers::Change(change));
+        let base = self.head(branch);
+        if open.is_empty() {
+            return match client.merge(repository, branch, pinned, &message).await.unwrap() {
+                Merge::Done { commit, parents } => {
+                    assert_eq!(parents, [base, pinned.clone()], "a merge commit of exactly that");
+                    Promoted::To(commit)
+                }
+                Merge::AlreadyThere => Promoted::AlreadyThere,
+                Merge::Conflict => Promoted::Conflict,
+                other => panic!("{other:?}"),
+            };
+        }
+        let bench = format!("gantry/{change}");
+        client.put_own_branch(repository, &bench, &base).await.unwrap();
+        let promoting = Promoting { change, pinned, message: &message };
+        let promoted = match client.make_result(repository, &bench, &base, open, promoting).await.unwrap() {
+            Made::Done(result) => {
+                let moved = client.fast_forward(repository, branch, &result).await.unwrap();
+                assert_eq!(moved, FastForward::Done);
+                Promoted::To(result)
+            }
+            Made::Conflict => Promoted::Conflict,
+            other => panic!("{other:?}"),
+        };
+        client.delete_own_branch(repository, &bench).await.unwrap();
+        promoted
+    }
+
+    pub(crate) async fn roll_back(&self, branch: &str, restore: &Sha) -> OpenRollback {
+        let (client, repository) = (&self.hub.client, &self.repository);
+        let change = self.rest(3);
+        let parent = self.head(branch);
+        let trailers = Trailers::Rollback { change, restores: Some(restore.clone()) };
+        let message = format!("Roll back to {restore}\n\n{trailers}\n");
+        let commit = client.make_rollback(repository, &parent, restore, &message).await.unwrap().unwrap();
+        assert_eq!(self.head(branch), parent, "nothing moved yet");
+        assert_eq!(client.fast_forward(repository, branch, &commit).await.unwrap(), FastForward::Done);
+        OpenRollback { change, commit, parent, restores: restore.clone() }
+    }
+
+    /// The files of a commit by the names of their contents.
+    pub(crate) fn tree(&self, commit: &Sha) -> BTreeMap<String, Sha> {
+        self.hub.github.files(&self.name(), commit).unwrap()
+    }
+}
+
+/// The same of files that are only expected.
+pub(crate) fn tree_of(files: &Files) -> BTreeMap<String, Sha> {
+    let name = |text: &String| git2::Oid::hash_object(git2::ObjectType::Blob, text.as_bytes()).unwrap().to_string();
+    files.iter().map(|(path, text)| (path.clone(), name(text).parse().unwrap())).collect()
+}
