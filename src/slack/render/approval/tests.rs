@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::*;
 use crate::domain::approval::Voided;
 use crate::domain::change::{Frozen, FrozenResult, Pull};
+use crate::domain::environment::PromoteBy;
 use crate::domain::sample;
 
 fn at(seconds: i64) -> Timestamp {
@@ -20,6 +21,7 @@ fn awaiting(required: u32) -> Awaiting {
 fn change(awaiting: Awaiting) -> Change {
     let mut change = Change { stage: Stage::AwaitingApproval(awaiting), ..sample::change() };
     let sha = |digit: &str| digit.repeat(40).parse().unwrap();
+    change.plan.promote = PromoteBy::PullRequest;
     change.frozen = Some(Frozen {
         result: Some(FrozenResult { base: sha("1"), head: sha("2") }),
         pull: Some(Pull { number: 12, url: "https://github.com/acme/checkout/pull/12".into() }),
@@ -98,13 +100,17 @@ fn the_card_shows_how_far_it_is() {
     waits.waits_for = vec![Waits::Mergeability, Waits::NoCheck];
     let full = change(waits.clone());
     assert_snapshot!(shown(&waiting(&full, &waits)), @"
+    :twisted_rightwards_arrows: pull request <https://github.com/acme/checkout/pull/12|#12>, frozen at `2222222`
     1 of 2 approvals, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     :white_check_mark: approved by <@U0BOB> · <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · by a review on GitHub
     :recycle: the branch moved, so the frozen branch was made anew on top of it. 2 approvals do not count any more
     :no_entry: *qa* requires a green check, and none ran on the frozen branch
     ");
     let making = Change { frozen: Some(Frozen::of(full.id)), ..full.clone() };
-    assert_snapshot!(shown(&waiting(&making, &awaiting(1))), @"0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>");
+    assert_snapshot!(shown(&waiting(&making, &awaiting(1))), @"
+    :hourglass_flowing_sand: making the frozen branch and its pull request
+    0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
+    ");
     assert_eq!(value(&making), None, "nobody approves what is not there yet");
     let straight = Change { frozen: None, ..full };
     assert_eq!(waiting(&straight, &awaiting(0)), [], "where nothing is to be said, nothing is");
