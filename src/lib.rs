@@ -18,6 +18,8 @@
 //!  the lock; card in the outbox) ──> runner claims it ──> merge ──> deploy (tag, controller told, proof) ──> card
 //!  into production: ... ──> runner ──> approve (who said yes, what else must hold) with pull (frozen branch, pull request)
 //!  ──> merge ──> deploy; woken by clicks, by GitHub's webhooks (reports) and by a look once a minute
+//!  back: ... ──> rollback (previous: ledger, Git, cluster, registry) ──> store ──> runner ──> merge with result (the commit
+//!  is made beside the branch, which then moves to it) and aftermath (quarantine, hold, authors) ──> deploy
 //! ```
 //!
 //! # Who may import whom

@@ -129,14 +129,12 @@ impl Change {
     /// All that the commit says of itself which Git gets by it.
     pub fn trailers(&self) -> String {
         let plan = &self.plan;
-        match &plan.rollback {
-            None => self.trailer(),
-            Some(_) => {
-                // A manifest restores one file, and no commit of its repository.
-                let restores = plan.pinned.clone().filter(|_| plan.manifest.is_none());
-                Trailers::Rollback { change: self.id, restores }.to_string()
-            }
+        if plan.rollback.is_none() {
+            return self.trailer();
         }
+        // A manifest restores one file, and no commit of its repository.
+        let restores = plan.pinned.clone().filter(|_| plan.manifest.is_none());
+        Trailers::Rollback { change: self.id, restores }.to_string()
     }
 }
 

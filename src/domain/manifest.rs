@@ -1,4 +1,4 @@
-//! The version of an image in a YAML file of a GitOps repository: reads it, and changes that one scalar while every
+//! The version of an image in a YAML file of a `GitOps` repository: reads it, and changes that one scalar while every
 //! other byte stays. Knows no repository and no file name.
 
 mod edit;

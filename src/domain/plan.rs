@@ -296,8 +296,8 @@ impl Plan {
         lost: Pending,
         rollback: Rollback,
     ) -> Self {
-        // Nobody loses a merge or a rollback that we made.
-        let (ours, commits): (Vec<_>, Vec<_>) = lost.commits.into_iter().partition(|commit| commit.ours);
+        // Nobody loses what only moved the work of others.
+        let (moves, commits): (Vec<_>, Vec<_>) = lost.commits.into_iter().partition(|commit| commit.only_moves);
         Self {
             artefact: artefact.name.clone(),
             environment: target.name.clone(),
@@ -308,7 +308,7 @@ impl Plan {
             pinned: version.commit.clone(),
             version,
             from,
-            commits_in_all: lost.ahead_by.saturating_sub(ours.len() as u64),
+            commits_in_all: lost.ahead_by.saturating_sub(moves.len() as u64),
             commits: commits.into_iter().take(MOST_COMMITS).collect(),
             hotfixes: Vec::new(),
             hotfixes_in_all: 0,
@@ -422,7 +422,7 @@ mod tests {
             subject: String::new(),
             author: String::new(),
             login: None,
-            ours: false,
+            only_moves: false,
             url: String::new(),
         };
         Lone::new(commit, parents.iter().map(|parent| sha(*parent)).collect(), None)

@@ -369,7 +369,7 @@ mod tests {
                 subject: String::new(),
                 author: String::new(),
                 login: None,
-                ours: false,
+                only_moves: false,
                 url: String::new(),
             };
             let merge = Lone::new(commit(sha("b")), vec![sha("0"), sha("c")], None);

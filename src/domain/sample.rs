@@ -42,7 +42,7 @@ pub(crate) fn plan() -> Plan {
     let commit = |digit: &str, subject: &str, author: &str| {
         let sha: Sha = digit.repeat(40).parse().expect("a commit");
         let url = format!("https://github.com/acme/checkout/commit/{sha}");
-        Commit { sha, subject: subject.to_owned(), author: author.to_owned(), login: None, ours: false, url }
+        Commit { sha, subject: subject.to_owned(), author: author.to_owned(), login: None, only_moves: false, url }
     };
     Plan {
         artefact: ArtefactName::new("checkout"),

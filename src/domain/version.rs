@@ -98,9 +98,9 @@ pub struct Commit {
     /// The author's, where GitHub knows it.
     #[serde(default)]
     pub login: Option<String>,
-    /// We made it ourselves: it moves code, and is none.
+    /// It moves code and is none: a merge that brings no pull request, or a commit that we made.
     #[serde(default)]
-    pub ours: bool,
+    pub only_moves: bool,
     pub url: String,
 }
 
@@ -217,7 +217,7 @@ mod tests {
                 subject: subject.into(),
                 author: String::new(),
                 login: None,
-                ours: false,
+                only_moves: false,
                 url,
             }
             .pull_request()

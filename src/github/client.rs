@@ -87,8 +87,10 @@ pub struct Commit {
 impl From<Commit> for version::Commit {
     fn from(commit: Commit) -> Self {
         let (author, login) = (commit.author_name, commit.author_login);
-        let ours = commit.trailers.is_some();
-        Self { sha: commit.sha, subject: commit.subject, author, login, ours, url: commit.html_url }
+        let made =
+            Self { sha: commit.sha, subject: commit.subject, author, login, only_moves: false, url: commit.html_url };
+        let merges = commit.parents.len() > 1 && made.pull_request().is_none();
+        Self { only_moves: commit.trailers.is_some() || merges, ..made }
     }
 }
 

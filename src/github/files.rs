@@ -95,10 +95,9 @@ impl Client {
         let missing = || GithubError::NotFound(format!("the commit {}", base.short()));
         let tree = self.tree_of(repository, base).await?.ok_or_else(missing)?;
         let mode = match self.mode_of(repository, tree.clone(), path).await?.as_deref() {
-            None => FILE,
             Some(EXECUTABLE) => EXECUTABLE,
-            // The old mode of a file that its group may write; GitHub takes it no more.
-            Some(FILE | "100664") => FILE,
+            // The second is the old mode of a file that its group may write; GitHub takes it no more.
+            None | Some(FILE | "100664") => FILE,
             Some("040000") => return Err(no_file(path, "a directory")),
             Some("120000") => return Err(no_file(path, "a link: name the file itself")),
             Some(_) => return Err(no_file(path, "a submodule")),

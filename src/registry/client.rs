@@ -110,7 +110,7 @@ impl Client {
     /// `None` where it does not tell, or is not there.
     pub async fn revision(&self, image: &Image) -> Result<Option<String>, RegistryError> {
         let reference = self.reference(image)?;
-        let revision = self.ask(&reference, self.told_revision(&reference)).await?.flatten();
+        let revision = Box::pin(self.ask(&reference, self.told_revision(&reference))).await?.flatten();
         Ok(revision.map(|revision| revision.trim().to_owned()).filter(|revision| !revision.is_empty()))
     }
 

@@ -44,7 +44,7 @@ impl Client {
             .user_agent(USER_AGENT)
             .build()
             .map_err(|error| RegistryError::Other(format!("the client cannot be built: {error}")))?;
-        let whose = self.is_mirrored(any).then(|| format!("&ns={}", any.registry())).unwrap_or_default();
+        let whose = if self.is_mirrored(any) { format!("&ns={}", any.registry()) } else { String::new() };
         let first = format!("{}/v2/{}/tags/list?n={A_PAGE}{whose}", self.origin(any), any.repository());
         let mut next = Some(first.parse().map_err(|_| RegistryError::Other(format!("`{any}` has no address")))?);
         let mut tags = Vec::new();

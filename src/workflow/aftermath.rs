@@ -21,7 +21,7 @@ use super::locks::directly;
 use super::merge::pause;
 use super::promote::Decision;
 use super::respond::{Asked, stored};
-use super::rollback::{BackTo, BackWish};
+use super::rollback::{BackTo, BackWish, failure};
 
 impl Bot {
     /// What is stored and said together with a rollback's result.
@@ -30,7 +30,7 @@ impl Bot {
         let now = self.clock.now();
         let mut batch = Batch::new();
         if let Some(quarantine) = Quarantine::of(change, now) {
-            let entry = Entry { body: json!(quarantine), ..self.rollback_entry(change, "quarantined", now) };
+            let entry = Entry { body: json!(quarantine), ..rollback_entry(change, "quarantined", now) };
             batch = batch.quarantine(quarantine).ledger(entry);
         }
         if let Some(hold) = Hold::of(change, now) {
@@ -79,18 +79,6 @@ impl Bot {
             }
         }
         authors
-    }
-
-    fn rollback_entry(&self, change: &Change, kind: &str, at: Timestamp) -> Entry {
-        Entry {
-            at,
-            change: Some(change.id.to_string()),
-            kind: kind.to_owned(),
-            artefact: Some(change.plan.artefact.clone()),
-            environment: Some(change.plan.environment.clone()),
-            actor: Some(Actor::Person(change.requester.clone())),
-            body: serde_json::Value::Null,
-        }
     }
 
     /// `release`: what was rolled back from may come back.
@@ -146,9 +134,8 @@ impl Bot {
     /// Does the environment's rule want it rolled back? Once, never a rollback, and never where nobody can read what runs.
     pub(super) fn owes_rollback(&self, change: &Change) -> bool {
         let policy = self.config.environments.get(&change.plan.environment);
-        let deploying = match &change.stage {
-            Stage::Failed { deploying, .. } | Stage::Stalled { deploying, unread: false, .. } => deploying,
-            _ => return false,
+        let (Stage::Failed { deploying, .. } | Stage::Stalled { deploying, unread: false, .. }) = &change.stage else {
+            return false;
         };
         policy.is_some_and(|policy| policy.auto_rollback)
             && change.plan.rollback.is_none()
@@ -158,21 +145,17 @@ impl Bot {
     /// Begins the rollback that the environment's rule wants. `false`: it is over for this step.
     pub(super) async fn roll_back_by_rule(&self, claim: &mut Claim) -> Result<bool, StoreError> {
         let change = &claim.change;
-        let reason = match &change.stage {
-            Stage::Failed { reason, .. } => format!("{} failed: {reason}", change.plan.version.label()),
-            _ => format!("{} did not come to run in time", change.plan.version.label()),
-        };
         let wish = BackWish {
             by: change.requester.clone(),
             artefact: change.plan.artefact.clone(),
             environment: change.plan.environment.clone(),
             to: BackTo::Previous,
-            reason: Some(reason.into()),
+            reason: failure(change).map(Into::into),
             of: Some(change.id),
             automatic: true,
         };
         let impossible = match self.decide_back(&wish).await {
-            Ok(Decision::Planned { plan, .. }) => match self.needs_a_person(&plan) {
+            Ok(Decision::Planned { plan, .. }) => match needs_a_person(&plan) {
                 Some(why) => why.to_owned(),
                 None => return self.begin_by_rule(claim, *plan).await,
             },
@@ -194,19 +177,6 @@ impl Bot {
         };
         claim.change = self.advance(&claim.change, claim.fence, stage, Some(self.clock.now()), Batch::new()).await?;
         Ok(true)
-    }
-
-    /// What a rule does not decide: whether to pass somebody's lock, or to take a guess.
-    fn needs_a_person(&self, plan: &Plan) -> Option<&'static str> {
-        let about = plan.rollback.as_ref()?;
-        if !about.locks.is_empty() {
-            return Some("it is locked, and only a person passes a lock");
-        }
-        if about.found == Found::Registry {
-            return Some("the version before can only be guessed");
-        }
-        let unknown = plan.manifest.is_some() && plan.image != ImageThere::Yes;
-        unknown.then_some("the registry cannot tell whether the image of the version before is there")
     }
 
     async fn begin_by_rule(&self, claim: &mut Claim, plan: Plan) -> Result<bool, StoreError> {
@@ -231,4 +201,29 @@ impl Bot {
             Err(error) => Err(error),
         }
     }
+}
+
+fn rollback_entry(change: &Change, kind: &str, at: Timestamp) -> Entry {
+    Entry {
+        at,
+        change: Some(change.id.to_string()),
+        kind: kind.to_owned(),
+        artefact: Some(change.plan.artefact.clone()),
+        environment: Some(change.plan.environment.clone()),
+        actor: Some(Actor::Person(change.requester.clone())),
+        body: serde_json::Value::Null,
+    }
+}
+
+/// What a rule does not decide: whether to pass somebody's lock, or to take a guess.
+fn needs_a_person(plan: &Plan) -> Option<&'static str> {
+    let about = plan.rollback.as_ref()?;
+    if !about.locks.is_empty() {
+        return Some("it is locked, and only a person passes a lock");
+    }
+    if about.found == Found::Registry {
+        return Some("the version before can only be guessed");
+    }
+    let unknown = plan.manifest.is_some() && plan.image != ImageThere::Yes;
+    unknown.then_some("the registry cannot tell whether the image of the version before is there")
 }

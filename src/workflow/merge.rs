@@ -102,7 +102,7 @@ impl Bot {
         let plan = &claim.change.plan;
         let pinned = match &plan.pinned {
             Some(pinned) if plan.is_straight() => pinned,
-            _ => return self.move_to_result(&claim).await,
+            _ => return Box::pin(self.move_to_result(&claim)).await,
         };
         let message = plan.merge_message(&claim.change.trailers());
         match self.github.merge(&plan.repository, &plan.branch, pinned, &message).await {
@@ -172,7 +172,7 @@ impl Bot {
         let stage = merged.and_then(|stage| stage.still_deploying(learn));
         let Ok(stage) = stage else { return Ok(()) };
         let more = known.map_or_else(Batch::new, |known| Batch::new().comparison(known));
-        let more = more.and(self.aftermath(&claim.change).await);
+        let more = more.and(Box::pin(self.aftermath(&claim.change)).await);
         let change = self.advance(&claim.change, claim.fence, stage, Some(now), more).await?;
         self.mark_taken_back(&change).await;
         let mut claim = Claim { change, ..claim.clone() };

@@ -86,12 +86,7 @@ impl Bot {
         changes: Vec<Change>,
     ) -> Result<Past<'a>, No> {
         let mut stays = self.store.sightings(&artefact.name, &target.name, REMEMBERED).await?;
-        let mut asked = 0;
-        for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()) {
-            if asked == ASKED {
-                break;
-            }
-            asked += 1;
+        for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()).take(ASKED) {
             // What cannot be asked now is no reason not to go back to something else.
             if let Ok(Some((commit, _))) = self.source_of(artefact, stay).await {
                 stay.version.commit = Some(commit);

@@ -170,14 +170,12 @@ impl Bot {
         };
         let from = self.runs_there(artefact, target)?;
         let (pending, undoes) = match (&manifest, &pinned) {
-            // What is approved without a pull request is approved by its commit.
-            (Some(_), None) if policy.approvals.is_some() && target.promote == PromoteBy::Merge => {
-                let (artefact, below) = (artefact.name.clone(), below.name.clone());
-                return Err(Refusal::CommitUnknown { artefact, below, version }.into());
-            }
-            (Some(_), _) => (self.coming_by_manifest(artefact, from.as_ref(), pinned.as_ref()).await?, Vec::new()),
             (None, Some(pinned)) => self.coming_by_branch(artefact, target, &version, pinned).await?,
-            (None, None) => {
+            // What is approved without a pull request is approved by its commit.
+            (Some(_), pinned) if pinned.is_some() || !is_by_commit(target, &policy) => {
+                (self.coming_by_manifest(artefact, from.as_ref(), pinned.as_ref()).await?, Vec::new())
+            }
+            _ => {
                 let (artefact, below) = (artefact.name.clone(), below.name.clone());
                 return Err(Refusal::CommitUnknown { artefact, below, version }.into());
             }
@@ -535,6 +533,11 @@ pub(super) fn ledger_entry(change: &Change, kind: &str, actor: Actor, at: Timest
         actor: Some(actor),
         body: json!({ "stage": change.stage, "pinned": plan.pinned, "version": plan.version }),
     }
+}
+
+/// Nothing but the commit is there for people to approve.
+fn is_by_commit(target: &Environment, policy: &Policy) -> bool {
+    policy.approvals.is_some() && target.promote == PromoteBy::Merge
 }
 
 /// A change that waits for approval gives way to another version of the same artefact, and a rollback to nothing.

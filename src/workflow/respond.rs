@@ -15,7 +15,9 @@ use crate::domain::policy::{Act, Refusal};
 use crate::domain::rollback::ImageThere;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::list::{EARLIER, For, LATER, OPEN_EARLIER, OPEN_LATER, Request, SHARE};
-use crate::slack::render::{Said, approval, arrival, card, help, lock, notice, plan, refusal, rollback, status};
+use crate::slack::render::{
+    Said, approval, arrival, blocks, card, help, lock, notice, plan, refusal, rollback, status,
+};
 use crate::store::{Batch, Received, StoreError};
 
 use super::Bot;
@@ -44,7 +46,7 @@ impl Bot {
             _ if role != Role::Member => Ok(asked.privately(notice::not_for(role))),
             Incoming::Command { text, .. } => self.reply(asked, text, false).await,
             Incoming::Said { text, .. } => self.reply(asked, text, true).await,
-            Incoming::Click { action, value, .. } => self.clicked(asked, action, value).await,
+            Incoming::Click { action, value, .. } => Box::pin(self.clicked(asked, action, value)).await,
             Incoming::Submitted { modal, about, text, .. } => self.submitted(asked, modal, about, text).await,
             Incoming::Ignored => Ok(Work::default()),
         }
@@ -96,7 +98,7 @@ impl Bot {
     }
 
     async fn clicked(&self, asked: Asked<'_>, action: &str, value: &str) -> Result<Work, NotNow> {
-        match action {
+        match blocks::kind(action) {
             plan::CONFIRM => self.decided_on_plan(asked, value, Some(Meeting::Ask)).await,
             plan::CANCEL => self.decided_on_plan(asked, value, None).await,
             rollback::INSTEAD => self.decided_on_plan(asked, value, Some(Meeting::Cancel)).await,
@@ -156,7 +158,7 @@ impl Bot {
     }
 
     async fn promote(&self, asked: Asked<'_>, wish: &Wish, dry_run: bool) -> Result<Work, NotNow> {
-        let (plan, others, errored) = match self.decide(wish).await {
+        let (plan, others, errored) = match Box::pin(self.decide(wish)).await {
             Ok(Decision::Planned { plan, others, errored }) => (*plan, others, errored),
             Ok(Decision::Refused(no)) => return Ok(asked.refused(&no)),
             // Only a rollback chooses what becomes of another change.
@@ -227,7 +229,7 @@ impl Bot {
             what: What::of(&shown.plan),
             overriding: shown.plan.overridden.as_ref().map(|overridden| overridden.reason.as_str().into()),
         };
-        let mut work = match self.decide(&wish).await {
+        let mut work = match Box::pin(self.decide(&wish)).await {
             // What nobody was asked about is not done by the yes to something else.
             Ok(Decision::Planned { plan, .. })
                 if plan.supersedes != shown.plan.supersedes

@@ -163,9 +163,8 @@ impl Bot {
                 self.merged(claim, head, None, |deploying| Deploying { unseen, ..deploying }).await?;
                 Ok(true)
             }
-            FastForward::Moved => Ok(false),
-            // The next try finds that it is gone, and says so.
-            FastForward::NoBranch => Ok(false),
+            // Where it is gone, the next try says so.
+            FastForward::Moved | FastForward::NoBranch => Ok(false),
             FastForward::Refused(_) if plan.rollback.is_some() => {
                 self.go_by_pull(claim).await?;
                 Ok(true)

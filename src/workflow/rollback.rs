@@ -20,7 +20,7 @@ use super::previous::{Back, Past, REMEMBERED};
 use super::promote::{Decision, No};
 use super::source::CannotAsk;
 
-pub(super) use asked::Meeting;
+pub(super) use asked::{Meeting, failure};
 
 /// How many versions are offered where another is wanted.
 const OFFERED: usize = 5;
@@ -55,7 +55,8 @@ pub(super) enum BackTo {
 impl Bot {
     /// Has no effect, and locks nothing.
     pub(super) async fn decide_back(&self, wish: &BackWish) -> Result<Decision, CannotAsk> {
-        match self.planned_back(wish).await {
+        // Boxed: it is large, and most who may come here do not.
+        match Box::pin(self.planned_back(wish)).await {
             Ok(decision) => Ok(decision),
             Err(No::Refused(refusal)) => Ok(Decision::Refused(refusal)),
             Err(No::CannotAsk(error)) => Err(error),

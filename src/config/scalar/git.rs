@@ -130,12 +130,10 @@ pub(super) fn team(text: &str) -> Checked<Member> {
 
 /// Where a value stands in a file of YAML: keys and indices, as in `spec.containers[0].image`.
 pub(in crate::config) fn path_inside(text: &str) -> Checked<String> {
-    match manifest::check_path(text) {
-        Ok(()) => Ok(text.to_owned()),
-        Err(_) => {
-            let advice =
-                "write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`";
-            Err(wrong(format!("`{text}` is not a path inside a file"), advice))
-        }
+    if manifest::check_path(text).is_err() {
+        let advice =
+            "write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`";
+        return Err(wrong(format!("`{text}` is not a path inside a file"), advice));
     }
+    Ok(text.to_owned())
 }

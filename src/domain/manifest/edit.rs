@@ -114,9 +114,8 @@ pub(super) fn put(text: &str, tree: &Tree<'_>, id: Id, said: &str) -> Result<Str
         ScalarStyle::Literal | ScalarStyle::Folded => return Err(Problem::SeveralLines { line }),
         _ if source.contains(['\n', '\r']) => return Err(Problem::SeveralLines { line }),
         ScalarStyle::SingleQuoted => format!("'{said}'"),
-        ScalarStyle::DoubleQuoted => format!("\"{said}\""),
         ScalarStyle::Plain if reads_as_text(said) => said.to_owned(),
-        ScalarStyle::Plain => format!("\"{said}\""),
+        ScalarStyle::Plain | ScalarStyle::DoubleQuoted => format!("\"{said}\""),
     };
     // A quoted scalar may spell the same text with escapes; then it stays as it is.
     if now == said && (*style != ScalarStyle::Plain || quoted == source) {

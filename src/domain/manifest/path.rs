@@ -28,17 +28,14 @@ fn parse(path: &str) -> Result<Vec<Step>, Problem> {
     let mut wants_key = !rest.starts_with('[');
     while wants_key || !rest.is_empty() {
         if let Some(inside) = rest.strip_prefix('[').filter(|_| !wants_key) {
-            let step = match inside.chars().next() {
-                Some(quote @ ('"' | '\'')) => {
-                    let (name, after) = inside[1..].split_once(quote).ok_or_else(bad)?;
-                    rest = after.strip_prefix(']').ok_or_else(bad)?;
-                    Step::Key(name.to_owned())
-                }
-                _ => {
-                    let (index, after) = inside.split_once(']').ok_or_else(bad)?;
-                    rest = after;
-                    Step::Index(index.parse().map_err(|_| bad())?)
-                }
+            let step = if let Some(quote @ ('"' | '\'')) = inside.chars().next() {
+                let (name, after) = inside[1..].split_once(quote).ok_or_else(bad)?;
+                rest = after.strip_prefix(']').ok_or_else(bad)?;
+                Step::Key(name.to_owned())
+            } else {
+                let (index, after) = inside.split_once(']').ok_or_else(bad)?;
+                rest = after;
+                Step::Index(index.parse().map_err(|_| bad())?)
             };
             steps.push(step);
         } else {

@@ -1,4 +1,4 @@
-//! Why a file of a GitOps repository cannot be read or changed: sentences that go on after the file's name, and end
+//! Why a file of a `GitOps` repository cannot be read or changed: sentences that go on after the file's name, and end
 //! with what to do.
 
 use std::fmt::Write as _;

@@ -133,16 +133,15 @@ impl<'t> Tree<'t> {
             return Ok(id);
         };
         let Some(key) = open.key.take_if(|_| matches!(self.nodes[open.id].value, Value::Map(_))) else {
-            match &mut self.nodes[open.id].value {
-                Value::List(items) => items.push(id),
-                _ => {
-                    open.key = Some(id);
-                    if let Some(text) = self.text(id)
-                        && let Some(first) = open.seen.insert(text.to_owned(), line)
-                    {
-                        return Err(Problem::KeyTwice { key: text.to_owned(), lines: [first, line] });
-                    }
-                }
+            if let Value::List(items) = &mut self.nodes[open.id].value {
+                items.push(id);
+                return Ok(id);
+            }
+            open.key = Some(id);
+            if let Some(text) = self.text(id)
+                && let Some(first) = open.seen.insert(text.to_owned(), line)
+            {
+                return Err(Problem::KeyTwice { key: text.to_owned(), lines: [first, line] });
             }
             return Ok(id);
         };

@@ -325,7 +325,7 @@ function begin() {
     { id: "push", title: "Push a commit", text: "and watch it reach development", act: push },
     { id: "promote", title: "Promote it", text: "with /promote checkout qa", act: () => { open(shown.channel); box.write("/promote checkout qa"); } },
     { id: "release", title: "Go to production", text: "with /promote checkout prod, then approve it as Bob in #releases", act: () => { open(shown.channel); box.write("/promote checkout prod"); } },
-    { id: "break", title: "Break a rollout", text: "then push, and read the reason", act: () => broken("crash_loop") },
+    { id: "break", title: "Break a rollout", text: "then promote, and Roll back from the card that turns red", act: () => broken("crash_loop") },
   ]);
   byId("push").addEventListener("click", push);
   byId("crash").addEventListener("click", () => attempt(async () => {

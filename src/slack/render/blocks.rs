@@ -9,6 +9,13 @@ use super::mrkdwn::Mrkdwn;
 /// Slack refuses a section that is longer.
 const SECTION_TEXT: usize = 3000;
 const CONFIRM_TEXT: usize = 300;
+/// What stands between the name of a button and its number.
+const CHOICE: char = '#';
+
+/// What a button does, whichever of its kind it was.
+pub fn kind(action: &str) -> &str {
+    action.split_once(CHOICE).map_or(action, |(kind, _)| kind)
+}
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
@@ -39,6 +46,8 @@ pub struct Button {
     value: String,
     style: Option<&'static str>,
     confirm: Option<Box<Confirm>>,
+    /// Its number among those of its kind.
+    nth: Option<usize>,
 }
 
 /// What is asked once more before a press counts: a title of at most 100 characters, buttons of 30.
@@ -53,7 +62,7 @@ pub struct Confirm {
 impl Button {
     /// Named by what it chooses, of at most 75 characters.
     pub fn labelled(label: &str, action: &'static str, value: String) -> Self {
-        Self { label: Cow::Owned(label.to_owned()), action, value, style: None, confirm: None }
+        Self { label: Cow::Owned(label.to_owned()), action, value, style: None, confirm: None, nth: None }
     }
 
     /// The one that most people will want; at most one in a message.
@@ -120,7 +129,10 @@ impl Button {
         json.push_str(r#"{"type":"button","text":{"type":"plain_text","text":"#);
         string(json, &self.label);
         json.push_str(r#"},"action_id":"#);
-        string(json, self.action);
+        match self.nth {
+            Some(nth) => string(json, &format!("{}{CHOICE}{nth}", self.action)),
+            None => string(json, self.action),
+        }
         json.push_str(r#","value":"#);
         string(json, &self.value);
         if let Some(style) = self.style {
@@ -177,8 +189,16 @@ pub fn actions(buttons: Vec<Button>) -> Block {
     Block::Actions { elements: buttons }
 }
 
+/// Buttons of one kind to choose from. Slack takes each name once in a block, so they are numbered.
+pub fn choices(mut buttons: Vec<Button>) -> Block {
+    for (nth, button) in buttons.iter_mut().enumerate() {
+        button.nth = Some(nth);
+    }
+    actions(buttons)
+}
+
 pub fn button(label: &'static str, action: &'static str, value: String) -> Button {
-    Button { label: label.into(), action, value, style: None, confirm: None }
+    Button { label: label.into(), action, value, style: None, confirm: None, nth: None }
 }
 
 /// The first line is the head. At most 100 lines of 20 columns.

@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::Said;
-use super::blocks::{Block, Button, Confirm, actions, button, context, section};
+use super::blocks::{Block, Button, Confirm, actions, button, choices, context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::plan::{also, commits, supersedes};
 use crate::domain::actor::PersonId;
@@ -164,7 +164,6 @@ fn lasted(time: SignedDuration) -> String {
 /// What the registry says, where that is worth a word.
 pub(super) fn image(plan: &Plan) -> Option<Block> {
     match &plan.image {
-        ImageThere::Yes => None,
         ImageThere::Gone => Some(section(Mrkdwn::new(
             ":warning: Its old image is not in the registry any more. That does no harm: CI builds its code anew.",
         ))),
@@ -174,7 +173,7 @@ pub(super) fn image(plan: &Plan) -> Option<Block> {
                 .raw(". If it is not, nothing will start. Confirm only if you know that it is there."),
         )),
         // By branch CI builds it anew in any case.
-        ImageThere::Unknown { .. } => None,
+        ImageThere::Yes | ImageThere::Unknown { .. } => None,
     }
 }
 
@@ -220,7 +219,7 @@ pub fn where_(
     let mut blocks = vec![section(text.clone())];
     match environments.first() {
         Some(first) => {
-            blocks.push(actions(environments.iter().take(20).map(one).collect()));
+            blocks.push(choices(environments.iter().take(20).map(one).collect()));
             let example = format!("/rollback {artefact} {first}");
             blocks.push(context(Mrkdwn::new("Or type it: ").code(&example)));
         }
@@ -251,7 +250,7 @@ pub fn versions(artefact: &ArtefactName, environment: &EnvironmentName, versions
     };
     let blocks = vec![
         section(text.clone()),
-        actions(versions.iter().map(one).collect()),
+        choices(versions.iter().map(one).collect()),
         context(Mrkdwn::new("A button rolls back to that version; in production you are asked once more.")),
     ];
     Said { text: text.into_string(), blocks }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::artefact::ArtefactName;
-use crate::domain::change::{Change, ChangeId};
+use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::command::{self, Command};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::plan::Plan;
@@ -64,10 +64,10 @@ impl Bot {
         };
         let wish = BackWish {
             by: asked.from.person.clone(),
+            reason: failure(&change).map(Into::into),
             artefact: change.plan.artefact,
             environment: change.plan.environment,
             to: BackTo::Previous,
-            reason: None,
             of: Some(id),
             automatic: false,
         };
@@ -170,6 +170,16 @@ impl Bot {
             Ok(work) => Ok(work),
             Err(error) => asked.cannot(&error),
         }
+    }
+}
+
+/// Why a promotion is taken back that did not come to run.
+pub(in super::super) fn failure(change: &Change) -> Option<String> {
+    let version = change.plan.version.label();
+    match &change.stage {
+        Stage::Failed { reason, .. } => Some(format!("{version} failed: {reason}")),
+        Stage::Stalled { .. } => Some(format!("{version} did not come to run in time")),
+        _ => None,
     }
 }
 
