@@ -1,7 +1,7 @@
 //! What follows from a rollback that Git has: the bad version is quarantined, its environment held, those whose work went are
 //! told; and `release`, which lets a version come back. Also the rule by which a failed promotion is rolled back.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
 use crate::domain::actor::{Actor, PersonId};
@@ -18,10 +18,12 @@ use crate::store::{Batch, Claim, Entry, StoreError};
 use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::locks::directly;
-use super::merge::pause;
 use super::promote::Decision;
 use super::respond::{Asked, stored};
 use super::rollback::{BackTo, BackWish, failure};
+
+/// Somebody who must be asked before a rule can roll back is away: the pause before the next try.
+const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(15);
 
 impl Bot {
     /// What is stored and said together with a rollback's result.
@@ -162,9 +164,7 @@ impl Bot {
             Ok(Decision::Meets { .. }) => "another change is under way".to_owned(),
             Ok(Decision::Refused(no)) => refusal::refusal(&no).text,
             Err(error) if error.passes => {
-                let tries =
-                    claim.change.stage.deploying().and_then(|now| now.trouble.as_ref()).map_or(0, |it| it.tries);
-                let due = Some(self.clock.now() + pause(tries.max(2)));
+                let due = Some(self.clock.now() + ASK_AGAIN);
                 self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;
                 return Ok(false);
             }
