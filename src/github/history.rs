@@ -12,7 +12,9 @@ use crate::domain::trailer::Trailers;
 use crate::domain::version::Sha;
 
 const A_PAGE: usize = 100;
-/// A walk asks so often: a thousand commits, as many as a branch gets in months.
+/// The promotion that a walk looks for is nearly always among the first few, and a commit is some 4 kB of answer.
+const FIRST_PAGE: usize = 20;
+/// A walk asks so often: some thousand commits, as many as a branch gets in months.
 const MOST_PAGES: usize = 10;
 
 /// A rollback whose undoing the branch has not seen.
@@ -68,9 +70,10 @@ impl<'a> Walk<'a> {
             if self.asked == MOST_PAGES {
                 return Ok(None);
             }
+            let size = if self.asked == 0 { FIRST_PAGE } else { A_PAGE };
             self.asked += 1;
             // Not the next page of the one before: that could be full of what was merged, this begins with what is wanted.
-            let path = format!("/repos/{}/commits?sha={sha}&per_page={A_PAGE}", self.repository);
+            let path = format!("/repos/{}/commits?sha={sha}&per_page={size}", self.repository);
             let page: Vec<WireCommit> = self.client.there(&path).await?;
             for commit in page {
                 let commit = commit.into_commit()?;

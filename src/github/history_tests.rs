@@ -46,7 +46,7 @@ async fn walked(history: &[Value]) -> Vec<OpenRollback> {
     let fake = Fake::default().answers(200, Value::Array(history.to_vec()));
     let head = history[0]["sha"].as_str().unwrap().parse().unwrap();
     let found = fake.client().await.open_rollbacks(&shop(), &head).await.unwrap();
-    assert_eq!(fake.asked(), [format!("GET /sim/github/repos/acme/shop/commits?sha={head}&per_page=100")]);
+    assert_eq!(fake.asked(), [format!("GET /sim/github/repos/acme/shop/commits?sha={head}&per_page=20")]);
     found
 }
 
@@ -130,7 +130,7 @@ async fn a_walk_asks_on_where_a_page_ends_and_ends_itself() {
         .answers(200, json!([back("c", "d", 1), promotion("d", ["e", "f"])]));
     let client = fake.client().await;
     assert_eq!(client.open_rollbacks(&shop(), &name("a")).await.unwrap(), [open("c", "d", 1)]);
-    assert!(fake.asked()[1].contains(&format!("?sha={}&", name("c"))));
+    assert!(fake.asked()[1].ends_with(&format!("?sha={}&per_page=100", name("c"))));
 
     let long = |at: usize| json!([plain(&format!("n{at}"), &[&format!("n{}", at + 1)])]);
     let endless = (0..MOST_PAGES).fold(Fake::default(), |fake, at| fake.answers(200, long(at)));

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use std::sync::Arc;
 
 use gantry::domain::version::Sha;
 use gantry::github::{Compared, OpenRollback};
@@ -70,6 +71,24 @@ struct Told {
     refused: usize,
     carried: usize,
     overcautious: usize,
+}
+
+impl std::ops::Add for Told {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            promotions: self.promotions + other.promotions,
+            after_rollbacks: self.after_rollbacks + other.after_rollbacks,
+            after_several: self.after_several + other.after_several,
+            rollbacks: self.rollbacks + other.rollbacks,
+            conflicts: self.conflicts + other.conflicts,
+            same_again: self.same_again + other.same_again,
+            refused: self.refused + other.refused,
+            carried: self.carried + other.carried,
+            overcautious: self.overcautious + other.overcautious,
+        }
+    }
 }
 
 impl Change {
@@ -172,11 +191,14 @@ impl History<'_> {
         let pinned = last[dice.below(last.len())];
         let (commit, brings) = (below[pinned].commit.clone(), below[pinned].applied.clone());
         let rung = &self.rung[at];
-        let branch = BRANCHES[at];
+        let (branch, contained) = (BRANCHES[at], pinned <= rung.contains);
+        // There is little to learn from what is there already.
+        if contained && rung.open.is_empty() && dice.below(8) > 0 {
+            return;
+        }
         let open = self.rungs.open_rollbacks(branch).await;
         assert_eq!(open, rung.open);
         let (client, repository) = (&self.rungs.hub.client, &self.rungs.repository);
-        let contained = pinned <= rung.contains;
         if contained && let Some(oldest) = rung.open.last() {
             let newer = match client.pending(repository, oldest.parent.as_str(), &commit).await.unwrap() {
                 Compared::Pending(pending) => pending.ahead_by == 0 && pending.target_is_newer(),
@@ -287,19 +309,26 @@ async fn live(hub: &Hub, number: u64, told: &mut Told) {
         }
         history.check(stood);
     }
-    for at in [1, 2] {
+    for at in [1, 2].into_iter().filter(|at| !history.rung[*at].open.is_empty()) {
         assert_eq!(history.rungs.open_rollbacks(BRANCHES[at]).await, history.rung[at].open);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_thousand_random_histories_with_rollbacks_hold_what_a_simple_model_says() {
-    let hub = Hub::open().await;
-    let mut told = Told::default();
-    for number in 0..HISTORIES {
-        live(&hub, number, &mut told).await;
-    }
-    eprintln!("{told:?} {}", hub.github.whims().requests().len());
+    let hub = Arc::new(Hub::open().await);
+    let half = |first: u64| {
+        let hub = hub.clone();
+        tokio::spawn(async move {
+            let mut told = Told::default();
+            for number in (first..HISTORIES).step_by(2) {
+                live(&hub, number, &mut told).await;
+            }
+            told
+        })
+    };
+    let (one, two) = tokio::join!(half(0), half(1));
+    let told = one.unwrap() + two.unwrap();
     let enough = [
         told.promotions > 1_500,
         told.rollbacks > 1_000,
