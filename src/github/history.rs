@@ -131,7 +131,7 @@ impl Client {
 
     /// The rollbacks on the branch at `head` that no promotion has undone, newest first. The walk ends at the first promotion
     /// of ours, since each of them undoes all that are open: mostly one request. On a branch without any it ends after ten;
-    /// a rollback that lies deeper is not found, and the next promotion meets the conflicts that it left.
+    /// a rollback that lies deeper is not found: what it took away stays away, or makes the next promotion conflict.
     pub async fn open_rollbacks(&self, repository: &Repository, head: &Sha) -> Result<Vec<OpenRollback>, GithubError> {
         let (mut walk, mut met, mut at) = (Walk::new(self, repository), Met::default(), Some(head.clone()));
         while let Some(sha) = at.take() {
@@ -166,7 +166,7 @@ impl Client {
         head: &Sha,
         pinned: &Sha,
     ) -> Result<Option<OpenRollback>, GithubError> {
-        let (mut at, mut common) = (pinned.clone(), None);
+        let (mut at, mut common, mut deepest) = (pinned.clone(), None, None);
         for _ in 0..MOST_PAGES {
             // What came before the newest is of no account: it says what there was from then on.
             let Some(newest) = self.open_rollbacks(repository, &at).await?.into_iter().next() else { return Ok(None) };
@@ -180,9 +180,11 @@ impl Client {
             if !self.has(repository, &newest.restores, common).await? {
                 return Ok(Some(newest));
             }
-            at = newest.restores;
+            at = newest.restores.clone();
+            deepest = Some(newest);
         }
-        Ok(None)
+        // Nobody rolls back to what was rolled back so often; who cannot tell says no.
+        Ok(deepest)
     }
 
     /// `None` where they have nothing in common.
