@@ -6,7 +6,7 @@ use super::super::client::tests::{Fake, no, shop};
 use super::*;
 
 fn name(text: &str) -> Sha {
-    let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let hex = text.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
     format!("{hex:0<40}").parse().unwrap()
 }
 

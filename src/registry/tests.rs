@@ -181,7 +181,7 @@ async fn tags_that_are_refused_or_cannot_be_had_are_told_apart() {
 async fn a_registry_that_takes_too_long_is_unavailable() {
     let fake = Fake::default();
     fake.image("1.4", &json!({}), &json!({}));
-    fake.delay(Duration::from_secs(60));
+    fake.delay(Duration::from_mins(1));
     let client = fake.client().await;
     let image = image("1.4");
     let (digest, tags) = tokio::join!(client.digest(&image), client.tags("ghcr.io/acme/checkout"));

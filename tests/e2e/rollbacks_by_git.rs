@@ -2,6 +2,7 @@
 //! itself says of the repository in the end.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -83,7 +84,7 @@ fn files(applied: &[&str]) -> Files {
 }
 
 fn is_hotfix(name: &str) -> bool {
-    name >= "h" && name < "k"
+    ("h".."k").contains(&name)
 }
 
 fn set(text: &str) -> Vec<&str> {
@@ -137,9 +138,9 @@ async fn live(rungs: &Rungs<'_>, first: &Sha, steps: &str, positions: &str) -> V
         held = next;
     }
     assert_eq!(positions.next(), None);
-    let head = rungs.head("qa");
+    let end = rungs.head("qa");
     for name in held.iter().filter(|name| !is_hotfix(name)) {
-        let compared = rungs.hub.client.compare(&rungs.repository, &lived.pushed[*name], &head).await.unwrap();
+        let compared = rungs.hub.client.compare(&rungs.repository, &lived.pushed[*name], &end).await.unwrap();
         assert_eq!(compared.behind_by, 0, "{name} is behind the branch");
     }
     moves
@@ -164,13 +165,13 @@ async fn ten_rounds_of_promotion_and_rollback_lose_nothing() {
     let mut all = "a".to_owned();
     for next in 'l'..='u' {
         all = format!("{all} {next}");
-        newer += &format!(", push {next}, promote {next}, back a");
-        newer_held += &format!("| {all} | a");
+        let _ = write!(newer, ", push {next}, promote {next}, back a");
+        let _ = write!(newer_held, "| {all} | a");
         same += ", promote b, back a";
         same_held += "| a b | a";
     }
     newer += ", hotfix h, push v, promote v";
-    newer_held += &format!("| a h | {all} v h");
+    let _ = write!(newer_held, "| a h | {all} v h");
     same += ", promote b";
     same_held += "| a b";
     for (name, steps, held) in [("newer", newer, newer_held), ("same", same, same_held)] {

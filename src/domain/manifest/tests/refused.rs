@@ -325,8 +325,8 @@ fn a_text_made_to_hurt_is_refused_or_read_within_a_blink() {
     refused(&"[".repeat(100_000), None, Pin::Tag, deep);
     refused(&"{a: ".repeat(100_000), None, Pin::Tag, deep);
     refused(&"- ".repeat(100_000), None, Pin::Tag, deep);
-    let stairs: String = (0..1_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
-    refused(&stairs, None, Pin::Tag, deep);
+    let stairs: Vec<String> = (0..1_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
+    refused(&stairs.concat(), None, Pin::Tag, deep);
     let commented = "# a long preface\n".repeat(20_000) + "image: ghcr.io/acme/search:v1\n";
     let written = write(&commented, &place(None, Pin::Tag), &version(Some("v2"), None));
     assert_eq!(written, Ok(commented.replace(":v1", ":v2")));
