@@ -13,6 +13,7 @@ use crate::domain::version::{Sha, Version};
 use super::ci::{Built, Ci};
 use super::cluster::Cluster;
 use super::github::{Author, GitHub, NewCommit};
+use super::manifests;
 use super::town::{ENVIRONMENTS, GITOPS, PEOPLE, THINGS, Thing, TownError};
 
 /// Commits of `checkout`, oldest first. Each rung runs one that is older by one than the rung below.
@@ -36,15 +37,8 @@ pub(super) fn replicas(environment: &str) -> u32 {
     if environment == "prod" { 3 } else { 2 }
 }
 
-pub(super) fn manifest_path(environment: &str, artefact: &str) -> String {
-    format!("envs/{environment}/{artefact}/kustomization.yaml")
-}
-
-/// The tag in a manifest as kustomize has it; enough for the files of this town.
-pub(super) fn manifest_tag(text: &str) -> Option<String> {
-    let line = text.lines().find_map(|line| line.trim().strip_prefix("newTag:"))?;
-    let value = line.split('#').next()?.trim().trim_matches(['"', '\'']);
-    (!value.is_empty()).then(|| value.to_owned())
+fn manifest_path(environment: &str, artefact: &str) -> String {
+    format!("{}kustomization.yaml", manifests::folder(environment, artefact))
 }
 
 fn manifest(artefact: &str, tag: &str) -> String {

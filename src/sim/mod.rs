@@ -10,6 +10,7 @@ pub mod faults;
 pub mod github;
 pub mod hands;
 mod history;
+mod manifests;
 pub mod pace;
 pub mod page;
 pub mod registry;

@@ -20,6 +20,7 @@ use super::controller::{Controller, Revision, Target, Webhooks};
 use super::faults::Faults;
 use super::github::{self, BranchMove, GitHub, NewCommit};
 use super::history;
+use super::manifests;
 use super::pace::Pace;
 use super::registry::Registry;
 use super::slack::{Channel, Person, Setup, Slack};
@@ -310,8 +311,11 @@ impl Town {
 
     fn branch_moved(&self, moved: &BranchMove) {
         self.tell(Changed::Git);
-        if (moved.repository.as_str(), moved.branch.as_str()) == GITOPS {
-            self.manifests_moved(moved);
+        if !THINGS.iter().any(|thing| thing.repository == moved.repository) {
+            // What is no code is manifests, of which a controller follows the default branch.
+            if self.github.default_branch(&moved.repository).as_ref() == Some(&moved.branch) {
+                self.manifests_moved(moved);
+            }
             return;
         }
         for build in builds()
@@ -333,19 +337,16 @@ impl Town {
         self.ci.branch_moved(&moved.repository, &moved.branch, &moved.after);
     }
 
-    /// The manifests moved: the controller follows every manifest whose tag is another than before.
+    /// The manifests moved: the controller follows every one that names another image than before.
     fn manifests_moved(&self, moved: &BranchMove) {
-        let (repository, branch) = GITOPS;
-        for thing in THINGS.iter().filter(|thing| thing.by_manifest) {
+        for thing in &THINGS {
             for (environment, _) in ENVIRONMENTS {
-                let path = history::manifest_path(environment, thing.name);
-                let tag = |sha: &Sha| {
-                    self.github.read_file(repository, sha, &path).as_deref().and_then(history::manifest_tag)
-                };
-                let before = moved.before.as_ref().and_then(tag);
-                if let Some(tag) = tag(&moved.after).filter(|tag| Some(tag) != before.as_ref()) {
-                    let revision = Revision { branch: branch.to_owned(), commit: moved.after.clone() };
-                    self.controller.manifest_says(environment, thing.name, &tag, &revision);
+                let (folder, image) = (manifests::folder(environment, thing.name), thing.image());
+                let said = |at: &Sha| manifests::reference(&self.github, &moved.repository, at, &folder, &image);
+                let before = moved.before.as_ref().and_then(said);
+                if let Some(now) = said(&moved.after).filter(|now| Some(now) != before.as_ref()) {
+                    let revision = Revision { branch: moved.branch.clone(), commit: moved.after.clone() };
+                    self.controller.manifest_says(environment, thing.name, &now, &revision);
                 }
             }
         }

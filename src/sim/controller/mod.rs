@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 
 use crate::domain::artefact::{Workload, WorkloadKind};
-use crate::domain::version::Sha;
+use crate::domain::version::{Image, Sha};
 
 use self::webhook::{Delivery, FluxEvent, InvolvedObject, Metadata};
 use super::agenda::Agenda;
@@ -105,37 +105,36 @@ impl Controller {
         for (at, target) in self.0.targets.iter().enumerate() {
             if target.artefact == built.artefact && target.branch.as_ref() == Some(&built.branch) {
                 let revision = Revision { branch: built.branch.clone(), commit: built.commit.clone() };
-                self.notice(at, built.tag.clone(), revision);
+                self.notice(at, format!("{}:{}", target.image, built.tag), revision);
             }
         }
     }
 
-    /// A manifest names this tag for an artefact in an environment, as of `revision` of its repository.
-    pub fn manifest_says(&self, environment: &str, artefact: &str, tag: &str, revision: &Revision) {
+    /// A manifest names this image, `name[:tag][@digest]`, for an artefact in an environment, as of `revision` of its repository.
+    pub fn manifest_says(&self, environment: &str, artefact: &str, image: &str, revision: &Revision) {
         for (at, target) in self.0.targets.iter().enumerate() {
             if target.environment == environment && target.artefact == artefact {
-                self.notice(at, tag.to_owned(), revision.clone());
+                self.notice(at, image.to_owned(), revision.clone());
             }
         }
     }
 
-    fn notice(&self, at: usize, tag: String, revision: Revision) {
+    fn notice(&self, at: usize, image: String, revision: Revision) {
         let controller = self.clone();
-        self.0.agenda.after(self.0.pace.notice, move || async move { controller.reconcile(at, &tag, revision) });
+        self.0.agenda.after(self.0.pace.notice, move || async move { controller.reconcile(at, &image, revision) });
     }
 
-    fn reconcile(&self, at: usize, tag: &str, revision: Revision) {
+    fn reconcile(&self, at: usize, image: &str, revision: Revision) {
         let Some(target) = self.0.targets.get(at) else { return };
-        let image = format!("{}:{tag}", target.image);
-        if self.strikes(Fault::ImageMissing, target) {
+        if let Some(tag) = Image::parse(image).tag.filter(|_| self.strikes(Fault::ImageMissing, target)) {
             // As if a clean-up job had been faster: it was built, and it is gone.
-            self.0.registry.remove(&target.image, tag);
+            self.0.registry.remove(&target.image, &tag);
         }
-        let runs = |workload| self.0.cluster.state(&target.namespace, workload).image.as_deref() == Some(&*image);
+        let runs = |workload| self.0.cluster.state(&target.namespace, workload).image.as_deref() == Some(image);
         let starts = !target.workloads.iter().all(runs);
         let order = Order {
             container: &target.container,
-            image: &image,
+            image,
             replicas: target.replicas,
             // Where nothing rolls out, a fault has nothing to strike and waits on.
             crashes: starts && self.strikes(Fault::CrashLoop, target),

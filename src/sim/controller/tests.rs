@@ -180,12 +180,12 @@ async fn a_manifest_moves_only_its_own_environment() {
     let world = World::open().await;
     let revision = Revision { branch: "main".into(), commit: sha("c") };
     world.registry.publish("ghcr.io/acme/search", "1.0.1", None, world.clock.now());
-    world.controller.manifest_says("qa", "search", "1.0.1", &revision);
-    world.controller.manifest_says("prod", "search", "1.0.1", &revision);
+    world.controller.manifest_says("qa", "search", "ghcr.io/acme/search:1.0.1", &revision);
+    world.controller.manifest_says("prod", "search", "ghcr.io/acme/search:1.0.1", &revision);
     world.rest().await;
     assert_eq!(world.state("qa", "deployment/search"), ("ghcr.io/acme/search:1.0.1".into(), "running"));
 
-    world.controller.manifest_says("qa", "search", "1.0.1", &revision);
+    world.controller.manifest_says("qa", "search", "ghcr.io/acme/search:1.0.1", &revision);
     world.rest().await;
     let told = ["qa search Progressing", "qa search ReconciliationSucceeded"];
     assert_eq!(world.told(), [told, told].concat(), "the same once more is told too, as Flux does");
@@ -195,7 +195,7 @@ async fn a_manifest_moves_only_its_own_environment() {
 async fn a_tag_that_was_never_built_cannot_be_pulled() {
     let world = World::open().await;
     let revision = Revision { branch: "main".into(), commit: sha("c") };
-    world.controller.manifest_says("qa", "search", "9.9.9", &revision);
+    world.controller.manifest_says("qa", "search", "ghcr.io/acme/search:9.9.9", &revision);
     world.rest().await;
     assert_eq!(world.state("qa", "deployment/search").1, "degraded");
     assert_eq!(world.told(), ["qa search Progressing", "qa search HealthCheckFailed"]);
@@ -228,7 +228,7 @@ async fn a_crash_waits_for_a_rollout_that_it_can_strike() {
     let world = World::open().await;
     world.faults.arm(Fault::CrashLoop, 1, None, None);
     let revision = Revision { branch: "main".into(), commit: sha("c") };
-    world.controller.manifest_says("qa", "search", "1.0.0", &revision);
+    world.controller.manifest_says("qa", "search", "ghcr.io/acme/search:1.0.0", &revision);
     world.rest().await;
     assert_eq!(world.state("qa", "deployment/search"), ("ghcr.io/acme/search:1.0.0".to_owned(), "running"));
     assert_eq!(world.faults.armed().len(), 1, "nothing rolled out");
@@ -269,7 +269,12 @@ async fn a_webhook_is_tried_five_times_and_then_lost() {
     let world = World::open().await;
     // Both events of a reconciliation fail for ever.
     *world.answers.lock().unwrap() = vec![StatusCode::BAD_GATEWAY; 100];
-    world.controller.manifest_says("qa", "search", "1.0.0", &Revision { branch: "main".into(), commit: sha("c") });
+    world.controller.manifest_says(
+        "qa",
+        "search",
+        "ghcr.io/acme/search:1.0.0",
+        &Revision { branch: "main".into(), commit: sha("c") },
+    );
     world.rest().await;
     let told = world.told();
     let count = |reason: &str| told.iter().filter(|line| line.ends_with(reason)).count();
@@ -280,7 +285,12 @@ async fn a_webhook_is_tried_five_times_and_then_lost() {
 async fn a_webhook_that_is_refused_is_not_tried_again() {
     let world = World::open().await;
     *world.answers.lock().unwrap() = vec![StatusCode::UNAUTHORIZED; 2];
-    world.controller.manifest_says("qa", "search", "1.0.0", &Revision { branch: "main".into(), commit: sha("c") });
+    world.controller.manifest_says(
+        "qa",
+        "search",
+        "ghcr.io/acme/search:1.0.0",
+        &Revision { branch: "main".into(), commit: sha("c") },
+    );
     world.rest().await;
     assert_eq!(world.told(), ["qa search Progressing", "qa search ReconciliationSucceeded"]);
 }

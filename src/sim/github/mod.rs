@@ -188,6 +188,11 @@ impl GitHub {
         Ok(())
     }
 
+    /// What GitHub shows first; `None`: there is no such repository.
+    pub fn default_branch(&self, repository: &str) -> Option<String> {
+        self.read(repository, |repo| repo.default_branch.clone())
+    }
+
     pub fn repositories(&self) -> Vec<String> {
         lock(&self.0.repositories).values().map(|repo| lock(repo).full_name.clone()).collect()
     }

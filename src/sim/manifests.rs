@@ -1,0 +1,94 @@
+//! What the town's GitOps files make the controller run: a small reading of its own, of the forms that kustomize, charts and
+//! plain objects have. The bot reads the same files by other code.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::domain::version::{Image, Sha};
+
+use super::github::GitHub;
+
+/// Where the files of an artefact stand in any repository of manifests.
+pub(super) fn folder(environment: &str, artefact: &str) -> String {
+    format!("envs/{environment}/{artefact}/")
+}
+
+/// The whole reference of `image` that the files of a folder name at a commit; the first file that names one counts.
+pub(super) fn reference(github: &GitHub, repository: &str, commit: &Sha, folder: &str, image: &str) -> Option<String> {
+    let files: BTreeMap<String, Sha> = github.files(repository, commit)?;
+    let here =
+        files.keys().filter(|path| path.starts_with(folder) && (path.ends_with(".yaml") || path.ends_with(".yml")));
+    here.filter_map(|path| github.read_file(repository, commit, path)).find_map(|text| said(&text, image))
+}
+
+/// Nothing for what is no YAML: a controller leaves what runs as it is.
+fn said(text: &str, image: &str) -> Option<String> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(text).ok()?;
+    documents.iter().find_map(|document| in_kustomization(document, image).or_else(|| anywhere(document, None, image)))
+}
+
+fn in_kustomization(document: &Value, image: &str) -> Option<String> {
+    let entries = document["images"].as_array()?.iter();
+    let named = |entry: &&Value| entry["newName"].as_str().or(entry["name"].as_str()) == Some(image);
+    entries.filter(named).find_map(|entry| put_together(image, &entry["newTag"], &entry["digest"]))
+}
+
+/// As the values of a chart have it, or as an object's own `image`.
+fn anywhere(value: &Value, key: Option<&str>, image: &str) -> Option<String> {
+    match value {
+        Value::Object(map) => {
+            let repository = match (value["registry"].as_str(), value["repository"].as_str()) {
+                (Some(registry), Some(repository)) if !registry.is_empty() => Some(format!("{registry}/{repository}")),
+                (_, Some(repository)) => Some(repository.to_owned()),
+                // The chart's own default is the artefact's image.
+                (_, None) => (key == Some("image")).then(|| image.to_owned()),
+            };
+            let here = repository.filter(|repository| repository == image);
+            here.and_then(|_| put_together(image, &value["tag"], &value["digest"]))
+                .or_else(|| map.iter().find_map(|(key, value)| anywhere(value, Some(key), image)))
+        }
+        Value::Array(list) => list.iter().find_map(|value| anywhere(value, None, image)),
+        Value::String(text) => (key == Some("image") && &*Image::parse(text).name == image).then(|| text.clone()),
+        _ => None,
+    }
+}
+
+fn put_together(image: &str, tag: &Value, digest: &Value) -> Option<String> {
+    let text = |value: &Value| match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    match (text(tag), text(digest)) {
+        (Some(tag), Some(digest)) => Some(format!("{image}:{tag}@{digest}")),
+        (Some(tag), None) => Some(format!("{image}:{tag}")),
+        (None, Some(digest)) => Some(format!("{image}@{digest}")),
+        (None, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_forms_of_kustomize_charts_and_plain_objects_are_read() {
+        let cases = [
+            ("images: [{ name: other, newTag: x }, { name: a/b, newTag: \"1\" }]", Some("a/b:1")),
+            ("images: [{ name: old, newName: a/b, newTag: v2 }]", Some("a/b:v2")),
+            ("images: [{ name: a/b, newName: c/d, newTag: v2 }]", None),
+            ("images: [{ name: a/b, newTag: v2, digest: \"sha256:ab\" }]", Some("a/b:v2@sha256:ab")),
+            ("images: [{ name: a/b, digest: \"sha256:ab\" }]", Some("a/b@sha256:ab")),
+            ("image: { repository: a/b, tag: v2 }", Some("a/b:v2")),
+            ("web: { image: { registry: a, repository: b, tag: v2@sha256:ab } }", Some("a/b:v2@sha256:ab")),
+            ("image: { tag: v2 }", Some("a/b:v2")),
+            ("image: { repository: c/d, tag: v2 }", None),
+            ("a: 1\n---\nspec: { containers: [{ image: c/d:1 }, { image: a/b:v2 }] }", Some("a/b:v2")),
+            ("{{ template }}", None),
+        ];
+        for (text, runs) in cases {
+            assert_eq!(said(text, "a/b").as_deref(), runs, "{text}");
+        }
+    }
+}
