@@ -26,10 +26,7 @@ impl Client {
         // Argo CD reads GitHub's push event; a generic receiver of Flux takes any body.
         let (repository, branch) = plan.lever();
         let repository = repository.to_string();
-        let html_url = plan
-            .web()
-            .filter(|_| plan.manifest.is_none())
-            .map_or_else(|| format!("https://github.com/{repository}"), str::to_owned);
+        let html_url = plan.web().unwrap_or_else(|| format!("https://github.com/{repository}"));
         let body = json!({
             "ref": format!("refs/heads/{branch}"),
             "after": after.as_str(),

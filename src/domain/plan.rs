@@ -358,9 +358,14 @@ impl Plan {
         std::iter::once(&self.artefact).chain(self.also.iter().map(|also| &also.artefact)).cloned().collect()
     }
 
-    /// The repository's own page, as far as a commit's address tells it.
-    pub fn web(&self) -> Option<&str> {
-        self.commits.first().and_then(|commit| commit.url.rsplit_once("/commit/")).map(|(repository, _)| repository)
+    /// The page of the repository in which Git moves, as far as a commit's address tells it.
+    pub fn web(&self) -> Option<String> {
+        let (code, _) = self.commits.first()?.url.rsplit_once("/commit/")?;
+        match &self.manifest {
+            // The manifests stand beside the code.
+            Some(at) => code.strip_suffix(&self.repository.to_string()).map(|host| format!("{host}{}", at.repository)),
+            None => Some(code.to_owned()),
+        }
     }
 
     /// The message of the merge commit: what a reader of the branch sees, and the trailer that finds it again.

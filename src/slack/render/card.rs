@@ -232,8 +232,7 @@ fn unseen(change: &Change, deploying: &Deploying) -> Mrkdwn {
 }
 
 fn result(plan: &Plan, result: &Sha) -> Mrkdwn {
-    // A commit of the manifests is in another repository.
-    match plan.web().filter(|_| plan.manifest.is_none()) {
+    match plan.web() {
         Some(repository) => Mrkdwn::default().link(&format!("{repository}/commit/{result}"), result.short()),
         None => Mrkdwn::default().code(result.short()),
     }
