@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
-use crate::domain::artefact::{Artefact, ArtefactName};
+use crate::domain::artefact::{Artefact, ArtefactName, Delivery};
 use crate::domain::change::Proof;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::sighting::Sighting;
@@ -64,7 +64,10 @@ impl Sources {
             (Outcome::Succeeded, Some(commit)) => {
                 let mut memory = self.write();
                 memory.failures.remove(&here);
-                memory.reports.insert(here, (commit.clone(), report.at.unwrap_or(now)));
+                // By manifest it is a commit of the manifests, which tells nothing of the code.
+                if artefact.delivery == Delivery::Branch {
+                    memory.reports.insert(here, (commit.clone(), report.at.unwrap_or(now)));
+                }
             }
             (Outcome::Failed { message }, Some(commit)) => {
                 self.write().failures.insert(here, (commit.clone(), message.clone()));
