@@ -16,6 +16,8 @@ mod histories;
 mod house;
 mod list;
 mod locks;
+mod manifest;
+mod manifest_formats;
 mod moods;
 mod production;
 mod program;
