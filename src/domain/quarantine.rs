@@ -70,10 +70,10 @@ impl Quarantine {
             }
     }
 
-    /// Is it what people call by that name: its tag, or the beginning of a commit of it?
+    /// Is it what people call by that name, be it as it ran there or by another commit of it?
     pub fn is_called(&self, name: &str) -> bool {
         let begins = |sha: &Sha| name.len() >= 7 && sha.as_str().starts_with(&name.to_ascii_lowercase());
-        self.version.tag.as_deref() == Some(name) || self.commits.iter().any(begins)
+        self.version.is_called(name) || self.commits.iter().any(begins)
     }
 }
 

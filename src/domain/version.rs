@@ -78,6 +78,16 @@ impl Version {
         }
     }
 
+    /// Do people call it by that name: its tag, or the beginning of its commit or digest?
+    pub fn is_called(&self, name: &str) -> bool {
+        const FEWEST_DIGITS: usize = 7;
+        let lower = name.to_ascii_lowercase();
+        let begins = |whole: &str, before: usize| name.len() >= before + FEWEST_DIGITS && whole.starts_with(&lower);
+        self.tag.as_deref() == Some(name)
+            || self.commit.as_ref().is_some_and(|commit| begins(commit.as_str(), 0))
+            || self.digest.as_deref().is_some_and(|digest| begins(digest, "sha256:".len()))
+    }
+
     /// What people call it: the tag, else the commit, else the digest's first digits.
     pub fn label(&self) -> &str {
         match (&self.tag, &self.commit, &self.digest) {
@@ -206,6 +216,19 @@ mod tests {
             assert_eq!(a.is(&b), same, "{a:?} {b:?}");
             assert_eq!(b.is(&a), same, "{b:?} {a:?}");
         }
+    }
+
+    #[test]
+    fn a_version_is_called_by_its_tag_or_the_beginning_of_its_commit_or_digest() {
+        let known = version(Some("1.4"), Some("sha256:0123456789ab"), Some("a"));
+        for name in ["1.4", "aaaaaaa", "AAAAAAAA", "sha256:0123456", "sha256:0123456789ab"] {
+            assert!(known.is_called(name), "{name}");
+        }
+        for name in ["1", "1.4.0", "aaaaaa", "sha256:", "sha256:012345", "0123456", "sha256:1123456", ""] {
+            assert!(!known.is_called(name), "{name}");
+        }
+        let unnamed = version(None, Some("sha256:0123456789abcdef"), None);
+        assert!(unnamed.is_called(unnamed.label()), "by what we call it ourselves");
     }
 
     #[test]

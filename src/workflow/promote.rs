@@ -51,6 +51,8 @@ pub(super) enum What {
     Named(Arc<str>),
     /// Exactly this commit, which has run well below.
     Commit(Sha),
+    /// Exactly this image: by manifest, another of the same commit is not the same.
+    Image(Version),
     /// The version of the stay below that was first seen then.
     Stay(Timestamp),
 }
@@ -58,9 +60,9 @@ pub(super) enum What {
 impl What {
     /// What was planned, and nothing else.
     pub(super) fn of(plan: &Plan) -> Self {
-        match &plan.pinned {
-            Some(pinned) => Self::Commit(pinned.clone()),
-            None => Self::Named(plan.version.label().into()),
+        match (&plan.manifest, &plan.pinned) {
+            (None, Some(pinned)) => Self::Commit(pinned.clone()),
+            _ => Self::Image(plan.version.clone()),
         }
     }
 }
@@ -309,7 +311,7 @@ impl Bot {
                     CannotAsk::later(format!("{} has just come to run in {}", version.label(), below.name))
                 })?
             }
-            What::Named(_) | What::Commit(_) | What::Stay(_) => self.ran_well(artefact, below, what).await?,
+            What::Named(_) | What::Commit(_) | What::Image(_) | What::Stay(_) => self.ran_well(artefact, below, what).await?,
         };
         let commit = match &stay.version.commit {
             Some(commit) => Some(commit.clone()),
@@ -346,12 +348,9 @@ impl Bot {
         let stays = self.store.sightings(&artefact.name, &below.name, REMEMBERED_STAYS).await?;
         let well: Vec<Sighting> = stays.into_iter().filter(|stay| stay.running_at.is_some()).collect();
         let is = |stay: &&Sighting| match what {
-            What::Named(name) => {
-                let commit = stay.version.commit.as_ref().map(Sha::as_str);
-                stay.version.tag.as_deref() == Some(name)
-                    || (name.len() >= 7 && commit.is_some_and(|commit| commit.starts_with(&name.to_ascii_lowercase())))
-            }
+            What::Named(name) => stay.version.is_called(name),
             What::Commit(sha) => stay.version.commit.as_ref() == Some(sha),
+            What::Image(version) => stay.version.is_image(version),
             What::Stay(seen_at) => stay.seen_at == *seen_at,
             What::RunsBelow => true,
         };
@@ -377,6 +376,7 @@ impl Bot {
         let version = match what {
             What::Commit(sha) => sha.short().to_owned(),
             What::Named(name) => name.to_string(),
+            What::Image(version) => version.label().to_owned(),
             What::Stay(_) | What::RunsBelow => "that version".to_owned(),
         };
         let mut ran: Vec<String> = well.iter().map(|stay| stay.version.label().to_owned()).collect();

@@ -235,7 +235,8 @@ impl Bot {
                 if plan.supersedes != shown.plan.supersedes
                     || plan.overridden != shown.plan.overridden
                     || plan.lifts != shown.plan.lifts
-                    || plan.image != shown.plan.image =>
+                    || plan.image != shown.plan.image
+                    || (plan.manifest.is_some() && !plan.version.is_image(&shown.plan.version)) =>
             {
                 self.show_plan(asked, *plan, &[])
             }

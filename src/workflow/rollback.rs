@@ -193,10 +193,7 @@ impl Bot {
             past.codes.original(&Version { commit: change.stage.result().cloned(), ..change.plan.version.clone() })
         });
         let is = |version: &Version| {
-            let begins = |sha: &Sha| name.len() >= 7 && sha.as_str().starts_with(&name.to_ascii_lowercase());
-            version.tag.as_deref() == Some(name)
-                || version.commit.as_ref().is_some_and(begins)
-                || tagged.as_ref().is_some_and(|tagged| past.codes.same(tagged, version))
+            version.is_called(name) || tagged.as_ref().is_some_and(|tagged| past.codes.same(tagged, version))
         };
         if let Some(current) = past.current.as_ref().filter(|current| is(current) || is(&past.codes.original(current)))
         {
