@@ -51,6 +51,7 @@ struct Shelves {
     blobs: HashMap<String, Blob>,
     published: u64,
     listeners: Vec<Listener>,
+    requests: Vec<String>,
     down: bool,
 }
 
@@ -156,6 +157,11 @@ impl Registry {
         self.lock().down = down;
     }
 
+    /// Every request that came, as in `HEAD /v2/acme/search/manifests/1.0.1`, oldest first.
+    pub fn requests(&self) -> Vec<String> {
+        self.lock().requests.clone()
+    }
+
     /// Calls `listener` after each publication.
     pub fn on_publish(&self, listener: impl Fn(&Published) + Send + Sync + 'static) {
         self.lock().listeners.push(Arc::new(listener));
@@ -227,6 +233,7 @@ async fn serve(
     let path = uri.path();
     let rest = path.strip_prefix("/v2").unwrap_or(path).trim_start_matches('/');
     let read = method == Method::GET || method == Method::HEAD;
+    registry.lock().requests.push(format!("{method} {path}"));
     let mut answer = if registry.lock().down {
         failure(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "service unavailable", &Value::Null)
     } else if !read {

@@ -18,7 +18,7 @@ use crate::github::Commit;
 
 use super::Bot;
 use super::promote::No;
-use super::source::CannotAsk;
+use super::rollback::OFFERED;
 
 /// How far back stays and changes are looked at.
 pub(super) const REMEMBERED: u32 = 200;
@@ -213,6 +213,9 @@ impl Bot {
             let known = found.iter().any(|other| other.version.is_image(&version));
             if !known && !past.is_barred(&version) {
                 found.push(Back { version, ran: None, found: Found::Git });
+            }
+            // The image of the first may be gone.
+            if found.len() == OFFERED {
                 break;
             }
         }
@@ -268,15 +271,15 @@ impl Bot {
     }
 
     /// The newest earlier one whose image is still there, of those behind the first.
-    pub(super) async fn still_there(&self, artefact: &Artefact, backs: &[Back]) -> Result<Option<String>, CannotAsk> {
-        for back in backs.iter().take(TAGS) {
-            if let Some(tag) = &back.version.tag
-                && matches!(self.image_there(artefact, &back.version).await, (_, Some(_)))
+    pub(super) async fn still_there(&self, past: &Past<'_>, backs: &[Back]) -> Option<String> {
+        for Back { version, .. } in backs.iter().take(TAGS) {
+            if let (_, Some(digest)) = self.image_there(past.artefact, version).await
+                && !self.has_moved(past, version, &digest).await
             {
-                return Ok(Some(tag.to_string()));
+                return Some(version.label().to_owned());
             }
         }
-        Ok(None)
+        None
     }
 }
 

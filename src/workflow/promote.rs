@@ -311,7 +311,9 @@ impl Bot {
                     CannotAsk::later(format!("{} has just come to run in {}", version.label(), below.name))
                 })?
             }
-            What::Named(_) | What::Commit(_) | What::Image(_) | What::Stay(_) => self.ran_well(artefact, below, what).await?,
+            What::Named(_) | What::Commit(_) | What::Image(_) | What::Stay(_) => {
+                self.ran_well(artefact, below, what).await?
+            }
         };
         let commit = match &stay.version.commit {
             Some(commit) => Some(commit.clone()),
@@ -330,11 +332,16 @@ impl Bot {
         version: &mut Version,
     ) -> Result<ImageThere, No> {
         let (there, digest) = self.image_there(artefact, version).await;
-        if there == ImageThere::Gone {
+        let moved = match (&digest, &version.digest) {
+            (None, _) => false,
+            (Some(now), Some(seen)) => **now != **seen,
+            (Some(_), None) => self.is_of_another_commit(artefact, version).await,
+        };
+        if there == ImageThere::Gone || moved {
             let (artefact, environment) = (artefact.name.clone(), target.name.clone());
-            let gone =
-                Refusal::ImageGone { artefact, environment, version: version.clone(), moved: false, instead: None };
-            return Err(gone.into());
+            return Err(
+                Refusal::ImageGone { artefact, environment, version: version.clone(), moved, instead: None }.into()
+            );
         }
         if let Some(digest) = digest {
             version.digest = Some(digest.into());

@@ -23,7 +23,7 @@ use super::source::CannotAsk;
 pub(super) use asked::{Meeting, failure};
 
 /// How many versions are offered where another is wanted.
-const OFFERED: usize = 5;
+pub(super) const OFFERED: usize = 5;
 
 /// What is to be rolled back, whereto, and who wants it.
 #[derive(Clone, Debug)]
@@ -200,6 +200,13 @@ impl Bot {
             return Err(Refusal::SameCode { artefact: short, environment, version: current.clone() }.into());
         }
         let Some(at) = ran.iter().position(|candidate| is(&candidate.version)) else {
+            if past.manifest.is_some() {
+                // What was offered may be known to others than the ledger.
+                let others = self.versions_before(past).await?;
+                if let Some(at) = others.iter().position(|back| is(&back.version)) {
+                    return Ok(others.into_iter().skip(at).collect());
+                }
+            }
             let names = ran.iter().take(OFFERED).map(|candidate| candidate.version.label().to_owned()).collect();
             let (below, version) = (environment, name.to_owned());
             return Err(Refusal::NeverRan { artefact: short, below, version, ran: names }.into());
@@ -231,7 +238,7 @@ impl Bot {
             None => false,
         };
         if there == ImageThere::Gone || moved {
-            let instead = self.still_there(artefact, backs.get(1..).unwrap_or_default()).await?;
+            let instead = self.still_there(past, backs.get(1..).unwrap_or_default()).await;
             let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
             let version = version.clone();
             return Err(Refusal::ImageGone { artefact, environment, version, moved, instead }.into());
@@ -244,7 +251,7 @@ impl Bot {
     }
 
     /// Is the tag another image now than when it ran there?
-    async fn has_moved(&self, past: &Past<'_>, version: &Version, digest: &str) -> bool {
+    pub(super) async fn has_moved(&self, past: &Past<'_>, version: &Version, digest: &str) -> bool {
         let was = past.changes.iter().find_map(|change| {
             let plan = &change.plan;
             plan.version
@@ -255,8 +262,7 @@ impl Bot {
         if let Some(was) = version.digest.as_deref().or(was) {
             return was != digest;
         }
-        let Some(commit) = &version.commit else { return false };
-        matches!(self.revision_now(past.artefact, version).await, Some(now) if now != *commit)
+        self.is_of_another_commit(past.artefact, version).await
     }
 
     /// By manifest the digest of what is there, by which it is known again under any tag.

@@ -209,10 +209,17 @@ impl Bot {
         Ok(Some((sha, proof)))
     }
 
-    /// What the image of that name says now that it was built from, whatever it said before.
-    pub(super) async fn revision_now(&self, artefact: &Artefact, version: &Version) -> Option<Sha> {
-        let image = Image { name: artefact.image.clone(), tag: version.tag.clone(), digest: None };
-        self.registry.revision(&image).await.ok().flatten()?.parse().ok()
+    /// Does the image of that tag say by now that it was built from another commit than the version was? What nothing
+    /// tells is no reason to think so.
+    pub(super) async fn is_of_another_commit(&self, artefact: &Artefact, version: &Version) -> bool {
+        let Version { tag: Some(tag), commit: Some(commit), .. } = version else { return false };
+        // A label that came with the base image says something else than a tag that names its commit.
+        if tag_sha_candidate(tag).is_some_and(|named| commit.as_str().starts_with(named)) {
+            return false;
+        }
+        let image = Image { name: artefact.image.clone(), tag: Some(tag.clone()), digest: None };
+        let revision = self.registry.revision(&image).await.ok().flatten();
+        revision.and_then(|revision| revision.parse::<Sha>().ok()).is_some_and(|now| now != *commit)
     }
 
     /// Remembers which commit an image was built from. A failure to keep it costs only another question later.

@@ -18,6 +18,7 @@ mod list;
 mod locks;
 mod manifest;
 mod manifest_formats;
+mod manifest_registry;
 mod manifest_rollback;
 mod moods;
 mod production;

@@ -219,7 +219,11 @@ async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
     asked by <@U0BOB> · <!date^1794819615^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     town.alice().types("/promote search qa").await;
-    assert!(town.alice().sees().contains("may not come back to *qa*"), "known by its image alone: {}", town.alice().sees());
+    assert!(
+        town.alice().sees().contains("may not come back to *qa*"),
+        "known by its image alone: {}",
+        town.alice().sees()
+    );
     assert_eq!(town.sim.github.tags("acme/search").len(), 0);
     town.bob().types("/gantry release search nightly-8").await;
     town.alice().types("/promote search qa").await;
