@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::render::blocks::NUMBERED;
 use super::scan::first;
 use crate::domain::actor::PersonId;
 use crate::domain::message::ResponseUrl;
@@ -175,7 +176,9 @@ pub(super) fn interaction(body: &[u8]) -> Result<Incoming, String> {
             text: typed.unwrap_or_default().to_owned(),
         });
     }
-    let action = need("/actions/0/action_id")?.to_owned();
+    let action = need("/actions/0/action_id")?;
+    // Of several buttons that do the same, all but the first are numbered.
+    let action = action.split(NUMBERED).next().unwrap_or(action).to_owned();
     let value = text(&payload, "/actions/0/value").unwrap_or_default().to_owned();
     Ok(Incoming::Click { from, action, value })
 }

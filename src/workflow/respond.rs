@@ -16,7 +16,7 @@ use crate::domain::rollback::ImageThere;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::list::{EARLIER, For, LATER, OPEN_EARLIER, OPEN_LATER, Request, SHARE};
 use crate::slack::render::{
-    Said, approval, arrival, blocks, card, help, lock, notice, plan, refusal, rollback, status,
+    Said, approval, arrival, card, help, lock, notice, plan, refusal, rollback, status,
 };
 use crate::store::{Batch, Received, StoreError};
 
@@ -98,7 +98,7 @@ impl Bot {
     }
 
     async fn clicked(&self, asked: Asked<'_>, action: &str, value: &str) -> Result<Work, NotNow> {
-        match blocks::kind(action) {
+        match action {
             plan::CONFIRM => self.decided_on_plan(asked, value, Some(Meeting::Ask)).await,
             plan::CANCEL => self.decided_on_plan(asked, value, None).await,
             rollback::INSTEAD => self.decided_on_plan(asked, value, Some(Meeting::Cancel)).await,

@@ -9,13 +9,8 @@ use super::mrkdwn::Mrkdwn;
 /// Slack refuses a section that is longer.
 const SECTION_TEXT: usize = 3000;
 const CONFIRM_TEXT: usize = 300;
-/// What stands between the name of a button and its number.
-const CHOICE: char = '#';
-
-/// What a button does, whichever of its kind it was.
-pub fn kind(action: &str) -> &str {
-    action.split_once(CHOICE).map_or(action, |(kind, _)| kind)
-}
+/// Stands before the number of a button of which there are more; no action has it in its name.
+pub const NUMBERED: char = '#';
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
@@ -46,8 +41,6 @@ pub struct Button {
     value: String,
     style: Option<&'static str>,
     confirm: Option<Box<Confirm>>,
-    /// Its number among those of its kind.
-    nth: Option<usize>,
 }
 
 /// What is asked once more before a press counts: a title of at most 100 characters, buttons of 30.
@@ -62,7 +55,7 @@ pub struct Confirm {
 impl Button {
     /// Named by what it chooses, of at most 75 characters.
     pub fn labelled(label: &str, action: &'static str, value: String) -> Self {
-        Self { label: Cow::Owned(label.to_owned()), action, value, style: None, confirm: None, nth: None }
+        Self { label: Cow::Owned(label.to_owned()), action, value, style: None, confirm: None }
     }
 
     /// The one that most people will want; at most one in a message.
@@ -97,7 +90,8 @@ impl Block {
             }
             Self::Actions { elements } => {
                 json.push_str(r#"{"type":"actions","elements":"#);
-                array(json, elements, Button::write);
+                let nth = |at: usize| elements[..at].iter().filter(|it| it.action == elements[at].action).count();
+                array(json, &(0..elements.len()).collect::<Vec<_>>(), |at, json| elements[*at].write(json, nth(*at)));
             }
             Self::Table { rows } => {
                 json.push_str(r#"{"type":"table","rows":"#);
@@ -125,13 +119,14 @@ impl Raw {
 }
 
 impl Button {
-    fn write(&self, json: &mut String) {
+    /// `nth`: so many of the same action stand before it. Slack takes each `action_id` once in a block.
+    fn write(&self, json: &mut String, nth: usize) {
         json.push_str(r#"{"type":"button","text":{"type":"plain_text","text":"#);
         string(json, &self.label);
         json.push_str(r#"},"action_id":"#);
-        match self.nth {
-            Some(nth) => string(json, &format!("{}{CHOICE}{nth}", self.action)),
-            None => string(json, self.action),
+        match nth {
+            0 => string(json, self.action),
+            nth => string(json, &format!("{}{NUMBERED}{nth}", self.action)),
         }
         json.push_str(r#","value":"#);
         string(json, &self.value);
@@ -189,16 +184,8 @@ pub fn actions(buttons: Vec<Button>) -> Block {
     Block::Actions { elements: buttons }
 }
 
-/// Buttons of one kind to choose from. Slack takes each name once in a block, so they are numbered.
-pub fn choices(mut buttons: Vec<Button>) -> Block {
-    for (nth, button) in buttons.iter_mut().enumerate() {
-        button.nth = Some(nth);
-    }
-    actions(buttons)
-}
-
 pub fn button(label: &'static str, action: &'static str, value: String) -> Button {
-    Button { label: label.into(), action, value, style: None, confirm: None, nth: None }
+    Button { label: label.into(), action, value, style: None, confirm: None }
 }
 
 /// The first line is the head. At most 100 lines of 20 columns.
@@ -237,6 +224,7 @@ mod tests {
                 actions(vec![
                     button("Share", "list:share", "0|\\|".into()),
                     button("Later", "list:later", String::new()),
+                    button("Much later", "list:later", String::new()),
                     button("Approve", "approve", "1".into()).danger().confirmed(Confirm {
                         title: "Sure?",
                         text: Mrkdwn::new("*all* of it"),
@@ -247,6 +235,7 @@ mod tests {
                 json!({"type": "actions", "elements": [
                     {"type": "button", "text": {"type": "plain_text", "text": "Share"}, "action_id": "list:share", "value": "0|\\|"},
                     {"type": "button", "text": {"type": "plain_text", "text": "Later"}, "action_id": "list:later", "value": ""},
+                    {"type": "button", "text": {"type": "plain_text", "text": "Much later"}, "action_id": "list:later#1", "value": ""},
                     {"type": "button", "text": {"type": "plain_text", "text": "Approve"}, "action_id": "approve", "value": "1",
                      "style": "danger", "confirm": {
                         "title": {"type": "plain_text", "text": "Sure?"},

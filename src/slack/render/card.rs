@@ -30,14 +30,15 @@ pub fn card(change: &Change, next: Option<&EnvironmentName>) -> Said {
     blocks.extend(trouble(change));
     blocks.extend(advice(change, next).map(context));
     blocks.extend(buttons(change));
-    blocks.push(context(
-        Mrkdwn::new("asked by ")
-            .person(&change.requester)
-            .raw(" \u{b7} ")
-            .moment(change.asked_at)
-            .raw(" \u{b7} change ")
-            .code(&change.id.short()),
-    ));
+    let asked = Mrkdwn::new("asked by ");
+    let asked = match &change.plan.rollback {
+        // Nobody asked for it but the rule; whose promotion it was is told of it.
+        Some(rollback) if rollback.automatic => {
+            asked.raw("the rule of ").bold(change.plan.environment.as_str()).raw(", for ").person(&change.requester)
+        }
+        _ => asked.person(&change.requester),
+    };
+    blocks.push(context(asked.raw(" \u{b7} ").moment(change.asked_at).raw(" \u{b7} change ").code(&change.id.short())));
     Said { text: head.into_string(), blocks }
 }
 
@@ -404,7 +405,7 @@ fn rolled_back(deploying: &Deploying) -> Option<Mrkdwn> {
         RolledBack::Impossible { why } => {
             Mrkdwn::new(":warning: The environment's rule says to roll it back, but I cannot: ")
                 .plain(shorten(why, REASON).trim_end_matches('.'))
-                .raw(". Next: push a repair and promote it.")
+                .raw(". Next: *Roll back* yourself, or push a repair and promote it.")
         }
     })
 }
@@ -457,20 +458,17 @@ fn buttons(change: &Change) -> Option<Block> {
         }
         stage => {
             let deploying = stage.deploying()?;
-            let (artefact, environment) = (&change.plan.artefact, &change.plan.environment);
             let failed = stage.is_watched();
             match (&change.plan.rollback, &deploying.rolled_back) {
                 // Somebody is at it, or it is done.
                 (_, Some(RolledBack::Done { .. } | RolledBack::Begun { .. })) => None,
-                (Some(_), _) if failed => Some(actions(vec![rollback::another(artefact, environment)])),
+                (Some(_), _) if failed => Some(actions(vec![rollback::another(&change.plan)])),
                 (Some(_), _) => None,
-                (None, Some(RolledBack::Impossible { .. })) => {
-                    Some(actions(vec![rollback::another(artefact, environment)]))
+                // What the rule could not do, a person may.
+                (None, Some(RolledBack::Impossible { .. }) | None) if failed => {
+                    Some(actions(vec![rollback::roll_back(change), rollback::another(&change.plan)]))
                 }
-                (None, None) if failed => {
-                    Some(actions(vec![rollback::roll_back(change), rollback::another(artefact, environment)]))
-                }
-                (None, None) => Some(actions(vec![rollback::roll_back(change)])),
+                (None, _) => Some(actions(vec![rollback::roll_back(change)])),
             }
         }
     }

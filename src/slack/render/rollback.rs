@@ -3,7 +3,7 @@
 use jiff::SignedDuration;
 
 use super::Said;
-use super::blocks::{Block, Button, Confirm, actions, button, choices, context, section};
+use super::blocks::{Block, Button, Confirm, actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::plan::{also, commits, supersedes};
 use crate::domain::actor::PersonId;
@@ -34,7 +34,7 @@ pub fn question(plan: &Plan, id: ChangeId) -> Said {
     let mut said = said(plan);
     said.blocks.push(actions(vec![
         button("Confirm", super::plan::CONFIRM, id.to_string()).danger(),
-        another(&plan.artefact, &plan.environment),
+        another(plan),
         button("Cancel", super::plan::CANCEL, id.to_string()),
     ]));
     said.blocks.push(context(Mrkdwn::new("Nothing is done before you confirm. This is good for 30 minutes.")));
@@ -219,7 +219,7 @@ pub fn where_(
     let mut blocks = vec![section(text.clone())];
     match environments.first() {
         Some(first) => {
-            blocks.push(choices(environments.iter().take(20).map(one).collect()));
+            blocks.push(actions(environments.iter().take(20).map(one).collect()));
             let example = format!("/rollback {artefact} {first}");
             blocks.push(context(Mrkdwn::new("Or type it: ").code(&example)));
         }
@@ -229,7 +229,12 @@ pub fn where_(
 }
 
 /// The versions that ran well there, the newest first.
-pub fn versions(artefact: &ArtefactName, environment: &EnvironmentName, versions: &[(Version, Ran)]) -> Said {
+pub fn versions(
+    artefact: &ArtefactName,
+    environment: &EnvironmentName,
+    versions: &[(Version, Ran)],
+    reason: Option<&str>,
+) -> Said {
     let name = Mrkdwn::default().bold(artefact.as_str()).raw(" in ").bold(environment.as_str());
     if versions.is_empty() {
         let text = Mrkdwn::new("I have seen no other version of ").and(&name).raw(" run well.");
@@ -245,25 +250,27 @@ pub fn versions(artefact: &ArtefactName, environment: &EnvironmentName, versions
         };
     }
     let one = |(version, _): &(Version, Ran)| {
-        let command = typed(artefact, environment, Some(version.label()), None);
+        let command = typed(artefact, environment, Some(version.label()), reason);
         Button::labelled(&shorten(version.label(), LABEL), COMMAND, command)
     };
     let blocks = vec![
         section(text.clone()),
-        choices(versions.iter().map(one).collect()),
+        actions(versions.iter().map(one).collect()),
         context(Mrkdwn::new("A button rolls back to that version; in production you are asked once more.")),
     ];
     Said { text: text.into_string(), blocks }
 }
 
+/// A command as Slack would send it: with marks instead of brackets.
 fn typed(
     artefact: &ArtefactName,
     environment: &EnvironmentName,
     version: Option<&str>,
     reason: Option<&str>,
 ) -> String {
-    let version = version.map(|version| format!(" @{version}")).unwrap_or_default();
-    let reason = reason.map(|reason| format!(" --reason {}", shorten(reason, REASON))).unwrap_or_default();
+    let sent = |text: &str| Mrkdwn::default().plain(text).into_string();
+    let version = version.map(|version| format!(" @{}", sent(version))).unwrap_or_default();
+    let reason = reason.map(|reason| format!(" --reason {}", sent(&shorten(reason, REASON)))).unwrap_or_default();
     format!("rollback {artefact} {environment}{version}{reason}")
 }
 
@@ -284,8 +291,10 @@ pub(super) fn roll_back(change: &Change) -> Button {
     button("Roll back", ROLL_BACK, change.id.to_string()).danger().confirmed(confirm)
 }
 
-pub(super) fn another(artefact: &ArtefactName, environment: &EnvironmentName) -> Button {
-    button("Another version", ANOTHER, format!("{environment}:{artefact}"))
+pub(super) fn another(plan: &Plan) -> Button {
+    let reason = plan.rollback.as_ref().and_then(|rollback| rollback.reason.as_deref()).unwrap_or_default();
+    let value = format!("{}:{}:{}", plan.environment, plan.artefact, shorten(reason, REASON));
+    button("Another version", ANOTHER, value)
 }
 
 /// In the thread, to those whose work does not run there any more.

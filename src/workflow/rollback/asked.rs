@@ -83,12 +83,13 @@ impl Bot {
     /// The versions that ran well there, to choose from.
     pub(in super::super) async fn clicked_another(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
         let catalogue = &self.config.catalogue;
-        let place = value.split_once(':').and_then(|(environment, artefact)| {
-            Some((catalogue.ladder.find(environment)?, catalogue.artefact(artefact)?))
-        });
-        let Some((target, artefact)) = place else { return Ok(Work::default()) };
+        let mut parts = value.splitn(3, ':');
+        let target = parts.next().and_then(|environment| catalogue.ladder.find(environment));
+        let artefact = parts.next().and_then(|artefact| catalogue.artefact(artefact));
+        let (Some(target), Some(artefact)) = (target, artefact) else { return Ok(Work::default()) };
+        let reason = parts.next().filter(|reason| !reason.is_empty());
         match self.other_versions(artefact, target).await {
-            Ok(versions) => Ok(asked.privately(rollback::versions(&artefact.name, &target.name, &versions))),
+            Ok(versions) => Ok(asked.privately(rollback::versions(&artefact.name, &target.name, &versions, reason))),
             Err(error) => asked.cannot(&error),
         }
     }
