@@ -70,6 +70,8 @@ pub enum Refusal {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
+        /// As it was called there.
+        ran_as: String,
     },
     /// Nobody knows of a version before the one that is there.
     NoPrevious {
@@ -82,6 +84,15 @@ pub enum Refusal {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
+    },
+    /// A tag of ours in Git by which a version was named is at another commit now.
+    TagMoved {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        tag: String,
+        /// As it ran there.
+        version: Version,
+        now: Sha,
     },
     /// The change that is to be rolled back is not what is there any more.
     NotThereAnyMore {

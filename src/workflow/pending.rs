@@ -17,6 +17,9 @@ use super::previous::REMEMBERED;
 use super::promote::No;
 use super::source::CannotAsk;
 
+/// How many merges are looked at to find out what a version was called.
+const MERGES: usize = 10;
+
 /// What would come, and the rollbacks that are undone for it, newest first.
 pub(super) type Coming = (Pending, Vec<ChangeId>);
 
@@ -136,8 +139,9 @@ impl Bot {
             let is_it =
                 matches!(&before, Compared::Pending(before) if before.ahead_by == 0 && !before.target_is_newer());
             if !is_it {
-                let (artefact, environment) = (artefact.name.clone(), target.name.clone());
-                return Err(Refusal::BeforeRollback { artefact, environment, version: version.clone() }.into());
+                let ran_as = self.called_there(artefact, target, version, pinned).await?;
+                let (artefact, environment, version) = (artefact.name.clone(), target.name.clone(), version.clone());
+                return Err(Refusal::BeforeRollback { artefact, environment, version, ran_as }.into());
             }
         }
         let Pending { ahead_by, commits, files, url, .. } = live;
@@ -145,6 +149,33 @@ impl Bot {
             Pending { ahead_by, commits, files, url, ..pending },
             open.into_iter().map(|rollback| rollback.change).collect(),
         ))
+    }
+
+    /// By which name the environment knew a version: merged there, it was built under another.
+    async fn called_there(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        version: &Version,
+        pinned: &Sha,
+    ) -> Result<String, CannotAsk> {
+        let moves = Moves::branch(&artefact.repository, &target.branch);
+        let codes = Codes::of(&self.store.changes_of(&moves, REMEMBERED).await?);
+        let stays = self.store.sightings(&artefact.name, &target.name, REMEMBERED).await?;
+        let mut ran: Vec<_> = stays.into_iter().filter(|stay| stay.running_at.is_some()).map(|it| it.version).collect();
+        if let Some(same) = ran.iter().find(|ran| codes.same(ran, version)) {
+            return Ok(same.label().to_owned());
+        }
+        // What other hands merged is known by the second parent.
+        ran.truncate(MERGES);
+        for ran in &ran {
+            let Some(commit) = &ran.commit else { continue };
+            let merge = self.github.commit(&artefact.repository, commit.as_str()).await?;
+            if merge.is_some_and(|merge| merge.parents.get(1) == Some(pinned)) {
+                return Ok(ran.label().to_owned());
+            }
+        }
+        Ok(version.label().to_owned())
     }
 
     /// Where a rollback left what runs below, the version that it restored can be promoted as what it was.

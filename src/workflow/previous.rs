@@ -166,7 +166,7 @@ impl Bot {
     }
 
     /// Where the branch stood before: at the last tag of the environment, else one step back.
-    async fn before_by_branch(&self, past: &Past<'_>) -> Result<Vec<Back>, No> {
+    pub(super) async fn before_by_branch(&self, past: &Past<'_>) -> Result<Vec<Back>, No> {
         let Past { artefact, target, .. } = past;
         let Some(head) = &past.head else { return Ok(Vec::new()) };
         let repository = &artefact.repository;
@@ -283,10 +283,14 @@ impl Bot {
     }
 }
 
-/// Tags of one kind: with the same letters before the first digit.
+/// Tags of one kind, which can be counted: with the same letters before the first digit, and none behind it. The names of
+/// commits have no order.
 fn is_alike(a: &str, b: &str) -> bool {
-    let head = |text: &str| text.chars().take_while(|c| !c.is_ascii_digit()).collect::<String>();
-    head(a) == head(b) && a.contains(|c: char| c.is_ascii_digit())
+    fn split(text: &str) -> Option<(&str, &str)> {
+        let (head, rest) = text.split_at(text.find(|c: char| c.is_ascii_digit())?);
+        (!rest.contains(char::is_alphabetic)).then_some((head, rest))
+    }
+    matches!((split(a), split(b)), (Some((a, _)), Some((b, _))) if a == b)
 }
 
 /// By the numbers in them, so that `1.10` is after `1.9`.
@@ -312,6 +316,7 @@ mod tests {
         tags.sort_by(|a, b| by_number(a, b));
         assert_eq!(tags, ["1.2.9", "1.2.10", "1.9.0", "1.10", "1.10.0"]);
         assert!(is_alike("v1.2", "v10.0") && !is_alike("build-3", "v3") && !is_alike("latest", "latest"));
+        assert!(!is_alike("qa-6cff9ae", "qa-6348b45") && is_alike("qa-2026.11.16-2", "qa-2026.11.16-10"));
         assert_eq!(by_number("99999999999999999999998", "99999999999999999999999"), Ordering::Less);
     }
 }

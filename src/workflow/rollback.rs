@@ -52,6 +52,14 @@ pub(super) enum BackTo {
     },
 }
 
+impl Past<'_> {
+    /// What promotions brought that is called so below.
+    fn brought<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Version> {
+        let promotions = self.changes.iter().filter(|it| it.plan.rollback.is_none() && it.stage.result().is_some());
+        promotions.map(|change| &change.plan.version).filter(move |version| version.is_called(name))
+    }
+}
+
 impl Bot {
     /// Has no effect, and locks nothing.
     pub(super) async fn decide_back(&self, wish: &BackWish) -> Result<Decision, CannotAsk> {
@@ -185,27 +193,24 @@ impl Bot {
         let Past { artefact, target, .. } = past;
         let (short, environment) = (artefact.name.clone(), target.name.clone());
         let ran = past.ran_well();
-        let tagged = past.changes.iter().find(|change| {
-            let tag = change.stage.deploying().map(|deploying| &deploying.tag);
-            matches!(tag, Some(Tag::Made { name: made, .. }) if made == name)
-        });
-        let tagged = tagged.map(|change| {
-            past.codes.original(&Version { commit: change.stage.result().cloned(), ..change.plan.version.clone() })
-        });
+        let tagged = self.tagged(past, name).await?;
         let is = |version: &Version| {
-            version.is_called(name) || tagged.as_ref().is_some_and(|tagged| past.codes.same(tagged, version))
+            version.is_called(name)
+                || tagged.as_ref().is_some_and(|tagged| past.codes.same(tagged, version))
+                || past.brought(name).any(|brought| past.codes.same(brought, version))
         };
         if let Some(current) = past.current.as_ref().filter(|current| is(current) || is(&past.codes.original(current)))
         {
             return Err(Refusal::SameCode { artefact: short, environment, version: current.clone() }.into());
         }
         let Some(at) = ran.iter().position(|candidate| is(&candidate.version)) else {
-            if past.manifest.is_some() {
-                // What was offered may be known to others than the ledger.
-                let others = self.versions_before(past).await?;
-                if let Some(at) = others.iter().position(|back| is(&back.version)) {
-                    return Ok(others.into_iter().skip(at).collect());
-                }
+            // Where nobody saw it, others than the ledger may know of it: the file or the branch as it was.
+            let others = match past.manifest {
+                Some(_) => self.versions_before(past).await?,
+                None => self.before_by_branch(past).await?,
+            };
+            if let Some(at) = others.iter().position(|back| is(&back.version)) {
+                return Ok(others.into_iter().skip(at).collect());
             }
             let names = ran.iter().take(OFFERED).map(|candidate| candidate.version.label().to_owned()).collect();
             let (below, version) = (environment, name.to_owned());
@@ -221,6 +226,27 @@ impl Bot {
             return Err(Refusal::CommitUnknown { artefact: short, below: environment, version }.into());
         }
         Ok(backs)
+    }
+
+    /// The version that a change marked with this tag in Git, if one did.
+    async fn tagged(&self, past: &Past<'_>, name: &str) -> Result<Option<Version>, No> {
+        let tagged = past.changes.iter().find(|change| {
+            let tag = change.stage.deploying().map(|deploying| &deploying.tag);
+            matches!(tag, Some(Tag::Made { name: made, .. }) if made == name)
+        });
+        let Some(change) = tagged else { return Ok(None) };
+        let result = change.stage.result().cloned();
+        let version = past.codes.original(&Version { commit: result.clone(), ..change.plan.version.clone() });
+        let marked = if past.manifest.is_some() { change.plan.pinned.clone() } else { result };
+        match (self.github.tag_commit(&past.artefact.repository, name).await?, marked) {
+            (Some(now), Some(marked)) if now != marked => {
+                let ran = past.ran_well().into_iter().find(|ran| past.codes.same(&ran.version, &version));
+                let version = ran.map_or(version, |ran| ran.version);
+                let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
+                Err(Refusal::TagMoved { artefact, environment, tag: name.to_owned(), version, now }.into())
+            }
+            _ => Ok(Some(version)),
+        }
     }
 
     /// By manifest the image itself returns, so it must be there and be the one that ran; by branch that is only worth a

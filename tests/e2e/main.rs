@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says where")]
 
+mod after_rollback;
 mod apart;
 mod approvals;
 mod arrivals;
@@ -31,6 +32,7 @@ mod refusals;
 mod restart;
 mod rollback;
 mod rollback_histories;
+mod rollback_input;
 mod rollbacks_by_git;
 mod rungs;
 mod sending;

@@ -155,6 +155,17 @@ impl GitHub {
         })
     }
 
+    /// Somebody moves a tag by force.
+    pub fn point_tag(&self, repository: &str, name: &str, at: &Sha) -> Result<(), WriteError> {
+        self.write(repository, SOMEBODY, |repo| {
+            if !repo.is_commit(oid(at)) {
+                return refused(format!("There is no commit {at} in {repository}."));
+            }
+            repo.point(&format!("refs/tags/{name}"), oid(at));
+            Ok(())
+        })
+    }
+
     /// `admin`, `write`, `read` or `none`. Whoever was not named here may write.
     pub fn set_permission(&self, repository: &str, login: &str, permission: &str) -> Result<(), WriteError> {
         if !matches!(permission, "admin" | "write" | "read" | "none") {

@@ -126,14 +126,14 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 },
             )
         }
-        Refusal::BeforeRollback { artefact, environment, version } => (
+        Refusal::BeforeRollback { artefact, environment, version, ran_as } => (
             Mrkdwn::default()
                 .bold(environment.as_str())
                 .raw(" had ")
                 .and(&named(artefact, version))
                 .raw(" before it was rolled back, so there is nothing to merge."),
             text("bring it back as what it was: ")
-                .code(&format!("/rollback {artefact} {environment} {}", version.label()))
+                .code(&format!("/rollback {artefact} {environment} {ran_as}"))
                 .raw("."),
         ),
         Refusal::NoPrevious { artefact, environment, current } => {
@@ -162,6 +162,18 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw("; ")
                 .code(&list(artefact))
                 .raw(" shows what runs where."),
+        ),
+        Refusal::TagMoved { artefact, environment, tag, version, now } => (
+            text("The tag ")
+                .code(&shorten(tag, 80))
+                .raw(" was of ")
+                .and(&named(artefact, version))
+                .raw(", and somebody moved it to ")
+                .code(now.short())
+                .raw(", so I do not know which of them you mean."),
+            text("name the version itself: ")
+                .code(&format!("/rollback {artefact} {environment} {}", version.label()))
+                .raw("."),
         ),
         Refusal::NotThereAnyMore { artefact, environment, version, current } => {
             let why = named(artefact, version).raw(" is not what ").bold(environment.as_str()).raw(" has any more");
