@@ -41,6 +41,11 @@ impl Demo {
 
     /// The bot for a town, with its configuration changed by `edit`.
     pub async fn around(town: Town, edit: impl FnOnce(String) -> String) -> Result<Self, DemoError> {
+        Self::remembering(true, town, edit).await
+    }
+
+    /// The same; a bot that does not remember has come today.
+    pub async fn remembering(past: bool, town: Town, edit: impl FnOnce(String) -> String) -> Result<Self, DemoError> {
         let clock = town.clock.clone();
         let directory = tempfile::Builder::new().prefix("gantry-demo-").tempdir()?;
         let kubeconfig = directory.path().join("kubeconfig");
@@ -57,7 +62,9 @@ impl Demo {
             Secrets::read(&config, environment).map_err(|wrong| DemoError::Configuration(wrong.join("; ")))?;
 
         let store = Store::open(&secrets.database_url, clock.clone()).await.map_err(AppError::from)?;
-        remember(&store, &town).await?;
+        if past {
+            remember(&store, &town).await?;
+        }
         let app = App::build(Setup { config, secrets, clock, store }).await?;
         let router = hands::guarded(&town).merge(page::router()).merge(app.router());
         Ok(Self { town, app, router, _directory: directory })

@@ -326,9 +326,12 @@ impl Bot {
             return Ok(if ours { Belonging::Ours(Proof::Image) } else { Belonging::Foreign });
         }
         let Some((commit, proof)) = self.source_of(artefact, seen).await? else { return Ok(Belonging::Unknown) };
+        // What a rollback restores may still run when it is merged, while the image of what it takes back is on its way.
+        let ran_on = change.plan.rollback.is_some()
+            && change.stage.deploying().is_some_and(|deploying| seen.seen_at < deploying.merged_at);
         // Images that are built once and only retagged are of the pinned commit itself.
         let ours = commit == *result
-            || Some(&commit) == change.plan.pinned.as_ref()
+            || (Some(&commit) == change.plan.pinned.as_ref() && !ran_on)
             || !self.is_behind(artefact, &commit, result).await?;
         Ok(if ours { Belonging::Ours(proof) } else { Belonging::Foreign })
     }

@@ -188,7 +188,7 @@ async fn hotfixes_and_pull_requests_are_named() {
     town.settle().await;
     town.alice().types("/promote checkout qa --dry-run").await;
     let seen = town.alice().sees();
-    assert!(seen.contains("1 hotfix is only `qa` has"), "{seen}");
+    assert!(seen.contains("1 hotfix is only in `qa`: it stays there"), "{seen}");
     assert!(seen.contains("Stop the bleeding &lt;!channel&gt; · Bob Brandt"), "{seen}");
     assert!(seen.contains("/pull/42|#42>"), "{seen}");
 }

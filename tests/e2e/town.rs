@@ -38,6 +38,15 @@ impl Town {
 
     /// A town in which something happened before the bot came.
     pub(crate) async fn prepared(prepare: impl FnOnce(&sim::Town), edit: impl FnOnce(String) -> String) -> Self {
+        Self::remembering(true, prepare, edit).await
+    }
+
+    /// A town whose bot came today, and knows nothing of the past.
+    pub(crate) async fn newcomer(prepare: impl FnOnce(&sim::Town), edit: impl FnOnce(String) -> String) -> Self {
+        Self::remembering(false, prepare, edit).await
+    }
+
+    async fn remembering(past: bool, prepare: impl FnOnce(&sim::Town), edit: impl FnOnce(String) -> String) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let start: Timestamp = "2026-11-16T09:00:00Z".parse().unwrap();
         let clock = Clock::by_hand(start);
@@ -45,7 +54,7 @@ impl Town {
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let sim = sim::Town::new(clock.clone(), Pace::default(), &origin).unwrap();
         prepare(&sim);
-        let demo = Demo::around(sim.clone(), edit).await.unwrap();
+        let demo = Demo::remembering(past, sim.clone(), edit).await.unwrap();
         let bot = demo.app.bot.clone();
         let (end, ended) = oneshot::channel();
         tokio::spawn(demo.serve(listener, async {

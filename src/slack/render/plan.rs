@@ -155,11 +155,12 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
     blocks.extend(rollback::image(plan));
     if let Some((first, rest)) = plan.hotfixes.split_first() {
         let count = plan.hotfixes_in_all;
-        let head = Mrkdwn::new(":warning: ")
-            .plain(&format!("{count} {} only ", if count == 1 { "hotfix is" } else { "hotfixes are" }))
-            .code(&plan.branch)
-            .raw(" has: it stays there, and is not below\n")
-            .and(&commit(first));
+        let (are, stay) = match count {
+            1 => ("hotfix is", ": it stays there, and is not below\n"),
+            _ => ("hotfixes are", ": they stay there, and are not below\n"),
+        };
+        let head = Mrkdwn::new(":warning: ").plain(&format!("{count} {are} only in ")).code(&plan.branch);
+        let head = head.raw(stay).and(&commit(first));
         let all = rest.iter().take(most.saturating_sub(1)).fold(head, |text, one| text.raw("\n").and(&commit(one)));
         blocks.push(section(more(all, count, most.min(plan.hotfixes.len()))));
     }
