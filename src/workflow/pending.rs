@@ -9,7 +9,7 @@ use crate::domain::policy::Refusal;
 use crate::domain::quarantine::Quarantine;
 use crate::domain::rollback::{Codes, ImageThere};
 use crate::domain::version::{Image, Sha, Version};
-use crate::github::Compared;
+use crate::github::{Compared, GithubError};
 use crate::registry::RegistryError;
 
 use super::Bot;
@@ -29,50 +29,69 @@ impl Bot {
         &self,
         artefact: &Artefact,
         target: &Environment,
-    ) -> Result<Option<ManifestFile>, CannotAsk> {
+    ) -> Result<Option<ManifestFile>, No> {
         let Delivery::Manifest { repository, file, branch, .. } = &artefact.delivery else { return Ok(None) };
+        let file = file.replace("{environment}", target.name.as_str());
+        let at = ManifestFile { repository: repository.clone(), branch: branch.clone().unwrap_or_default(), file };
         let branch = match branch {
             Some(branch) => branch.clone(),
-            None => self.github.default_branch(repository).await?,
+            None => self.default_branch(artefact, &at).await?,
         };
-        let file = file.replace("{environment}", target.name.as_str());
-        Ok(Some(ManifestFile { repository: repository.clone(), branch, file }))
+        Ok(Some(ManifestFile { branch, ..at }))
+    }
+
+    async fn default_branch(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, No> {
+        match self.github.default_branch(&at.repository).await {
+            Ok(branch) => Ok(branch),
+            // Who may not see a repository is told that there is none.
+            Err(GithubError::NotFound(_)) => {
+                let why = "GitHub does not find that repository, or does not let me see it: correct its name, or let \
+                           the token or the app read and write it";
+                Err(unwritable(artefact, at, why.to_owned()).into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The text of a manifest that must be there.
+    async fn manifest_text(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, No> {
+        let ManifestFile { repository, branch, file } = at;
+        match self.github.file(repository, branch, file).await {
+            Ok(Some(text)) => Ok(text),
+            Ok(None) => {
+                self.default_branch(artefact, at).await?;
+                let why =
+                    format!("it is not on the branch {branch}: write it there once, with the version that runs now");
+                Err(unwritable(artefact, at, why).into())
+            }
+            Err(GithubError::NotFound(_)) => {
+                let why =
+                    format!("there is no branch {branch}: correct `branch`, or leave it out to have the default one");
+                Err(unwritable(artefact, at, why).into())
+            }
+            Err(GithubError::Other(why)) => Err(unwritable(artefact, at, why).into()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// What the manifest says now.
     pub(super) async fn manifest_says(&self, artefact: &Artefact, at: &ManifestFile) -> Result<Version, No> {
-        let ManifestFile { repository, branch, file } = at;
-        let refused = |problem: String| Refusal::Manifest {
-            artefact: artefact.name.clone(),
-            repository: repository.clone(),
-            file: file.clone(),
-            problem,
-        };
         let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
             return Err(CannotAsk::never(format!("{} does not go by manifest", artefact.name)).into());
         };
-        let Some(text) = self.github.file(repository, branch, file).await? else {
-            return Err(refused(format!("it is not on the branch {branch}")).into());
-        };
+        let text = self.manifest_text(artefact, at).await?;
         let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
-        let said = manifest::read(&text, &place).map_err(|problem| refused(problem.to_string()))?;
+        let said = manifest::read(&text, &place).map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
         Ok(said.version)
     }
 
     /// Can it be written there? What the file says already is no reason why not.
     pub(super) async fn can_write(&self, artefact: &Artefact, at: &ManifestFile, version: &Version) -> Result<(), No> {
-        let ManifestFile { repository, branch, file } = at;
         let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(()) };
-        let Some(text) = self.github.file(repository, branch, file).await? else { return Ok(()) };
+        let text = self.manifest_text(artefact, at).await?;
         let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
-        match manifest::write(&text, &place, version) {
-            Ok(_) => Ok(()),
-            Err(problem) => {
-                let (artefact, repository) = (artefact.name.clone(), repository.clone());
-                let (file, problem) = (file.clone(), problem.to_string());
-                Err(Refusal::Manifest { artefact, repository, file, problem }.into())
-            }
-        }
+        manifest::write(&text, &place, version).map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
+        Ok(())
     }
 
     /// Whether the registry has the image, with its digest.
@@ -237,4 +256,9 @@ impl Bot {
         quarantines.retain(|it| it.concerns(&artefact.name) && it.holds_in(&target.name, ladder));
         Ok(quarantines)
     }
+}
+
+fn unwritable(artefact: &Artefact, at: &ManifestFile, problem: String) -> Refusal {
+    let (artefact, repository, file) = (artefact.name.clone(), at.repository.clone(), at.file.clone());
+    Refusal::Manifest { artefact, repository, file, problem }
 }

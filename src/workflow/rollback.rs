@@ -398,7 +398,11 @@ impl Bot {
         artefact: &Artefact,
         target: &Environment,
     ) -> Result<Vec<(Version, Ran)>, CannotAsk> {
-        let manifest = self.manifest_file(artefact, target).await?;
+        let manifest = match self.manifest_file(artefact, target).await {
+            Ok(manifest) => manifest,
+            Err(No::CannotAsk(error)) => return Err(error),
+            Err(No::Refused(_)) => return Ok(Vec::new()),
+        };
         let moves = match &manifest {
             Some(file) => Moves::file(&file.repository, &file.file),
             None => Moves::branch(&artefact.repository, &target.branch),

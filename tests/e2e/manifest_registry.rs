@@ -225,7 +225,15 @@ async fn where_nobody_knows_the_registrys_tags_are_a_guess() {
     let town = Town::prepared(prepare, |yaml| by_values(&yaml)).await;
     let before = head(&town);
     town.bob().types("/rollback finder qa").await;
-    assert_snapshot!(masked(&town, &town.bob().sees()), @"");
+    assert_snapshot!(masked(&town, &town.bob().sees()), @"
+    :leftwards_arrow_with_hook: Roll *finder* back to `1.0.1` in *qa*, by a commit to `envs/qa/search/values.yaml`
+    `1.0.2` → `1.0.1`, commit `19e6a01` · <http://town/sim/github/acme/search/compare/19e6a014b8601383935035e0c82be65e794cc16c...cd8f8f26ad4965fc12d3673afb6513e44b891872|compare>
+    :warning: A guess: it is the tag before the current one in the registry. Nobody has seen it run there
+    *Lost by it:* 1 commit:
+    • <http://town/sim/github/acme/search/commit/cd8f8f26ad4965fc12d3673afb6513e44b891872|cd8f8f2> Rank exact matches first · Alice Adler
+    [Confirm] [Another version] [Cancel]
+    Nothing is done before you confirm. This is good for 30 minutes.
+    ");
     assert_eq!(head(&town), before);
     town.bob().presses("deploys", "Confirm").await;
     assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.1"));
