@@ -50,7 +50,11 @@ pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> 
         paragraphs.push(format!("**Overridden: {}.** {}", gates.join(", "), plain(&overridden.reason)));
     }
     paragraphs.extend(commits("Commits", &plan.commits, plan.commits_in_all));
-    let only_there = format!("Only {} has these; they stay there, and are not below", code(&plan.branch));
+    let only_there = match &plan.manifest {
+        // An image takes the place of another as a whole.
+        Some(_) => "**These run there, are not in it, and are lost by it**".to_owned(),
+        None => format!("Only {} has these; they stay there, and are not below", code(&plan.branch)),
+    };
     paragraphs.extend(commits(&only_there, &plan.hotfixes, plan.hotfixes_in_all));
     if !plan.also.is_empty() {
         let names: Vec<_> = plan.also.iter().map(|also| plain(also.artefact.as_str())).collect();

@@ -15,9 +15,7 @@ use crate::domain::policy::{Act, Refusal};
 use crate::domain::rollback::ImageThere;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::list::{EARLIER, For, LATER, OPEN_EARLIER, OPEN_LATER, Request, SHARE};
-use crate::slack::render::{
-    Said, approval, arrival, card, help, lock, notice, plan, refusal, rollback, status,
-};
+use crate::slack::render::{Said, approval, arrival, card, help, lock, notice, plan, refusal, rollback, status};
 use crate::store::{Batch, Received, StoreError};
 
 use super::Bot;

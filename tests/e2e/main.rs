@@ -19,6 +19,7 @@ mod list;
 mod locks;
 mod manifest;
 mod manifest_formats;
+mod manifest_production;
 mod manifest_refusals;
 mod manifest_registry;
 mod manifest_rollback;

@@ -260,6 +260,22 @@ async fn the_plan_names_the_commits_between_the_two_images() {
 }
 
 #[tokio::test]
+async fn commits_that_run_there_and_are_not_in_it_are_told_as_lost() {
+    let town = Town::open().await;
+    let hotfix = town.sim.push("search", "hotfix", "Stop the bleeding", BTreeMap::new(), "bob").unwrap();
+    town.sim.registry.publish(IMAGE, "1.0.2-hotfix", Some(&hotfix), town.clock.now());
+    put(&town.sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, newTag: 1.0.2-hotfix }}]\n")))]);
+    pushed(&town, "Find plurals").await;
+    town.alice().types("/promote search qa --dry-run").await;
+    let seen = plain(&town, &town.alice().sees());
+    let warning: Vec<_> = seen.lines().skip_while(|line| !line.starts_with(":warning:")).take(2).collect();
+    assert_snapshot!(warning.join("\n").replace(hotfix.as_str(), "<hotfix>").replace(hotfix.short(), "<hotfix>"), @"
+    :warning: 1 commit that runs there is not in it, and is lost by it
+    • <http://town/sim/github/acme/search/commit/<hotfix>|<hotfix>> Stop the bleeding · Bob Brandt
+    ");
+}
+
+#[tokio::test]
 async fn staging_gets_exactly_what_runs_in_qa() {
     let town = Town::open().await;
     let (_, tag) = pushed(&town, "Find plurals").await;

@@ -167,6 +167,22 @@ async fn a_failed_promotion_is_rolled_back_by_its_button() {
 }
 
 #[tokio::test]
+async fn a_rollback_that_fails_itself_says_what_is_left_to_do() {
+    let town = Town::open().await;
+    promoted(&town, "Find plurals").await;
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
+    town.bob().types("/rollback search qa").await;
+    let card = card(&town, "deploys");
+    assert!(card.contains("*search* back to `1.0.2` in *qa*: the rollback failed"), "{card}");
+    let next = card.lines().find(|line| line.starts_with("Next:")).expect("what to do");
+    assert_snapshot!(next, @"Next: choose *Another version*, or repair it by a push and a promotion. It is still watched: should it come to run, this turns green.");
+    town.bob().presses("deploys", "Another version").await;
+    assert!(town.bob().sees().contains("[1.0.1]"), "{}", town.bob().sees());
+    town.bob().presses("deploys", "1.0.1").await;
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.1"), "{}", town.bob().sees());
+}
+
+#[tokio::test]
 async fn a_failed_promotion_is_rolled_back_by_rule() {
     let town = Town::configured(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n")).await;
     let (_, bad) = pushed(&town, "Crash").await;

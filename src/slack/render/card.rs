@@ -421,9 +421,14 @@ fn advice_back(change: &Change) -> Option<Mrkdwn> {
             .raw(" does not come back here or above before ")
             .code(&format!("/gantry release {artefact} {from}"))
             .raw(". The next promotion asks once more."),
-        Stage::Failed { .. } => Mrkdwn::new("Next: choose *Another version*, or repair it by a push to ")
-            .code(&plan.branch)
-            .raw(". It is still watched: should it come to run, this turns green."),
+        Stage::Failed { .. } => {
+            let next = Mrkdwn::new("Next: choose *Another version*, or repair it by a push");
+            let next = match &plan.manifest {
+                Some(_) => next.raw(" and a promotion"),
+                None => next.raw(" to ").code(&plan.branch),
+            };
+            next.raw(". It is still watched: should it come to run, this turns green.")
+        }
         Stage::Stalled { .. } => Mrkdwn::new(
             "Next: look at CI and at the controller. It is still watched: should it come to run, this turns green.",
         ),

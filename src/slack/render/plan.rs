@@ -155,12 +155,22 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
     blocks.extend(rollback::image(plan));
     if let Some((first, rest)) = plan.hotfixes.split_first() {
         let count = plan.hotfixes_in_all;
-        let (are, stay) = match count {
-            1 => ("hotfix is", ": it stays there, and is not below\n"),
-            _ => ("hotfixes are", ": they stay there, and are not below\n"),
+        let head = Mrkdwn::new(":warning: ");
+        let head = match (&plan.manifest, count) {
+            // An image takes the place of another as a whole.
+            (Some(_), 1) => head.raw("1 commit that runs there is not in it, and is lost by it\n"),
+            (Some(_), _) => {
+                head.plain(&format!("{count} commits that run there are not in it, and are lost by it")).raw("\n")
+            }
+            (None, 1) => {
+                head.raw("1 hotfix is only in ").code(&plan.branch).raw(": it stays there, and is not below\n")
+            }
+            (None, _) => head
+                .plain(&format!("{count} hotfixes are only in "))
+                .code(&plan.branch)
+                .raw(": they stay there, and are not below\n"),
         };
-        let head = Mrkdwn::new(":warning: ").plain(&format!("{count} {are} only in ")).code(&plan.branch);
-        let head = head.raw(stay).and(&commit(first));
+        let head = head.and(&commit(first));
         let all = rest.iter().take(most.saturating_sub(1)).fold(head, |text, one| text.raw("\n").and(&commit(one)));
         blocks.push(section(more(all, count, most.min(plan.hotfixes.len()))));
     }
