@@ -99,10 +99,7 @@ async fn production_asks_first_and_tells_its_own_channel() {
     `prod-<bad>` → `prod-<good>`, commit `<good>` · <http://town/sim/github/acme/checkout/compare/<good>...<bad>|compare>
     I saw it run well there from <!date^1794664800^{date_short_pretty} {time}|2026-11-14 14:00 UTC> to <!date^1794751200^{date_short_pretty} {time}|2026-11-15 14:00 UTC>, for 24 h
     *Reason:* &lt;!channel&gt; people cannot pay
-    *Lost by it:* 4 commits:
-    • <http://town/sim/github/acme/checkout/commit/<bad>|<bad>> Merge 1bd237c into prod · Bob Brandt
-    • <http://town/sim/github/acme/checkout/commit/1bd237cbdb93b8c4f289c21032fc608151d3df66|1bd237c> Merge 99b4ea2 into staging · Bob Brandt
-    • <http://town/sim/github/acme/checkout/commit/99b4ea2833e15c4bc2914d0e073e45000db3db53|99b4ea2> Merge c335310 into qa · Bob Brandt
+    *Lost by it:* 1 commit:
     • <http://town/sim/github/acme/checkout/commit/c3353102330f55a1e65b8c4cd7d632caabf3f8cd|c335310> Show delivery costs before payment · Carol Castro
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.

@@ -39,8 +39,7 @@ async fn while_a_promotion_is_merged_one_chooses_what_becomes_of_it() {
     `qa-6cff9ae` → `qa-d2aaacd`, commit `d2aaacd` · <http://town/sim/github/acme/checkout/compare/d2aaacd210b18cccdbee38c1276c791bb18fcefc...6cff9aebe9cfa6bf18e82fa05218364d77b382eb|compare>
     I saw it run well there from <!date^1794657600^{date_short_pretty} {time}|2026-11-14 12:00 UTC> to <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC>, for 24 h
     *Reason:* it burns
-    *Lost by it:* 2 commits:
-    • <http://town/sim/github/acme/checkout/commit/6cff9aebe9cfa6bf18e82fa05218364d77b382eb|6cff9ae> Merge 7d03d5a into qa · Bob Brandt
+    *Lost by it:* 1 commit:
     • <http://town/sim/github/acme/checkout/commit/7d03d5abcfb3c4416e40d2d99f39b9780cf28818|7d03d5a> Accept vouchers of partners · Bob Brandt
     :warning: <@U0ALICE> promotes *checkout* to *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and it is being merged right now (change `<id>`). Should it come too late to be cancelled, it is rolled back as well.
     [Cancel it and roll back] [Wait for it, then roll back] [Cancel]

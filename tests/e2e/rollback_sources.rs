@@ -29,8 +29,7 @@ async fn without_a_ledger_the_branch_is_one_step_back() {
     :leftwards_arrow_with_hook: Roll *checkout* back to `d2aaacd` in *qa*, by a commit on `qa`
     `qa-6cff9ae` → `d2aaacd`, commit `d2aaacd` · <http://town/sim/github/acme/checkout/compare/d2aaacd210b18cccdbee38c1276c791bb18fcefc...6cff9aebe9cfa6bf18e82fa05218364d77b382eb|compare>
     The branch stood there before. I have not seen it run there myself
-    *Lost by it:* 2 commits:
-    • <http://town/sim/github/acme/checkout/commit/6cff9aebe9cfa6bf18e82fa05218364d77b382eb|6cff9ae> Merge 7d03d5a into qa · Bob Brandt
+    *Lost by it:* 1 commit:
     • <http://town/sim/github/acme/checkout/commit/7d03d5abcfb3c4416e40d2d99f39b9780cf28818|7d03d5a> Accept vouchers of partners · Bob Brandt
     [Confirm] [Another version] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
