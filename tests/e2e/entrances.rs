@@ -50,9 +50,11 @@ enum Effect {
     Stops,
     /// A lock begins, ends or changes hands.
     Locks,
+    /// A version that was rolled back from may come back.
+    Releases,
 }
 
-use Effect::{Begins, Locks, Merges, Opens, Shows, Stops};
+use Effect::{Begins, Locks, Merges, Opens, Releases, Shows, Stops};
 
 /// What there is when somebody comes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +71,23 @@ enum Scene {
     Errored,
     /// Carol, an approver, locked every environment, and the requester was refused because of it.
     Locked,
+    /// It was approved, and runs in prod.
+    Deployed,
+    /// The requester was shown a rollback of it.
+    PlannedBack,
+    /// The requester named no environment for a rollback.
+    Chooses,
+    /// The requester was shown a rollback while it was being merged, which is over by now.
+    Met,
+    /// Its rollback could not be done.
+    ErroredBack,
+    /// It was rolled back.
+    Quarantined,
 }
 
-use Scene::{Arrived, Errored, Locked, Planned, Quiet, Waiting};
+use Scene::{
+    Arrived, Chooses, Deployed, Errored, ErroredBack, Locked, Met, Planned, PlannedBack, Quarantined, Quiet, Waiting,
+};
 
 /// Whoever is not named has no effect at all.
 type Who = &'static [(Role, Effect)];
@@ -85,8 +101,12 @@ const HOLDERS: [Who; 3] = [
     &[(Promoter, Locks), (Approver, Locks), (Overrider, Locks), (Requester, Locks)],
 ];
 
+/// Who may roll back in prod, and release what was rolled back from: the same as may hold it.
+const BACK: Who = &[(Promoter, Shows), (Approver, Shows), (Overrider, Shows), (Requester, Shows)];
+const RELEASE: Who = &[(Promoter, Releases), (Approver, Releases), (Overrider, Releases), (Requester, Releases)];
+
 /// What is typed, whichever way: who has an effect by it in development, in qa and in prod.
-/// `{change}` is the one that waits for prod, and unknown digits elsewhere.
+/// `{change}` is the one that waits for prod, and unknown digits elsewhere; `{bad}` is what was rolled back from in prod.
 const COMMANDS: &[(Verb, &str, Scene, [Who; 3])] = &[
     (Verb::List, "list {environment}", Waiting, [NOBODY; 3]),
     (
@@ -103,17 +123,10 @@ const COMMANDS: &[(Verb, &str, Scene, [Who; 3])] = &[
         [NOBODY, NOBODY, &[(Overrider, Shows)]],
     ),
     (Verb::Promote, "promote checkout {environment}", Waiting, [NOBODY, &[(Approver, Begins)], NOBODY]),
-    (
-        Verb::Rollback,
-        "rollback checkout {environment}",
-        Quiet,
-        [
-            NOBODY,
-            &[(Approver, Begins)],
-            &[(Promoter, Shows), (Approver, Shows), (Overrider, Shows), (Requester, Shows)],
-        ],
-    ),
+    (Verb::Rollback, "rollback checkout {environment}", Quiet, [NOBODY, &[(Approver, Begins)], BACK]),
+    (Verb::Rollback, "rollback checkout", Quiet, [NOBODY; 3]),
     (Verb::Release, "release checkout 1.4", Waiting, [NOBODY; 3]),
+    (Verb::Release, "release checkout {bad}", Quarantined, [NOBODY, NOBODY, RELEASE]),
     (Verb::Diff, "diff development {environment}", Waiting, [NOBODY; 3]),
     (Verb::Status, "status {environment}", Waiting, [NOBODY; 3]),
     (Verb::Cancel, "cancel {change}", Waiting, [NOBODY, NOBODY, &[(Requester, Stops), (Approver, Stops)]]),
@@ -127,7 +140,7 @@ const COMMANDS: &[(Verb, &str, Scene, [Who; 3])] = &[
 
 const ENVIRONMENTS: [&str; 3] = ["development", "qa", "prod"];
 
-/// Every button by its `action_id`, pressed as it is shown.
+/// Every button by its `action_id`, pressed as it is shown, in each scene that makes a difference.
 const BUTTONS: &[(&str, Scene, Who)] = &[
     (plan::CONFIRM, Planned, &[(Requester, Begins)]),
     (plan::CANCEL, Planned, NOBODY),
@@ -137,12 +150,16 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
     (approval::REJECT, Waiting, &[(Approver, Opens)]),
     (arrival::PROMOTE, Arrived, &[(Approver, Begins)]),
     (lock::TAKE_OVER, Locked, HOLDERS[2]),
-    // The value is a command, which has its own rules; what is no command is nothing.
-    (rollback::COMMAND, Waiting, NOBODY),
-    (rollback::ANOTHER, Waiting, NOBODY),
-    (rollback::INSTEAD, Planned, NOBODY),
-    (rollback::WAIT, Planned, NOBODY),
-    (rollback::ROLL_BACK, Waiting, NOBODY),
+    (rollback::ROLL_BACK, Deployed, BACK),
+    (plan::CONFIRM, PlannedBack, &[(Requester, Begins)]),
+    (plan::CANCEL, PlannedBack, NOBODY),
+    (card::RETRY, ErroredBack, BACK),
+    // It only shows what ran there.
+    (rollback::ANOTHER, PlannedBack, NOBODY),
+    // The first of them is for qa.
+    (rollback::COMMAND, Chooses, &[(Approver, Begins)]),
+    (rollback::INSTEAD, Met, &[(Requester, Begins)]),
+    (rollback::WAIT, Met, &[(Requester, Begins)]),
     (list::EARLIER, Waiting, NOBODY),
     (list::LATER, Waiting, NOBODY),
     (list::OPEN_EARLIER, Waiting, NOBODY),
@@ -184,8 +201,9 @@ fn every_verb_button_modal_and_route_has_its_rule() {
     for entry in TABLE {
         assert!(COMMANDS.iter().any(|(verb, ..)| *verb == entry.verb), "`{}` has no rule", entry.names[0]);
     }
-    let ruled: Vec<&str> = BUTTONS.iter().map(|(action, ..)| *action).collect();
-    assert_eq!(sorted(&ruled), sorted(ACTIONS), "each button has one rule");
+    let mut ruled = sorted(&BUTTONS.iter().map(|(action, ..)| *action).collect::<Vec<_>>());
+    ruled.dedup();
+    assert_eq!(ruled, sorted(ACTIONS), "each button has its rule");
     let ruled: Vec<&str> = FORMS.iter().map(|(modal, ..)| *modal).collect();
     assert_eq!(sorted(&ruled), sorted(MODALS), "each modal has one rule");
     let ruled: Vec<&str> = ROUTES.iter().map(|(route, _)| *route).collect();
@@ -238,7 +256,7 @@ fn sorted<'a>(names: &[&'a str]) -> Vec<&'a str> {
 
 /// Everything that can be typed at a door.
 async fn types_everything(door: Door) {
-    for scene in [Quiet, Waiting, Locked] {
+    for scene in [Quiet, Waiting, Locked, Quarantined] {
         let mut ways = Vec::new();
         for (verb, text, _, everywhere) in COMMANDS.iter().filter(|(_, _, when, _)| *when == scene) {
             for (environment, who) in ENVIRONMENTS.into_iter().zip(everywhere) {
@@ -276,9 +294,20 @@ async fn who_writes_to_the_bot_directly() {
 #[tokio::test]
 async fn who_presses_a_button() {
     for scene in [Quiet, Arrived, Planned, Waiting, Errored, Locked] {
-        let here = BUTTONS.iter().filter(|(_, when, _)| *when == scene);
-        walk(scene, &here.map(|(action, _, who)| (Way::Presses { action }, *who)).collect::<Vec<_>>()).await;
+        presses_everything(scene).await;
     }
+}
+
+#[tokio::test]
+async fn who_presses_a_button_that_rolls_back() {
+    for scene in [Deployed, PlannedBack, Chooses, Met, ErroredBack] {
+        presses_everything(scene).await;
+    }
+}
+
+async fn presses_everything(scene: Scene) {
+    let here = BUTTONS.iter().filter(|(_, when, _)| *when == scene);
+    walk(scene, &here.map(|(action, _, who)| (Way::Presses { action }, *who)).collect::<Vec<_>>()).await;
 }
 
 #[tokio::test]

@@ -150,7 +150,7 @@ async fn open(scene: Scene) -> Town {
         town.push("checkout", "Something newer");
         town.settle().await;
     }
-    if matches!(scene, Scene::Planned | Scene::Waiting | Scene::Errored) {
+    if !matches!(scene, Scene::Quiet | Scene::Arrived | Scene::Locked | Scene::Chooses) {
         town.alice().types("/promote checkout prod").await;
     }
     if scene == Scene::Locked {
@@ -163,10 +163,45 @@ async fn open(scene: Scene) -> Town {
         let no = Whim::Answers(403, "Resource not accessible by integration", Vec::new());
         town.sim.github.whims().plan("POST", "/pulls", When::BeforeTheEffect, no, 1);
     }
-    if matches!(scene, Scene::Waiting | Scene::Errored) {
+    if !matches!(scene, Scene::Quiet | Scene::Arrived | Scene::Locked | Scene::Chooses | Scene::Planned) {
         town.alice().presses("deploys", "Confirm").await;
     }
+    open_back(&town, scene).await;
     town
+}
+
+/// The scenes of rollbacks.
+async fn open_back(town: &Town, scene: Scene) {
+    let whims = town.sim.github.whims();
+    match scene {
+        Scene::Deployed | Scene::PlannedBack | Scene::ErroredBack | Scene::Quarantined => {
+            town.bob().presses("releases", "Approve").await;
+        }
+        Scene::Met => {
+            whims.plan("PUT", "/merge", When::BeforeTheEffect, Whim::Holds, 1);
+            town.bob().presses_only("releases", "Approve").await;
+            town.settle_until(|| whims.is_holding()).await;
+            town.alice().types_in("deploys", "/rollback checkout prod").await;
+            let asked = || has_button(&town.last_message("alice", "deploys"), "Wait for it, then roll back");
+            town.settle_until(asked).await;
+            whims.release();
+            town.settle().await;
+        }
+        Scene::Chooses => {
+            town.alice().types("/rollback checkout").await;
+        }
+        _ => {}
+    }
+    if scene == Scene::ErroredBack {
+        let no = Whim::Answers(403, "Resource not accessible by integration", Vec::new());
+        whims.plan("POST", "/git/commits", When::BeforeTheEffect, no, 1);
+    }
+    if matches!(scene, Scene::PlannedBack | Scene::ErroredBack | Scene::Quarantined) {
+        town.alice().types("/rollback checkout prod").await;
+    }
+    if matches!(scene, Scene::ErroredBack | Scene::Quarantined) {
+        town.alice().presses("deploys", "Confirm").await;
+    }
 }
 
 fn settle_people(sim: &sim::Town) {
@@ -204,6 +239,8 @@ async fn enter(town: &Town, role: Role, way: Way) -> Option<String> {
             let text = text.replace("{environment}", environment);
             let change = if environment == "prod" { waiting(town) } else { None };
             let text = text.replace("{change}", &change.unwrap_or_else(|| "0badcafe".to_owned()));
+            let bad = if environment == "prod" { quarantined(town).await } else { None };
+            let text = text.replace("{bad}", &bad.unwrap_or_else(|| "prod-0badcaf".to_owned()));
             typed(door, verb, &text, (person, team, &trigger))
         }
         Way::Presses { action } => {
@@ -283,6 +320,12 @@ fn waiting(town: &Town) -> Option<String> {
     Some(card.split("change `").nth(1)?.split('`').next()?.to_owned())
 }
 
+/// What was rolled back from.
+async fn quarantined(town: &Town) -> Option<String> {
+    let quarantines = town.bot.store.quarantines().await.unwrap();
+    quarantines.first().map(|quarantine| quarantine.version.label().to_owned())
+}
+
 /// Everything that nobody may change without a rule.
 #[derive(Debug)]
 struct World {
@@ -318,6 +361,9 @@ impl World {
         let any = |kinds: &[&str]| happened.iter().any(|kind| kinds.contains(&kind.as_str()));
         if any(&["begun", "retried"]) {
             Effect::Begins
+        } else if any(&["released"]) {
+            assert_eq!(self.heads, before.heads, "a release moves nothing");
+            Effect::Releases
         } else if any(&["rejected", "cancelled", "cancel_asked"]) {
             Effect::Stops
         } else if any(&["deployed"]) {
