@@ -23,7 +23,8 @@ pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> 
         return body_back(change, rollback, requester);
     }
     let from = plan.from.as_ref().map_or_else(|| "nothing yet".to_owned(), |from| code(from.label()));
-    let commit = plan.pinned.as_ref().map(|pinned| format!(", commit {pinned}")).unwrap_or_default();
+    let code_is = elsewhere(plan);
+    let commit = plan.pinned.as_ref().map(|pinned| format!(", commit {code_is}{pinned}")).unwrap_or_default();
     let mut paragraphs = vec![format!(
         "Asked for by {} in Slack. **{}** in **{}**: {from} \u{2192} {}{commit} as it runs in **{}**.",
         plain(requester),
@@ -49,13 +50,13 @@ pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> 
         let gates: Vec<_> = overridden.gates.iter().map(Gate::name).collect();
         paragraphs.push(format!("**Overridden: {}.** {}", gates.join(", "), plain(&overridden.reason)));
     }
-    paragraphs.extend(commits("Commits", &plan.commits, plan.commits_in_all));
+    paragraphs.extend(commits("Commits", plan, &plan.commits, plan.commits_in_all));
     let only_there = match &plan.manifest {
         // An image takes the place of another as a whole.
         Some(_) => "**These run there, are not in it, and are lost by it**".to_owned(),
         None => format!("Only {} has these; they stay there, and are not below", code(&plan.branch)),
     };
-    paragraphs.extend(commits(&only_there, &plan.hotfixes, plan.hotfixes_in_all));
+    paragraphs.extend(commits(&only_there, plan, &plan.hotfixes, plan.hotfixes_in_all));
     if !plan.also.is_empty() {
         let names: Vec<_> = plan.also.iter().map(|also| plain(also.artefact.as_str())).collect();
         paragraphs.push(format!("Moves as well, as it is in the same repository: {}.", names.join(", ")));
@@ -88,7 +89,7 @@ fn body_back(change: &Change, rollback: &Rollback, requester: &str) -> String {
     if let Some(reason) = &rollback.reason {
         paragraphs.push(format!("**Reason:** {}", plain(reason)));
     }
-    paragraphs.extend(commits("Lost by it", &plan.commits, plan.commits_in_all));
+    paragraphs.extend(commits("Lost by it", plan, &plan.commits, plan.commits_in_all));
     paragraphs.push("It is merged as soon as GitHub lets it be. Do not push to this branch.".to_owned());
     paragraphs.push(change.trailer());
     paragraphs.join("\n\n") + "\n"
@@ -112,9 +113,22 @@ pub fn farewell(change: &Change) -> Option<String> {
     Some(format!("{why}\n\n{}\n", change.trailer()))
 }
 
-fn commits(head: &str, commits: &[Commit], all: u64) -> Option<String> {
+/// What GitHub needs before a commit that is not in the repository of the pull request, to link it.
+fn elsewhere(plan: &Plan) -> String {
+    plan.manifest.as_ref().map(|_| format!("{}@", plan.repository)).unwrap_or_default()
+}
+
+fn commits(head: &str, plan: &Plan, commits: &[Commit], all: u64) -> Option<String> {
+    let code_is = elsewhere(plan);
+    let subject = |commit: &Commit| match &plan.manifest {
+        // A number is of the code's pull requests, and here it would be of the manifests'.
+        Some(_) => plain(&commit.subject)
+            .replace(" #", &format!(" {}#", plan.repository))
+            .replace("(#", &format!("({}#", plan.repository)),
+        None => plain(&commit.subject),
+    };
     let line =
-        |commit: &Commit| format!("- {} {} \u{b7} {}", commit.sha, plain(&commit.subject), plain(&commit.author));
+        |commit: &Commit| format!("- {code_is}{} {} \u{b7} {}", commit.sha, subject(commit), plain(&commit.author));
     let mut lines: Vec<String> = commits.iter().map(line).collect();
     let left = all.saturating_sub(commits.len() as u64);
     if left > 0 {

@@ -44,15 +44,15 @@ fn two_approvals(yaml: &str) -> String {
 #[tokio::test]
 async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     let town = Town::open().await;
-    let (pinned, tag) = in_staging(&town, "Find plurals").await;
+    let (pinned, tag) = in_staging(&town, "Find plurals (#42)").await;
     let before = head(&town);
     town.alice().types("/promote search prod").await;
     assert_snapshot!(masked(&town, &town.alice().sees()), @"
     Promote *search* `1.0.3` to *prod*, by a pull request that changes `envs/prod/search/kustomization.yaml` and a tag
-    `1.0.2` → `1.0.3`, commit `2b48be3` as it runs in staging · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...2b48be3e40bc824af3f3e76133d98f253041e9ed|compare>
+    `1.0.2` → `1.0.3`, commit `16ce161` as it runs in staging · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...16ce161342ed3b94e902d178cfa005522789cfe1|compare>
     runs well in staging since <!date^1794819612^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/search/commit/2b48be3e40bc824af3f3e76133d98f253041e9ed|2b48be3> Find plurals · Alice Adler
+    • <http://town/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals (#42) · Alice Adler · <http://town/sim/github/acme/search/pull/42|#42>
     [Confirm] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
@@ -72,17 +72,17 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     :raised_hand: *search* `1.0.3` for *prod*: waiting for 1 approval
     :twisted_rightwards_arrows: pull request <http://town/sim/github/acme/gitops/pull/1|#1>, frozen at `<ours 3>`
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
-    `1.0.2` → `1.0.3`, commit `2b48be3` as it runs in staging · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...2b48be3e40bc824af3f3e76133d98f253041e9ed|compare>
+    `1.0.2` → `1.0.3`, commit `16ce161` as it runs in staging · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...16ce161342ed3b94e902d178cfa005522789cfe1|compare>
     runs well in staging since <!date^1794819612^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/search/commit/2b48be3e40bc824af3f3e76133d98f253041e9ed|2b48be3> Find plurals · Alice Adler
+    • <http://town/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals (#42) · Alice Adler · <http://town/sim/github/acme/search/pull/42|#42>
     [Approve] [Reject] [Cancel]
     asked by <@U0ALICE> · <!date^1794819619^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     let (body, trailer) = pull.body.split_once("Gantry-Change: ").expect("a trailer");
     assert_eq!((pull.title.as_str(), trailer.trim().len()), ("Promote search 1.0.3 to prod", 36));
     assert_snapshot!(plain(&town, body), @"
-    Asked for by alice in Slack. **search** in **prod**: `1.0.2` → `1.0.3`, commit 2b48be3e40bc824af3f3e76133d98f253041e9ed as it runs in **staging**.
+    Asked for by alice in Slack. **search** in **prod**: `1.0.2` → `1.0.3`, commit acme/search@16ce161342ed3b94e902d178cfa005522789cfe1 as it runs in **staging**.
 
     It has run well in staging since 2026-11-16 09:00 UTC (0 min).
 
@@ -90,7 +90,7 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
 
     Commits (1):
 
-    - 2b48be3e40bc824af3f3e76133d98f253041e9ed Find plurals · Alice Adler
+    - acme/search@16ce161342ed3b94e902d178cfa005522789cfe1 Find plurals (acme/search#42) · Alice Adler
 
     It is merged when 1 person has approved it, in Slack or here. Do not push to this branch: it is frozen, so that what is merged is what was seen.
     ");

@@ -1,0 +1,88 @@
+//! The bot is killed at each request of a promotion or a rollback by manifest, and started again: one commit, and it ends.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use gantry::sim::github::{Author, NewCommit};
+
+use crate::apart::{Apart, Hold, until};
+use crate::manifest::{GITOPS, IMAGE, path};
+use crate::town::shown;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_promotion_that_is_killed_before_any_of_its_requests_writes_once() {
+    killed_at_every_request(Hold::BeforeTheEffect).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_promotion_that_is_killed_after_any_of_its_requests_writes_once() {
+    killed_at_every_request(Hold::AfterTheEffect).await;
+}
+
+async fn killed_at_every_request(hold: Hold) {
+    let mut apart = Apart::open().await;
+    let mut held_at = Vec::new();
+    for nth in 1..100 {
+        let pinned = apart.town.push("search", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
+        until("the push runs", async || apart.says(&format!("Push {nth} ")) > 0).await;
+        let tag = runs(&apart, "development");
+        // The observer compares commits in the background; what it asks is not of the promotion.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+
+        apart.gate.close(nth, hold);
+        let ack = apart.town.slack.command("alice", "deploys", "/promote search qa").await.unwrap();
+        assert_eq!(ack.status, 200);
+        let version = format!("*search* `{tag}`");
+        let ended = |apart: &Apart| {
+            let green = |text: String| text.contains(&version) && text.contains("running in *qa*");
+            apart.messages().iter().any(|message| message.thread.is_some() && green(shown(message)))
+        };
+        until("it is held, or it ends", async || apart.gate.held().is_some() || ended(&apart)).await;
+        let Some(request) = apart.gate.held() else {
+            assert!(nth > 15, "a promotion makes more requests than {nth}: {held_at:#?}");
+            return;
+        };
+        held_at.push(request);
+        apart.kill();
+        apart.gate.open();
+        // Somebody else writes while nobody is there.
+        elsewhere(&apart, nth);
+        apart.restart().await;
+        until(&format!("it ends, though killed at {}", held_at[nth - 1]), async || ended(&apart)).await;
+
+        let name = &held_at[nth - 1];
+        let github = &apart.town.github;
+        let subject = format!("Promote search {tag} to qa");
+        let written = github.graph(GITOPS, 1000).iter().filter(|commit| commit.subject == subject).count();
+        assert_eq!(written, 1, "one commit, though killed at {name}");
+        let text = github.read_file(GITOPS, &github.head(GITOPS, "main").unwrap(), &path("qa")).unwrap();
+        assert!(text.contains(&format!("newTag: \"{tag}\"")), "{name}: {text}");
+        assert_eq!(runs(&apart, "qa"), tag, "{name}");
+        let tags = github.tags("acme/search");
+        assert_eq!(tags.values().filter(|commit| **commit == pinned).count(), 1, "one tag, though killed at {name}");
+        let cards = apart
+            .messages()
+            .iter()
+            .filter(|message| shown(message).contains(&version) && shown(message).contains("asked by"))
+            .count();
+        assert!((1..=2).contains(&cards), "{cards} cards, though killed at {name}");
+    }
+    panic!("a promotion makes no hundred requests: {held_at:#?}");
+}
+
+fn elsewhere(apart: &Apart, nth: usize) {
+    let commit = NewCommit {
+        repository: GITOPS.to_owned(),
+        branch: "main".to_owned(),
+        message: "Notes".to_owned(),
+        author: Author { name: "Bob".into(), email: "bob@acme.example".into(), login: None },
+        files: BTreeMap::from([("notes.md".to_owned(), Some(format!("{nth}\n")))]),
+        at: apart.town.clock.now(),
+    };
+    apart.town.github.commit(commit).unwrap();
+}
+
+fn runs(apart: &Apart, environment: &str) -> String {
+    let image = apart.town.cluster.state(environment, &"deployment/search".parse().unwrap()).image;
+    image.and_then(|image| image.strip_prefix(&format!("{IMAGE}:")).map(str::to_owned)).expect("a tag")
+}
