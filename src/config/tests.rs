@@ -1,5 +1,6 @@
 //! Configurations as people write them: what is read, and what is said of what is wrong.
 
+mod manifests;
 mod wrong;
 
 use jiff::civil::{Time, Weekday, date};

@@ -1,4 +1,4 @@
-//! The bot is killed at each request of a promotion or a rollback by manifest, and started again: one commit, and it ends.
+//! The bot is killed at each request of a promotion by manifest, and started again: one commit, and it ends.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,0 +1,116 @@
+//! What a configuration says of manifests and of rollbacks: right, and wrong with exactly what is said of it.
+
+use super::{SMALL, problems, with};
+use crate::config::Config;
+use crate::domain::artefact::Delivery;
+use crate::domain::environment::{EnvironmentName, PromoteBy};
+use crate::domain::manifest::Pin;
+
+const WORKLOAD: &str = "    workload: deployment/checkout";
+const FILE: &str = "repository: acme/gitops, file: 'envs/{environment}/app.yaml'";
+
+/// The problems of the small file with these keys more under `delivery.manifest`, and of the line that has them.
+fn delivered(more: &str) -> String {
+    let line = format!("{WORKLOAD}\n    delivery:\n      manifest: {{ {FILE}{more} }}");
+    with(WORKLOAD, &line).replace("gantry.yaml:", "")
+}
+
+fn parsed(more: &str) -> Delivery {
+    let line = format!("{WORKLOAD}\n    delivery:\n      manifest: {{ {FILE}{more} }}");
+    let config = Config::parse("gantry.yaml", &SMALL.replace(WORKLOAD, &line)).unwrap();
+    config.catalogue.artefact("checkout").unwrap().delivery.clone()
+}
+
+#[test]
+fn where_the_version_stands_and_what_of_it_is_written_is_read() {
+    let cases = [
+        ("", None, None, Pin::Tag),
+        (", pin: tag", None, None, Pin::Tag),
+        (", pin: digest", None, None, Pin::Digest),
+        (", path: image.tag", None, Some("image.tag"), Pin::Tag),
+        (", path: 'images[0].newTag', branch: live", Some("live"), Some("images[0].newTag"), Pin::Tag),
+        (", path: image.digest, pin: digest", None, Some("image.digest"), Pin::Digest),
+    ];
+    for (more, on, at, what) in cases {
+        let Delivery::Manifest { branch, path, pin, .. } = parsed(more) else { panic!("{more}") };
+        assert_eq!((branch.as_deref(), path.as_deref(), pin), (on, at, what), "{more}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_manifest_is_told_with_its_place() {
+    let cases = [
+        ", pin: sha",
+        ", pin: Digest",
+        ", pin: true",
+        ", path: ''",
+        ", path: image..tag",
+        ", path: 'images[x].newTag'",
+        ", path: [image, tag]",
+        ", branch: 'no branch'",
+        ", tag: latest",
+    ];
+    let said: Vec<_> = cases.iter().map(|more| format!("{more}: {}", delivered(more))).collect();
+    insta::assert_snapshot!(said.join("\n"), @r#"
+    , pin: sha: 16:86: `pin` cannot be `sha`: use `tag` or `digest`
+    , pin: Digest: 16:86: `pin` cannot be `Digest`: did you mean `digest`?
+    , pin: true: 16:86: `pin` cannot be `true`: write `tag` or `digest`
+    , path: '': 16:87: `` is not a path inside a file: write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`
+    , path: image..tag: 16:87: `image..tag` is not a path inside a file: write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`
+    , path: 'images[x].newTag': 16:87: `images[x].newTag` is not a path inside a file: write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`
+    , path: [image, tag]: 16:87: `path` cannot be a list: write text (in quotes if it looks like something else), for example "image.tag"
+    , branch: 'no branch': 16:89: `no branch` cannot be a branch: write its name as Git shows it, for example `develop`
+    , tag: latest: 16:81: unknown key `tag`: the keys here are `branch`, `file`, `path`, `pin` and `repository`
+    "#);
+}
+
+#[test]
+fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
+    let of = |more: &str| {
+        let text = SMALL.replace("    branch: prod\n", &format!("    branch: prod\n{more}"));
+        let config = Config::parse("gantry.yaml", &text).unwrap();
+        let policy = &config.environments[&EnvironmentName::new("prod")];
+        (policy.rollback, policy.auto_rollback)
+    };
+    assert_eq!(of(""), (PromoteBy::Merge, false));
+    assert_eq!(of("    rollback: direct\n    auto_rollback: false\n"), (PromoteBy::Merge, false));
+    assert_eq!(of("    rollback: pull_request\n    auto_rollback: true\n"), (PromoteBy::PullRequest, true));
+
+    let wrong = [
+        ("prod", "rollback: merge"),
+        ("prod", "rollback: pull-request"),
+        ("prod", "auto_rollback: maybe"),
+        ("prod", "auto_rollback: 1"),
+        ("prod", "autorollback: true"),
+        ("develop", "rollback: pull_request"),
+        ("develop", "auto_rollback: true"),
+        ("develop", "auto_rollback: false"),
+    ];
+    let said: Vec<_> = wrong
+        .iter()
+        .map(|(branch, key)| {
+            let line = format!("    branch: {branch}\n");
+            let text = SMALL.replace(&line, &format!("{line}    {key}\n"));
+            format!("{branch} {key}: {}", problems(&text).replace("gantry.yaml:", ""))
+        })
+        .collect();
+    insta::assert_snapshot!(said.join("\n"), @"
+    prod rollback: merge: 9:15: `rollback` cannot be `merge`: use `direct` or `pull_request`
+    prod rollback: pull-request: 9:15: `rollback` cannot be `pull-request`: did you mean `pull_request`?
+    prod auto_rollback: maybe: 9:20: `auto_rollback` cannot be the text `maybe`: write `true` or `false`
+    prod auto_rollback: 1: 9:20: `auto_rollback` cannot be the number 1: write `true` or `false`
+    prod autorollback: true: 9:5: unknown key `autorollback`: did you mean `auto_rollback`?
+    develop rollback: pull_request: 5:15: `rollback` has no effect on `development`, the lowest environment: remove it: pushes are deployed there without asking, nothing is promoted into it
+    develop auto_rollback: true: 5:20: `auto_rollback` has no effect on `development`, the lowest environment: remove it: pushes are deployed there without asking, nothing is promoted into it
+    develop auto_rollback: false: 5:20: `auto_rollback` has no effect on `development`, the lowest environment: remove it: pushes are deployed there without asking, nothing is promoted into it
+    ");
+}
+
+#[test]
+fn the_example_says_how_rollbacks_go() {
+    let config = Config::parse("config/gantry.yaml", include_str!("../../../config/gantry.yaml")).unwrap();
+    let prod = &config.environments[&EnvironmentName::new("prod")];
+    assert_eq!((prod.rollback, prod.auto_rollback), (PromoteBy::PullRequest, false));
+    let search = config.catalogue.artefact("search").unwrap();
+    assert!(matches!(&search.delivery, Delivery::Manifest { pin: Pin::Tag, .. }), "{:?}", search.delivery);
+}
