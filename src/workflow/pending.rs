@@ -3,7 +3,7 @@
 use crate::domain::artefact::{Artefact, Delivery};
 use crate::domain::change::{ChangeId, Moves};
 use crate::domain::environment::Environment;
-use crate::domain::manifest;
+use crate::domain::manifest::{self, Pin};
 use crate::domain::plan::{Files, ManifestFile, Pending};
 use crate::domain::policy::Refusal;
 use crate::domain::quarantine::Quarantine;
@@ -105,6 +105,20 @@ impl Bot {
             Err(error @ (RegistryError::Unavailable(_) | RegistryError::Unauthorised(_) | RegistryError::Other(_))) => {
                 (ImageThere::Unknown { why: error.to_string() }, None)
             }
+        }
+    }
+
+    /// Where the digest is written, a registry that does not answer holds it up: nobody else can tell it.
+    pub(super) fn has_what_is_written(
+        artefact: &Artefact,
+        version: &Version,
+        there: &ImageThere,
+    ) -> Result<(), CannotAsk> {
+        match (&artefact.delivery, there) {
+            (Delivery::Manifest { pin: Pin::Digest, .. }, ImageThere::Unknown { why }) if version.digest.is_none() => {
+                Err(CannotAsk::later(format!("{why}, and {} is written by its digest", version.label())))
+            }
+            _ => Ok(()),
         }
     }
 

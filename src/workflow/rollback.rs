@@ -272,6 +272,7 @@ impl Bot {
         if let Some(digest) = digest {
             version.digest = Some(digest.into());
         }
+        Self::has_what_is_written(artefact, version, &there)?;
         self.can_write(artefact, file, version).await?;
         Ok(there)
     }

@@ -1,10 +1,11 @@
 //! By manifest the image itself goes: the registry is asked for it before anything moves, and the version before is found by
 //! whoever still knows it.
 
+use gantry::sim::faults::Fault;
 use gantry::sim::town as sim;
 use insta::assert_snapshot;
 
-use crate::manifest::{IMAGE, card, delivered, head, masked, ours, path, pushed, put, runs, text};
+use crate::manifest::{DELIVERY, IMAGE, card, delivered, head, masked, ours, path, pushed, put, runs, text};
 use crate::manifest_rollback::promoted;
 use crate::town::Town;
 
@@ -87,6 +88,45 @@ async fn a_promotion_asks_as_well_where_the_registry_cannot_be_reached() {
     assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"));
     town.alice().presses("deploys", "Confirm").await;
     assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"));
+}
+
+#[tokio::test]
+async fn a_digest_that_nobody_can_tell_is_waited_for() {
+    let by = DELIVERY.replace("\" }", "\", pin: digest }");
+    let prepare = |sim: &sim::Town| {
+        let digest = sim.registry.digest(IMAGE, "1.0.2").unwrap();
+        put(sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, digest: \"{digest}\" }}]\n")))]);
+    };
+    let town = Town::prepared(prepare, |yaml| delivered(&yaml, &by)).await;
+    let (_, tag) = pushed(&town, "Find plurals").await;
+    let before = head(&town);
+    town.sim.registry.set_down(true);
+    town.alice().types("/promote search qa").await;
+    assert_snapshot!(town.alice().sees(), @"
+    Nothing was done: the registry is not available: it answered 503, and 1.0.3 is written by its digest.
+    Next: try again in a minute; if it stays so, ask whoever runs me.
+    ");
+    assert_eq!(head(&town), before);
+    town.sim.registry.set_down(false);
+    town.alice().types("/promote search qa").await;
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}@{}", town.sim.registry.digest(IMAGE, &tag).unwrap()));
+}
+
+#[tokio::test]
+async fn a_rule_rolls_back_to_nothing_that_the_registry_cannot_vouch_for() {
+    let town = Town::configured(|yaml| yaml.replace("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n")).await;
+    let (_, bad) = pushed(&town, "Crash").await;
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("qa".into()));
+    town.alice().types_in("deploys", "/promote search qa").await;
+    town.quiet().await;
+    town.sim.registry.set_down(true);
+    town.settle().await;
+    let failed = card(&town, "deploys");
+    assert!(failed.contains("failed in *qa*") && failed.contains("the registry cannot tell"), "{failed}");
+    assert_eq!((ours(&town).len(), runs(&town, "qa")), (1, format!("{IMAGE}:{bad}")));
+    town.bob().presses("deploys", "Roll back").await;
+    town.bob().presses("deploys", "Confirm").await;
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"), "a person may");
 }
 
 #[tokio::test]
