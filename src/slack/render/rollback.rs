@@ -122,6 +122,7 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
         blocks.push(section(Mrkdwn::new("*Reason:* ").plain(&shorten(reason, REASON))));
     }
     blocks.push(section(match plan.commits_in_all {
+        0 if plan.url.is_some() => Mrkdwn::new("*Lost by it:* no commit, only merges"),
         0 => Mrkdwn::new("What is lost by it cannot be told: the commits are not known."),
         _ => Mrkdwn::new("*Lost by it:* ").and(&commits(plan, most)),
     }));
