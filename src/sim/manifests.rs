@@ -1,7 +1,8 @@
-//! What the town's GitOps files make the controller run: a small reading of its own, of the forms that kustomize, charts and
+//! What the town's `GitOps` files make the controller run: a small reading of its own, of the forms that kustomize, charts and
 //! plain objects have. The bot reads the same files by other code.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -17,8 +18,8 @@ pub(super) fn folder(environment: &str, artefact: &str) -> String {
 /// The whole reference of `image` that the files of a folder name at a commit; the first file that names one counts.
 pub(super) fn reference(github: &GitHub, repository: &str, commit: &Sha, folder: &str, image: &str) -> Option<String> {
     let files: BTreeMap<String, Sha> = github.files(repository, commit)?;
-    let here =
-        files.keys().filter(|path| path.starts_with(folder) && (path.ends_with(".yaml") || path.ends_with(".yml")));
+    let is_yaml = |path: &str| Path::new(path).extension().is_some_and(|it| it == "yaml" || it == "yml");
+    let here = files.keys().filter(|path| path.starts_with(folder) && is_yaml(path));
     here.filter_map(|path| github.read_file(repository, commit, path)).find_map(|text| said(&text, image))
 }
 

@@ -87,7 +87,7 @@ impl Bot {
         let meets = meets.map(UnderWay::from);
         let changes = self.store.changes_of(&moves, REMEMBERED).await?;
         let past = self.past(artefact, target, manifest.as_ref(), changes).await?;
-        let of = self.taken_back(&past, wish)?;
+        let of = taken_back(&past, wish)?;
         let backs = self.backs(&past, wish).await?;
         let Some(back) = backs.first() else {
             let (artefact, environment) = (artefact.name.clone(), target.name.clone());
@@ -121,7 +121,7 @@ impl Bot {
         };
         let changes = past.changes;
         let plan = Plan::back(artefact, target, version, from, lost, rollback);
-        let plan = Box::new(Plan { manifest, also, image, promote, head, supersedes, ..plan });
+        let plan = Box::new(Plan { manifest, also, head, promote, supersedes, image, ..plan });
         if let Some(holder) = meets {
             return Ok(Decision::Meets { plan, holder });
         }
@@ -153,29 +153,6 @@ impl Bot {
             return Err(CannotAsk::later(format!("what runs in {} has not been read yet", target.name)).into());
         }
         Ok((artefact, target))
-    }
-
-    /// The change that brought what is there, if one did. A button on the card of another is too late.
-    fn taken_back(&self, past: &Past<'_>, wish: &BackWish) -> Result<Option<ChangeId>, Refusal> {
-        let last = past.changes.iter().find(|change| change.stage.result().is_some());
-        let brought = last.filter(|change| {
-            let result = change.stage.result();
-            past.current.as_ref().is_some_and(|current| {
-                current.commit.as_ref() == result || past.codes.same(current, &change.plan.version)
-            })
-        });
-        if let Some(of) = wish.of
-            && brought.is_none_or(|change| change.id != of)
-        {
-            let version = past.changes.iter().find(|change| change.id == of).map(|change| change.plan.version.clone());
-            return Err(Refusal::NotThereAnyMore {
-                artefact: past.artefact.name.clone(),
-                environment: past.target.name.clone(),
-                version: version.unwrap_or_default(),
-                current: past.current.clone(),
-            });
-        }
-        Ok(brought.map(|change| change.id))
     }
 
     /// What it can go back to, the one that is meant first.
@@ -427,4 +404,27 @@ impl Bot {
         let can = |rung: &&Environment| policy::can_go_back(artefact, rung, &catalogue.ladder).is_ok();
         rungs.filter(can).map(|rung| rung.name.clone()).collect()
     }
+}
+
+/// The change that brought what is there, if one did. A button on the card of another is too late.
+fn taken_back(past: &Past<'_>, wish: &BackWish) -> Result<Option<ChangeId>, Refusal> {
+    let last = past.changes.iter().find(|change| change.stage.result().is_some());
+    let brought = last.filter(|change| {
+        let result = change.stage.result();
+        past.current
+            .as_ref()
+            .is_some_and(|current| current.commit.as_ref() == result || past.codes.same(current, &change.plan.version))
+    });
+    if let Some(of) = wish.of
+        && brought.is_none_or(|change| change.id != of)
+    {
+        let version = past.changes.iter().find(|change| change.id == of).map(|change| change.plan.version.clone());
+        return Err(Refusal::NotThereAnyMore {
+            artefact: past.artefact.name.clone(),
+            environment: past.target.name.clone(),
+            version: version.unwrap_or_default(),
+            current: past.current.clone(),
+        });
+    }
+    Ok(brought.map(|change| change.id))
 }
