@@ -236,6 +236,24 @@ test("the next rollout is made to crash once, and the button says whether it is 
   assert.equal(await button.getAttribute("aria-pressed"), "false");
 });
 
+test("a promotion that crashed is rolled back from its card, and git keeps both", { skip }, async () => {
+  await page.getByRole("button", { name: "Make the next rollout crash" }).click();
+  await page.locator('#crash[aria-pressed="true"]').waitFor();
+  const runs = (artefact) => page.evaluate((name) => fetch("/sim/state").then((answer) => answer.json()).then((truth) => truth.environments.staging[name].state), artefact);
+  await type("/promote checkout staging");
+  const red = messages('[data-user="gantry"]').filter({ hasText: "failed in staging" }).filter({ hasText: "asked by" });
+  await red.getByText("CrashLoopBackOff").waitFor();
+  assert.equal(await runs("checkout"), "degraded");
+  await red.getByRole("button", { name: "Roll back", exact: true }).click();
+  await page.locator("dialog").getByRole("button", { name: "Roll back", exact: true }).click();
+  const restored = messages('[data-user="gantry"]').filter({ hasText: "restored as" }).filter({ hasText: "running in staging" });
+  await restored.first().waitFor();
+  assert.equal(await runs("checkout"), "running");
+  assert.match(await restored.first().innerText(), /failed: CrashLoopBackOff/, "the reason is the failure");
+  await red.waitFor();
+  assert.equal(await red.getByRole("button", { name: "Roll back", exact: true }).count(), 0, "the card says that it was rolled back");
+});
+
 test("a wrong command is answered with help", { skip }, async () => {
   const before = await messages(".private").count();
   await type("/gantry frobnicate");
