@@ -93,7 +93,8 @@ pub(super) fn shut(facts: &Facts<'_>) -> Vec<(Gate, Refusal)> {
         let gate = Gate::Quarantine { change: quarantine.change };
         let (artefact, version, quarantine) = (artefact.name.clone(), version.clone(), quarantine.clone());
         let environment = environment.clone();
-        shut.push((gate, Refusal::Quarantined { artefact, environment, version, quarantine: Box::new(quarantine) }));
+        let (quarantine, by_rollback) = (Box::new(quarantine), false);
+        shut.push((gate, Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback }));
     }
     for lock in &watch.locks {
         let gate = Gate::Lock { id: lock.id, by: lock.by.clone() };

@@ -56,6 +56,8 @@ pub enum Refusal {
         environment: EnvironmentName,
         version: Version,
         quarantine: Box<Quarantine>,
+        /// A rollback was to bring it, and passes no gate.
+        by_rollback: bool,
     },
     /// What runs below is what a rollback restored: older code, whose history has the bad one in it.
     RolledBackBelow {

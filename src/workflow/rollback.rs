@@ -196,7 +196,8 @@ impl Bot {
         let mut backs: Vec<Back> = ran.into_iter().skip(at).map(Back::from).collect();
         if let Some(barred) = past.quarantines.iter().find(|it| it.bars(&backs[0].version, None)) {
             let (version, quarantine) = (backs[0].version.clone(), Box::new(barred.clone()));
-            return Err(Refusal::Quarantined { artefact: short, environment, version, quarantine }.into());
+            let by_rollback = true;
+            return Err(Refusal::Quarantined { artefact: short, environment, version, quarantine, by_rollback }.into());
         }
         if past.manifest.is_none() && backs[0].version.commit.is_none() {
             let version = backs.swap_remove(0).version;

@@ -327,6 +327,25 @@ async fn a_rollback_by_pull_request_needs_no_approval() {
 }
 
 #[tokio::test]
+async fn a_protected_branch_that_wants_a_review_is_waited_for() {
+    let town = Town::open().await;
+    let good = head(&town, "qa");
+    town.alice().types("/promote checkout qa").await;
+    let bad = head(&town, "qa");
+    let rules = Rules { required_reviews: 1, ..Rules::default() };
+    town.sim.github.protect(REPOSITORY, "qa", rules).unwrap();
+    town.bob().types("/rollback checkout qa").await;
+    assert_eq!(head(&town, "qa"), bad);
+    let waiting = card(&town, "deploys");
+    assert!(waiting.contains("GitHub's own rules for `qa` want 1 approving review there"), "{waiting}");
+    let pull = town.sim.github.pulls(REPOSITORY).pop().expect("a pull request");
+    town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "").unwrap();
+    town.wait(jiff::SignedDuration::from_secs(61)).await;
+    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &good), "{}", card(&town, "deploys"));
+    no_branch_is_left(&town);
+}
+
+#[tokio::test]
 async fn a_rollback_waits_where_github_wants_a_review() {
     let town = Town::configured(by_pull).await;
     let good = head(&town, "qa");

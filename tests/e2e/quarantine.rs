@@ -205,6 +205,22 @@ async fn the_next_promotion_asks_once_more_and_the_one_after_does_not() {
 }
 
 #[tokio::test]
+async fn a_rollback_does_not_bring_it_back_either() {
+    let town = Town::open().await;
+    let bad = rolled_back(&town).await;
+    let before = head(&town, "qa");
+    town.carol().types(&format!("/rollback checkout qa qa-{}", bad.short())).await;
+    assert_snapshot!(masked(&town, &town.carol().sees(), &[(&bad, "bad")]), @"
+    *checkout* `qa-<bad>` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong.
+    Next: choose another version; or, if it was not to blame, `/gantry release checkout qa-<bad>`.
+    ");
+    assert_eq!(head(&town, "qa"), before);
+    town.carol().types(&format!("/gantry release checkout qa-{}", bad.short())).await;
+    town.carol().types(&format!("/rollback checkout qa qa-{}", bad.short())).await;
+    assert_eq!(tree(&town, &head(&town, "qa")), tree(&town, &bad), "{}", town.carol().sees());
+}
+
+#[tokio::test]
 async fn when_nothing_is_left_to_go_back_to_it_says_so() {
     let town = Town::open().await;
     for _ in 0..2 {

@@ -245,6 +245,18 @@ async fn a_rollback_that_rolls_out_gives_way_to_another_after_a_yes() {
 }
 
 #[tokio::test]
+async fn two_who_roll_back_at_once_do_it_once() {
+    let town = Town::open().await;
+    for person in ["bob", "carol", "bob"] {
+        town.sim.slack.command(person, "deploys", "/rollback checkout qa").await.unwrap();
+    }
+    town.settle().await;
+    assert_eq!(rollbacks(&town), 1, "{:#?}", town.channel("deploys"));
+    let told = town.carol().sees();
+    assert!(told.contains("<@U0BOB>"), "{told}");
+}
+
+#[tokio::test]
 async fn a_promotion_waits_until_a_rollback_is_over() {
     let town = Town::open().await;
     town.bob().types_in("deploys", "/rollback checkout qa").await;

@@ -232,7 +232,7 @@ async fn what_the_rule_cannot_do_is_said() {
     let tail: Vec<_> = failed.lines().skip_while(|line| !line.starts_with("*Why:*")).collect();
     assert_snapshot!(masked(&town, &tail.join("\n"), &[]), @"
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
-    :warning: The environment's rule says to roll it back, but I cannot: it is locked, and only a person passes a lock. Next: *Roll back* yourself, or push a repair and promote it.
+    :warning: The environment's rule says to roll it back, but I cannot: it is locked, and only a person passes a lock. Next: *Roll back* yourself, choose *Another version*, or push a repair and promote it.
     [Roll back] [Another version]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
@@ -242,6 +242,24 @@ async fn what_the_rule_cannot_do_is_said() {
     town.bob().presses("deploys", "Confirm").await;
     assert_eq!(rollbacks(&town), 1);
     assert!(card(&town, "deploys").contains("'s code, restored as"), "{}", card(&town, "deploys"));
+}
+
+#[tokio::test]
+async fn by_rule_there_must_be_something_to_go_back_to() {
+    let town = Town::configured(automatic).await;
+    town.alice().types("/promote checkout qa").await;
+    let same = town.sim.github.read_file(REPOSITORY, &head(&town, "develop"), "README.md").unwrap();
+    let nothing = [("README.md".to_owned(), Some(same))].into();
+    town.sim.push("checkout", "develop", "Build it again", nothing, "alice").unwrap();
+    town.settle().await;
+    crash(&town, 1);
+    town.alice().types("/promote checkout qa").await;
+    let before = head(&town, "qa");
+    let failed = card(&town, "deploys");
+    let line = failed.lines().find(|line| line.contains("rule")).unwrap_or_else(|| panic!("{failed}"));
+    let good = parents(&town, &before)[0].clone();
+    assert_snapshot!(masked(&town, line, &[(&good, "good")]), @":warning: The environment's rule says to roll it back, but I cannot: *checkout* `qa-<good>` is what *qa* has already, so there is nothing to roll back. Next: *Roll back* yourself, choose *Another version*, or push a repair and promote it.");
+    assert_eq!((head(&town, "qa"), rollbacks(&town)), (before, 0));
 }
 
 #[tokio::test]

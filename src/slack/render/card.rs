@@ -405,7 +405,7 @@ fn rolled_back(deploying: &Deploying) -> Option<Mrkdwn> {
         RolledBack::Impossible { why } => {
             Mrkdwn::new(":warning: The environment's rule says to roll it back, but I cannot: ")
                 .plain(shorten(why, REASON).trim_end_matches('.'))
-                .raw(". Next: *Roll back* yourself, or push a repair and promote it.")
+                .raw(". Next: *Roll back* yourself, choose *Another version*, or push a repair and promote it.")
         }
     })
 }

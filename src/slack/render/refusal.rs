@@ -95,16 +95,17 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw(" is never rolled back: it is fed by pushes, and the next push would bring it all back."),
             text("repair it by a push to ").code(branch).raw(", for example of a ").code("git revert").raw("."),
         ),
-        Refusal::Quarantined { artefact, environment, version, quarantine } => (
+        Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback } => (
             named(artefact, version)
                 .raw(" may not come back to ")
                 .bold(environment.as_str())
                 .raw(": ")
                 .and(&rollback::quarantined(quarantine))
                 .raw("."),
-            text("promote what repairs it; or, if it was not to blame, ")
+            text(if *by_rollback { "choose another version" } else { "promote what repairs it" })
+                .raw("; or, if it was not to blame, ")
                 .code(&format!("/gantry release {artefact} {}", quarantine.version.label()))
-                .and(&or_override()),
+                .and(&if *by_rollback { Mrkdwn::new(".") } else { or_override() }),
         ),
         Refusal::RolledBackBelow { artefact, environment, below, version, restored } => {
             let why = Mrkdwn::default()
