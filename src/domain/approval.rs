@@ -94,6 +94,26 @@ pub enum Waits {
     },
 }
 
+impl Waits {
+    /// Is it up to GitHub and who is there?
+    pub fn is_githubs(&self) -> bool {
+        match self {
+            Self::ChecksRunning { .. }
+            | Self::ChecksRed { .. }
+            | Self::NoCheck
+            | Self::ChangesRequested { .. }
+            | Self::Mergeability
+            | Self::GithubRules { .. }
+            | Self::Retargeted { .. } => true,
+            Self::Locked { .. }
+            | Self::Frozen { .. }
+            | Self::Quarantined { .. }
+            | Self::RightLost
+            | Self::RightsUnknown { .. } => false,
+        }
+    }
+}
+
 /// A review that does not count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ignored {

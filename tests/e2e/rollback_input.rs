@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gantry::sim::github::{When, Whim};
 use gantry::sim::town::SIGNING_SECRET;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -197,6 +198,48 @@ async fn a_lock_that_comes_after_the_question_is_shown_first() {
     town.bob().presses("deploys", "Confirm").await;
     assert_eq!(parents(&town, &head(&town, "prod")), [before]);
     assert_eq!(town.told("carol").len(), 1);
+}
+
+#[tokio::test]
+async fn what_is_pushed_after_the_question_is_shown_first() {
+    let town = Town::open().await;
+    town.bob().types("/rollback checkout prod").await;
+    let hotfix = town.sim.push("checkout", "prod", "Stop the bleeding", files("hotfix.txt", "x"), "carol").unwrap();
+    // Its image has not come yet.
+    town.bob().presses_only("deploys", "Confirm").await;
+    town.quiet().await;
+    let asked = town.bob().sees();
+    assert!(asked.contains("Stop the bleeding") && asked.contains("[Confirm]"), "{asked}");
+    assert_eq!(head(&town, "prod"), hotfix);
+    town.bob().presses("deploys", "Confirm").await;
+    assert_eq!(parents(&town, &head(&town, "prod")), [hotfix], "{}", town.bob().sees());
+}
+
+#[tokio::test]
+async fn a_lock_that_comes_while_github_is_away_holds_a_rollback() {
+    let town = Town::open().await;
+    let before = head(&town, "qa");
+    let down = Whim::Answers(502, "Bad gateway", vec![]);
+    town.sim.github.whims().plan("POST", "/git/commits", When::BeforeTheEffect, down, 2);
+    town.bob().types_in("deploys", "/rollback checkout qa").await;
+    town.quiet().await;
+    town.carol().types_in("deploys", "/gantry lock qa load test").await;
+    town.quiet().await;
+    for _ in 0..10 {
+        town.clock.advance(SignedDuration::from_secs(5));
+        town.quiet().await;
+    }
+    let waiting = card(&town, "deploys");
+    assert!(waiting.contains("in *qa*: waiting for what the rules ask for"), "{waiting}");
+    assert!(waiting.contains("*qa* is locked by <@U0CAROL>: load test."), "{waiting}");
+    assert_eq!(head(&town, "qa"), before);
+    // Whoever has seen the lock passes it.
+    town.bob().types_in("deploys", "/rollback checkout qa").await;
+    town.quiet().await;
+    assert!(town.bob().sees().contains(":lock: *qa* is locked by <@U0CAROL>"), "{}", town.bob().sees());
+    town.bob().presses("deploys", "Confirm").await;
+    assert_eq!(parents(&town, &head(&town, "qa")), [before]);
+    assert!(card(&town, "deploys").contains(": running in *qa*"), "{}", card(&town, "deploys"));
 }
 
 #[tokio::test]

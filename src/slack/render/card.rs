@@ -6,7 +6,7 @@ use super::blocks::{Block, actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::plan::{FEW, lines, what};
 use super::{Said, approval, rollback};
-use crate::domain::approval::Awaiting;
+use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::change::{By, Change, Deploying, Merging, Nudge, Other, OtherState, Proof, RolledBack, Stage, Tag};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::plan::Plan;
@@ -142,7 +142,10 @@ fn head_back(change: &Change) -> Mrkdwn {
     let name = Mrkdwn::default().bold(artefact).raw(" back to ").code(plan.version.label());
     let here = name.clone().raw(" in ").bold(environment);
     match &change.stage {
-        Stage::AwaitingApproval(_) => here.raw(": waiting for GitHub"),
+        Stage::AwaitingApproval(awaiting) if awaiting.waits_for.iter().all(Waits::is_githubs) => {
+            here.raw(": waiting for GitHub")
+        }
+        Stage::AwaitingApproval(_) => here.raw(": waiting for what the rules ask for"),
         Stage::Merging(_) => here.raw(": on its way"),
         Stage::Deploying(deploying) => match deploying.rollout {
             Some(now) => here.plain(&format!(": rolling out, {} of {} ready", now.ready, now.wanted)),
@@ -166,7 +169,7 @@ fn head_back(change: &Change) -> Mrkdwn {
         Stage::Conflicted { .. } | Stage::Errored { .. } => here.raw(": could not be done"),
         Stage::Cancelled { .. } => here.raw(": cancelled"),
         Stage::Rejected { .. } => here.raw(": rejected"),
-        Stage::Expired { .. } => here.raw(": GitHub did not let it in, in time"),
+        Stage::Expired { .. } => here.raw(": it could not be done in time"),
         Stage::Superseded { .. } => here.raw(": another rollback takes its place"),
     }
 }

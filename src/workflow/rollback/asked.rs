@@ -207,5 +207,11 @@ fn is_news(plan: &Plan, shown: &Plan) -> bool {
         (Some(now), Some(then)) => now.is(then),
         (now, then) => now.is_none() && then.is_none(),
     };
-    !same_from || plan.supersedes != shown.supersedes || plan.image != shown.image || locks(plan) != locks(shown)
+    // What was pushed since would go as well.
+    let moved = plan.head != shown.head;
+    !same_from
+        || moved
+        || plan.supersedes != shown.supersedes
+        || plan.image != shown.image
+        || locks(plan) != locks(shown)
 }
