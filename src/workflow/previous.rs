@@ -83,8 +83,12 @@ impl Bot {
         artefact: &'a Artefact,
         target: &'a Environment,
         manifest: Option<&'a ManifestFile>,
-        changes: Vec<Change>,
+        mut changes: Vec<Change>,
     ) -> Result<Past<'a>, No> {
+        if manifest.is_some() {
+            // Another artefact in the same file is none of this one's past, be its tags the same or not.
+            changes.retain(|change| change.plan.artefact == artefact.name);
+        }
         let mut stays = self.store.sightings(&artefact.name, &target.name, REMEMBERED).await?;
         for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()).take(ASKED) {
             // What cannot be asked now is no reason not to go back to something else.

@@ -83,6 +83,10 @@ impl Bot {
         if let Some(holder) = meets.filter(|holder| holder.plan.rollback.is_some()) {
             return Err(Refusal::UnderWay(UnderWay::from(holder)).into());
         }
+        // Of the same file another artefact may be changed: that is not taken back by this, and does not give way to it.
+        if let Some(holder) = holder.as_ref().filter(|it| manifest.is_some() && it.plan.artefact != artefact.name) {
+            return Err(Refusal::UnderWay(UnderWay::from(holder)).into());
+        }
         let supersedes = holder.as_ref().and_then(Waiting::of);
         let meets = meets.map(UnderWay::from);
         let changes = self.store.changes_of(&moves, REMEMBERED).await?;

@@ -197,6 +197,59 @@ async fn a_failed_promotion_is_rolled_back_by_rule() {
 }
 
 #[tokio::test]
+async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another() {
+    const CHECKOUT: &str = "ghcr.io/acme/checkout";
+    let by = "manifest: { repository: acme/gitops, file: \"envs/{environment}/search/kustomization.yaml\" }";
+    let workload = "deployment/checkout".parse().unwrap();
+    let both = |search: &str, checkout: &str| {
+        format!("images:\n- name: {IMAGE}\n  newTag: {search}\n- name: {CHECKOUT}\n  newTag: {checkout}\n")
+    };
+    let prepare = |sim: &sim::Town| {
+        for (image, tag) in [(IMAGE, "nightly-7"), (CHECKOUT, "nightly-7"), (IMAGE, "nightly-8")] {
+            sim.registry.publish(image, tag, None, sim.clock.now());
+        }
+        put(sim, &[(&path("qa"), Some(&both("1.0.2", "qa-6cff9ae")))]);
+        let image = format!("{CHECKOUT}:nightly-7");
+        sim.cluster.place("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
+    };
+    let town = Town::prepared(prepare, |yaml| {
+        yaml.replace(
+            "    workload: deployment/checkout\n    delivery: branch\n",
+            &format!("    workload: deployment/checkout\n    delivery:\n      {by}\n"),
+        )
+    })
+    .await;
+    let in_development = |tag: &str| format!("images: [{{ name: {IMAGE}, newTag: {tag} }}]\n");
+    put(&town.sim, &[(&path("development"), Some(&in_development("nightly-7")))]);
+    town.settle().await;
+    town.alice().types("/promote search qa").await;
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    town.bob().types_in("deploys", "/rollback search qa").await;
+    town.clock.advance(jiff::SignedDuration::from_secs(2));
+    town.quiet().await;
+    let told = town.whispered("bob", "deploys").concat();
+    assert!(told.contains("is promoting *checkout* to *qa*"), "one change of a file at a time: {told}");
+    // The town's controller looks for each in a folder of its own.
+    town.sim.cluster.set_image("qa", &workload, "checkout", &format!("{CHECKOUT}:nightly-7"));
+    town.settle().await;
+    assert!(card(&town, "deploys").contains("*checkout* `nightly-7`: running in *qa*"), "{}", card(&town, "deploys"));
+    put(&town.sim, &[(&path("development"), Some(&in_development("nightly-8")))]);
+    town.settle().await;
+    town.alice().types("/promote search qa").await;
+    assert_eq!(text(&town, &path("qa")), both("nightly-8", "nightly-7"));
+
+    town.bob().types("/rollback search qa").await;
+    assert_eq!(text(&town, &path("qa")), both("nightly-7", "nightly-7"), "{}", town.bob().sees());
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:nightly-7"));
+    town.bob().types_in("deploys", "/rollback checkout qa").await;
+    town.quiet().await;
+    town.sim.cluster.set_image("qa", &workload, "checkout", &format!("{CHECKOUT}:qa-6cff9ae"));
+    town.settle().await;
+    assert_eq!(text(&town, &path("qa")), both("nightly-7", "qa-6cff9ae"), "{}", town.bob().sees());
+}
+
+#[tokio::test]
 async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
     let prepare = |sim: &sim::Town| {
         sim.registry.publish(IMAGE, "nightly-7", None, sim.clock.now());
