@@ -283,14 +283,14 @@ async fn production_undoes_a_rollback_on_its_frozen_branch() {
 }
 
 /// An environment whose rollbacks go by pull request.
-fn by_pull(yaml: String) -> String {
+fn by_pull(yaml: &str) -> String {
     let qa = "  - name: qa\n";
     yaml.replace(qa, &format!("{qa}    rollback: pull_request\n"))
 }
 
 #[tokio::test]
 async fn a_rollback_by_pull_request_needs_no_approval() {
-    let town = Town::configured(by_pull).await;
+    let town = Town::configured(|yaml| by_pull(&yaml)).await;
     let good = head(&town, "qa");
     town.alice().types("/promote checkout qa").await;
     let bad = head(&town, "qa");
@@ -347,7 +347,7 @@ async fn a_protected_branch_that_wants_a_review_is_waited_for() {
 
 #[tokio::test]
 async fn a_rollback_waits_where_github_wants_a_review() {
-    let town = Town::configured(by_pull).await;
+    let town = Town::configured(|yaml| by_pull(&yaml)).await;
     let good = head(&town, "qa");
     town.alice().types("/promote checkout qa").await;
     let bad = head(&town, "qa");

@@ -122,7 +122,7 @@ async fn a_promotion_writes_the_tag_and_nothing_else() {
     assert_eq!(ack, "Looking at *search* for *qa*...");
 
     let result = head(&town);
-    assert_eq!(parents(&town, GITOPS, &result), [base.clone()], "exactly one commit");
+    assert_eq!(parents(&town, GITOPS, &result), std::slice::from_ref(&base), "exactly one commit");
     let line = before.lines().nth(7).unwrap();
     assert_eq!(text(&town, &path("qa")), before.replace(line, &line.replace("1.0.2", &tag)));
     let (old, new) = (town.sim.github.files(GITOPS, &base).unwrap(), town.sim.github.files(GITOPS, &result).unwrap());

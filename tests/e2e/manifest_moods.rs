@@ -103,7 +103,7 @@ async fn what_was_written_and_not_heard_of_is_found_below_what_came_since() {
     town.alice().types_in("deploys", "/promote search qa").await;
     town.quiet().await;
     let written = head(&town);
-    assert_eq!(ours(&town), [written.clone()]);
+    assert_eq!(ours(&town), std::slice::from_ref(&written));
     // Somebody goes on before we look again, and even writes another version.
     let theirs = text(&town, &path("qa")).replace(&tag, "1.0.1");
     put(&town.sim, &[(&path("qa"), Some(&theirs))]);

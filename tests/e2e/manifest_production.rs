@@ -62,7 +62,7 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     let pull = pull(&town);
     assert_eq!((pull.base.as_str(), pull.state), ("main", "open"));
     assert!(pull.head.starts_with("gantry/"), "{}", pull.head);
-    assert_eq!(parents(&town, GITOPS, &pull.head_sha), [before.clone()], "frozen on top of the branch");
+    assert_eq!(parents(&town, GITOPS, &pull.head_sha), std::slice::from_ref(&before), "frozen on top of the branch");
     assert_eq!(town.sim.github.pulls("acme/search").len(), 0, "the code's repository is left alone");
     let frozen = town.sim.github.files(GITOPS, &pull.head_sha).unwrap();
     let base = town.sim.github.files(GITOPS, &before).unwrap();

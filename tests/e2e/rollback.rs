@@ -59,7 +59,7 @@ async fn a_rollback_brings_back_the_code_that_ran_before() {
     assert_eq!(ack, "Looking at what ran before of *checkout* in *qa*...");
 
     let result = head(&town, "qa");
-    assert_eq!(parents(&town, &result), [bad.clone()], "one forward commit");
+    assert_eq!(parents(&town, &result), std::slice::from_ref(&bad), "one forward commit");
     assert_eq!(text(&town, &result), text(&town, &good), "with the tree of what ran before");
     assert!(town.running("checkout", "qa").ends_with(result.short()), "and the cluster runs it");
 
@@ -108,7 +108,7 @@ async fn production_asks_first_and_tells_its_own_channel() {
 
     town.bob().presses("deploys", "Confirm").await;
     let result = head(&town, "prod");
-    assert_eq!(parents(&town, &result), [before.clone()]);
+    assert_eq!(parents(&town, &result), std::slice::from_ref(&before));
     assert_eq!(tree(&town, &result), tree(&town, &good));
     assert!(town.running("checkout", "prod").ends_with(result.short()));
     assert!(town.sim.github.pulls(REPOSITORY).is_empty(), "straight, without a pull request or an approval");

@@ -27,8 +27,8 @@ async fn held() -> (Town, Sha) {
 
 /// The card of alice's promotion.
 fn promotion(town: &Town) -> String {
-    let cards = town.channel("deploys").into_iter();
-    cards.filter(|told| told.contains("asked by <@U0ALICE>")).next_back().expect("a card")
+    let mut cards = town.channel("deploys").into_iter();
+    cards.rfind(|told| told.contains("asked by <@U0ALICE>")).expect("a card")
 }
 
 #[tokio::test]

@@ -8,11 +8,11 @@ use jiff::SignedDuration;
 use crate::rollback::{REPOSITORY, card, head, masked, parents, rollbacks, tree};
 use crate::town::{Town, has_button, shown};
 
-fn automatic(yaml: String) -> String {
+fn automatic(yaml: &str) -> String {
     yaml.replace("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n")
 }
 
-fn impatient(yaml: String) -> String {
+fn impatient(yaml: &str) -> String {
     let qa = "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: ";
     yaml.replace(&format!("{qa}90s"), &format!("{qa}3s"))
 }
@@ -85,7 +85,7 @@ async fn a_failed_promotion_offers_the_versions_that_ran_well() {
 
 #[tokio::test]
 async fn a_promotion_without_proof_offers_its_rollback_too() {
-    let town = Town::configured(impatient).await;
+    let town = Town::configured(|yaml| impatient(&yaml)).await;
     let good = head(&town, "qa");
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     town.alice().types_in("deploys", "/promote checkout qa").await;
@@ -112,7 +112,7 @@ async fn a_promotion_without_proof_offers_its_rollback_too() {
 
 #[tokio::test]
 async fn by_rule_a_failed_promotion_is_rolled_back_once() {
-    let town = Town::configured(automatic).await;
+    let town = Town::configured(|yaml| automatic(&yaml)).await;
     let good = head(&town, "qa");
     crash(&town, 1);
     town.alice().types("/promote checkout qa").await;
@@ -147,7 +147,7 @@ async fn by_rule_a_failed_promotion_is_rolled_back_once() {
 
 #[tokio::test]
 async fn by_rule_what_never_comes_to_run_is_rolled_back() {
-    let town = Town::configured(|yaml| automatic(impatient(yaml))).await;
+    let town = Town::configured(|yaml| automatic(&impatient(&yaml))).await;
     let good = head(&town, "qa");
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     town.alice().types("/promote checkout qa").await;
@@ -158,7 +158,7 @@ async fn by_rule_what_never_comes_to_run_is_rolled_back() {
 
 #[tokio::test]
 async fn a_rollback_that_fails_is_not_rolled_back() {
-    let town = Town::configured(automatic).await;
+    let town = Town::configured(|yaml| automatic(&yaml)).await;
     crash(&town, 2);
     town.alice().types("/promote checkout qa").await;
     town.wait(SignedDuration::from_mins(10)).await;
@@ -188,7 +188,7 @@ async fn a_rollback_that_fails_is_not_rolled_back() {
 
 #[tokio::test]
 async fn by_rule_nothing_is_rolled_back_that_was_not_merged() {
-    let town = Town::configured(automatic).await;
+    let town = Town::configured(|yaml| automatic(&yaml)).await;
     let before = head(&town, "qa");
     let no = Whim::Answers(403, "Resource not accessible by integration", vec![]);
     town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, no, 1);
@@ -199,7 +199,7 @@ async fn by_rule_nothing_is_rolled_back_that_was_not_merged() {
 
 #[tokio::test]
 async fn by_rule_nothing_is_rolled_back_where_nobody_can_read_what_runs() {
-    let town = Town::configured(automatic).await;
+    let town = Town::configured(|yaml| automatic(&yaml)).await;
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
     town.sim.cluster.set_down("qa", true);
@@ -221,7 +221,7 @@ async fn by_rule_nothing_is_rolled_back_where_nobody_can_read_what_runs() {
 
 #[tokio::test]
 async fn what_the_rule_cannot_do_is_said() {
-    let town = Town::configured(automatic).await;
+    let town = Town::configured(|yaml| automatic(&yaml)).await;
     crash(&town, 1);
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
@@ -246,7 +246,7 @@ async fn what_the_rule_cannot_do_is_said() {
 
 #[tokio::test]
 async fn by_rule_there_must_be_something_to_go_back_to() {
-    let town = Town::configured(automatic).await;
+    let town = Town::configured(|yaml| automatic(&yaml)).await;
     town.alice().types("/promote checkout qa").await;
     let same = town.sim.github.read_file(REPOSITORY, &head(&town, "develop"), "README.md").unwrap();
     let nothing = [("README.md".to_owned(), Some(same))].into();

@@ -55,7 +55,7 @@ impl Hub {
         let moves: Arc<Mutex<BTreeMap<String, Vec<BranchMove>>>> = Arc::default();
         let seen = moves.clone();
         github.on_move(move |moved| {
-            seen.lock().unwrap().entry(moved.repository.clone()).or_default().push(moved.clone())
+            seen.lock().unwrap().entry(moved.repository.clone()).or_default().push(moved.clone());
         });
         Self { github, client, clock, moves }
     }
