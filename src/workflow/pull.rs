@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use crate::domain::actor::Actor;
 use crate::domain::approval::{Awaiting, VoidedBecause, Waits};
 use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
-use crate::domain::plan::Plan;
+use crate::domain::plan::{ManifestFile, Plan};
 use crate::domain::version::Sha;
 use crate::github::{self, GithubError, MergePull, OpenPull, PullRequest, PullState};
 use crate::slack::render;
@@ -92,6 +92,16 @@ impl Bot {
             return Ok(None);
         }
         let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
+        if let Some(result) = &frozen.result
+            && result.head == seen.head
+            && result.base != base
+            && self.is_beside(plan, &result.base, &base).await?
+        {
+            // What was shown and approved is what would be merged; it only stands on something newer.
+            let result = Some(FrozenResult { base, ..result.clone() });
+            self.keep_frozen(claim, Frozen { result, ..frozen.clone() }).await?;
+            return Ok(None);
+        }
         let moved = match &frozen.result {
             Some(result) if result.head != seen.head => Some(VoidedBecause::Pushed { commit: seen.head.to_string() }),
             Some(result) if result.base == base => None,
@@ -101,6 +111,14 @@ impl Bot {
             None => Ok(Some(seen)),
             Some(why) => self.freeze(claim, frozen, base, Some(why)).await.map(|()| None),
         }
+    }
+
+    /// Did a branch of manifests move beside the file that is written? Many write there, and what others are about is nobody's
+    /// concern who approves this.
+    async fn is_beside(&self, plan: &Plan, before: &Sha, after: &Sha) -> Result<bool, GithubError> {
+        let Some(ManifestFile { repository, file, .. }) = &plan.manifest else { return Ok(false) };
+        let then = self.github.file(repository, before.as_str(), file).await?;
+        Ok(then.is_some() && then == self.github.file(repository, after.as_str(), file).await?)
     }
 
     /// Where the environment's branch stands. Where it is gone, the change is over.
@@ -268,9 +286,14 @@ impl Bot {
         let look = async {
             let into = self.github.pull(repository, pull.number).await?.map(|seen| seen.base);
             let made = self.github.commit(repository, commit.as_str()).await?;
-            Ok::<_, GithubError>((into, made.and_then(|made| made.parents.first().cloned())))
+            let onto = made.and_then(|made| made.parents.first().cloned()).filter(|onto| *onto != result.base);
+            let beside = match &onto {
+                Some(onto) => self.is_beside(plan, &result.base, onto).await?,
+                None => true,
+            };
+            Ok::<_, GithubError>((into, onto.filter(|_| !beside)))
         };
-        let (into, onto) = match look.await {
+        let (into, unseen) = match look.await {
             Ok(seen) => seen,
             Err(error) if error.passes() => return self.merge_failed(claim, error, true).await,
             Err(_) => (None, None),
@@ -278,7 +301,6 @@ impl Bot {
         if let Some(into) = into.filter(|into| *into != branch) {
             return self.errored(claim, merged_elsewhere(plan, pull, &into, &commit)).await;
         }
-        let unseen = onto.filter(|onto| *onto != result.base);
         self.merged(claim, commit, None, |deploying| Deploying { unseen, ..deploying }).await
     }
 

@@ -110,14 +110,36 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
 }
 
 #[tokio::test]
-async fn a_branch_that_moves_meanwhile_voids_the_approvals_and_keeps_both() {
+async fn what_others_write_beside_it_voids_no_approval() {
+    let town = Town::configured(|yaml| two_approvals(&yaml)).await;
+    let (_, tag) = in_staging(&town, "Find plurals").await;
+    let shown = asked(&town).await;
+    town.bob().presses("releases", "Approve").await;
+    put(&town.sim, &[("README.md", Some("What stands here\n"))]);
+    town.wait(jiff::SignedDuration::from_secs(61)).await;
+    assert!(card(&town, "releases").contains("1 of 2 approvals"), "{}", card(&town, "releases"));
+    assert_eq!(pull(&town).head_sha, shown.head_sha, "what was shown is what is merged");
+    let newest = put(&town.sim, &[("README.md", Some("What stands here now\n"))]);
+
+    town.carol().presses("releases", "Approve").await;
+    assert_eq!(parents(&town, GITOPS, &head(&town)), [newest, shown.head_sha]);
+    assert!(says(&town, &tag), "{}", card(&town, "releases"));
+    assert_eq!(text(&town, "README.md"), "What stands here now\n");
+    assert!(!card(&town, "releases").contains("at the last moment"), "{}", card(&town, "releases"));
+    assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"));
+    no_branch_is_left(&town);
+}
+
+#[tokio::test]
+async fn a_file_that_changes_meanwhile_voids_the_approvals_and_keeps_both() {
     let town = Town::configured(|yaml| two_approvals(&yaml)).await;
     let (_, tag) = in_staging(&town, "Find plurals").await;
     let first = asked(&town).await;
     town.bob().presses("releases", "Approve").await;
     assert!(card(&town, "releases").contains("1 of 2 approvals"), "{}", card(&town, "releases"));
 
-    let other = put(&town.sim, &[("README.md", Some("What stands here\n"))]);
+    let theirs = format!("# Ask bob\n{}", text(&town, &path("prod")));
+    let other = put(&town.sim, &[(&path("prod"), Some(&theirs))]);
     // The second yes is not enough: it was said to something else.
     town.carol().presses("releases", "Approve").await;
     let second = pull(&town);
@@ -134,7 +156,7 @@ async fn a_branch_that_moves_meanwhile_voids_the_approvals_and_keeps_both() {
         person.presses("releases", "Approve").await;
     }
     assert!(says(&town, &tag), "{}", card(&town, "releases"));
-    assert_eq!(text(&town, "README.md"), "What stands here\n");
+    assert!(text(&town, &path("prod")).starts_with("# Ask bob\n"));
     assert_eq!(runs(&town, "prod"), format!("{IMAGE}:{tag}"));
     no_branch_is_left(&town);
 }
