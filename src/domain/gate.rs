@@ -71,7 +71,7 @@ pub struct Watch {
     /// How it did.
     pub well: Option<Well>,
     /// What was rolled back from and would come again.
-    pub quarantine: Option<Quarantine>,
+    pub quarantines: Vec<Quarantine>,
     /// What rollbacks left there, of what would move.
     pub holds: Vec<Hold>,
     pub now: Timestamp,
@@ -89,7 +89,7 @@ pub(super) fn shut(facts: &Facts<'_>) -> Vec<(Gate, Refusal)> {
     let Facts { artefact, target, below, version, watch, .. } = facts;
     let environment = target.name.clone();
     let mut shut: Vec<(Gate, Refusal)> = Vec::new();
-    if let Some(quarantine) = &watch.quarantine {
+    for quarantine in &watch.quarantines {
         let gate = Gate::Quarantine { change: quarantine.change };
         let (artefact, version, quarantine) = (artefact.name.clone(), version.clone(), quarantine.clone());
         let environment = environment.clone();
@@ -173,7 +173,7 @@ mod tests {
         let full = || Watch {
             locks: vec![lock.clone()],
             freeze: Some(Window { from: at(0), until: at(2_000), reason: None }),
-            quarantine: Some(sample::quarantine()),
+            quarantines: vec![sample::quarantine()],
             ..watch(None, 60)
         };
         let mut facts = sample::facts(&catalogue, full());

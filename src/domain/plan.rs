@@ -70,6 +70,11 @@ pub struct Plan {
     /// The gates that it passes by force.
     #[serde(default)]
     pub overridden: Option<Overridden>,
+    /// The commits that it is known by across the rungs: the pinned one and, where that is a merge, what was merged.
+    #[serde(default)]
+    pub sources: Vec<Sha>,
+    #[serde(default)]
+    pub tree: Option<Sha>,
     /// The rollbacks on the branch that it undoes, newest first.
     #[serde(default)]
     pub undoes: Vec<ChangeId>,
@@ -139,6 +144,10 @@ pub struct Pending {
     pub carries_rollback: bool,
     /// What would come is a rollback itself.
     pub is_rollback: bool,
+    /// What would come and, where that is a merge, what was merged, down to what is no merge.
+    pub sources: Vec<Sha>,
+    /// The tree of what would come.
+    pub tree: Option<Sha>,
     pub url: Option<String>,
 }
 
@@ -280,6 +289,8 @@ impl Plan {
             green_checks,
             supersedes: facts.supersedes,
             overridden: permit.into_overridden(),
+            sources: pending.sources,
+            tree: pending.tree,
             undoes: facts.undoes,
             lifts: facts.watch.holds,
             image: facts.image,
@@ -321,6 +332,8 @@ impl Plan {
             green_checks: 0,
             supersedes: None,
             overridden: None,
+            sources: Vec::new(),
+            tree: None,
             undoes: Vec::new(),
             lifts: Vec::new(),
             image: ImageThere::Yes,

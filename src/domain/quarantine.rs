@@ -70,6 +70,11 @@ impl Quarantine {
             }
     }
 
+    /// Is it any of these commits, or of that tree?
+    pub fn is_of(&self, sources: &[Sha], tree: Option<&Sha>) -> bool {
+        sources.iter().any(|source| self.commits.contains(source)) || tree.is_some_and(|tree| self.trees.contains(tree))
+    }
+
     /// Is it what people call by that name, be it as it ran there or by another commit of it?
     pub fn is_called(&self, name: &str) -> bool {
         let begins = |sha: &Sha| name.len() >= 7 && sha.as_str().starts_with(&name.to_ascii_lowercase());

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::artefact::ArtefactName;
 use super::change::{Change, ChangeId};
 use super::lock::Lock;
 use super::quarantine::Quarantine;
@@ -92,8 +93,8 @@ pub struct Codes {
 }
 
 impl Codes {
-    /// Of all changes that moved the same.
-    pub fn of(changes: &[Change]) -> Self {
+    /// Of all changes that moved the same as the artefact.
+    pub fn of(changes: &[Change], artefact: &ArtefactName) -> Self {
         let mut codes = Self::default();
         for change in changes {
             let Some(result) = change.stage.result() else { continue };
@@ -102,8 +103,13 @@ impl Codes {
                 codes.sources.insert(result.clone(), pinned.clone());
             }
             if plan.rollback.is_some() {
-                codes.restored.insert(result.clone(), plan.version.clone());
-                codes.taken_back.extend(plan.from.clone());
+                // Of what was carried along only the commit is known: the tag is another artefact's.
+                let own = |version: &Version| match plan.artefact == *artefact {
+                    true => version.clone(),
+                    false => Version { commit: version.commit.clone(), ..Version::default() },
+                };
+                codes.restored.insert(result.clone(), own(&plan.version));
+                codes.taken_back.extend(plan.from.as_ref().map(own));
             }
         }
         codes
@@ -177,8 +183,10 @@ pub fn previous(
 ) -> Vec<Candidate> {
     let of_current = |stay: &&Sighting| current.is_some_and(|current| codes.same(current, &stay.version));
     let first = stays.iter().filter(of_current).map(|stay| stay.seen_at).min();
+    // What had broken by the end is not what ran well.
+    let broke = |stay: &&Sighting| stay.failed.is_some() && stay.ended_at.is_some();
     let before: Vec<Sighting> =
-        stays.iter().filter(|stay| first.is_none_or(|first| stay.seen_at < first)).cloned().collect();
+        stays.iter().filter(|stay| first.is_none_or(|first| stay.seen_at < first) && !broke(stay)).cloned().collect();
     let mut found = ran_well(&before, codes, current);
     found.retain(|candidate| {
         let version = &candidate.version;
@@ -190,7 +198,6 @@ pub fn previous(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::artefact::ArtefactName;
     use crate::domain::change::Stage;
     use crate::domain::environment::EnvironmentName;
     use crate::domain::sample;
@@ -268,7 +275,7 @@ mod tests {
         ];
         for (name, history, changes, expected) in cases {
             let stays = stays(history);
-            let codes = Codes::of(&changes);
+            let codes = Codes::of(&changes, &ArtefactName::new("checkout"));
             let found = previous(&stays, &codes, Some(&stays[0].version), &[]);
             assert_eq!(found.first().and_then(|it| it.version.commit.clone()), expected.map(sha), "{name}");
         }
@@ -290,7 +297,8 @@ mod tests {
 
     #[test]
     fn codes_that_lead_in_a_circle_end_somewhere() {
-        let codes = Codes::of(&[change('a', 'b', Some('c')), change('b', 'a', Some('c'))]);
+        let both = [change('a', 'b', Some('c')), change('b', 'a', Some('c'))];
+        let codes = Codes::of(&both, &ArtefactName::new("checkout"));
         let _ = codes.source(&sha('a'));
         let _ = codes.original(&version('a'));
     }

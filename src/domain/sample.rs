@@ -70,6 +70,8 @@ pub(crate) fn plan() -> Plan {
         green_checks: 0,
         supersedes: None,
         overridden: None,
+        sources: Vec::new(),
+        tree: None,
         undoes: Vec::new(),
         lifts: Vec::new(),
         image: ImageThere::Yes,

@@ -106,13 +106,24 @@ impl Client {
             url: there.html_url,
             ..Pending::default()
         };
+        let mut sources = vec![pinned.clone()];
         for commit in there.commits.into_iter().rev() {
             let commit = commit.into_commit()?;
+            if commit.sha == *pinned {
+                pending.tree = Some(commit.tree.clone());
+            }
+            // Newest first: what was merged comes behind its merge.
+            if sources.last() == Some(&commit.sha)
+                && let [_, merged] = commit.parents.as_slice()
+            {
+                sources.push(merged.clone());
+            }
             let rolls_back = matches!(commit.trailers, Some(Trailers::Rollback { .. }));
             pending.carries_rollback |= rolls_back;
             pending.is_rollback |= rolls_back && commit.sha == *pinned;
             pending.commits.push(commit.into());
         }
+        pending.sources = sources;
         for commit in back.into_iter().flat_map(|back| back.commits).rev() {
             let commit = commit.into_commit()?;
             let (parents, trailers) = (commit.parents.clone(), commit.trailers.clone());

@@ -59,7 +59,7 @@ pub struct Batch(Vec<Write>);
 #[derive(Clone, Debug)]
 pub(super) enum Write {
     Done(InboxId),
-    Postpone { id: InboxId, until: Timestamp, error: String },
+    Postpone { id: InboxId, until: Timestamp, error: String, counts: bool },
     Say(Message),
     Sent { id: MessageId, revision: i64, said: Option<Said> },
     Delay { id: MessageId, until: Timestamp, error: Option<String> },
@@ -101,7 +101,13 @@ impl Batch {
 
     #[must_use]
     pub fn postpone(self, id: InboxId, until: Timestamp, error: &str) -> Self {
-        self.with(Write::Postpone { id, until, error: error.to_owned() })
+        self.with(Write::Postpone { id, until, error: error.to_owned(), counts: true })
+    }
+
+    /// The same for what takes its time: that is no failed attempt.
+    #[must_use]
+    pub fn wait(self, id: InboxId, until: Timestamp, why: &str) -> Self {
+        self.with(Write::Postpone { id, until, error: why.to_owned(), counts: false })
     }
 
     /// Puts a message into the outbox, or into the place of an unsent one of the same key.
@@ -275,11 +281,12 @@ impl Write {
                     .execute(connection)
                     .await?;
             }
-            Self::Postpone { id, until, error } => {
-                sqlx::query("UPDATE inbox SET due_at = $1, attempts = attempts + 1, error = $2 WHERE id = $3")
+            Self::Postpone { id, until, error, counts } => {
+                sqlx::query("UPDATE inbox SET due_at = $1, attempts = attempts + $4, error = $2 WHERE id = $3")
                     .bind(micros_up(*until))
                     .bind(error)
                     .bind(id.0)
+                    .bind(i64::from(*counts))
                     .execute(connection)
                     .await?;
             }

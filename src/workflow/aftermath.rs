@@ -24,6 +24,8 @@ use super::rollback::{BackTo, BackWish, failure};
 
 /// Somebody who must be asked before a rule can roll back is away: the pause before the next try.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(15);
+/// So long after a failure the rule still acts.
+const WITHIN: SignedDuration = SignedDuration::from_mins(10);
 
 impl Bot {
     /// What is stored and said together with a rollback's result.
@@ -48,23 +50,19 @@ impl Bot {
         batch
     }
 
-    /// The change that was taken back says so from now on. Where somebody else is at it, its own next step finds nothing to do.
-    pub(super) async fn mark_taken_back(&self, rollback: &Change) {
-        let Some(of) = rollback.plan.rollback.as_ref().and_then(|about| about.of) else { return };
-        let marked = async {
-            let Some(claim) = self.store.claim(vec![of]).await?.pop() else { return Ok(()) };
-            let done = RolledBack::Done { by: rollback.id, at: self.clock.now() };
-            let stage = claim.change.stage.clone();
-            let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(done), ..known }) else {
-                return Ok(());
-            };
-            let due = claim.due_at.filter(|_| stage.is_open());
-            self.advance(&claim.change, claim.fence, stage, due, Batch::new()).await.map(drop)
+    /// The change that a rollback takes back, as it says from now on, and how that is stored together with the rollback.
+    pub(super) async fn mark_taken_back(&self, rollback: &Change) -> Result<Option<(Change, Batch)>, StoreError> {
+        let Some(of) = rollback.plan.rollback.as_ref().and_then(|about| about.of) else { return Ok(None) };
+        let Some(claim) = self.store.claim(vec![of]).await?.pop() else { return Ok(None) };
+        let done = RolledBack::Done { by: rollback.id, at: self.clock.now() };
+        let stage = claim.change.stage.clone();
+        let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(done), ..known }) else {
+            return Ok(None);
         };
-        match marked.await {
-            Ok(()) | Err(StoreError::Overtaken) => {}
-            Err(error) => tracing::error!(%error, change = %of, "a change that was rolled back could not be marked"),
-        }
+        let due = claim.due_at.filter(|_| stage.is_open());
+        let marked = Change { stage, ..claim.change.clone() };
+        let batch = self.advanced(&claim.change, claim.fence, &marked, due);
+        Ok(Some((marked, batch)))
     }
 
     /// Those who wrote what was lost and are in Slack, each once; not the one who rolled it back.
@@ -136,12 +134,27 @@ impl Bot {
     /// Does the environment's rule want it rolled back? Once, never a rollback, and never where nobody can read what runs.
     pub(super) fn owes_rollback(&self, change: &Change) -> bool {
         let policy = self.config.environments.get(&change.plan.environment);
-        let (Stage::Failed { deploying, .. } | Stage::Stalled { deploying, unread: false, .. }) = &change.stage else {
+        let (Stage::Failed { deploying, at, .. } | Stage::Stalled { deploying, at, unread: false, .. }) = &change.stage
+        else {
             return false;
         };
+        // Long after, people have seen to it; and a rule that was made since is not for what happened before.
+        if self.clock.now().duration_since(*at) > WITHIN {
+            return false;
+        }
         policy.is_some_and(|policy| policy.auto_rollback)
             && change.plan.rollback.is_none()
             && deploying.rolled_back.is_none()
+    }
+
+    /// Can it be tried once more before it is too late for the rule?
+    fn is_in_time(&self, change: &Change) -> bool {
+        match &change.stage {
+            Stage::Failed { at, .. } | Stage::Stalled { at, .. } => {
+                self.clock.now().duration_since(*at) + ASK_AGAIN < WITHIN
+            }
+            _ => false,
+        }
     }
 
     /// Begins the rollback that the environment's rule wants. `false`: it is over for this step.
@@ -162,8 +175,14 @@ impl Bot {
                 None => return self.begin_by_rule(claim, *plan).await,
             },
             Ok(Decision::Meets { .. }) => "another change is under way".to_owned(),
-            Ok(Decision::Refused(no)) => refusal::refusal(&no).text,
-            Err(error) if error.passes => {
+            Ok(Decision::Refused(Refusal::NoPrevious { .. })) => {
+                "I know of no version that ran well there before".to_owned()
+            }
+            Ok(Decision::Refused(_)) => {
+                let (artefact, environment) = (&claim.change.plan.artefact, &claim.change.plan.environment);
+                format!("the rules say no, and /rollback {artefact} {environment} says why")
+            }
+            Err(error) if error.passes && self.is_in_time(&claim.change) => {
                 let due = Some(self.clock.now() + ASK_AGAIN);
                 self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;
                 return Ok(false);
@@ -181,6 +200,10 @@ impl Bot {
 
     async fn begin_by_rule(&self, claim: &mut Claim, plan: Plan) -> Result<bool, StoreError> {
         let promotion = &claim.change;
+        // To find out what to go back to took its time.
+        if self.runs_by_now(promotion).await {
+            return Ok(true);
+        }
         let channel = promotion.asked_in.clone().unwrap_or_default();
         let (change, begins) = self.begin(plan, &promotion.requester, &channel).await;
         let begun = RolledBack::Begun { by: change.id };
@@ -221,8 +244,8 @@ fn needs_a_person(plan: &Plan) -> Option<&'static str> {
     if !about.locks.is_empty() {
         return Some("it is locked, and only a person passes a lock");
     }
-    if about.found == Found::Registry {
-        return Some("the version before can only be guessed");
+    if about.found != Found::Ledger {
+        return Some("I have seen no version before it run well there");
     }
     let unknown = plan.manifest.is_some() && plan.image != ImageThere::Yes;
     unknown.then_some("the registry cannot tell whether the image of the version before is there")

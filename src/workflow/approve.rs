@@ -354,7 +354,7 @@ impl Bot {
         let mut against = quarantines.filter(|it| {
             it.concerns(&plan.artefact)
                 && it.holds_in(&plan.environment, ladder)
-                && it.bars(&plan.version, None)
+                && (it.bars(&plan.version, None) || it.is_of(&plan.sources, plan.tree.as_ref()))
                 && !passed(it)
         });
         Ok(against.next())

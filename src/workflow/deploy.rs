@@ -20,6 +20,9 @@ const MOST_TAG_TRIES: u32 = 6;
 /// The pause before the next look, while the cluster has not been read at all.
 const UNREAD: SignedDuration = SignedDuration::from_secs(1);
 
+/// The pause before the next look, where a rule waits for something to be clear.
+const RULE_LOOKS: SignedDuration = SignedDuration::from_secs(5);
+
 /// Whose a version is that came to run where a change of ours brings one.
 pub(super) enum Belonging {
     Ours(Proof),
@@ -49,12 +52,39 @@ enum Look {
 impl Bot {
     pub(super) async fn deploy(&self, claim: &Claim) -> Result<(), StoreError> {
         let mut claim = claim.clone();
-        if self.owes_rollback(&claim.change) && !Box::pin(self.roll_back_by_rule(&mut claim)).await? {
+        if self.owes_rollback(&claim.change) && !Box::pin(self.obey_rule(&mut claim)).await? {
             return Ok(());
         }
         let tag_due = self.tag(&mut claim).await?;
         let nudge = self.nudge(&claim.change).await;
         self.judge(&claim, nudge, tag_due).await
+    }
+
+    /// The environment's rule wants it rolled back: only if it still does not run. `false`: it is over for this step.
+    async fn obey_rule(&self, claim: &mut Claim) -> Result<bool, StoreError> {
+        let Some(result) = claim.change.stage.deploying().map(|deploying| deploying.result.clone()) else {
+            return Ok(true);
+        };
+        let stalled = matches!(claim.change.stage, Stage::Stalled { .. });
+        match self.look_at_result(&claim.change, &result).await {
+            Look::Runs { .. } => Ok(true),
+            Look::Failed { .. } | Look::NotYet { .. } => self.roll_back_by_rule(claim).await,
+            Look::Rolling(_) if stalled => self.roll_back_by_rule(claim).await,
+            // It may be recovering, or nobody can tell: another look tells.
+            Look::Rolling(_) | Look::Unclear(_) => {
+                let due = Some(self.clock.now() + RULE_LOOKS);
+                self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Has it come to run after all?
+    pub(super) async fn runs_by_now(&self, change: &Change) -> bool {
+        match change.stage.deploying() {
+            Some(deploying) => matches!(self.look_at_result(change, &deploying.result).await, Look::Runs { .. }),
+            None => false,
+        }
     }
 
     /// Marks the result with a tag. Gives the time of the next try, if there is to be one.

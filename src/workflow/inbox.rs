@@ -143,7 +143,8 @@ impl Bot {
             Err(NotNow { why, patient: true, .. })
                 if self.clock.now().duration_since(received.received_at) < MOST_PATIENCE =>
             {
-                return self.put_off(id, PATIENCE, &why).await;
+                let waits = Batch::new().wait(id, self.clock.now() + PATIENCE, &why);
+                return Self::written(self.store.commit(waits).await).await;
             }
             Err(NotNow { why, otherwise, patient }) if patient || received.attempts + 1 >= MOST_ATTEMPTS => {
                 tracing::error!(why, source = received.source.as_str(), "given up");

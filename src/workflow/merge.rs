@@ -173,8 +173,12 @@ impl Bot {
         let Ok(stage) = stage else { return Ok(()) };
         let more = known.map_or_else(Batch::new, |known| Batch::new().comparison(known));
         let more = more.and(Box::pin(self.aftermath(&claim.change)).await);
+        let (marked, more) = match self.mark_taken_back(&claim.change).await? {
+            Some((marked, batch)) => (Some(marked), more.and(batch)),
+            None => (None, more),
+        };
         let change = self.advance(&claim.change, claim.fence, stage, Some(now), more).await?;
-        self.mark_taken_back(&change).await;
+        marked.into_iter().for_each(|marked| self.changes.put(marked));
         let mut claim = Claim { change, ..claim.clone() };
         self.tidy(&mut claim).await?;
         self.deploy(&claim).await

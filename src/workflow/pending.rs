@@ -96,9 +96,11 @@ impl Bot {
 
     /// Whether the registry has the image, with its digest.
     pub(super) async fn image_there(&self, artefact: &Artefact, version: &Version) -> (ImageThere, Option<String>) {
-        // The digest decides, where one is known; but then a tag may have moved on, and only the tag tells.
-        let image = Image { name: artefact.image.clone(), tag: version.tag.clone(), digest: None };
-        let image = if image.tag.is_some() { image } else { Image { digest: version.digest.clone(), ..image } };
+        // Where the digest is written it decides; else the tag, which may have moved on.
+        let by_digest = version.tag.is_none() || pins_digest(artefact);
+        let digest = version.digest.clone().filter(|_| by_digest);
+        let tag = version.tag.clone().filter(|_| digest.is_none());
+        let image = Image { name: artefact.image.clone(), tag, digest };
         match self.registry.digest(&image).await {
             Ok(Some(digest)) => (ImageThere::Yes, Some(digest)),
             Ok(None) => (ImageThere::Gone, None),
@@ -177,9 +179,9 @@ impl Bot {
                 return Err(Refusal::BeforeRollback { artefact, environment, version, ran_as }.into());
             }
         }
-        let Pending { ahead_by, commits, files, url, .. } = live;
+        let Pending { ahead_by, commits, files, url, sources, tree, .. } = live;
         Ok((
-            Pending { ahead_by, commits, files, url, ..pending },
+            Pending { ahead_by, commits, files, url, sources, tree, ..pending },
             open.into_iter().map(|rollback| rollback.change).collect(),
         ))
     }
@@ -193,7 +195,7 @@ impl Bot {
         pinned: &Sha,
     ) -> Result<String, CannotAsk> {
         let moves = Moves::branch(&artefact.repository, &target.branch);
-        let codes = Codes::of(&self.store.changes_of(&moves, REMEMBERED).await?);
+        let codes = Codes::of(&self.store.changes_of(&moves, REMEMBERED).await?, &artefact.name);
         let stays = self.store.sightings(&artefact.name, &target.name, REMEMBERED).await?;
         let mut ran: Vec<_> = stays.into_iter().filter(|stay| stay.running_at.is_some()).map(|it| it.version).collect();
         if let Some(same) = ran.iter().find(|ran| codes.same(ran, version)) {
@@ -216,7 +218,7 @@ impl Bot {
         let below = self.config.catalogue.ladder.below(&target.name, artefact).unwrap_or(target);
         let moves = Moves::branch(&artefact.repository, &below.branch);
         let changes = self.store.changes_of(&moves, REMEMBERED).await.unwrap_or_default();
-        let restored = Codes::of(&changes).original(&version);
+        let restored = Codes::of(&changes, &artefact.name).original(&version);
         let restored = (restored != version).then(|| restored.label().to_owned());
         let (artefact, environment, below) = (artefact.name.clone(), target.name.clone(), below.name.clone());
         Refusal::RolledBackBelow { artefact, environment, below, version, restored }
@@ -240,23 +242,20 @@ impl Bot {
         }
     }
 
-    /// The quarantine that the version is under in that environment, if it is under one.
-    pub(super) async fn quarantine_of(
+    /// The quarantines that the version is under in that environment: by itself, by what was merged into it, by its tree.
+    pub(super) async fn quarantines_of(
         &self,
         artefact: &Artefact,
         target: &Environment,
         version: &Version,
-    ) -> Result<Option<Quarantine>, CannotAsk> {
+        pending: &mut Pending,
+    ) -> Result<Vec<Quarantine>, CannotAsk> {
         let mut quarantines = self.quarantines_on(artefact, target).await?;
-        if quarantines.is_empty() {
-            return Ok(None);
+        if let (None, Some(commit), false) = (&pending.tree, &version.commit, quarantines.is_empty()) {
+            pending.tree = self.github.tree_of(&artefact.repository, commit).await?;
         }
-        let tree = match &version.commit {
-            Some(commit) => self.github.tree_of(&artefact.repository, commit).await?,
-            None => None,
-        };
-        quarantines.retain(|quarantine| quarantine.bars(version, tree.as_ref()));
-        Ok(quarantines.into_iter().next())
+        quarantines.retain(|it| it.bars(version, None) || it.is_of(&pending.sources, pending.tree.as_ref()));
+        Ok(quarantines)
     }
 
     /// What may not come to an artefact there, newest first.
@@ -275,4 +274,9 @@ impl Bot {
 fn unwritable(artefact: &Artefact, at: &ManifestFile, problem: String) -> Refusal {
     let (artefact, repository, file) = (artefact.name.clone(), at.repository.clone(), at.file.clone());
     Refusal::Manifest { artefact, repository, file, problem }
+}
+
+/// Does the manifest name the image by its digest?
+pub(super) fn pins_digest(artefact: &Artefact) -> bool {
+    matches!(&artefact.delivery, Delivery::Manifest { pin: manifest::Pin::Digest, .. })
 }

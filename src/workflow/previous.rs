@@ -101,7 +101,7 @@ impl Bot {
             None => self.github.branch_head(&artefact.repository, &target.branch).await?,
         };
         let mut past = Past {
-            codes: Codes::of(&changes),
+            codes: Codes::of(&changes, &artefact.name),
             quarantines: self.quarantines_on(artefact, target).await?,
             artefact,
             target,

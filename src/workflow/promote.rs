@@ -25,6 +25,7 @@ use crate::slack::render;
 use crate::store::{Batch, Entry, Shown, StoreError};
 
 use super::Bot;
+use super::pending::pins_digest;
 use super::source::CannotAsk;
 
 /// How far back a version is looked for that is named.
@@ -171,7 +172,7 @@ impl Bot {
             },
         };
         let from = self.runs_there(artefact, target)?;
-        let (pending, undoes) = match (&manifest, &pinned) {
+        let (mut pending, undoes) = match (&manifest, &pinned) {
             (None, Some(pinned)) => self.coming_by_branch(artefact, target, &version, pinned).await?,
             // What is approved without a pull request is approved by its commit.
             (Some(_), pinned) if pinned.is_some() || !is_by_commit(target, &policy) => {
@@ -196,7 +197,8 @@ impl Bot {
             .filter(|last| last.plan.version.is(&version))
             .map(Box::new);
         let checks_required = policy.checks_required;
-        let watch = self.watch(artefact, target, &policy, &version, well).await?;
+        let quarantines = self.quarantines_of(artefact, target, &version, &mut pending).await?;
+        let watch = Watch { quarantines, ..self.watch(artefact, target, &policy, well).await? };
         let facts = Facts {
             artefact,
             target,
@@ -244,7 +246,6 @@ impl Bot {
         artefact: &Artefact,
         target: &Environment,
         policy: &Policy,
-        version: &Version,
         well: Option<Well>,
     ) -> Result<Watch, CannotAsk> {
         let now = self.clock.now();
@@ -252,10 +253,9 @@ impl Bot {
         let moving: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(also).collect();
         let locks = self.locks_on(&target.name, &moving).await?;
         let freeze = freeze::in_force(&policy.freezes, now);
-        let quarantine = self.quarantine_of(artefact, target, version).await?;
         let mut holds = self.store.holds(&target.name).await?;
         holds.retain(|hold| hold.concerns(&moving));
-        Ok(Watch { locks, freeze, soak: policy.soak, well, quarantine, holds, now })
+        Ok(Watch { locks, freeze, soak: policy.soak, well, quarantines: Vec::new(), holds, now })
     }
 
     fn rung(&self, name: &EnvironmentName) -> Result<&Environment, No> {
@@ -334,6 +334,7 @@ impl Bot {
         let (there, digest) = self.image_there(artefact, version).await;
         let moved = match (&digest, &version.digest) {
             (None, _) => false,
+            (Some(_), Some(_)) if pins_digest(artefact) => false,
             (Some(now), Some(seen)) => **now != **seen,
             (Some(_), None) => self.is_of_another_commit(artefact, version).await,
         };
@@ -478,8 +479,11 @@ impl Bot {
         let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
         let Ok(stage) = claim.change.stage.clone().retried(self.clock.now()) else { return Err(overtaken()) };
-        // What was shown was put away: it is made anew.
-        let frozen = claim.change.frozen.as_ref().map(|_| Frozen::of(claim.change.id));
+        // What was shown was put away: it is made anew. What Git was to move to is looked for.
+        let frozen = match claim.change.by_pull() {
+            Some(_) => Some(Frozen::of(claim.change.id)),
+            None => claim.change.frozen.clone(),
+        };
         // Whoever takes it up again is the one who wants to hear of its end.
         let change = Change { plan, stage, frozen, requester: person.clone(), ..claim.change };
         let batch = Batch::new()

@@ -167,7 +167,8 @@ impl Bot {
         if dry_run {
             return Ok(asked.privately(plan::dry_run(&plan, others.unwrap_or_default())));
         }
-        if let Some(errored) = errored {
+        let unsure = plan.manifest.is_some() && plan.image != ImageThere::Yes;
+        if let Some(errored) = errored.filter(|_| !unsure && plan.lifts.is_empty()) {
             let again = self.retry(&errored, plan, &asked.from.person).await;
             let (change, batch) = match again {
                 Ok(again) => again,
@@ -175,7 +176,6 @@ impl Bot {
             };
             return Ok(asked.begun(change, batch, others));
         }
-        let unsure = plan.manifest.is_some() && plan.image != ImageThere::Yes;
         let asks = !plan.also.is_empty()
             || plan.overridden.is_some()
             || plan.supersedes.is_some()

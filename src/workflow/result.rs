@@ -130,6 +130,12 @@ impl Bot {
     async fn moved_to_result(&self, claim: &mut Claim) -> Result<bool, Halt> {
         let Some(base) = self.environments_head(claim).await? else { return Ok(true) };
         let frozen = claim.change.frozen.clone().unwrap_or_else(|| Frozen::of(claim.change.id));
+        if claim.change.plan.is_merged() && claim.change.frozen.is_none() {
+            // Stored before the branch is made, so that it is put away whatever becomes of it.
+            let made = Change { frozen: Some(frozen.clone()), ..claim.change.clone() };
+            self.store.commit(Batch::new().advance(made.clone(), claim.fence, Some(self.clock.now()))).await?;
+            claim.change = made;
+        }
         let head = match self.make_result(&claim.change, &frozen.branch, &base).await? {
             Made::Done(head) => head,
             Made::AlreadyThere => {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::{Artefact, ArtefactName};
-use crate::domain::change::{ChangeId, Moves, Stage, Tag};
+use crate::domain::change::{Change, ChangeId, Moves, Stage, Tag};
 use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
 use crate::domain::plan::{Also, Pending, Plan, Waiting};
 use crate::domain::policy::{self, Act, Refusal, UnderWay};
@@ -16,6 +16,7 @@ use crate::domain::version::{Sha, Version};
 use crate::github::Compared;
 
 use super::Bot;
+use super::pending::pins_digest;
 use super::previous::{Back, Past, REMEMBERED};
 use super::promote::{Decision, No};
 use super::source::CannotAsk;
@@ -90,6 +91,13 @@ impl Bot {
         let supersedes = holder.as_ref().and_then(Waiting::of);
         let meets = meets.map(UnderWay::from);
         let changes = self.store.changes_of(&moves, REMEMBERED).await?;
+        // Git may have it, though nobody heard of it: then what is left is to write that down.
+        if let Some(last) = changes.first().filter(|last| is_errored(last, &artefact.name))
+            && self.find_result(last).await?.is_some()
+        {
+            let (plan, errored) = (Box::new(last.plan.clone()), Some(Box::new(last.clone())));
+            return Ok(Decision::Planned { plan, others: None, errored });
+        }
         let past = self.past(artefact, target, manifest.as_ref(), changes).await?;
         let of = taken_back(&past, wish)?;
         let backs = self.backs(&past, wish).await?;
@@ -130,12 +138,10 @@ impl Bot {
             return Ok(Decision::Meets { plan, holder });
         }
         // The same was tried before and could not be done.
-        let errored = changes.into_iter().next().filter(|last| {
-            matches!(last.stage, Stage::Errored { .. })
-                && last.plan.rollback.is_some()
-                && last.plan.artefact == plan.artefact
-                && last.plan.version.is(&plan.version)
-        });
+        let errored = changes
+            .into_iter()
+            .next()
+            .filter(|last| is_errored(last, &plan.artefact) && last.plan.version.is(&plan.version));
         Ok(Decision::Planned { plan, others: None, errored: errored.map(Box::new) })
     }
 
@@ -164,6 +170,13 @@ impl Bot {
         match &wish.to {
             BackTo::Previous => self.versions_before(past).await,
             BackTo::Shown { version, found, ran } => {
+                let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
+                if let Some(barred) = past.quarantines.iter().find(|it| it.bars(version, None)) {
+                    let (version, quarantine) = (version.clone(), Box::new(barred.clone()));
+                    let by_rollback = true;
+                    let barred = Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback };
+                    return Err(barred.into());
+                }
                 Ok(vec![Back { version: version.clone(), ran: *ran, found: *found }])
             }
             BackTo::Named(name) => self.named(past, name).await,
@@ -240,6 +253,10 @@ impl Bot {
             let known = backs.first().is_some_and(|back| back.found != Found::Git) && version.tag.is_some();
             return Ok(if known { self.image_there(artefact, version).await.0 } else { ImageThere::Yes });
         };
+        if past.current.as_ref().is_some_and(|current| current.is_image(version)) {
+            let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
+            return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
+        }
         let (there, digest) = self.image_there(artefact, version).await;
         let moved = match &digest {
             Some(digest) => self.has_moved(past, version, digest).await,
@@ -268,6 +285,10 @@ impl Bot {
                 .as_deref()
                 .filter(|_| plan.version.tag == version.tag && change.stage.result().is_some())
         });
+        if pins_digest(past.artefact) && version.digest.is_some() {
+            // The image was asked for by its digest, which is never another one's.
+            return false;
+        }
         if let Some(was) = version.digest.as_deref().or(was) {
             return was != digest;
         }
@@ -292,7 +313,11 @@ impl Bot {
         let repository = &past.artefact.repository;
         let there = match past.manifest {
             Some(_) => past.current.as_ref().and_then(|current| current.commit.clone()),
-            None => past.head.clone(),
+            // What a rollback took away before is not lost once more.
+            None => past.head.clone().map(|head| {
+                let stood = Version { commit: Some(head.clone()), ..Version::default() };
+                past.codes.original(&stood).commit.unwrap_or(head)
+            }),
         };
         let (Some(there), Some(restored)) = (there, &version.commit) else {
             if past.manifest.is_none() {
@@ -432,4 +457,9 @@ fn taken_back(past: &Past<'_>, wish: &BackWish) -> Result<Option<ChangeId>, Refu
         });
     }
     Ok(brought.map(|change| change.id))
+}
+
+/// A rollback of the artefact that could not be done.
+fn is_errored(last: &Change, artefact: &ArtefactName) -> bool {
+    matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_some() && last.plan.artefact == *artefact
 }

@@ -169,6 +169,8 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
                 green_checks: 0,
                 supersedes: None,
                 overridden: None,
+                sources: Vec::new(),
+                tree: None,
                 undoes: Vec::new(),
                 lifts: Vec::new(),
                 image: ImageThere::Yes,

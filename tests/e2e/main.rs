@@ -42,6 +42,7 @@ mod rollback_meets;
 mod rollback_moods;
 mod rollback_offers;
 mod rollback_sources;
+mod rollback_stale;
 mod rollbacks_by_git;
 mod rungs;
 mod sending;

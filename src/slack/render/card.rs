@@ -8,7 +8,7 @@ use super::plan::{FEW, lines, what};
 use super::{Said, approval, rollback};
 use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::change::{By, Change, Deploying, Merging, Nudge, Other, OtherState, Proof, RolledBack, Stage, Tag};
-use crate::domain::environment::EnvironmentName;
+use crate::domain::environment::{EnvironmentName, PromoteBy};
 use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
 
@@ -227,7 +227,7 @@ fn unseen(change: &Change, deploying: &Deploying) -> Mrkdwn {
             .code(change.plan.lever().1)
             .raw(" moved to ")
             .and(&result(&change.plan, head))
-            .raw(if change.plan.rollback.is_some() {
+            .raw(if change.plan.rollback.is_some() && change.plan.promote == PromoteBy::Merge {
                 " at the last moment: what came with that is taken back as well"
             } else {
                 " at the last moment: what came with that was not shown when this was approved"

@@ -6,7 +6,9 @@ use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::command::{self, Command};
 use crate::domain::environment::EnvironmentName;
-use crate::domain::plan::Plan;
+use crate::domain::plan::{Plan, Waiting};
+use crate::domain::policy::{Refusal, UnderWay};
+use crate::domain::version::Version;
 use crate::slack::render::{rollback, status};
 use crate::store::{Batch, Shown};
 
@@ -76,8 +78,14 @@ impl Bot {
 
     /// The button on the card of a rollback that ended in an error.
     pub(in super::super) async fn retry_rollback(&self, asked: Asked<'_>, change: Change) -> Result<Work, NotNow> {
-        let wish = wish_of(asked, &change.plan);
-        self.roll_back(asked, &BackWish { of: None, ..wish }).await
+        let newest = self.store.changes_of(&change.moves(), 1).await.map_err(|error| stored(&error))?;
+        let is_newest = newest.first().is_some_and(|newest| newest.id == change.id);
+        if !is_newest || !matches!(change.stage, Stage::Errored { .. }) {
+            // Something else has happened there since: whoever wants to go back now must see from what.
+            let Plan { artefact, environment, version, .. } = change.plan;
+            return Ok(asked.refused(&Refusal::NotThereAnyMore { artefact, environment, version, current: None }));
+        }
+        self.roll_back(asked, &wish_of(asked, &change.plan)).await
     }
 
     /// The versions that ran well there, to choose from.
@@ -97,12 +105,7 @@ impl Bot {
     async fn roll_back(&self, asked: Asked<'_>, wish: &BackWish) -> Result<Work, NotNow> {
         let (plan, errored) = match self.decide_back(wish).await {
             Ok(Decision::Planned { plan, errored, .. }) => (*plan, errored),
-            Ok(Decision::Meets { plan, holder }) => {
-                let shown = self.show(*plan, &asked.from.person);
-                let mut work = asked.privately(rollback::meets(&shown.plan, &holder, shown.id));
-                work.batch = work.batch.show(shown);
-                return Ok(work);
-            }
+            Ok(Decision::Meets { plan, holder }) => return Ok(self.ask_what_becomes_of(asked, *plan, &holder)),
             Ok(Decision::Refused(no)) => return Ok(asked.refused(&no)),
             Err(error) => return asked.cannot(&error),
         };
@@ -122,6 +125,21 @@ impl Bot {
         }
     }
 
+    /// A promotion is being merged there. Which one it was is kept, so that the choice is for that one alone.
+    fn ask_what_becomes_of(&self, asked: Asked<'_>, plan: Plan, holder: &UnderWay) -> Work {
+        let mut shown = self.show(plan, &asked.from.person);
+        let mut work = asked.privately(rollback::meets(&shown.plan, holder, shown.id));
+        shown.plan.supersedes = Some(Waiting {
+            id: holder.id,
+            requester: holder.requester.clone(),
+            version: Version::default(),
+            since: holder.since,
+            merged: false,
+        });
+        work.batch = work.batch.show(shown);
+        work
+    }
+
     fn ask_before_rollback(&self, asked: Asked<'_>, plan: Plan) -> Work {
         let shown = self.show(plan, &asked.from.person);
         let mut work = asked.privately(rollback::question(&shown.plan, shown.id));
@@ -138,11 +156,8 @@ impl Bot {
     ) -> Result<Work, NotNow> {
         let (plan, errored) = match self.decide_back(&wish_of(asked, &shown.plan)).await {
             Ok(Decision::Planned { plan, errored, .. }) => (*plan, errored),
-            Ok(Decision::Meets { plan, holder }) if meeting == Meeting::Ask => {
-                let shown = self.show(*plan, &asked.from.person);
-                let mut work = asked.privately(rollback::meets(&shown.plan, &holder, shown.id));
-                work.batch = work.batch.show(shown);
-                return Ok(work);
+            Ok(Decision::Meets { plan, holder }) if meeting == Meeting::Ask || met(shown) != Some(holder.id) => {
+                return Ok(self.ask_what_becomes_of(asked, *plan, &holder));
             }
             Ok(Decision::Meets { plan, holder }) => {
                 if meeting == Meeting::Cancel {
@@ -155,9 +170,10 @@ impl Bot {
             Ok(Decision::Refused(no)) => return Ok(asked.refused(&no)),
             Err(error) => return asked.cannot(&error),
         };
-        // What nobody was asked about is not done by the yes to something else. Whoever chose what becomes of the other
-        // change was told that it may be rolled back as well.
-        if meeting == Meeting::Ask && is_news(&plan, &shown.plan) {
+        // What nobody was asked about is not done by the yes to something else.
+        let is_news =
+            if meeting == Meeting::Ask { is_news(&plan, &shown.plan) } else { is_news_after(&plan, &shown.plan) };
+        if is_news {
             return Ok(self.ask_before_rollback(asked, plan));
         }
         let begun = match errored {
@@ -200,18 +216,37 @@ fn wish_of(asked: Asked<'_>, plan: &Plan) -> BackWish {
     }
 }
 
+/// The promotion that was being merged when somebody was asked what is to become of it.
+fn met(shown: &Shown) -> Option<ChangeId> {
+    shown.plan.supersedes.as_ref().map(|met| met.id)
+}
+
 /// Would something happen that was not shown?
 fn is_news(plan: &Plan, shown: &Plan) -> bool {
-    let locks = |plan: &Plan| plan.rollback.as_ref().map(|about| about.locks.clone());
-    let same_from = match (&plan.from, &shown.from) {
+    // What was pushed since would go as well.
+    plan.head != shown.head
+        || !is_same_from(plan, shown)
+        || plan.supersedes != shown.supersedes
+        || is_other_way(plan, shown)
+}
+
+/// The same after a promotion that was being merged: that one, and nothing else, may have come or gone meanwhile.
+fn is_news_after(plan: &Plan, shown: &Plan) -> bool {
+    let met = shown.supersedes.as_ref().map(|met| met.id);
+    let brought_by_it = plan.rollback.as_ref().is_some_and(|about| about.of.is_some() && about.of == met);
+    let gives_way = plan.supersedes.as_ref().map(|waiting| waiting.id);
+    let same = is_same_from(plan, shown) && (plan.head == shown.head || brought_by_it);
+    !(same || brought_by_it) || (gives_way.is_some() && gives_way != met) || is_other_way(plan, shown)
+}
+
+fn is_same_from(plan: &Plan, shown: &Plan) -> bool {
+    match (&plan.from, &shown.from) {
         (Some(now), Some(then)) => now.is(then),
         (now, then) => now.is_none() && then.is_none(),
-    };
-    // What was pushed since would go as well.
-    let moved = plan.head != shown.head;
-    !same_from
-        || moved
-        || plan.supersedes != shown.supersedes
-        || plan.image != shown.image
-        || locks(plan) != locks(shown)
+    }
+}
+
+fn is_other_way(plan: &Plan, shown: &Plan) -> bool {
+    let locks = |plan: &Plan| plan.rollback.as_ref().map(|about| about.locks.clone());
+    plan.image != shown.image || locks(plan) != locks(shown) || plan.also != shown.also
 }
