@@ -104,9 +104,9 @@ impl Codes {
             }
             if plan.rollback.is_some() {
                 // Of what was carried along only the commit is known: the tag is another artefact's.
-                let own = |version: &Version| match plan.artefact == *artefact {
-                    true => version.clone(),
-                    false => Version { commit: version.commit.clone(), ..Version::default() },
+                let own = |version: &Version| {
+                    let commit = version.commit.clone();
+                    if plan.artefact == *artefact { version.clone() } else { Version { commit, ..Version::default() } }
                 };
                 codes.restored.insert(result.clone(), own(&plan.version));
                 codes.taken_back.extend(plan.from.as_ref().map(own));

@@ -178,7 +178,9 @@ impl Bot {
             None => (None, more),
         };
         let change = self.advance(&claim.change, claim.fence, stage, Some(now), more).await?;
-        marked.into_iter().for_each(|marked| self.changes.put(marked));
+        if let Some(marked) = marked {
+            self.changes.put(marked);
+        }
         let mut claim = Claim { change, ..claim.clone() };
         self.tidy(&mut claim).await?;
         self.deploy(&claim).await

@@ -181,7 +181,7 @@ impl Bot {
         }
         let Pending { ahead_by, commits, files, url, sources, tree, .. } = live;
         Ok((
-            Pending { ahead_by, commits, files, url, sources, tree, ..pending },
+            Pending { ahead_by, commits, files, sources, tree, url, ..pending },
             open.into_iter().map(|rollback| rollback.change).collect(),
         ))
     }
