@@ -175,13 +175,7 @@ impl Bot {
                 None => return self.begin_by_rule(claim, *plan).await,
             },
             Ok(Decision::Meets { .. }) => "another change is under way".to_owned(),
-            Ok(Decision::Refused(Refusal::NoPrevious { .. })) => {
-                "I know of no version that ran well there before".to_owned()
-            }
-            Ok(Decision::Refused(_)) => {
-                let (artefact, environment) = (&claim.change.plan.artefact, &claim.change.plan.environment);
-                format!("the rules say no, and /rollback {artefact} {environment} says why")
-            }
+            Ok(Decision::Refused(no)) => refusal::refusal(&no).text,
             Err(error) if error.passes && self.is_in_time(&claim.change) => {
                 let due = Some(self.clock.now() + ASK_AGAIN);
                 self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;
