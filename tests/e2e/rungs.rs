@@ -112,7 +112,7 @@ impl Rungs<'_> {
 
     /// GitHub's limits are not what this is about.
     fn rest(&self, writes: usize) -> ChangeId {
-        self.hub.clock.advance(SignedDuration::from_secs(15 * i64::try_from(writes).unwrap()));
+        self.hub.clock.advance(SignedDuration::from_secs(120 * i64::try_from(writes).unwrap()));
         ChangeId::new(self.hub.clock.now())
     }
 
