@@ -9,7 +9,7 @@ use uuid::{NoContext, Uuid};
 use super::actor::PersonId;
 use super::artefact::Repository;
 use super::environment::PromoteBy;
-use super::plan::Plan;
+use super::plan::{ManifestFile, Plan};
 use super::trailer::Trailers;
 use super::version::Sha;
 
@@ -82,8 +82,16 @@ impl Moves {
         Self(format!("branch {} {branch}", repository.to_string().to_ascii_lowercase()))
     }
 
-    pub fn file(repository: &Repository, file: &str) -> Self {
+    fn file(repository: &Repository, file: &str) -> Self {
         Self(format!("file {} {file}", repository.to_string().to_ascii_lowercase()))
+    }
+
+    /// The file where it goes by manifest, else the environment's branch of the code.
+    pub fn of(repository: &Repository, branch: &str, manifest: Option<&ManifestFile>) -> Self {
+        match manifest {
+            Some(at) => Self::file(&at.repository, &at.file),
+            None => Self::branch(repository, branch),
+        }
     }
 
     pub fn as_str(&self) -> &str {

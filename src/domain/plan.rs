@@ -350,10 +350,7 @@ impl Plan {
     }
 
     pub fn moves(&self) -> Moves {
-        match &self.manifest {
-            Some(file) => Moves::file(&file.repository, &file.file),
-            None => Moves::branch(&self.repository, &self.branch),
-        }
+        Moves::of(&self.repository, &self.branch, self.manifest.as_ref())
     }
 
     /// By merging a commit into the environment's branch: neither restored nor written.

@@ -18,9 +18,8 @@ use crate::store::{Batch, Claim, Entry, StoreError};
 use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::locks::directly;
-use super::promote::Decision;
 use super::respond::{Asked, stored};
-use super::rollback::{BackTo, BackWish, failure};
+use super::rollback::{BackDecision, BackTo, BackWish, failure};
 
 /// Somebody who must be asked before a rule can roll back is away: the pause before the next try.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(15);
@@ -170,12 +169,12 @@ impl Bot {
             automatic: true,
         };
         let impossible = match self.decide_back(&wish).await {
-            Ok(Decision::Planned { plan, .. }) => match needs_a_person(&plan) {
+            Ok(BackDecision::Planned { plan, .. }) => match needs_a_person(&plan) {
                 Some(why) => why.to_owned(),
                 None => return self.begin_by_rule(claim, *plan).await,
             },
-            Ok(Decision::Meets { .. }) => "another change is under way".to_owned(),
-            Ok(Decision::Refused(no)) => refusal::refusal(&no).text,
+            Ok(BackDecision::Meets { .. }) => "another change is under way".to_owned(),
+            Ok(BackDecision::Refused(no)) => refusal::refusal(&no).text,
             Err(error) if error.passes && self.is_in_time(&claim.change) => {
                 let due = Some(self.clock.now() + ASK_AGAIN);
                 self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;

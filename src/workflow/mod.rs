@@ -3,12 +3,14 @@
 mod aftermath;
 pub mod answer;
 mod approve;
+mod begin;
 pub mod changes;
 mod deploy;
 pub mod inbox;
 pub mod locks;
 mod memory;
 mod merge;
+mod no;
 pub mod observe;
 pub mod outbox;
 mod pending;

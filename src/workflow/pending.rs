@@ -13,8 +13,8 @@ use crate::github::{Compared, GithubError};
 use crate::registry::RegistryError;
 
 use super::Bot;
+use super::no::No;
 use super::previous::REMEMBERED;
-use super::promote::No;
 use super::source::CannotAsk;
 
 /// How many merges are looked at to find out what a version was called.

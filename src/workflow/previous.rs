@@ -17,7 +17,7 @@ use crate::domain::version::{Sha, Version};
 use crate::github::Commit;
 
 use super::Bot;
-use super::promote::No;
+use super::no::No;
 use super::rollback::OFFERED;
 
 /// How far back stays and changes are looked at.

@@ -1,30 +1,25 @@
-//! `promote`: reads the facts, asks the rules, and begins a change. What the change then does is the runner's.
+//! `promote`: reads the facts and asks the rules. What is planned begins in `begin`, and what it then does is the runner's.
 
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use serde_json::json;
 
 use crate::config::Policy;
-use crate::domain::actor::{Actor, PersonId};
-use crate::domain::approval::Awaiting;
+use crate::domain::actor::PersonId;
 use crate::domain::artefact::{Artefact, ArtefactName};
-use crate::domain::change::{Change, ChangeId, Frozen, Moves, Stage};
+use crate::domain::change::{Change, Moves, Stage};
 use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
 use crate::domain::freeze;
 use crate::domain::gate::{Watch, Well};
-use crate::domain::message::{Asked, Message, MessageKey, To};
-use crate::domain::plan::{Facts, GOOD_FOR, ManifestFile, Plan, Waiting};
+use crate::domain::plan::{Facts, ManifestFile, Plan, Waiting};
 use crate::domain::policy::{self, Act, Refusal, UnderWay};
 use crate::domain::rollback::ImageThere;
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Sha, Version};
-use crate::github::GithubError;
-use crate::slack::render;
-use crate::store::{Batch, Entry, Shown, StoreError};
 
 use super::Bot;
+use super::no::No;
 use super::pending::pins_digest;
 use super::source::CannotAsk;
 
@@ -78,41 +73,6 @@ pub(super) enum Decision {
         /// The same was tried before and did not come to its end.
         errored: Option<Box<Change>>,
     },
-    /// A rollback, while a promotion is being merged: it waits for that or cancels it, as the person chooses.
-    Meets {
-        plan: Box<Plan>,
-        holder: UnderWay,
-    },
-}
-
-impl From<StoreError> for CannotAsk {
-    fn from(error: StoreError) -> Self {
-        Self::later(error.to_string())
-    }
-}
-
-/// A rule's no among the errors of those who are asked.
-pub(super) enum No {
-    Refused(Refusal),
-    CannotAsk(CannotAsk),
-}
-
-impl From<Refusal> for No {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<CannotAsk> for No {
-    fn from(error: CannotAsk) -> Self {
-        Self::CannotAsk(error)
-    }
-}
-
-impl From<StoreError> for No {
-    fn from(error: StoreError) -> Self {
-        Self::CannotAsk(error.into())
-    }
 }
 
 impl Bot {
@@ -160,10 +120,7 @@ impl Bot {
         let (mut version, well) = self.version_below(artefact, below, &wish.what).await?;
         let pinned = version.commit.clone();
         let manifest = self.manifest_file(artefact, target).await?;
-        let moves = match &manifest {
-            Some(file) => Moves::file(&file.repository, &file.file),
-            None => Moves::branch(&artefact.repository, &target.branch),
-        };
+        let moves = Moves::of(&artefact.repository, &target.branch, manifest.as_ref());
         let supersedes = match self.store.holder(&moves).await? {
             None => None,
             Some(holder) => match Waiting::of(&holder) {
@@ -405,146 +362,6 @@ impl Bot {
         let known = seen.filter(|seen| rollout.version.as_ref().is_some_and(|now| seen.version.is_image(now)));
         Ok(known.map(|seen| seen.version).or(rollout.version))
     }
-
-    /// Does a promotion there wait for a person's yes, or at least for GitHub's?
-    pub(super) fn is_awaited(&self, plan: &Plan) -> bool {
-        let policy = self.config.environments.get(&plan.environment);
-        let approved = plan.rollback.is_none() && policy.is_some_and(|policy| policy.approvals.is_some());
-        plan.promote == PromoteBy::PullRequest || approved
-    }
-
-    /// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
-    pub(super) async fn begin(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Batch) {
-        let now = self.clock.now();
-        let id = ChangeId::new(now);
-        let stage = if self.is_awaited(&plan) {
-            Stage::begin_awaiting(self.awaiting(&plan, now).await)
-        } else {
-            Stage::begin()
-        };
-        let change = Change {
-            id,
-            requester: person.clone(),
-            asked_in: Some(channel.to_owned()),
-            asked_at: now,
-            frozen: (plan.promote == PromoteBy::PullRequest).then(|| Frozen::of(id)),
-            plan,
-            stage,
-        };
-        let mut batch =
-            Batch::new().begin(change.clone()).ledger(self.entry(&change, "begun", person)).say(self.card(&change));
-        if let Some(overridden) = &change.plan.overridden {
-            let entry = Entry { body: json!(overridden), ..self.entry(&change, "overridden", person) };
-            let key = MessageKey::new(&format!("override:{id}"));
-            let told = render::gate::overridden(&change.plan, overridden).to(self.post(&change, key, None));
-            batch = batch.ledger(entry).say(told);
-        }
-        for hold in &change.plan.lifts {
-            batch = batch.lift(hold.change);
-        }
-        if let Some(details) = render::card::details(&change) {
-            batch = batch.say(self.in_thread(&change, "details", details));
-        }
-        (change, batch)
-    }
-
-    /// What a change waits for in the beginning: those who are to approve it.
-    pub(super) async fn awaiting(&self, plan: &Plan, now: Timestamp) -> Awaiting {
-        let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
-        let (required, asked) = match &policy.approvals {
-            Some(approvals) if plan.rollback.is_none() => (approvals.required, self.called(&approvals.from).await),
-            _ => (0, Vec::new()),
-        };
-        Awaiting::new(required, asked, now, policy.approval_timeout)
-    }
-
-    /// A change that waits gives way to a newer one.
-    pub(super) async fn supersede(&self, waiting: &Waiting, by: ChangeId) -> Result<(Change, Batch), CannotAsk> {
-        let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
-        let claim = self.store.claim(vec![waiting.id]).await?.pop().ok_or_else(overtaken)?;
-        let now = self.clock.now();
-        let Ok(stage) = claim.change.stage.clone().superseded(by, now) else { return Err(overtaken()) };
-        let change = Change { stage, ..claim.change.clone() };
-        let batch = self.advanced(&claim.change, claim.fence, &change, Some(now));
-        Ok((change, batch))
-    }
-
-    /// The same change once more, from the step that failed, with what is known of it now.
-    pub(super) async fn retry(
-        &self,
-        errored: &Change,
-        plan: Plan,
-        person: &PersonId,
-    ) -> Result<(Change, Batch), CannotAsk> {
-        let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
-        let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
-        let Ok(stage) = claim.change.stage.clone().retried(self.clock.now()) else { return Err(overtaken()) };
-        // What was shown was put away: it is made anew. What Git was to move to is looked for.
-        let frozen = match claim.change.by_pull() {
-            Some(_) => Some(Frozen::of(claim.change.id)),
-            None => claim.change.frozen.clone(),
-        };
-        // Whoever takes it up again is the one who wants to hear of its end.
-        let change = Change { plan, stage, frozen, requester: person.clone(), ..claim.change };
-        let batch = Batch::new()
-            .advance(change.clone(), claim.fence, Some(self.clock.now()))
-            .ledger(self.entry(&change, "retried", person))
-            .say(self.card(&change));
-        Ok((change, batch))
-    }
-
-    /// A plan that moves more than was asked for is shown, and becomes a change by a yes.
-    pub(super) fn show(&self, plan: Plan, person: &PersonId) -> Shown {
-        let now = self.clock.now();
-        Shown { id: ChangeId::new(now), person: person.clone(), plan, made_at: now }
-    }
-
-    pub(super) fn is_good(&self, shown: &Shown) -> bool {
-        self.clock.now().duration_since(shown.made_at) < GOOD_FOR
-    }
-
-    pub(super) fn entry(&self, change: &Change, kind: &str, by: &PersonId) -> Entry {
-        ledger_entry(change, kind, Actor::Person(by.clone()), self.clock.now())
-    }
-
-    pub(super) fn card_key(id: ChangeId) -> MessageKey {
-        MessageKey::new(&format!("card:{id}"))
-    }
-
-    /// The card as it stands now. Said again under the same name, it takes the place of the one before.
-    pub(super) fn card(&self, change: &Change) -> Message {
-        let catalogue = &self.config.catalogue;
-        let artefact = catalogue.artefact(change.plan.artefact.as_str());
-        let next = artefact.and_then(|artefact| catalogue.ladder.above(&change.plan.environment, artefact));
-        let said = render::card::card(change, next.map(|rung| &rung.name));
-        said.to(self.post(change, Self::card_key(change.id), None))
-    }
-
-    pub(super) fn in_thread(&self, change: &Change, name: &str, said: render::Said) -> Message {
-        let key = MessageKey::new(&format!("{name}:{}", change.id));
-        said.to(self.post(change, key, Some(Self::card_key(change.id))))
-    }
-
-    fn post(&self, change: &Change, key: MessageKey, thread: Option<MessageKey>) -> To {
-        let rung = self.config.catalogue.ladder.find(change.plan.environment.as_str());
-        // An environment that was taken out of the configuration has no channel any more.
-        let channel = rung.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
-        let asked = Asked { person: change.requester.clone(), channel: change.asked_in.clone() };
-        To::Post { channel, key, thread, asked: Some(asked) }
-    }
-}
-
-pub(super) fn ledger_entry(change: &Change, kind: &str, actor: Actor, at: Timestamp) -> Entry {
-    let plan = &change.plan;
-    Entry {
-        at,
-        change: Some(change.id.to_string()),
-        kind: kind.to_owned(),
-        artefact: Some(plan.artefact.clone()),
-        environment: Some(plan.environment.clone()),
-        actor: Some(actor),
-        body: json!({ "stage": change.stage, "pinned": plan.pinned, "version": plan.version }),
-    }
 }
 
 /// Nothing but the commit is there for people to approve.
@@ -556,10 +373,4 @@ fn is_by_commit(target: &Environment, policy: &Policy) -> bool {
 fn gives_way(holder: &Change, artefact: &Artefact, version: &Version) -> bool {
     let plan = &holder.plan;
     holder.stage.can_cancel() && plan.artefact == artefact.name && plan.rollback.is_none() && !plan.version.is(version)
-}
-
-impl From<GithubError> for No {
-    fn from(error: GithubError) -> Self {
-        Self::CannotAsk(error.into())
-    }
 }

@@ -13,8 +13,8 @@ use crate::slack::render;
 use crate::store::{Batch, Claim, StoreError};
 
 use super::Bot;
+use super::begin::ledger_entry;
 use super::merge::{again, branch_gone, pause};
-use super::promote::ledger_entry;
 use super::result::Made;
 
 /// Nobody waits for a branch to be put away: the pause is as long as it gets.

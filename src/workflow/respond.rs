@@ -159,8 +159,6 @@ impl Bot {
         let (plan, others, errored) = match Box::pin(self.decide(wish)).await {
             Ok(Decision::Planned { plan, others, errored }) => (*plan, others, errored),
             Ok(Decision::Refused(no)) => return Ok(asked.refused(&no)),
-            // Only a rollback chooses what becomes of another change.
-            Ok(Decision::Meets { .. }) => return Ok(Work::default()),
             Err(error) => return asked.cannot(&error),
         };
         let others = others.as_deref();
@@ -243,7 +241,6 @@ impl Bot {
                 Err(error) => asked.cannot(&error)?,
             },
             Ok(Decision::Refused(no)) => asked.refused(&no),
-            Ok(Decision::Meets { .. }) => Work::default(),
             Err(error) => asked.cannot(&error)?,
         };
         work.batch = used.and(work.batch);

@@ -16,9 +16,9 @@ use crate::domain::version::{Sha, Version};
 use crate::github::Compared;
 
 use super::Bot;
+use super::no::No;
 use super::pending::pins_digest;
 use super::previous::{Back, Past, REMEMBERED};
-use super::promote::{Decision, No};
 use super::source::CannotAsk;
 
 pub(super) use asked::{Meeting, failure};
@@ -53,6 +53,21 @@ pub(super) enum BackTo {
     },
 }
 
+/// What the rules say to it.
+pub(super) enum BackDecision {
+    Refused(Refusal),
+    Planned {
+        plan: Box<Plan>,
+        /// The same was tried before and did not come to its end.
+        errored: Option<Box<Change>>,
+    },
+    /// A promotion is being merged there: the rollback waits for that or cancels it, as the person chooses.
+    Meets {
+        plan: Box<Plan>,
+        holder: UnderWay,
+    },
+}
+
 impl Past<'_> {
     /// What promotions brought that is called so below.
     fn brought<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Version> {
@@ -63,22 +78,19 @@ impl Past<'_> {
 
 impl Bot {
     /// Has no effect, and locks nothing.
-    pub(super) async fn decide_back(&self, wish: &BackWish) -> Result<Decision, CannotAsk> {
+    pub(super) async fn decide_back(&self, wish: &BackWish) -> Result<BackDecision, CannotAsk> {
         // Boxed: it is large, and most who may come here do not.
         match Box::pin(self.planned_back(wish)).await {
             Ok(decision) => Ok(decision),
-            Err(No::Refused(refusal)) => Ok(Decision::Refused(refusal)),
+            Err(No::Refused(refusal)) => Ok(BackDecision::Refused(refusal)),
             Err(No::CannotAsk(error)) => Err(error),
         }
     }
 
-    async fn planned_back(&self, wish: &BackWish) -> Result<Decision, No> {
+    async fn planned_back(&self, wish: &BackWish) -> Result<BackDecision, No> {
         let (artefact, target) = self.may_go_back(wish).await?;
         let manifest = self.manifest_file(artefact, target).await?;
-        let moves = match &manifest {
-            Some(file) => Moves::file(&file.repository, &file.file),
-            None => Moves::branch(&artefact.repository, &target.branch),
-        };
+        let moves = Moves::of(&artefact.repository, &target.branch, manifest.as_ref());
         let holder = self.store.holder(&moves).await?;
         let meets = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
         if let Some(holder) = meets.filter(|holder| holder.plan.rollback.is_some()) {
@@ -96,7 +108,7 @@ impl Bot {
             && self.find_result(last).await?.is_some()
         {
             let (plan, errored) = (Box::new(last.plan.clone()), Some(Box::new(last.clone())));
-            return Ok(Decision::Planned { plan, others: None, errored });
+            return Ok(BackDecision::Planned { plan, errored });
         }
         let past = self.past(artefact, target, manifest.as_ref(), changes).await?;
         let of = taken_back(&past, wish)?;
@@ -135,14 +147,14 @@ impl Bot {
         let plan = Plan::back(artefact, target, version, from, lost, rollback);
         let plan = Box::new(Plan { manifest, also, head, promote, supersedes, image, ..plan });
         if let Some(holder) = meets {
-            return Ok(Decision::Meets { plan, holder });
+            return Ok(BackDecision::Meets { plan, holder });
         }
         // The same was tried before and could not be done.
         let errored = changes
             .into_iter()
             .next()
             .filter(|last| is_errored(last, &plan.artefact) && last.plan.version.is(&plan.version));
-        Ok(Decision::Planned { plan, others: None, errored: errored.map(Box::new) })
+        Ok(BackDecision::Planned { plan, errored: errored.map(Box::new) })
     }
 
     /// The artefact and the rung, where it can be rolled back and the person may do it.
@@ -411,10 +423,7 @@ impl Bot {
             Err(No::CannotAsk(error)) => return Err(error),
             Err(No::Refused(_)) => return Ok(Vec::new()),
         };
-        let moves = match &manifest {
-            Some(file) => Moves::file(&file.repository, &file.file),
-            None => Moves::branch(&artefact.repository, &target.branch),
-        };
+        let moves = Moves::of(&artefact.repository, &target.branch, manifest.as_ref());
         let changes = self.store.changes_of(&moves, REMEMBERED).await?;
         let past = match self.past(artefact, target, manifest.as_ref(), changes).await {
             Ok(past) => past,

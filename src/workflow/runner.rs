@@ -17,7 +17,7 @@ use crate::slack::render;
 use crate::store::{Batch, Claim, Fence, StoreError};
 
 use super::Bot;
-use super::promote::ledger_entry;
+use super::begin::ledger_entry;
 
 /// How many are stepped at once: one that waits for GitHub holds up nobody but itself.
 const AT_ONCE: usize = 16;

@@ -8,8 +8,8 @@ use crate::domain::policy::{Act, Refusal};
 use crate::slack::incoming::Origin;
 use crate::slack::render::{approval, status};
 use crate::workflow::Bot;
+use crate::workflow::begin::ledger_entry;
 use crate::workflow::inbox::{NotNow, Work};
-use crate::workflow::promote::ledger_entry;
 use crate::workflow::respond::{Asked, stored};
 
 /// A press that does not lead to a decision, with the answer to it.

@@ -14,9 +14,8 @@ use crate::store::{Batch, Shown};
 
 use super::super::Bot;
 use super::super::inbox::{NotNow, Work};
-use super::super::promote::Decision;
 use super::super::respond::{Asked, stored};
-use super::{BackTo, BackWish};
+use super::{BackDecision, BackTo, BackWish};
 
 /// What becomes of a promotion that is being merged when a rollback is asked for.
 #[derive(Clone, Copy, PartialEq)]
@@ -104,9 +103,9 @@ impl Bot {
 
     async fn roll_back(&self, asked: Asked<'_>, wish: &BackWish) -> Result<Work, NotNow> {
         let (plan, errored) = match self.decide_back(wish).await {
-            Ok(Decision::Planned { plan, errored, .. }) => (*plan, errored),
-            Ok(Decision::Meets { plan, holder }) => return Ok(self.ask_what_becomes_of(asked, *plan, &holder)),
-            Ok(Decision::Refused(no)) => return Ok(asked.refused(&no)),
+            Ok(BackDecision::Planned { plan, errored }) => (*plan, errored),
+            Ok(BackDecision::Meets { plan, holder }) => return Ok(self.ask_what_becomes_of(asked, *plan, &holder)),
+            Ok(BackDecision::Refused(no)) => return Ok(asked.refused(&no)),
             Err(error) => return asked.cannot(&error),
         };
         if self.asks_before_rollback(&plan) {
@@ -155,11 +154,11 @@ impl Bot {
         meeting: Meeting,
     ) -> Result<Work, NotNow> {
         let (plan, errored) = match self.decide_back(&wish_of(asked, &shown.plan)).await {
-            Ok(Decision::Planned { plan, errored, .. }) => (*plan, errored),
-            Ok(Decision::Meets { plan, holder }) if meeting == Meeting::Ask || met(shown) != Some(holder.id) => {
+            Ok(BackDecision::Planned { plan, errored }) => (*plan, errored),
+            Ok(BackDecision::Meets { plan, holder }) if meeting == Meeting::Ask || met(shown) != Some(holder.id) => {
                 return Ok(self.ask_what_becomes_of(asked, *plan, &holder));
             }
-            Ok(Decision::Meets { plan, holder }) => {
+            Ok(BackDecision::Meets { plan, holder }) => {
                 if meeting == Meeting::Cancel {
                     let cancel = Batch::new().ask_to_cancel(holder.id, asked.from.person.clone());
                     self.store.commit(cancel).await.map_err(|error| stored(&error))?;
@@ -167,7 +166,7 @@ impl Bot {
                 let why = format!("change {} is being merged", holder.id.short());
                 return Err(NotNow::patiently(why, rollback::gave_up(&plan)));
             }
-            Ok(Decision::Refused(no)) => return Ok(asked.refused(&no)),
+            Ok(BackDecision::Refused(no)) => return Ok(asked.refused(&no)),
             Err(error) => return asked.cannot(&error),
         };
         // What nobody was asked about is not done by the yes to something else.

@@ -1,0 +1,43 @@
+//! A rule's no, among the errors of those who are asked for facts.
+
+use crate::domain::policy::Refusal;
+use crate::github::GithubError;
+use crate::store::StoreError;
+
+use super::source::CannotAsk;
+
+impl From<StoreError> for CannotAsk {
+    fn from(error: StoreError) -> Self {
+        Self::later(error.to_string())
+    }
+}
+
+/// A rule's no among the errors of those who are asked.
+pub(super) enum No {
+    Refused(Refusal),
+    CannotAsk(CannotAsk),
+}
+
+impl From<Refusal> for No {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<CannotAsk> for No {
+    fn from(error: CannotAsk) -> Self {
+        Self::CannotAsk(error)
+    }
+}
+
+impl From<StoreError> for No {
+    fn from(error: StoreError) -> Self {
+        Self::CannotAsk(error.into())
+    }
+}
+
+impl From<GithubError> for No {
+    fn from(error: GithubError) -> Self {
+        Self::CannotAsk(error.into())
+    }
+}
