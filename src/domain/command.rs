@@ -6,8 +6,12 @@
 //! list     = "list" [ artefact ] [ environment ]
 //! promote  = "promote" artefact [ environment ] [ "@" version ] [ "--dry-run" ] [ "--override" reason ]
 //! rollback = "rollback" artefact [ environment ] [ [ "@" ] version ] [ "--reason" text ]
-//! diff     = "diff" environment environment [ artefact ]      also: diff staging..prod
-//! status   = "status" [ artefact ] [ environment ]
+//! diff     = "diff" environment environment [ artefact ] [ "--code" ]     also: diff staging..prod
+//! where    = "where" ( commit | pull | tag ) [ artefact ]
+//! pull     = [ "#" ] number | address      of the pull request, as GitHub writes it
+//! why      = "why" artefact [ environment ]
+//! status   = "status" [ change ] [ artefact ] [ environment ]
+//! history  = "history" [ artefact ] [ environment ] [ number ]
 //! cancel   = "cancel" change               the eight digits that a card shows
 //! lock     = "lock" environment [ artefact ] [ "for" length ] text       the text is the reason, as it is typed
 //! unlock   = "unlock" environment [ artefact ]
@@ -61,10 +65,30 @@ pub enum Command {
         source: EnvironmentName,
         target: EnvironmentName,
         artefact: Option<ArtefactName>,
+        /// The text of the code that changed, and not only the names of the files.
+        code: bool,
+    },
+    /// Which environments run code that contains it.
+    Where {
+        /// A commit, a pull request or a tag, as it was typed.
+        what: Arc<str>,
+        artefact: Option<ArtefactName>,
+    },
+    /// What stands between an artefact and an environment.
+    Why {
+        artefact: ArtefactName,
+        environment: Option<EnvironmentName>,
     },
     Status {
+        change: Option<Arc<str>>,
         artefact: Option<ArtefactName>,
         environment: Option<EnvironmentName>,
+    },
+    History {
+        artefact: Option<ArtefactName>,
+        environment: Option<EnvironmentName>,
+        /// How many to show at once.
+        count: Option<u32>,
     },
     Cancel {
         /// The end of its id, in lower case.
@@ -101,7 +125,10 @@ pub enum Verb {
     Promote,
     Rollback,
     Diff,
+    Where,
+    Why,
     Status,
+    History,
     Cancel,
     Lock,
     Unlock,
@@ -158,20 +185,47 @@ pub const TABLE: &[Entry] = &[
     Entry {
         verb: Verb::Diff,
         names: &["diff"],
-        usage: "diff <source> <target> [artefact]",
+        usage: "diff <source> <target> [artefact] [--code]",
         summary: "what differs between two environments, and what to do about it",
-        examples: &["diff {below} {environment}"],
+        examples: &["diff {below} {environment}", "diff {below} {environment} {artefact}"],
         slash: true,
+        ready: false,
+    },
+    Entry {
+        verb: Verb::Where,
+        names: &["where"],
+        usage: "where <commit|pull request|tag> [artefact]",
+        summary: "which environments run code that contains it, and what it waits for in the next",
+        examples: &["where 4f1c2ab", "where #42 {artefact}"],
+        slash: false,
+        ready: false,
+    },
+    Entry {
+        verb: Verb::Why,
+        names: &["why"],
+        usage: "why <artefact> [environment]",
+        summary: "what stands between an artefact and an environment",
+        examples: &["why {artefact}", "why {artefact} {environment}"],
+        slash: false,
         ready: false,
     },
     Entry {
         verb: Verb::Status,
         names: &["status"],
-        usage: "status [artefact] [environment]",
-        summary: "which changes are under way",
-        examples: &["status", "status {environment}"],
+        usage: "status [change] [artefact] [environment]",
+        summary: "which changes are under way, or how one stands",
+        examples: &["status", "status {environment}", "status 0badcafe"],
         slash: false,
         ready: true,
+    },
+    Entry {
+        verb: Verb::History,
+        names: &["history", "log"],
+        usage: "history [artefact] [environment] [number]",
+        summary: "what happened, by whom, and how long it took",
+        examples: &["history", "history {artefact} {environment}", "history {environment} 20"],
+        slash: false,
+        ready: false,
     },
     Entry {
         verb: Verb::Cancel,
@@ -262,7 +316,10 @@ impl Command {
             Self::Promote { .. } => Verb::Promote,
             Self::Rollback { .. } => Verb::Rollback,
             Self::Diff { .. } => Verb::Diff,
+            Self::Where { .. } => Verb::Where,
+            Self::Why { .. } => Verb::Why,
             Self::Status { .. } => Verb::Status,
+            Self::History { .. } => Verb::History,
             Self::Cancel { .. } => Verb::Cancel,
             Self::Lock { .. } => Verb::Lock,
             Self::Unlock { .. } => Verb::Unlock,
@@ -349,6 +406,31 @@ mod tests {
             source: EnvironmentName::new(source),
             target: EnvironmentName::new(target),
             artefact: artefact.map(ArtefactName::new),
+            code: false,
+        }
+    }
+
+    fn wherever(what: &str, artefact: Option<&str>) -> Command {
+        Command::Where { what: what.into(), artefact: artefact.map(ArtefactName::new) }
+    }
+
+    fn why(environment: Option<&str>) -> Command {
+        Command::Why { artefact: ArtefactName::new("checkout"), environment: environment.map(EnvironmentName::new) }
+    }
+
+    fn status(change: Option<&str>, artefact: Option<&str>, environment: Option<&str>) -> Command {
+        Command::Status {
+            change: change.map(Into::into),
+            artefact: artefact.map(ArtefactName::new),
+            environment: environment.map(EnvironmentName::new),
+        }
+    }
+
+    fn history(artefact: Option<&str>, environment: Option<&str>, count: Option<u32>) -> Command {
+        Command::History {
+            artefact: artefact.map(ArtefactName::new),
+            environment: environment.map(EnvironmentName::new),
+            count,
         }
     }
 
@@ -359,7 +441,11 @@ mod tests {
     #[test]
     fn every_verb_has_its_row() {
         let all = [Verb::List, Verb::Promote, Verb::Rollback, Verb::Diff, Verb::Status, Verb::Cancel, Verb::Lock];
-        for verb in all.into_iter().chain([Verb::Unlock, Verb::Locks, Verb::Reject, Verb::Release, Verb::Help]) {
+        for verb in all.into_iter().chain([Verb::Unlock, Verb::Locks, Verb::Reject, Verb::Release, Verb::Help]).chain([
+            Verb::Where,
+            Verb::Why,
+            Verb::History,
+        ]) {
             assert_eq!(verb.entry().verb, verb);
             assert!(verb.entry().usage.starts_with(verb.name()));
         }
@@ -399,6 +485,16 @@ mod tests {
             ),
             ("rollback checkout prod \u{2014}REASON  of  state", rollback(Some("prod"), None, Some("of state"))),
             ("rollback checkout prod --reason", rollback(Some("prod"), None, None)),
+            ("where #42", wherever("#42", None)),
+            ("where @4f1c2ab in checkout", wherever("4f1c2ab", Some("checkout"))),
+            ("where <https://github.com/acme/checkout/pull/42>", wherever("github.com/acme/checkout/pull/42", None)),
+            ("why checkout", why(None)),
+            ("why checkout to production", why(Some("prod"))),
+            ("status 0BADCAFE", status(Some("0badcafe"), None, None)),
+            ("status checkout", status(None, Some("checkout"), None)),
+            ("history", history(None, None, None)),
+            ("history checkout prod 20", history(Some("checkout"), Some("prod"), Some(20))),
+            ("log 5", history(None, None, Some(5))),
             ("diff staging prod", diff("staging", "prod", None)),
             ("diff between staging and prod", diff("staging", "prod", None)),
             ("diff staging..prod", diff("staging", "prod", None)),
@@ -463,6 +559,10 @@ mod tests {
             ("list chekout", NoArtefact { word: "chekout".into(), meant: artefact("checkout") }),
             ("list pord", NoEnvironment { verb: Verb::List, word: "pord".into(), meant: environment("prod") }),
             ("list nonsense", NoArtefact { word: "nonsense".into(), meant: None }),
+            ("where", Missing { verb: Verb::Where, what: "commit, pull request or tag" }),
+            ("where abc def", Surplus { verb: Verb::Where, word: "def".into() }),
+            ("why", Missing { verb: Verb::Why, what: "artefact" }),
+            ("history 0", NoArtefact { word: "0".into(), meant: None }),
             ("diff staging", Missing { verb: Verb::Diff, what: "two environments" }),
             ("release", Missing { verb: Verb::Release, what: "artefact" }),
             ("release checkout", Missing { verb: Verb::Release, what: "version" }),

@@ -50,7 +50,7 @@ impl Bot {
                     ListTo::Channel => Ack::Words(self.list(filter, 0, For::Channel { shared_by: None }).ack(true)),
                 }
             }
-            Command::Status { artefact, environment } if role.is_some() => {
+            Command::Status { artefact, environment, .. } if role.is_some() => {
                 private(&self.status(artefact.as_ref(), environment.as_ref()))
             }
             command => match self.store(Source::SlackCommand, from, incoming).await {

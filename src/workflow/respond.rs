@@ -67,7 +67,7 @@ impl Bot {
                     asked.privately(self.list(filter, 0, For::Person))
                 }
             }
-            Command::Status { artefact, environment } => {
+            Command::Status { artefact, environment, .. } => {
                 let answer = self.status(artefact.as_ref(), environment.as_ref());
                 if in_thread { asked.openly(answer) } else { asked.privately(answer) }
             }
@@ -91,7 +91,9 @@ impl Bot {
                 return self.typed_rollback(asked, artefact, environment, version, reason).await;
             }
             Command::Release { artefact, version } => return self.release(asked, &artefact, &version).await,
-            Command::Diff { .. } => asked.privately(notice::not_ready(command.verb())),
+            Command::Diff { .. } | Command::Where { .. } | Command::Why { .. } | Command::History { .. } => {
+                asked.privately(notice::not_ready(command.verb()))
+            }
         })
     }
 

@@ -120,6 +120,7 @@ impl<'a> Words<'a> {
         let known: &[&str] = match verb {
             Verb::Promote => &["dry-run", "override"],
             Verb::Rollback => &["reason"],
+            Verb::Diff => &["code"],
             _ => &[],
         };
         if let Some(flag) = sorted.flags.iter().find(|flag| !known.contains(&flag.as_str())) {
@@ -166,11 +167,25 @@ impl<'a> Words<'a> {
                 else {
                     return Err(self.missing_environment("two environments"));
                 };
-                Command::Diff { source, target, artefact }
+                let code = self.flags.iter().any(|flag| flag == "code");
+                Command::Diff { source, target, artefact, code }
             }
+            Verb::Where => {
+                let what = first(&mut self.versions).or_else(|| first(&mut self.unknown));
+                let what = what.ok_or(Misunderstanding::Missing { verb, what: "commit, pull request or tag" })?;
+                Command::Where { what: what.into(), artefact: first(&mut self.artefacts) }
+            }
+            Verb::Why => Command::Why { artefact: self.artefact()?, environment: first(&mut self.environments) },
             Verb::Status => {
+                let change = self.change().ok();
                 let artefact = first(&mut self.artefacts);
-                Command::Status { artefact, environment: first(&mut self.environments) }
+                Command::Status { change, artefact, environment: first(&mut self.environments) }
+            }
+            Verb::History => {
+                let number = self.unknown.iter().position(|word| word.parse::<u32>().is_ok_and(|number| number > 0));
+                let count = number.and_then(|at| self.unknown.remove(at).parse().ok());
+                let artefact = first(&mut self.artefacts);
+                Command::History { artefact, environment: first(&mut self.environments), count }
             }
             // Its reason is not sorted by what it names.
             Verb::Cancel | Verb::Reject => Command::Cancel { change: self.change()? },
@@ -248,12 +263,15 @@ impl<'a> Words<'a> {
                 Command::List { artefact: None, .. }
                     | Command::Diff { artefact: None, .. }
                     | Command::Status { artefact: None, .. }
+                    | Command::History { artefact: None, .. }
                     | Command::Unlock { artefact: None, .. }
             );
             let environment_is_open = matches!(
                 command,
                 Command::List { environment: None, .. }
                     | Command::Status { environment: None, .. }
+                    | Command::History { environment: None, .. }
+                    | Command::Why { environment: None, .. }
                     | Command::Promote { environment: None, .. }
                     | Command::Rollback { environment: None, .. }
                     | Command::Locks { environment: None }
@@ -275,8 +293,8 @@ impl<'a> Words<'a> {
         let takes = |what: &str| match verb {
             Verb::Promote | Verb::Rollback => true,
             Verb::Release => what != "environment",
-            Verb::List | Verb::Status | Verb::Unlock => what != "version",
-            Verb::Diff => what == "artefact",
+            Verb::List | Verb::Status | Verb::History | Verb::Why | Verb::Unlock => what != "version",
+            Verb::Diff | Verb::Where => what == "artefact",
             Verb::Locks => what == "environment",
             Verb::Cancel | Verb::Reject | Verb::Lock | Verb::Help => false,
         };

@@ -2,7 +2,7 @@
 
 use super::Said;
 use super::blocks::section;
-use super::mrkdwn::Mrkdwn;
+use super::mrkdwn::{Mrkdwn, shorten};
 use crate::domain::actor::Role;
 use crate::domain::command::{Command, Verb};
 
@@ -31,14 +31,24 @@ pub fn looking(command: &Command) -> Said {
         Command::Diff { source, target, .. } => {
             Mrkdwn::new("Comparing ").bold(source.as_str()).raw(" with ").bold(target.as_str()).raw("...")
         }
+        Command::Where { what, .. } => Mrkdwn::new("Looking for ").code(&shorten(what, 80)).raw("..."),
+        Command::Why { artefact, environment } => {
+            let text = Mrkdwn::new("Looking at what stands between ").bold(artefact.as_str()).raw(" and ");
+            match environment {
+                Some(environment) => text.bold(environment.as_str()).raw("..."),
+                None => text.raw("the next environment..."),
+            }
+        }
         Command::Cancel { change } | Command::Reject { change, .. } => {
             Mrkdwn::new("Looking at the change ").code(change).raw("...")
         }
         Command::Lock { environment, .. } => Mrkdwn::new("Locking ").bold(environment.as_str()).raw("..."),
         Command::Unlock { environment, .. } => Mrkdwn::new("Unlocking ").bold(environment.as_str()).raw("..."),
-        Command::List { .. } | Command::Status { .. } | Command::Locks { .. } | Command::Help { .. } => {
-            Mrkdwn::new("One moment...")
-        }
+        Command::List { .. }
+        | Command::Status { .. }
+        | Command::History { .. }
+        | Command::Locks { .. }
+        | Command::Help { .. } => Mrkdwn::new("One moment..."),
     })
 }
 
