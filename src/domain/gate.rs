@@ -120,7 +120,7 @@ pub(super) fn shut(facts: &Facts<'_>) -> Vec<(Gate, Refusal)> {
 
 fn checks(facts: &Facts<'_>) -> Option<Refusal> {
     let Facts { target, pending, checks, pinned, .. } = facts;
-    let (pinned, url) = (pinned.clone()?, pending.commits.first().map(|commit| commit.url.clone()));
+    let (pinned, url) = (pinned.clone()?, pending.commits.first().map(|lone| lone.commit.url.clone()));
     if !checks.red.is_empty() {
         return Some(Refusal::RedChecks { pinned, names: checks.red.clone(), url });
     }

@@ -7,6 +7,8 @@ pub mod arrival;
 pub mod artefact;
 pub mod change;
 pub mod command;
+pub mod comparison;
+pub mod drift;
 pub mod environment;
 pub mod freeze;
 pub mod gate;

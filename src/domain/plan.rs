@@ -9,19 +9,17 @@ use serde::{Deserialize, Serialize};
 use super::actor::PersonId;
 use super::artefact::{Artefact, ArtefactName, Repository};
 use super::change::{Change, ChangeId, Moves, Stage};
+use super::comparison::{Comparison, Files, Lone};
+use super::drift::Drift;
 use super::environment::{Catalogue, Environment, EnvironmentName, PromoteBy};
 use super::gate::{Overridden, Watch};
 use super::policy::Permit;
 use super::quarantine::Hold;
 use super::rollback::{ImageThere, Rollback};
-use super::trailer::Trailers;
 use super::version::{Commit, Sha, Version};
 
 /// A plan that was shown is good for so long; then the world has moved on.
 pub const GOOD_FOR: SignedDuration = SignedDuration::from_mins(30);
-
-/// What a card or a plan names; the rest is counted.
-const MOST_COMMITS: usize = 20;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -44,16 +42,11 @@ pub struct Plan {
     pub version: Version,
     /// What runs there now; `None`: a first deployment.
     pub from: Option<Version>,
-    /// What comes or, by a rollback, is lost. Newest first.
-    pub commits: Vec<Commit>,
-    pub commits_in_all: u64,
-    /// Made on the target's branch and nowhere below.
-    pub hotfixes: Vec<Commit>,
-    pub hotfixes_in_all: u64,
+    /// What differs between the two: what comes or, by a rollback, is lost.
+    #[serde(flatten)]
+    pub drift: Drift,
     /// Other artefacts of the same repository, which a merge carries along.
     pub also: Vec<Also>,
-    /// Where people see the difference.
-    pub url: Option<String>,
     /// The head of the target's branch when this was planned, and how many commits only the branch has.
     pub head: Option<Sha>,
     pub behind_by: u64,
@@ -133,7 +126,7 @@ pub struct Also {
 pub struct Pending {
     pub ahead_by: u64,
     /// What would come, newest first; GitHub names 250 at most.
-    pub commits: Vec<Commit>,
+    pub commits: Vec<Lone>,
     pub files: Files,
     /// The head of the target's branch.
     pub head: Option<Sha>,
@@ -151,44 +144,34 @@ pub struct Pending {
     pub url: Option<String>,
 }
 
-/// The files that a merge would change.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files {
-    pub paths: Vec<String>,
-    /// GitHub named only the first 300.
-    pub cut: bool,
-}
-
-impl Files {
-    pub fn concern(&self, artefact: &Artefact) -> bool {
-        artefact.paths.is_empty() || self.cut || self.paths.iter().any(|path| artefact.is_concerned_by(path))
-    }
-}
-
-/// A commit that only one side has.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lone {
-    pub commit: Commit,
-    pub parents: Vec<Sha>,
-    /// We made it ourselves: a promotion, a rollback, or what undid one.
-    pub ours: bool,
-    pub rolls_back: bool,
-}
-
-impl Lone {
-    pub fn new(commit: Commit, parents: Vec<Sha>, trailers: Option<&Trailers>) -> Self {
-        // A commit that was copied with its message keeps our trailer; what nobody else makes has one parent or more by its kind.
-        let ours = trailers.is_some_and(|trailers| match (trailers, parents.len()) {
-            (Trailers::Change(_), parents) => parents > 1,
-            (Trailers::Rollback { restores, .. }, parents) => restores.is_some() && parents == 1,
-            (Trailers::Reinstates { .. }, parents) => parents > 0,
-        });
-        let rolls_back = ours && matches!(trailers, Some(Trailers::Rollback { .. }));
-        Self { commit, parents, ours, rolls_back }
-    }
-}
-
 impl Pending {
+    /// From how the pinned commit stands to the target, and the target to it where that has something of its own.
+    pub fn of(there: Comparison, back: Option<Comparison>) -> Self {
+        let mut sources = vec![there.head.clone()];
+        for Lone { commit, parents, .. } in &there.commits {
+            // Newest first: what was merged comes behind its merge.
+            if sources.last() == Some(&commit.sha)
+                && let [_, merged] = parents.as_slice()
+            {
+                sources.push(merged.clone());
+            }
+        }
+        let pinned = there.commits.iter().find(|lone| lone.commit.sha == there.head);
+        Self {
+            tree: pinned.and_then(|lone| lone.tree.clone()),
+            is_rollback: pinned.is_some_and(Lone::rolls_back),
+            carries_rollback: there.commits.iter().any(Lone::rolls_back),
+            sources,
+            ahead_by: there.ahead_by,
+            commits: there.commits,
+            files: there.files,
+            head: Some(there.base),
+            behind_by: there.behind_by,
+            only_there: back.map(|back| back.commits).unwrap_or_default(),
+            url: there.url,
+        }
+    }
+
     /// The target has code that came to it by an earlier merge and that is not in what would be merged now.
     pub fn target_is_newer(&self) -> bool {
         let find = |sha: &Sha| self.only_there.iter().find(|lone| lone.commit.sha == *sha);
@@ -203,7 +186,7 @@ impl Pending {
         while let Some(sha) = merged.pop() {
             match find(sha) {
                 Some(lone) if own.insert(sha) => {
-                    if !lone.ours {
+                    if !lone.is_ours() {
                         return true;
                     }
                     merged.extend(&lone.parents);
@@ -217,12 +200,12 @@ impl Pending {
     /// A rollback may be open on the target's branch: then it has to be looked at.
     pub fn may_be_rolled_back(&self) -> bool {
         let untold = self.behind_by > self.only_there.len() as u64;
-        untold || self.only_there.iter().any(|lone| lone.rolls_back)
+        untold || self.only_there.iter().any(Lone::rolls_back)
     }
 
     /// Commits that only the target has and that people made; merges are the promotions before.
     pub fn hotfixes(&self) -> impl Iterator<Item = &Commit> {
-        self.only_there.iter().filter(|lone| lone.parents.len() < 2 && !lone.ours).map(|lone| &lone.commit)
+        self.only_there.iter().filter(|lone| lone.is_work()).map(|lone| &lone.commit)
     }
 }
 
@@ -262,7 +245,7 @@ impl Plan {
     pub fn new(permit: Permit, facts: Facts<'_>, catalogue: &Catalogue) -> Self {
         let Facts { artefact, target, below, version, pinned, from, pending, .. } = facts;
         let green_checks = facts.checks.green;
-        let hotfixes: Vec<Commit> = pending.hotfixes().cloned().collect();
+        let drift = Drift::of(&pending, artefact);
         let also = catalogue.carried_along(artefact, &target.name);
         Self {
             artefact: artefact.name.clone(),
@@ -277,11 +260,7 @@ impl Plan {
             also: also
                 .map(|other| Also { artefact: other.name.clone(), changes: pending.files.concern(other) })
                 .collect(),
-            commits_in_all: pending.ahead_by,
-            commits: pending.commits.into_iter().take(MOST_COMMITS).collect(),
-            hotfixes_in_all: hotfixes.len() as u64,
-            hotfixes: hotfixes.into_iter().take(MOST_COMMITS).collect(),
-            url: pending.url,
+            drift,
             head: pending.head,
             behind_by: pending.behind_by,
             promote: target.promote,
@@ -304,11 +283,11 @@ impl Plan {
         target: &Environment,
         version: Version,
         from: Option<Version>,
-        lost: Pending,
+        lost: &Pending,
         rollback: Rollback,
     ) -> Self {
-        // Nobody loses what only moved the work of others.
-        let (moves, commits): (Vec<_>, Vec<_>) = lost.commits.into_iter().partition(|commit| commit.only_moves);
+        // What only the older one has is not lost by it.
+        let drift = Drift { hotfixes: Vec::new(), hotfixes_in_all: 0, ..Drift::of(lost, artefact) };
         Self {
             artefact: artefact.name.clone(),
             environment: target.name.clone(),
@@ -319,12 +298,8 @@ impl Plan {
             pinned: version.commit.clone(),
             version,
             from,
-            commits_in_all: lost.ahead_by.saturating_sub(moves.len() as u64),
-            commits: commits.into_iter().take(MOST_COMMITS).collect(),
-            hotfixes: Vec::new(),
-            hotfixes_in_all: 0,
+            drift,
             also: Vec::new(),
-            url: lost.url,
             head: None,
             behind_by: 0,
             promote: PromoteBy::Merge,
@@ -370,7 +345,7 @@ impl Plan {
 
     /// The page of the repository in which Git moves, as far as a commit's address tells it.
     pub fn web(&self) -> Option<String> {
-        let (code, _) = self.commits.first()?.url.rsplit_once("/commit/")?;
+        let (code, _) = self.drift.commits.first()?.url.rsplit_once("/commit/")?;
         match &self.manifest {
             // The manifests stand beside the code.
             Some(at) => code.strip_suffix(&self.repository.to_string()).map(|host| format!("{host}{}", at.repository)),
@@ -426,26 +401,16 @@ pub fn tag_number(name: &str, (before, behind): &(String, String)) -> Option<u64
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sha(digit: char) -> Sha {
-        digit.to_string().repeat(40).parse().unwrap()
-    }
+    use crate::domain::sample::{self, sha};
+    use crate::domain::trailer::Trailers;
 
     fn lone(digit: char, parents: &[char]) -> Lone {
-        let commit = Commit {
-            sha: sha(digit),
-            subject: String::new(),
-            author: String::new(),
-            login: None,
-            only_moves: false,
-            url: String::new(),
-        };
-        Lone::new(commit, parents.iter().map(|parent| sha(*parent)).collect(), None)
+        Lone::new(sample::commit(digit, ""), parents.iter().map(|parent| sha(*parent)).collect(), None, None)
     }
 
     fn ours(digit: char, parents: &[char], trailers: &Trailers) -> Lone {
         let Lone { commit, parents, .. } = lone(digit, parents);
-        Lone::new(commit, parents, Some(trailers))
+        Lone::new(commit, parents, None, Some(trailers.clone()))
     }
 
     fn pending(head: char, only_there: Vec<Lone>) -> Pending {

@@ -360,34 +360,26 @@ pub fn check(facts: &Facts<'_>) -> Result<Permit, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::plan::{Checks, Files, Lone, Pending};
+    use crate::domain::comparison::Lone;
+    use crate::domain::plan::{Checks, Pending};
     use crate::domain::sample;
-    use crate::domain::version::Commit;
 
     fn facts(catalogue: &crate::domain::environment::Catalogue, pending: Pending, checks: Checks) -> Facts<'_> {
         Facts { pending, checks, ..sample::facts(catalogue, gate::Watch::default()) }
     }
 
     fn ahead(path: &str) -> Pending {
-        Pending { ahead_by: 1, files: Files { paths: vec![path.into()], cut: false }, ..Pending::default() }
+        Pending { ahead_by: 1, files: sample::files(&[path]), ..Pending::default() }
     }
 
     #[test]
     fn the_last_word_names_what_stands_in_the_way() {
         let catalogue = sample::catalogue();
         let newer = {
-            let sha = |digit: &str| digit.repeat(40).parse::<Sha>().unwrap();
-            let commit = |sha| Commit {
-                sha,
-                subject: String::new(),
-                author: String::new(),
-                login: None,
-                only_moves: false,
-                url: String::new(),
-            };
-            let merge = Lone::new(commit(sha("b")), vec![sha("0"), sha("c")], None);
-            let merged = Lone::new(commit(sha("c")), vec![sha("0")], None);
-            Pending { head: Some(sha("b")), only_there: vec![merge, merged], ..Pending::default() }
+            let (sha, commit) = (sample::sha, |digit| sample::commit(digit, ""));
+            let merge = Lone::new(commit('b'), vec![sha('0'), sha('c')], None, None);
+            let merged = Lone::new(commit('c'), vec![sha('0')], None, None);
+            Pending { head: Some(sha('b')), only_there: vec![merge, merged], ..Pending::default() }
         };
         let red = Checks { red: vec!["build".into()], ..Checks::default() };
         let running = Checks { running: vec!["build".into()], ..Checks::default() };

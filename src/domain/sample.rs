@@ -7,10 +7,12 @@ use jiff::{SignedDuration, Timestamp};
 use super::actor::PersonId;
 use super::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place};
 use super::change::{Change, ChangeId, Stage};
+use super::comparison::{ChangedFile, Files};
+use super::drift::Drift;
 use super::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromoteBy};
 use super::gate::Watch;
 use super::lock::{Lock, LockId};
-use super::plan::{Checks, Facts, Files, Pending, Plan};
+use super::plan::{Checks, Facts, Pending, Plan};
 use super::quarantine::Quarantine;
 use super::rollback::{Bad, Found, ImageThere, Ran, Rollback};
 use super::version::{Commit, Sha, Version};
@@ -36,14 +38,29 @@ pub(crate) fn catalogue() -> Catalogue {
     Catalogue { artefacts: artefacts.collect(), ladder }
 }
 
+/// The commit that is named by one digit.
+pub(crate) fn sha(digit: char) -> Sha {
+    digit.to_string().repeat(40).parse().expect("a commit")
+}
+
+/// One by Alice.
+pub(crate) fn commit(digit: char, subject: &str) -> Commit {
+    let sha = sha(digit);
+    let url = format!("https://github.com/acme/checkout/commit/{sha}");
+    Commit {
+        sha,
+        subject: subject.to_owned(),
+        author: "Alice Adler".to_owned(),
+        login: None,
+        only_moves: false,
+        brings: Vec::new(),
+        url,
+    }
+}
+
 /// `checkout` on its way to `qa`.
 pub(crate) fn plan() -> Plan {
     let sha: Sha = "4f1c2ab".repeat(6)[..40].parse().expect("a commit");
-    let commit = |digit: &str, subject: &str, author: &str| {
-        let sha: Sha = digit.repeat(40).parse().expect("a commit");
-        let url = format!("https://github.com/acme/checkout/commit/{sha}");
-        Commit { sha, subject: subject.to_owned(), author: author.to_owned(), login: None, only_moves: false, url }
-    };
     Plan {
         artefact: ArtefactName::new("checkout"),
         environment: EnvironmentName::new("qa"),
@@ -54,15 +71,16 @@ pub(crate) fn plan() -> Plan {
         manifest: None,
         pinned: Some(sha),
         from: Some(Version { tag: Some("qa-1111111".into()), ..Version::default() }),
-        commits: vec![
-            commit("a", "Retry the payment provider once (#42)", "Alice Adler"),
-            commit("b", "Ask <!channel> & more", "Bob"),
-        ],
-        commits_in_all: 2,
-        hotfixes: Vec::new(),
-        hotfixes_in_all: 0,
+        drift: Drift {
+            commits: vec![
+                commit('a', "Retry the payment provider once (#42)"),
+                Commit { author: "Bob".to_owned(), ..commit('b', "Ask <!channel> & more") },
+            ],
+            commits_in_all: 2,
+            url: Some("https://github.com/acme/checkout/compare/qa...4f1c2ab".to_owned()),
+            ..Drift::default()
+        },
         also: Vec::new(),
-        url: Some("https://github.com/acme/checkout/compare/qa...4f1c2ab".to_owned()),
         head: None,
         behind_by: 0,
         promote: PromoteBy::Merge,
@@ -77,6 +95,12 @@ pub(crate) fn plan() -> Plan {
         image: ImageThere::Yes,
         rollback: None,
     }
+}
+
+/// Files of which a line was changed.
+pub(crate) fn files(paths: &[&str]) -> Files {
+    let changed = |path: &&str| ChangedFile { path: (*path).to_owned(), previous: None, additions: 1, deletions: 1 };
+    Files { changed: paths.iter().map(changed).collect(), cut: false }
 }
 
 /// What the ledger found.
@@ -134,11 +158,7 @@ pub(crate) fn facts(catalogue: &Catalogue, watch: Watch) -> Facts<'_> {
         manifest: None,
         undoes: Vec::new(),
         image: ImageThere::Yes,
-        pending: Pending {
-            ahead_by: 1,
-            files: Files { paths: vec!["mailer/a.rs".into()], cut: false },
-            ..Pending::default()
-        },
+        pending: Pending { ahead_by: 1, files: files(&["mailer/a.rs"]), ..Pending::default() },
         checks: Checks::default(),
         checks_required: false,
         watch,

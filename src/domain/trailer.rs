@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::change::ChangeId;
 use super::version::Sha;
 
@@ -12,7 +14,8 @@ const RESTORES: &str = "Gantry-Restores";
 const REINSTATES: &str = "Gantry-Reinstates";
 
 /// What a commit of ours says of itself. Whether it can be true is for whoever knows its parents.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trailers {
     /// A promotion, or a manifest that was written for one.
     Change(ChangeId),

@@ -111,10 +111,18 @@ pub struct Commit {
     /// It moves code and is none: a merge that brings no pull request, or a commit that we made.
     #[serde(default)]
     pub only_moves: bool,
+    /// What came with it, newest first, where it is the merge of a pull request.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub brings: Vec<Self>,
     pub url: String,
 }
 
 impl Commit {
+    /// As how many commits people count it.
+    pub fn count(&self) -> u64 {
+        self.brings.len().max(1) as u64
+    }
+
     /// The pull request that brought it, by the number that GitHub writes into the subject, and its address.
     pub fn pull_request(&self) -> Option<(u64, String)> {
         let told = match self.subject.strip_prefix("Merge pull request #") {
@@ -241,6 +249,7 @@ mod tests {
                 author: String::new(),
                 login: None,
                 only_moves: false,
+                brings: Vec::new(),
                 url,
             }
             .pull_request()

@@ -87,28 +87,18 @@ pub struct Commit {
 impl From<Commit> for version::Commit {
     fn from(commit: Commit) -> Self {
         let (author, login) = (commit.author_name, commit.author_login);
-        let made =
-            Self { sha: commit.sha, subject: commit.subject, author, login, only_moves: false, url: commit.html_url };
+        let made = Self {
+            sha: commit.sha,
+            subject: commit.subject,
+            author,
+            login,
+            only_moves: false,
+            brings: Vec::new(),
+            url: commit.html_url,
+        };
         let merges = commit.parents.len() > 1 && made.pull_request().is_none();
         Self { only_moves: commit.trailers.is_some() || merges, ..made }
     }
-}
-
-/// How `head` stands to `base`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comparison {
-    pub ahead_by: u64,
-    pub behind_by: u64,
-    pub status: ComparisonStatus,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ComparisonStatus {
-    Ahead,
-    Behind,
-    Diverged,
-    Identical,
 }
 
 /// What is left of the hour's requests, as of the last answer.
@@ -176,16 +166,6 @@ impl Client {
         }
         let commit = self.commit(repository, &hex).await?;
         Ok(commit.filter(|commit| commit.sha.as_str().starts_with(&hex)))
-    }
-
-    pub async fn compare(&self, repository: &Repository, base: &Sha, head: &Sha) -> Result<Comparison, GithubError> {
-        let path = format!("/repos/{repository}/compare/{base}...{head}?per_page=1");
-        match self.read::<WireComparison>(&path).await? {
-            Found::Yes(WireComparison { ahead_by, behind_by, status }) => {
-                Ok(Comparison { ahead_by, behind_by, status })
-            }
-            Found::No(why) => Err(GithubError::NotFound(why)),
-        }
     }
 
     /// The commit that a tag names, through the tag's own object where it is annotated.
@@ -326,7 +306,8 @@ pub(super) enum Ask<'a> {
     Delete,
 }
 
-pub(super) enum Found<T> {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found<T> {
     Yes(T),
     /// With what GitHub said about it.
     No(String),
@@ -393,13 +374,6 @@ pub(super) struct WireName {
 }
 
 #[derive(Deserialize)]
-struct WireComparison {
-    ahead_by: u64,
-    behind_by: u64,
-    status: ComparisonStatus,
-}
-
-#[derive(Deserialize)]
 struct WirePointer {
     object: WireObject,
 }
@@ -416,7 +390,7 @@ impl WireCommit {
         let author = self.commit.author.unwrap_or_default();
         Ok(Commit {
             sha: sha(&self.sha)?,
-            subject: self.commit.message.lines().next().unwrap_or_default().trim_end().to_owned(),
+            subject: subject(&self.commit.message),
             author_name: author.name,
             author_login: self.author.and_then(|account| account.login),
             author_email: author.email,
@@ -426,6 +400,17 @@ impl WireCommit {
             trailers: Trailers::read(&self.commit.message),
             html_url: self.html_url,
         })
+    }
+}
+
+/// The first line. The merge of a pull request is known by the title of that, which GitHub writes below.
+fn subject(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let number = first.strip_prefix("Merge pull request #").and_then(|rest| rest.split_whitespace().next());
+    match (number, lines.next()) {
+        (Some(number), Some(title)) => format!("{title} (#{number})"),
+        _ => first.to_owned(),
     }
 }
 

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::{
-    Arc, Auth, Client, Clock, Commit, Comparison, ComparisonStatus, GithubError, Mutex, RateLeft, Repository,
-    SignedDuration, TAG_DEPTH, Timestamp,
+    Arc, Auth, Client, Clock, Commit, Found, GithubError, Mutex, RateLeft, Repository, SignedDuration, TAG_DEPTH,
+    Timestamp,
 };
 
 const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
@@ -162,17 +162,22 @@ async fn a_branch_that_looks_like_a_commit_is_not_one() {
 
 #[tokio::test]
 async fn a_comparison_counts_both_ways() {
-    let body =
-        json!({ "ahead_by": 3, "behind_by": 1, "status": "diverged", "total_commits": 3, "commits": [], "files": [] });
+    let file = |name: &str| json!({ "filename": name, "additions": 2, "deletions": 1, "status": "modified" });
+    let body = json!({
+        "ahead_by": 1, "behind_by": 1, "status": "diverged", "total_commits": 1, "html_url": "https://github.com/x",
+        "base_commit": { "sha": PARENT }, "merge_base_commit": { "sha": PARENT },
+        "commits": [commit()], "files": [file("a.rs"), file("b.rs")],
+    });
     let fake = Fake::default().answers(200, body).answers(404, no("No common ancestor between 4f1c2ab and 9be01d7."));
     let client = fake.client().await;
-    let (base, head) = (PARENT.parse().unwrap(), SHA.parse().unwrap());
-    let expected = Comparison { ahead_by: 3, behind_by: 1, status: ComparisonStatus::Diverged };
-    assert_eq!(client.compare(&shop(), &base, &head).await, Ok(expected));
-    assert_eq!(fake.asked(), [format!("GET /sim/github/repos/acme/shop/compare/{PARENT}...{SHA}?per_page=1")]);
-    assert!(
-        matches!(client.compare(&shop(), &base, &head).await, Err(GithubError::NotFound(why)) if why.contains("ancestor"))
-    );
+    let Found::Yes(compared) = client.comparison(&shop(), "qa", SHA).await.unwrap() else { panic!("a comparison") };
+    assert_eq!((compared.base.as_str(), compared.head.as_str()), (PARENT, SHA));
+    assert_eq!((compared.ahead_by, compared.behind_by, compared.is_whole()), (1, 1, true));
+    let counted: Vec<_> = compared.files.changed.iter().map(|file| (file.path.as_str(), file.additions)).collect();
+    assert_eq!(counted, [("a.rs", 2), ("b.rs", 2)]);
+    assert_eq!(fake.asked(), [format!("GET /sim/github/repos/acme/shop/compare/qa...{SHA}")]);
+    let nothing = client.comparison(&shop(), PARENT, SHA).await.unwrap();
+    assert!(matches!(nothing, Found::No(why) if why.contains("ancestor")));
 }
 
 #[tokio::test]

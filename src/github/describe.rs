@@ -50,13 +50,19 @@ pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> 
         let gates: Vec<_> = overridden.gates.iter().map(Gate::name).collect();
         paragraphs.push(format!("**Overridden: {}.** {}", gates.join(", "), plain(&overridden.reason)));
     }
-    paragraphs.extend(commits("Commits", plan, &plan.commits, plan.commits_in_all));
+    paragraphs.extend(commits("Commits", plan, &plan.drift.commits, plan.drift.commits_in_all));
     let only_there = match &plan.manifest {
         // An image takes the place of another as a whole.
         Some(_) => "**These run there, are not in it, and are lost by it**".to_owned(),
         None => format!("Only {} has these; they stay there, and are not below", code(&plan.branch)),
     };
-    paragraphs.extend(commits(&only_there, plan, &plan.hotfixes, plan.hotfixes_in_all));
+    paragraphs.extend(commits(&only_there, plan, &plan.drift.hotfixes, plan.drift.hotfixes_in_all));
+    let files = &plan.drift.files;
+    if files.files > 0 {
+        let (lines, more) =
+            (format!("+{} \u{2212}{}", files.additions, files.deletions), if files.cut { " and more" } else { "" });
+        paragraphs.push(format!("Files that change: {}{more}, {lines}.", files.files));
+    }
     if !plan.also.is_empty() {
         let names: Vec<_> = plan.also.iter().map(|also| plain(also.artefact.as_str())).collect();
         paragraphs.push(format!("Moves as well, as it is in the same repository: {}.", names.join(", ")));
@@ -89,7 +95,7 @@ fn body_back(change: &Change, rollback: &Rollback, requester: &str) -> String {
     if let Some(reason) = &rollback.reason {
         paragraphs.push(format!("**Reason:** {}", plain(reason)));
     }
-    paragraphs.extend(commits("Lost by it", plan, &plan.commits, plan.commits_in_all));
+    paragraphs.extend(commits("Lost by it", plan, &plan.drift.commits, plan.drift.commits_in_all));
     paragraphs.push("It is merged as soon as GitHub lets it be. Do not push to this branch.".to_owned());
     paragraphs.push(change.trailer());
     paragraphs.join("\n\n") + "\n"
@@ -127,10 +133,12 @@ fn commits(head: &str, plan: &Plan, commits: &[Commit], all: u64) -> Option<Stri
             .replace("(#", &format!("({}#", plan.repository)),
         None => plain(&commit.subject),
     };
-    let line =
-        |commit: &Commit| format!("- {code_is}{} {} \u{b7} {}", commit.sha, subject(commit), plain(&commit.author));
+    let line = |commit: &Commit| {
+        let line = format!("- {code_is}{} {} \u{b7} {}", commit.sha, subject(commit), plain(&commit.author));
+        if commit.brings.is_empty() { line } else { format!("{line} \u{b7} {} commits", commit.brings.len()) }
+    };
     let mut lines: Vec<String> = commits.iter().map(line).collect();
-    let left = all.saturating_sub(commits.len() as u64);
+    let left = all.saturating_sub(commits.iter().map(Commit::count).sum());
     if left > 0 {
         lines.push(format!("- and {left} more"));
     }
@@ -184,7 +192,7 @@ mod tests {
         let mut change = sample::change();
         change.plan.well_since = Some(change.asked_at - jiff::SignedDuration::from_hours(5));
         change.plan.green_checks = 3;
-        change.plan.commits[1].subject = "Tell @everyone <!--x--> [here](http://x) & *now*".into();
+        change.plan.drift.commits[1].subject = "Tell @everyone <!--x--> [here](http://x) & *now*".into();
         assert_snapshot!(title(&change.plan), @"Promote checkout develop-4f1c2ab to qa");
         assert_snapshot!(body(&change, "Alice @Adler", 2, change.asked_at), @r"
         Asked for by Alice @&#8203;Adler in Slack. **checkout** in **qa**: `qa-1111111` → `develop-4f1c2ab`, commit 4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2 as it runs in **development**.

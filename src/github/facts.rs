@@ -3,10 +3,10 @@
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-use super::client::{Client, Found, GithubError, WireCommit, in_path, sha};
+use super::client::{Client, Found, GithubError, WireCommit, WireName, in_path, sha};
 use crate::domain::artefact::Repository;
-use crate::domain::plan::{Checks, Files, Lone, Pending};
-use crate::domain::trailer::Trailers;
+use crate::domain::comparison::{ChangedFile, Comparison, Files, Lone};
+use crate::domain::plan::{Checks, Pending};
 use crate::domain::version::Sha;
 
 /// GitHub names so many files of a comparison and no more.
@@ -30,7 +30,8 @@ struct WireComparison {
     html_url: Option<String>,
     ahead_by: u64,
     behind_by: u64,
-    base_commit: WireBase,
+    base_commit: WireName,
+    merge_base_commit: WireName,
     #[serde(default)]
     commits: Vec<WireCommit>,
     #[serde(default)]
@@ -38,14 +39,13 @@ struct WireComparison {
 }
 
 #[derive(Deserialize)]
-struct WireBase {
-    sha: String,
-}
-
-#[derive(Deserialize)]
 struct WireFile {
     filename: String,
     previous_filename: Option<String>,
+    #[serde(default)]
+    additions: u64,
+    #[serde(default)]
+    deletions: u64,
 }
 
 #[derive(Deserialize)]
@@ -76,11 +76,11 @@ struct WireStatus {
 impl Client {
     /// What the branch would get from a commit, and what only the branch has.
     pub async fn pending(&self, repository: &Repository, branch: &str, pinned: &Sha) -> Result<Compared, GithubError> {
-        let Some(branch) = in_path(branch) else { return Ok(Compared::NoBranch) };
-        let there = match self.compared(repository, &branch, pinned.as_str()).await? {
+        let there = match self.comparison(repository, branch, pinned.as_str()).await? {
             Found::Yes(there) => there,
             Found::No(why) if why.contains("No common ancestor") => return Ok(Compared::NoCommonAncestor),
             Found::No(_) => {
+                let Some(branch) = in_path(branch) else { return Ok(Compared::NoBranch) };
                 let path = format!("/repos/{repository}/branches/{branch}");
                 return match self.read::<serde::de::IgnoredAny>(&path).await? {
                     Found::Yes(_) => Ok(Compared::NoCommit),
@@ -92,44 +92,12 @@ impl Client {
         // Merge commits of earlier promotions make nearly every branch have something of its own.
         let back = match there.behind_by {
             0 => None,
-            _ => match self.compared(repository, pinned.as_str(), &branch).await? {
+            _ => match self.comparison(repository, pinned.as_str(), branch).await? {
                 Found::Yes(back) => Some(back),
                 Found::No(why) => return Err(GithubError::NotFound(why)),
             },
         };
-        let files = files(&there.files);
-        let mut pending = Pending {
-            ahead_by: there.ahead_by,
-            behind_by: there.behind_by,
-            files,
-            head: Some(sha(&there.base_commit.sha)?),
-            url: there.html_url,
-            ..Pending::default()
-        };
-        let mut sources = vec![pinned.clone()];
-        for commit in there.commits.into_iter().rev() {
-            let commit = commit.into_commit()?;
-            if commit.sha == *pinned {
-                pending.tree = Some(commit.tree.clone());
-            }
-            // Newest first: what was merged comes behind its merge.
-            if sources.last() == Some(&commit.sha)
-                && let [_, merged] = commit.parents.as_slice()
-            {
-                sources.push(merged.clone());
-            }
-            let rolls_back = matches!(commit.trailers, Some(Trailers::Rollback { .. }));
-            pending.carries_rollback |= rolls_back;
-            pending.is_rollback |= rolls_back && commit.sha == *pinned;
-            pending.commits.push(commit.into());
-        }
-        pending.sources = sources;
-        for commit in back.into_iter().flat_map(|back| back.commits).rev() {
-            let commit = commit.into_commit()?;
-            let (parents, trailers) = (commit.parents.clone(), commit.trailers.clone());
-            pending.only_there.push(Lone::new(commit.into(), parents, trailers.as_ref()));
-        }
-        Ok(Compared::Pending(Box::new(pending)))
+        Ok(Compared::Pending(Box::new(Pending::of(there, back))))
     }
 
     /// Files that both sides changed since they parted: where a merge can have met a conflict.
@@ -139,23 +107,29 @@ impl Client {
         branch: &str,
         pinned: &Sha,
     ) -> Result<Vec<String>, GithubError> {
-        let Some(branch) = in_path(branch) else { return Ok(Vec::new()) };
-        let changed = async |base: &str, head: &str| match self.compared(repository, base, head).await? {
-            Found::Yes(compared) => Ok(files(&compared.files).paths.into_iter().collect::<BTreeSet<_>>()),
+        let changed = async |base: &str, head: &str| match self.comparison(repository, base, head).await? {
+            Found::Yes(compared) => Ok(compared.files.paths().map(str::to_owned).collect::<BTreeSet<_>>()),
             Found::No(why) => Err(GithubError::NotFound(why)),
         };
-        let ours = changed(&branch, pinned.as_str()).await?;
-        let theirs = changed(pinned.as_str(), &branch).await?;
+        let ours = changed(branch, pinned.as_str()).await?;
+        let theirs = changed(pinned.as_str(), branch).await?;
         Ok(ours.intersection(&theirs).cloned().collect())
     }
 
-    async fn compared(
+    /// How one stands to the other, by the names of branches or commits. GitHub says which commits those are.
+    pub async fn comparison(
         &self,
         repository: &Repository,
         base: &str,
         head: &str,
-    ) -> Result<Found<WireComparison>, GithubError> {
-        self.read(&format!("/repos/{repository}/compare/{base}...{head}")).await
+    ) -> Result<Found<Comparison>, GithubError> {
+        let (Some(base), Some(head)) = (in_path(base), in_path(head)) else {
+            return Ok(Found::No("Git would not take such a name".to_owned()));
+        };
+        match self.read::<WireComparison>(&format!("/repos/{repository}/compare/{base}...{head}")).await? {
+            Found::Yes(wire) => wire.into_comparison().map(Found::Yes),
+            Found::No(why) => Ok(Found::No(why)),
+        }
     }
 
     /// What CI says of a commit, in both of GitHub's systems.
@@ -220,7 +194,34 @@ impl Client {
     }
 }
 
-fn files(files: &[WireFile]) -> Files {
-    let paths = files.iter().flat_map(|file| std::iter::once(&file.filename).chain(&file.previous_filename));
-    Files { paths: paths.cloned().collect(), cut: files.len() >= MOST_FILES }
+impl WireComparison {
+    fn into_comparison(self) -> Result<Comparison, GithubError> {
+        let cut = self.files.len() >= MOST_FILES;
+        let mut commits = Vec::with_capacity(self.commits.len());
+        for commit in self.commits.into_iter().rev() {
+            let commit = commit.into_commit()?;
+            let (parents, tree, trailers) = (commit.parents.clone(), commit.tree.clone(), commit.trailers.clone());
+            commits.push(Lone::new(commit.into(), parents, Some(tree), trailers));
+        }
+        Ok(Comparison {
+            base: sha(&self.base_commit.sha)?,
+            // The newest of all is named last; where the head has nothing of its own, it is where the two parted.
+            head: match commits.first() {
+                Some(newest) => newest.commit.sha.clone(),
+                None => sha(&self.merge_base_commit.sha)?,
+            },
+            ahead_by: self.ahead_by,
+            behind_by: self.behind_by,
+            commits,
+            files: Files { changed: self.files.into_iter().map(ChangedFile::from).collect(), cut },
+            url: self.html_url,
+        })
+    }
+}
+
+impl From<WireFile> for ChangedFile {
+    fn from(file: WireFile) -> Self {
+        let WireFile { filename: path, previous_filename: previous, additions, deletions } = file;
+        Self { path, previous, additions, deletions }
+    }
 }

@@ -202,7 +202,13 @@ impl Client {
 
     /// Has `commit` the other one behind it, or is it the same?
     async fn has(&self, repository: &Repository, commit: &Sha, other: &Sha) -> Result<bool, GithubError> {
-        Ok(commit == other || self.compare(repository, other, commit).await?.behind_by == 0)
+        if commit == other {
+            return Ok(true);
+        }
+        match self.comparison(repository, other.as_str(), commit.as_str()).await? {
+            Found::Yes(compared) => Ok(compared.behind_by == 0),
+            Found::No(why) => Err(GithubError::NotFound(why)),
+        }
     }
 
     /// The newest tags whose names begin so, by the numbers in their names, each with the commit that it leads to.

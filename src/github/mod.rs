@@ -12,7 +12,7 @@ mod rollback;
 mod tag;
 mod write;
 
-pub use client::{Client, Commit, GithubError};
+pub use client::{Client, Commit, Found, GithubError};
 pub use facts::Compared;
 pub use history::OpenRollback;
 pub use pulls::{MergePull, Mergeable, OpenPull, PullRequest, PullState, Review, Verdict};

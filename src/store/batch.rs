@@ -5,6 +5,7 @@ use serde_json::Value;
 use sqlx::SqliteConnection;
 
 use super::change::{self, Fence, Shown};
+use super::comparison;
 use super::locks;
 use super::outbox::{self, MessageId, Said};
 use super::quarantine;
@@ -12,6 +13,7 @@ use super::{InboxId, micros, micros_up, timestamp, unwritable};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::{ArtefactName, Repository};
 use crate::domain::change::{Change, ChangeId};
+use crate::domain::comparison::Comparison;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::lock::{Lock, LockId};
 use crate::domain::message::Message;
@@ -42,16 +44,6 @@ pub struct ImageCommit {
     pub proof: String,
 }
 
-/// By how many commits `head` is ahead of and behind `base`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Comparison {
-    pub repository: Repository,
-    pub base: Sha,
-    pub head: Sha,
-    pub ahead_by: u32,
-    pub behind_by: u32,
-}
-
 /// Writes that take effect together or not at all, in this order.
 #[derive(Clone, Debug, Default)]
 pub struct Batch(Vec<Write>);
@@ -67,7 +59,7 @@ pub(super) enum Write {
     Ledger(Entry),
     Saw(Sighting),
     ImageCommit(ImageCommit),
-    Comparison(Comparison),
+    Comparison(Repository, Box<Comparison>),
     Setting { key: String, value: String },
     Begin(Box<Change>),
     Advance { change: Box<Change>, fence: Fence, due_at: Option<Timestamp> },
@@ -153,8 +145,8 @@ impl Batch {
     }
 
     #[must_use]
-    pub fn comparison(self, comparison: Comparison) -> Self {
-        self.with(Write::Comparison(comparison))
+    pub fn comparison(self, repository: Repository, comparison: Comparison) -> Self {
+        self.with(Write::Comparison(repository, Box::new(comparison)))
     }
 
     #[must_use]
@@ -332,19 +324,7 @@ impl Write {
                 .execute(connection)
                 .await?;
             }
-            Self::Comparison(known) => {
-                sqlx::query(
-                    "INSERT INTO comparison (repository, base, head, ahead_by, behind_by) VALUES ($1, $2, $3, $4, $5)
-                     ON CONFLICT (repository, base, head) DO NOTHING",
-                )
-                .bind(known.repository.to_string())
-                .bind(known.base.as_str())
-                .bind(known.head.as_str())
-                .bind(i64::from(known.ahead_by))
-                .bind(i64::from(known.behind_by))
-                .execute(connection)
-                .await?;
-            }
+            Self::Comparison(repository, known) => comparison::keep(connection, repository, known).await?,
             Self::Setting { key, value } => {
                 sqlx::query(
                     "INSERT INTO setting (key, value) VALUES ($1, $2)

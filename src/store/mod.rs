@@ -14,6 +14,7 @@ use crate::clock::Clock;
 
 mod batch;
 mod change;
+mod comparison;
 mod lock;
 mod locks;
 mod open;
@@ -22,7 +23,7 @@ mod quarantine;
 mod read;
 mod writer;
 
-pub use batch::{Batch, Comparison, Entry, ImageCommit};
+pub use batch::{Batch, Entry, ImageCommit};
 pub use change::{Claim, Fence, Shown};
 pub use outbox::{MessageId, Outgoing, Said, Turn};
 pub use read::LedgerFilter;

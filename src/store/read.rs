@@ -2,12 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::batch::{Comparison, Entry, ImageCommit, version};
+use super::batch::{Entry, ImageCommit, version};
 use super::{InboxId, Pending, Received, Source, Store, StoreError, micros, timestamp};
-use crate::domain::artefact::{ArtefactName, Repository};
+use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::sighting::Sighting;
-use crate::domain::version::Sha;
 
 /// Which entries of the ledger; `None` matches all.
 #[derive(Clone, Debug, Default)]
@@ -169,29 +168,6 @@ impl Store {
                 proof,
             })
             .collect())
-    }
-
-    pub async fn comparison(
-        &self,
-        repository: &Repository,
-        base: &Sha,
-        head: &Sha,
-    ) -> Result<Option<Comparison>, StoreError> {
-        let row: Option<(i64, i64)> = sqlx::query_as(
-            "SELECT ahead_by, behind_by FROM comparison WHERE repository = $1 AND base = $2 AND head = $3",
-        )
-        .bind(repository.to_string())
-        .bind(base.as_str())
-        .bind(head.as_str())
-        .fetch_optional(&self.0.readers)
-        .await?;
-        Ok(row.map(|(ahead_by, behind_by)| Comparison {
-            repository: repository.clone(),
-            base: base.clone(),
-            head: head.clone(),
-            ahead_by: u32::try_from(ahead_by).unwrap_or(u32::MAX),
-            behind_by: u32::try_from(behind_by).unwrap_or(u32::MAX),
-        }))
     }
 
     pub async fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {

@@ -14,9 +14,11 @@ use sqlx::Connection;
 
 use super::*;
 use crate::domain::actor::{Actor, PersonId};
-use crate::domain::artefact::ArtefactName;
+use crate::domain::artefact::{ArtefactName, Repository};
+use crate::domain::comparison::{Comparison, Files, Lone};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::message::{Message, MessageKey, Place, ResponseUrl, To};
+use crate::domain::sample;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::Version;
 
@@ -395,14 +397,18 @@ async fn what_is_learned_is_kept() {
         ImageCommit { image: "ghcr.io/acme/mailer".into(), reference: "7".into(), commit: None, proof: "none".into() };
     let learned = ImageCommit { commit: Some(a), proof: "label".into(), ..image.clone() };
     let [base, head] = [learned.commit.clone().unwrap(), b];
-    let comparison = Comparison { repository: "acme/shop".parse().unwrap(), base, head, ahead_by: 3, behind_by: 1 };
-    let batch = Batch::new().image_commit(image).image_commit(learned.clone()).comparison(comparison.clone());
+    let shop: Repository = "acme/shop".parse().unwrap();
+    let (commits, files) =
+        (vec![Lone::new(sample::commit('b', "One (#42)"), vec![base.clone()], None, None)], Files::default());
+    let comparison = Comparison { base, head, ahead_by: 1, behind_by: 1, commits, files, url: None };
+    let learn = |batch: Batch| batch.comparison(shop.clone(), comparison.clone());
+    let batch = learn(learn(Batch::new().image_commit(image).image_commit(learned.clone())));
     house.store.commit(batch.ledger(entry("first")).ledger(entry("second"))).await.unwrap();
 
     assert_eq!(house.store.image_commits().await.unwrap(), [learned]);
-    let asked = house.store.comparison(&comparison.repository, &comparison.base, &comparison.head).await.unwrap();
+    let asked = house.store.comparison(&shop, &comparison.base, &comparison.head).await.unwrap();
     assert_eq!(asked, Some(comparison.clone()));
-    let turned = house.store.comparison(&comparison.repository, &comparison.head, &comparison.base).await.unwrap();
+    let turned = house.store.comparison(&shop, &comparison.head, &comparison.base).await.unwrap();
     assert_eq!(turned, None);
 
     let all = house.store.ledger(&LedgerFilter::default(), 10).await.unwrap();

@@ -67,7 +67,7 @@ impl Bot {
     /// Those who wrote what was lost and are in Slack, each once; not the one who rolled it back.
     async fn authors(&self, change: &Change) -> Vec<PersonId> {
         let mut authors: Vec<PersonId> = Vec::new();
-        for commit in &change.plan.commits {
+        for commit in &change.plan.drift.commits {
             let Some(login) = &commit.login else { continue };
             // Who cannot be found now is not told: it is a courtesy, and nothing waits for it.
             if let Ok(Some(person)) = self.person_of(login, &change.plan.repository).await

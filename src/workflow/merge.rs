@@ -3,10 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::change::{By, Change, Deploying, Merging, Stage, Trouble};
+use crate::domain::comparison::{Comparison, Files};
 use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
 use crate::github::{Compared, GithubError, Merge};
-use crate::store::{Batch, Claim, Comparison, StoreError};
+use crate::store::{Batch, Claim, StoreError};
 
 use super::Bot;
 
@@ -38,11 +39,13 @@ fn known_by_merge(change: &Change, result: &Sha, parents: &[Sha]) -> Option<Comp
     let unmoved = plan.head.is_some() && parents.first() == plan.head.as_ref();
     let pinned = plan.pinned.clone()?;
     unmoved.then(|| Comparison {
-        repository: plan.repository.clone(),
         base: result.clone(),
         head: pinned,
         ahead_by: 0,
-        behind_by: u32::try_from(plan.behind_by + 1).unwrap_or(u32::MAX),
+        behind_by: plan.behind_by + 1,
+        commits: Vec::new(),
+        files: Files::default(),
+        url: None,
     })
 }
 
@@ -171,7 +174,8 @@ impl Bot {
         let merged = claim.change.stage.clone().merged(result, now, now + timeout);
         let stage = merged.and_then(|stage| stage.still_deploying(learn));
         let Ok(stage) = stage else { return Ok(()) };
-        let more = known.map_or_else(Batch::new, |known| Batch::new().comparison(known));
+        let more =
+            known.map_or_else(Batch::new, |known| Batch::new().comparison(claim.change.plan.repository.clone(), known));
         let more = more.and(Box::pin(self.aftermath(&claim.change)).await);
         let (marked, more) = match self.mark_taken_back(&claim.change).await? {
             Some((marked, batch)) => (Some(marked), more.and(batch)),

@@ -5,6 +5,7 @@ pub mod answer;
 mod approve;
 mod begin;
 pub mod changes;
+mod compare;
 mod deploy;
 pub mod inbox;
 pub mod locks;

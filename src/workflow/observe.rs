@@ -21,7 +21,7 @@ use crate::domain::sighting::Sighting;
 use crate::domain::version::{Commit, Sha};
 use crate::reports::Report;
 use crate::slack::render;
-use crate::store::{Batch, Comparison, Entry, LedgerFilter, StoreError};
+use crate::store::{Batch, Entry, LedgerFilter, StoreError};
 
 use super::Bot;
 use super::deploy::Belonging;
@@ -411,21 +411,14 @@ impl Bot {
         if here == below {
             return Ok(false);
         }
-        if let Ok(Some(known)) = self.store.comparison(&artefact.repository, here, below).await {
-            return Ok(known.ahead_by > 0);
+        match self.comparison(&artefact.repository, here, below).await? {
+            Some(comparison) => Ok(comparison.ahead_by > 0),
+            None => {
+                let why =
+                    format!("{} and {} cannot be compared in {}", here.short(), below.short(), artefact.repository);
+                Err(CannotAsk::never(why))
+            }
         }
-        let compared = self.github.compare(&artefact.repository, here, below).await?;
-        let comparison = Comparison {
-            repository: artefact.repository.clone(),
-            base: here.clone(),
-            head: below.clone(),
-            ahead_by: u32::try_from(compared.ahead_by).unwrap_or(u32::MAX),
-            behind_by: u32::try_from(compared.behind_by).unwrap_or(u32::MAX),
-        };
-        if let Err(error) = self.store.commit(Batch::new().comparison(comparison)).await {
-            tracing::warn!(%error, "a comparison could not be kept");
-        }
-        Ok(compared.ahead_by > 0)
     }
 
     /// What controllers said before we started: their words are told once, and some images tell nothing else.

@@ -2,9 +2,10 @@
 
 use crate::domain::artefact::{Artefact, Delivery};
 use crate::domain::change::{ChangeId, Moves};
+use crate::domain::comparison::Files;
 use crate::domain::environment::Environment;
 use crate::domain::manifest::{self, Pin};
-use crate::domain::plan::{Files, ManifestFile, Pending};
+use crate::domain::plan::{ManifestFile, Pending};
 use crate::domain::policy::Refusal;
 use crate::domain::quarantine::Quarantine;
 use crate::domain::rollback::{Codes, ImageThere};
@@ -161,19 +162,16 @@ impl Bot {
         };
         let (Some(newest), Some(oldest)) = (open.first(), open.last()) else { return Ok((pending, Vec::new())) };
         // What runs there is what was restored, whatever the branch has in its history.
-        let live = match self.github.pending(repository, newest.restores.as_str(), pinned).await? {
-            Compared::Pending(live) => *live,
-            _ => return Ok((pending, open.iter().map(|rollback| rollback.change).collect())),
+        let Some(live) = self.pending_between(repository, &newest.restores, pinned).await? else {
+            return Ok((pending, open.iter().map(|rollback| rollback.change).collect()));
         };
         if pending.ahead_by == 0 {
             if live.ahead_by == 0 {
                 return Ok((live, Vec::new()));
             }
             // Undoing all rollbacks gives what was there before the first of them, and nothing in between.
-            let before = self.github.pending(repository, oldest.parent.as_str(), pinned).await?;
-            let is_it =
-                matches!(&before, Compared::Pending(before) if before.ahead_by == 0 && !before.target_is_newer());
-            if !is_it {
+            let before = self.pending_between(repository, &oldest.parent, pinned).await?;
+            if !before.is_some_and(|before| before.ahead_by == 0 && !before.target_is_newer()) {
                 let ran_as = self.called_there(artefact, target, version, pinned).await?;
                 let (artefact, environment, version) = (artefact.name.clone(), target.name.clone(), version.clone());
                 return Err(Refusal::BeforeRollback { artefact, environment, version, ran_as }.into());
@@ -232,14 +230,12 @@ impl Bot {
         pinned: Option<&Sha>,
     ) -> Result<Pending, CannotAsk> {
         // What nothing tells may concern anybody.
-        let unknown = || Pending { ahead_by: 1, files: Files { paths: Vec::new(), cut: true }, ..Pending::default() };
+        let unknown = || Pending { ahead_by: 1, files: Files::unknown(), ..Pending::default() };
         let (Some(here), Some(pinned)) = (from.and_then(|from| from.commit.as_ref()), pinned) else {
             return Ok(unknown());
         };
-        match self.github.pending(&artefact.repository, here.as_str(), pinned).await? {
-            Compared::Pending(pending) => Ok(Pending { head: None, ..*pending }),
-            Compared::NoBranch | Compared::NoCommit | Compared::NoCommonAncestor => Ok(unknown()),
-        }
+        let pending = self.pending_between(&artefact.repository, here, pinned).await?;
+        Ok(pending.map_or_else(unknown, |pending| Pending { head: None, ..pending }))
     }
 
     /// The quarantines that the version is under in that environment: by itself, by what was merged into it, by its tree.

@@ -13,7 +13,6 @@ use crate::domain::plan::{Also, Pending, Plan, Waiting};
 use crate::domain::policy::{self, Act, Refusal, UnderWay};
 use crate::domain::rollback::{Bad, Found, ImageThere, Ran, Rollback};
 use crate::domain::version::{Sha, Version};
-use crate::github::Compared;
 
 use super::Bot;
 use super::no::No;
@@ -144,7 +143,7 @@ impl Bot {
             None => None,
         };
         let changes = past.changes;
-        let plan = Plan::back(artefact, target, version, from, lost, rollback);
+        let plan = Plan::back(artefact, target, version, from, &lost, rollback);
         let plan = Box::new(Plan { manifest, also, head, promote, supersedes, image, ..plan });
         if let Some(holder) = meets {
             return Ok(BackDecision::Meets { plan, holder });
@@ -350,11 +349,8 @@ impl Bot {
                 return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
             }
         }
-        match self.github.pending(repository, restored.as_str(), &there).await? {
-            Compared::Pending(pending) => Ok(*pending),
-            // They have nothing in common: all of it goes, and nobody can say how much that is.
-            Compared::NoBranch | Compared::NoCommit | Compared::NoCommonAncestor => Ok(Pending::default()),
-        }
+        // Where they have nothing in common all of it goes, and nobody can say how much that is.
+        Ok(self.pending_between(repository, restored, &there).await?.unwrap_or_default())
     }
 
     /// By what the version that is there would be known again: its commits, what they were merged from, and their trees.

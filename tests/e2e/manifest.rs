@@ -154,6 +154,7 @@ async fn a_promotion_writes_the_tag_and_nothing_else() {
     runs well in development since <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
     • <http://town/sim/github/acme/search/commit/2b48be3e40bc824af3f3e76133d98f253041e9ed|2b48be3> Find plurals · Alice Adler
+    1 file, +1 −0
     Next: `/promote search staging`
     [Roll back]
     asked by <@U0ALICE> · <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
@@ -254,6 +255,7 @@ async fn the_plan_names_the_commits_between_the_two_images() {
     2 commits:
     • <http://town/sim/github/acme/search/commit/<second>|<second>> Find synonyms · Alice Adler
     • <http://town/sim/github/acme/search/commit/<first>|<first>> Find plurals · Alice Adler
+    1 file, +2 −0
     Nothing was done. To do it: `/promote search qa`
     ");
     assert_eq!(head(&town), before);

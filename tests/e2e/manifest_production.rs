@@ -52,7 +52,8 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     `1.0.2` → `1.0.3`, commit `16ce161` as it runs in staging · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...16ce161342ed3b94e902d178cfa005522789cfe1|compare>
     runs well in staging since <!date^1794819612^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals (#42) · Alice Adler · <http://town/sim/github/acme/search/pull/42|#42>
+    • <http://town/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals · Alice Adler · <http://town/sim/github/acme/search/pull/42|#42>
+    1 file, +1 −0
     [Confirm] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
@@ -75,7 +76,8 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     `1.0.2` → `1.0.3`, commit `16ce161` as it runs in staging · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...16ce161342ed3b94e902d178cfa005522789cfe1|compare>
     runs well in staging since <!date^1794819612^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
-    • <http://town/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals (#42) · Alice Adler · <http://town/sim/github/acme/search/pull/42|#42>
+    • <http://town/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals · Alice Adler · <http://town/sim/github/acme/search/pull/42|#42>
+    1 file, +1 −0
     [Approve] [Reject] [Cancel]
     asked by <@U0ALICE> · <!date^1794819619^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
@@ -91,6 +93,8 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     Commits (1):
 
     - acme/search@16ce161342ed3b94e902d178cfa005522789cfe1 Find plurals (acme/search#42) · Alice Adler
+
+    Files that change: 1, +1 −0.
 
     It is merged when 1 person has approved it, in Slack or here. Do not push to this branch: it is frozen, so that what is merged is what was seen.
     ");

@@ -78,10 +78,9 @@ async fn a_second_person_must_approve_production() {
     Promote *checkout* `staging-84d172a` to *prod*, by a pull request into `prod` and a tag
     `prod-0702d4d` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://town/sim/github/acme/checkout/compare/0702d4deb94bb002366e986264d69205d7f07e8e...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
     runs well in staging since <!date^1794747600^{date_short_pretty} {time}|2026-11-15 13:00 UTC>
-    3 commits:
-    • <http://town/sim/github/acme/checkout/commit/84d172adf91d04a6d97bb88e3ffc330537fadd1f|84d172a> Merge d2aaacd into staging · Bob Brandt
-    • <http://town/sim/github/acme/checkout/commit/d2aaacd210b18cccdbee38c1276c791bb18fcefc|d2aaacd> Merge 8ea1fa5 into qa · Bob Brandt
+    1 commit:
     • <http://town/sim/github/acme/checkout/commit/8ea1fa5d91fe5f6eb30b2748889b98467d94ed87|8ea1fa5> Round totals per line, as the invoice does · Alice Adler
+    1 file, +1 −0
     [Confirm] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.
     ");
@@ -96,10 +95,9 @@ async fn a_second_person_must_approve_production() {
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     `prod-<prod>` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://town/sim/github/acme/checkout/compare/<prod>...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
     runs well in staging since <!date^1794747600^{date_short_pretty} {time}|2026-11-15 13:00 UTC>
-    3 commits:
-    • <http://town/sim/github/acme/checkout/commit/84d172adf91d04a6d97bb88e3ffc330537fadd1f|84d172a> Merge d2aaacd into staging · Bob Brandt
-    • <http://town/sim/github/acme/checkout/commit/d2aaacd210b18cccdbee38c1276c791bb18fcefc|d2aaacd> Merge 8ea1fa5 into qa · Bob Brandt
+    1 commit:
     • <http://town/sim/github/acme/checkout/commit/8ea1fa5d91fe5f6eb30b2748889b98467d94ed87|8ea1fa5> Round totals per line, as the invoice does · Alice Adler
+    1 file, +1 −0
     [Approve] [Reject] [Cancel]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
@@ -123,10 +121,9 @@ async fn a_second_person_must_approve_production() {
     rolled out · known by the image's tag
     `prod-0702d4d` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://town/sim/github/acme/checkout/compare/0702d4deb94bb002366e986264d69205d7f07e8e...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
     runs well in staging since <!date^1794747600^{date_short_pretty} {time}|2026-11-15 13:00 UTC>
-    3 commits:
-    • <http://town/sim/github/acme/checkout/commit/84d172adf91d04a6d97bb88e3ffc330537fadd1f|84d172a> Merge d2aaacd into staging · Bob Brandt
-    • <http://town/sim/github/acme/checkout/commit/d2aaacd210b18cccdbee38c1276c791bb18fcefc|d2aaacd> Merge 8ea1fa5 into qa · Bob Brandt
+    1 commit:
     • <http://town/sim/github/acme/checkout/commit/8ea1fa5d91fe5f6eb30b2748889b98467d94ed87|8ea1fa5> Round totals per line, as the invoice does · Alice Adler
+    1 file, +1 −0
     [Roll back]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
@@ -155,15 +152,15 @@ async fn the_pull_request_has_the_evidence() {
 
     1 check is green on that commit.
 
-    Commits (3):
+    Commits (1):
 
-    - 84d172adf91d04a6d97bb88e3ffc330537fadd1f Merge d2aaacd into staging · Bob Brandt
-    - d2aaacd210b18cccdbee38c1276c791bb18fcefc Merge 8ea1fa5 into qa · Bob Brandt
     - 8ea1fa5d91fe5f6eb30b2748889b98467d94ed87 Round totals per line, as the invoice does · Alice Adler
 
     Only `prod` has these; they stay there, and are not below (1):
 
     - <hotfix> Stop the bleeding @&#8203;here · Bob Brandt
+
+    Files that change: 1, +1 −0.
 
     It is merged when 1 person has approved it, in Slack or here. Do not push to this branch: it is frozen, so that what is merged is what was seen.
     ");

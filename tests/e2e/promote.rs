@@ -44,6 +44,7 @@ async fn a_promotion_goes_from_merging_to_running() {
     runs well in development since <!date^1794736800^{date_short_pretty} {time}|2026-11-15 10:00 UTC>
     1 commit:
     • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
+    1 file, +1 −0
     Next: `/promote checkout staging`
     [Roll back]
     asked by <@U0ALICE> · <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
@@ -174,6 +175,7 @@ async fn a_dry_run_shows_the_plan_and_does_nothing() {
     runs well in development since <!date^1794736800^{date_short_pretty} {time}|2026-11-15 10:00 UTC>
     1 commit:
     • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
+    1 file, +1 −0
     Nothing was done. To do it: `/promote checkout qa`
     ");
     assert!(town.alice().types("/gantry status").await.contains("Nothing is under way"));
@@ -309,6 +311,7 @@ async fn artefacts_of_one_repository_move_together_and_are_asked_for() {
     runs well in development since <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
     • <http://town/sim/github/acme/shop/commit/160abfecfc12258da5166360c350e752aa5b060f|160abfe> Paint it blue · Alice Adler
+    1 file, +1 −0
     :twisted_rightwards_arrows: Moves as well, as it is in the same repository: *mailer* (only built anew)
     [Confirm] [Cancel]
     Nothing is done before you confirm. This is good for 30 minutes.

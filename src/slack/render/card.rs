@@ -3,14 +3,15 @@
 use jiff::Timestamp;
 
 use super::blocks::{Block, actions, button, context, section};
+use super::drift::{Authors, FEW, lines};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use super::plan::{FEW, lines, what};
+use super::plan::what;
 use super::{Said, approval, rollback};
 use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::change::{By, Change, Deploying, Merging, Nudge, Other, OtherState, Proof, RolledBack, Stage, Tag};
 use crate::domain::environment::{EnvironmentName, PromoteBy};
 use crate::domain::plan::Plan;
-use crate::domain::version::Sha;
+use crate::domain::version::{Commit, Sha};
 
 pub const CANCEL: &str = "change_cancel";
 pub const RETRY: &str = "change_retry";
@@ -45,18 +46,18 @@ pub fn card(change: &Change, next: Option<&EnvironmentName>) -> Said {
 /// All commits, for the thread, where the card names only a few.
 pub fn details(change: &Change) -> Option<Said> {
     let plan = &change.plan;
-    if plan.commits.len() <= FEW {
+    if plan.drift.commits.len() <= FEW {
         return None;
     }
-    let (shown, all) = (plan.commits.len(), plan.commits_in_all);
+    let (shown, all) = (plan.drift.commits.iter().map(Commit::count).sum(), plan.drift.commits_in_all);
     let what = if plan.rollback.is_some() { "that are lost by this rollback" } else { "of this change" };
-    let text = if all > shown as u64 {
+    let text = if all > shown {
         format!("The newest {shown} of {all} commits {what}")
     } else {
         format!("All {all} commits {what}")
     };
     let mut blocks = vec![section(Mrkdwn::default().plain(&text).raw(":"))];
-    blocks.extend(plan.commits.chunks(FEW).map(|some| section(lines(some))));
+    blocks.extend(plan.drift.commits.chunks(FEW).map(|some| section(lines(some, &Authors::new()))));
     Some(Said { text, blocks })
 }
 

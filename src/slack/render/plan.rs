@@ -1,21 +1,15 @@
 //! What a promotion would do, for the one who asked; and the part of it that the card repeats.
 
 use super::blocks::{Block, actions, button, context, section};
-use super::mrkdwn::{Mrkdwn, shorten};
-use super::{Said, gate, rollback};
+use super::drift::{Authors, FEW};
+use super::mrkdwn::Mrkdwn;
+use super::{Said, drift, gate, rollback};
 use crate::domain::change::ChangeId;
 use crate::domain::environment::{EnvironmentName, PromoteBy};
 use crate::domain::plan::Plan;
-use crate::domain::version::Commit;
 
 pub const CONFIRM: &str = "plan_confirm";
 pub const CANCEL: &str = "plan_cancel";
-
-const SUBJECT: usize = 100;
-const NAME: usize = 60;
-
-/// How many commits stand in a message; the thread of a card has more.
-pub(super) const FEW: usize = 5;
 
 /// The plan of a dry run: nothing happens.
 pub fn dry_run(plan: &Plan, others: &[EnvironmentName]) -> Said {
@@ -134,16 +128,20 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
         })
         .raw(" as it runs in ")
         .plain(plan.seen_in.as_str());
-    let line = match &plan.url {
+    let line = match &plan.drift.url {
         Some(url) => line.raw(" \u{b7} ").link(url, "compare"),
         None => line,
     };
     let line = line.and(&evidence(plan));
     // By manifest nobody may know which commits are between two images.
-    let line = if plan.commits_in_all > 0 && !plan.commits.is_empty() {
-        line.raw("\n").and(&commits(plan, most))
+    let line = if plan.drift.commits_in_all > 0 && !plan.drift.commits.is_empty() {
+        line.raw("\n").and(&drift::commits(&plan.drift, most, &Authors::new()))
     } else {
         line
+    };
+    let line = match drift::files(&plan.drift.files) {
+        Some(files) => line.raw("\n").and(&files),
+        None => line,
     };
     let mut blocks = vec![section(line)];
     blocks.extend(plan.lifts.iter().map(|hold| section(rollback::held(hold))));
@@ -153,26 +151,20 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
         blocks.push(section(text.raw(": what it took away comes back with this")));
     }
     blocks.extend(rollback::image(plan));
-    if let Some((first, rest)) = plan.hotfixes.split_first() {
-        let count = plan.hotfixes_in_all;
+    if !plan.drift.hotfixes.is_empty() {
+        let count = plan.drift.hotfixes_in_all;
         let head = Mrkdwn::new(":warning: ");
         let head = match (&plan.manifest, count) {
             // An image takes the place of another as a whole.
-            (Some(_), 1) => head.raw("1 commit that runs there is not in it, and is lost by it\n"),
-            (Some(_), _) => {
-                head.plain(&format!("{count} commits that run there are not in it, and are lost by it")).raw("\n")
-            }
-            (None, 1) => {
-                head.raw("1 hotfix is only in ").code(&plan.branch).raw(": it stays there, and is not below\n")
-            }
+            (Some(_), 1) => head.raw("1 commit that runs there is not in it, and is lost by it"),
+            (Some(_), _) => head.plain(&format!("{count} commits that run there are not in it, and are lost by it")),
+            (None, 1) => head.raw("1 hotfix is only in ").code(&plan.branch).raw(": it stays there, and is not below"),
             (None, _) => head
                 .plain(&format!("{count} hotfixes are only in "))
                 .code(&plan.branch)
-                .raw(": they stay there, and are not below\n"),
+                .raw(": they stay there, and are not below"),
         };
-        let head = head.and(&commit(first));
-        let all = rest.iter().take(most.saturating_sub(1)).fold(head, |text, one| text.raw("\n").and(&commit(one)));
-        blocks.push(section(more(all, count, most.min(plan.hotfixes.len()))));
+        blocks.push(section(drift::hotfixes(head, &plan.drift, most, &Authors::new())));
     }
     if let Some(overridden) = &plan.overridden {
         blocks.push(section(gate::line(overridden)));
@@ -202,43 +194,5 @@ fn evidence(plan: &Plan) -> Mrkdwn {
         0 => text,
         1 => text.raw(" \u{b7} 1 check is green"),
         count => text.plain(&format!(" \u{b7} {count} checks are green")),
-    }
-}
-
-/// A line for each commit.
-pub(super) fn lines(commits: &[Commit]) -> Mrkdwn {
-    let mut text = Mrkdwn::default();
-    for (at, one) in commits.iter().enumerate() {
-        text = if at > 0 { text.raw("\n") } else { text };
-        text = text.and(&commit(one));
-    }
-    text
-}
-
-pub(super) fn commits(plan: &Plan, most: usize) -> Mrkdwn {
-    let count = plan.commits_in_all;
-    let head = Mrkdwn::default().plain(&format!("{count} {}:", if count == 1 { "commit" } else { "commits" }));
-    let shown = plan.commits.iter().take(most);
-    let all = shown.fold(head, |text, one| text.raw("\n").and(&commit(one)));
-    more(all, count, most.min(plan.commits.len()))
-}
-
-fn more(text: Mrkdwn, count: u64, shown: usize) -> Mrkdwn {
-    match count.saturating_sub(shown as u64) {
-        0 => text,
-        left => text.raw("\n").plain(&format!("and {left} more")),
-    }
-}
-
-fn commit(commit: &Commit) -> Mrkdwn {
-    let line = Mrkdwn::new("\u{2022} ")
-        .link(&commit.url, commit.sha.short())
-        .raw(" ")
-        .plain(&shorten(&commit.subject, SUBJECT))
-        .raw(" \u{b7} ")
-        .plain(&shorten(&commit.author, NAME));
-    match commit.pull_request() {
-        Some((number, url)) => line.raw(" \u{b7} ").link(&url, &format!("#{number}")),
-        None => line,
     }
 }

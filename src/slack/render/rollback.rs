@@ -4,8 +4,9 @@ use jiff::SignedDuration;
 
 use super::Said;
 use super::blocks::{Block, Button, Confirm, actions, button, context, section};
+use super::drift::{Authors, FEW, commits};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use super::plan::{also, commits, supersedes};
+use super::plan::{also, supersedes};
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId};
@@ -86,7 +87,7 @@ fn said(plan: &Plan) -> Said {
         .plain(&format!("Roll {} back to {} in {}", plan.artefact, plan.version.label(), plan.environment))
         .into_string();
     let mut blocks = vec![section(head)];
-    blocks.extend(what(plan, super::plan::FEW));
+    blocks.extend(what(plan, FEW));
     blocks.extend(supersedes(plan));
     Said { text, blocks }
 }
@@ -113,7 +114,7 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
         Some(commit) => line.raw(", commit ").code(commit.short()),
         None => line,
     };
-    let line = match &plan.url {
+    let line = match &plan.drift.url {
         Some(url) => line.raw(" \u{b7} ").link(url, "compare"),
         None => line,
     };
@@ -121,10 +122,10 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
     if let Some(reason) = &rollback.reason {
         blocks.push(section(Mrkdwn::new("*Reason:* ").plain(&shorten(reason, REASON))));
     }
-    blocks.push(section(match plan.commits_in_all {
-        0 if plan.url.is_some() => Mrkdwn::new("*Lost by it:* no commit, only merges"),
+    blocks.push(section(match plan.drift.commits_in_all {
+        0 if plan.drift.url.is_some() => Mrkdwn::new("*Lost by it:* no commit, only merges"),
         0 => Mrkdwn::new("What is lost by it cannot be told: the commits are not known."),
-        _ => Mrkdwn::new("*Lost by it:* ").and(&commits(plan, most)),
+        _ => Mrkdwn::new("*Lost by it:* ").and(&commits(&plan.drift, most, &Authors::new())),
     }));
     blocks.extend(image(plan));
     blocks.extend(rollback.locks.iter().map(|lock| section(locked(lock))));

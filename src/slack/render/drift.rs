@@ -1,0 +1,109 @@
+//! What differs, in lines: commits with their authors and pull requests, hotfixes, files. The same in a diff, a plan and a card.
+
+use std::collections::BTreeMap;
+
+use super::mrkdwn::{Mrkdwn, shorten};
+use crate::domain::actor::PersonId;
+use crate::domain::drift::{Drift, FileCount};
+use crate::domain::version::Commit;
+
+const SUBJECT: usize = 100;
+const NAME: usize = 60;
+const PATH: usize = 80;
+
+/// How many commits stand in a message; the thread of a card has more.
+pub(super) const FEW: usize = 5;
+
+/// Who wrote what, by their logins, as far as Slack knows them. A message for one reader mentions them, and that calls nobody.
+pub type Authors = BTreeMap<String, PersonId>;
+
+/// A line for each commit.
+pub(super) fn lines(commits: &[Commit], authors: &Authors) -> Mrkdwn {
+    let mut text = Mrkdwn::default();
+    for (at, one) in commits.iter().enumerate() {
+        text = if at > 0 { text.raw("\n") } else { text };
+        text = text.and(&commit(one, authors));
+    }
+    text
+}
+
+/// How many come, and the newest of them.
+pub(super) fn commits(drift: &Drift, most: usize, authors: &Authors) -> Mrkdwn {
+    let head = Mrkdwn::default().plain(&format!("{}:", counted(drift.commits_in_all, "commit"))).raw("\n");
+    let shown = &drift.commits[..most.min(drift.commits.len())];
+    more(head.and(&lines(shown, authors)), drift.commits_in_all, shown)
+}
+
+/// The hotfixes below what is said of them.
+pub(super) fn hotfixes(head: Mrkdwn, drift: &Drift, most: usize, authors: &Authors) -> Mrkdwn {
+    let shown = &drift.hotfixes[..most.min(drift.hotfixes.len())];
+    more(head.raw("\n").and(&lines(shown, authors)), drift.hotfixes_in_all, shown)
+}
+
+fn more(text: Mrkdwn, count: u64, shown: &[Commit]) -> Mrkdwn {
+    match count.saturating_sub(shown.iter().map(Commit::count).sum()) {
+        0 => text,
+        left => text.raw("\n").plain(&format!("and {left} more")),
+    }
+}
+
+pub(super) fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// `12 files, +120 −30`, with what concerns the artefact where not all do; `None` where nobody knows of any.
+pub(super) fn files(count: &FileCount) -> Option<Mrkdwn> {
+    if count.files == 0 {
+        return None;
+    }
+    let text = Mrkdwn::default().plain(&counted(count.files, "file"));
+    let text = if count.cut { text.raw(" and more, which GitHub does not name") } else { text };
+    let text = text.plain(&format!(", +{} \u{2212}{}", count.additions, count.deletions));
+    Some(match count.concern {
+        Some(0) => text.raw(", of which none concerns it"),
+        Some(1) => text.raw(", of which 1 concerns it"),
+        Some(some) => text.plain(&format!(", of which {some} concern it")),
+        None => text,
+    })
+}
+
+/// The files that changed most, a line each.
+pub(super) fn most_changed(count: &FileCount, most: usize) -> Mrkdwn {
+    let mut text = Mrkdwn::default();
+    for (at, file) in count.most.iter().take(most).enumerate() {
+        text = if at > 0 { text.raw("\n") } else { text };
+        let lines = format!(" +{} \u{2212}{}", file.additions, file.deletions);
+        text = text.raw("\u{2022} ").code(&shorten(&file.path, PATH)).plain(&lines);
+    }
+    let all = count.concern.unwrap_or(count.files);
+    match all.saturating_sub(count.most.len().min(most) as u64) {
+        0 => text,
+        left => text.raw("\n").plain(&format!("and {left} more")),
+    }
+}
+
+fn commit(commit: &Commit, authors: &Authors) -> Mrkdwn {
+    let pull = commit.pull_request();
+    let subject = match &pull {
+        // The number stands behind, as a link.
+        Some((number, _)) => commit.subject.strip_suffix(&format!(" (#{number})")).unwrap_or(&commit.subject),
+        None => &commit.subject,
+    };
+    let line = Mrkdwn::new("\u{2022} ")
+        .link(&commit.url, commit.sha.short())
+        .raw(" ")
+        .plain(&shorten(subject, SUBJECT))
+        .raw(" \u{b7} ");
+    let line = match commit.login.as_ref().and_then(|login| authors.get(login)) {
+        Some(person) => line.person(person),
+        None => line.plain(&shorten(&commit.author, NAME)),
+    };
+    let line = match pull {
+        Some((number, url)) => line.raw(" \u{b7} ").link(&url, &format!("#{number}")),
+        None => line,
+    };
+    match commit.brings.len() {
+        0 => line,
+        count => line.raw(" \u{b7} ").plain(&counted(count as u64, "commit")),
+    }
+}

@@ -1,0 +1,68 @@
+//! How commits stand to each other, kept for ever, so that GitHub is asked once for each two.
+
+use sqlx::SqliteConnection;
+
+use super::{Store, StoreError, unwritable};
+use crate::domain::artefact::Repository;
+use crate::domain::comparison::Comparison;
+use crate::domain::version::{Commit, Sha};
+
+impl Store {
+    pub async fn comparison(
+        &self,
+        repository: &Repository,
+        base: &Sha,
+        head: &Sha,
+    ) -> Result<Option<Comparison>, StoreError> {
+        let body: Option<Option<String>> =
+            sqlx::query_scalar("SELECT body FROM comparison WHERE repository = $1 AND base = $2 AND head = $3")
+                .bind(repository.to_string())
+                .bind(base.as_str())
+                .bind(head.as_str())
+                .fetch_optional(&self.0.readers)
+                .await?;
+        // What cannot be read any more is asked again.
+        Ok(body.flatten().and_then(|body| serde_json::from_str(&body).ok()))
+    }
+}
+
+pub(super) async fn keep(
+    connection: &mut SqliteConnection,
+    repository: &Repository,
+    comparison: &Comparison,
+) -> Result<(), sqlx::Error> {
+    let Comparison { base, head, ahead_by, behind_by, commits, .. } = comparison;
+    let repository = repository.to_string();
+    let body = serde_json::to_string(comparison).map_err(unwritable)?;
+    sqlx::query(
+        "INSERT INTO comparison (repository, base, head, ahead_by, behind_by, body) VALUES ($1, $2, $3, $4, $5, $6)
+         ON CONFLICT (repository, base, head) DO UPDATE SET body = excluded.body",
+    )
+    .bind(&repository)
+    .bind(base.as_str())
+    .bind(head.as_str())
+    .bind(count(*ahead_by))
+    .bind(count(*behind_by))
+    .bind(body)
+    .execute(&mut *connection)
+    .await?;
+    for lone in commits {
+        let pull = Commit::pull_request(&lone.commit).map(|(number, _)| count(number));
+        sqlx::query(
+            "INSERT INTO compared_commit (repository, base, head, sha, pull) VALUES ($1, $2, $3, $4, $5)
+             ON CONFLICT (repository, base, head, sha) DO NOTHING",
+        )
+        .bind(&repository)
+        .bind(base.as_str())
+        .bind(head.as_str())
+        .bind(lone.commit.sha.as_str())
+        .bind(pull)
+        .execute(&mut *connection)
+        .await?;
+    }
+    Ok(())
+}
+
+fn count(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
