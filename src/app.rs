@@ -26,7 +26,7 @@ use crate::workflow::people::People;
 use crate::workflow::rights::Rights;
 use crate::workflow::seen::Seen;
 use crate::workflow::source::Sources;
-use crate::workflow::{Bot, Parts, inbox, locks, observe, outbox, runner};
+use crate::workflow::{Bot, Parts, compare, inbox, locks, observe, outbox, runner};
 use crate::{controller, github, registry, reports, slack};
 
 /// How long the end may take once it was asked for.
@@ -102,6 +102,7 @@ impl App {
             tables: Tables::load(&store).await?,
             view: View::new(clock.clone()),
             clients: Clients::new(config.kubeconfig.clone()),
+            heads: compare::Heads::default(),
             wake: observe::Wake::default(),
             changes,
             controller,

@@ -189,7 +189,7 @@ pub const TABLE: &[Entry] = &[
         summary: "what differs between two environments, and what to do about it",
         examples: &["diff {below} {environment}", "diff {below} {environment} {artefact}"],
         slash: true,
-        ready: false,
+        ready: true,
     },
     Entry {
         verb: Verb::Where,

@@ -24,6 +24,13 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// A commit stands to itself as it does.
+    pub fn with_itself(sha: &Sha) -> Self {
+        let (base, head) = (sha.clone(), sha.clone());
+        let (commits, files) = (Vec::new(), Files::default());
+        Self { base, head, ahead_by: 0, behind_by: 0, commits, files, url: None }
+    }
+
     /// No commit was left out of the list.
     pub fn is_whole(&self) -> bool {
         self.commits.len() as u64 == self.ahead_by

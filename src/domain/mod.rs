@@ -8,6 +8,7 @@ pub mod artefact;
 pub mod change;
 pub mod command;
 pub mod comparison;
+pub mod diff;
 pub mod drift;
 pub mod environment;
 pub mod freeze;

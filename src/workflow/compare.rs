@@ -1,5 +1,7 @@
 //! How commits stand to each other: from memory and the store, and where neither knows, from GitHub, once.
 
+use jiff::SignedDuration;
+
 use crate::domain::artefact::Repository;
 use crate::domain::comparison::Comparison;
 use crate::domain::plan::Pending;
@@ -8,7 +10,20 @@ use crate::github::Found;
 use crate::store::Batch;
 
 use super::Bot;
+use super::memory::Memory;
 use super::source::CannotAsk;
+
+/// People ask the same thing twice, and each other; a branch that moved meanwhile is seen soon enough.
+const HEAD: SignedDuration = SignedDuration::from_secs(15);
+
+/// Where branches stood a moment ago.
+pub struct Heads(Memory<(Repository, String), Sha>);
+
+impl Default for Heads {
+    fn default() -> Self {
+        Self(Memory::new(HEAD))
+    }
+}
 
 impl Bot {
     /// What `head` has that `base` does not. `None`: one of them is gone, or they have nothing in common.
@@ -18,11 +33,36 @@ impl Bot {
         base: &Sha,
         head: &Sha,
     ) -> Result<Option<Comparison>, CannotAsk> {
+        if base == head {
+            return Ok(Some(Comparison::with_itself(base)));
+        }
         if let Ok(Some(known)) = self.store.comparison(repository, base, head).await {
             return Ok(Some(known));
         }
         match self.github.comparison(repository, base.as_str(), head.as_str()).await? {
             Found::Yes(comparison) => {
+                self.keep_comparison(repository, comparison.clone()).await;
+                Ok(Some(comparison))
+            }
+            Found::No(_) => Ok(None),
+        }
+    }
+
+    /// What the head of a branch has that `base` does not, and which commit that is. `None`: there is no such branch, or
+    /// the two have nothing in common.
+    pub(super) async fn comparison_with_head(
+        &self,
+        repository: &Repository,
+        base: &Sha,
+        branch: &str,
+    ) -> Result<Option<Comparison>, CannotAsk> {
+        let key = (repository.clone(), branch.to_owned());
+        if let Some(head) = self.heads.0.recall(&key, self.clock.now()) {
+            return self.comparison(repository, base, &head).await;
+        }
+        match self.github.comparison(repository, base.as_str(), branch).await? {
+            Found::Yes(comparison) => {
+                self.heads.0.keep(key, comparison.head.clone(), self.clock.now());
                 self.keep_comparison(repository, comparison.clone()).await;
                 Ok(Some(comparison))
             }

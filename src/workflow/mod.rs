@@ -5,8 +5,9 @@ pub mod answer;
 mod approve;
 mod begin;
 pub mod changes;
-mod compare;
+pub mod compare;
 mod deploy;
+mod diff;
 pub mod inbox;
 pub mod locks;
 mod memory;
@@ -40,6 +41,7 @@ use crate::slack;
 use crate::store::Store;
 
 use changes::Changes;
+use compare::Heads;
 use observe::Wake;
 use outbox::Tables;
 use people::People;
@@ -65,6 +67,7 @@ pub struct Parts {
     pub slack: slack::client::Client,
     pub github: github::Client,
     pub registry: registry::Client,
+    pub heads: Heads,
     pub wake: Wake,
     pub changes: Changes,
     pub controller: controller::Client,

@@ -19,6 +19,7 @@ use crate::slack::render::{Said, approval, arrival, card, help, lock, notice, pl
 use crate::store::{Batch, Received, StoreError};
 
 use super::Bot;
+use super::diff::Wanted;
 use super::inbox::{NotNow, Work};
 use super::locks::Reply;
 use super::promote::{Decision, What, Wish};
@@ -91,7 +92,10 @@ impl Bot {
                 return self.typed_rollback(asked, artefact, environment, version, reason).await;
             }
             Command::Release { artefact, version } => return self.release(asked, &artefact, &version).await,
-            Command::Diff { .. } | Command::Where { .. } | Command::Why { .. } | Command::History { .. } => {
+            Command::Diff { source, target, artefact, code } => {
+                return Box::pin(self.diff(asked, Wanted { source, target, artefact, code }, in_thread)).await;
+            }
+            Command::Where { .. } | Command::Why { .. } | Command::History { .. } => {
                 asked.privately(notice::not_ready(command.verb()))
             }
         })
@@ -347,7 +351,7 @@ impl Asked<'_> {
     }
 
     /// For all who read along: in the thread where it was asked, else in the channel.
-    fn openly(self, said: Said) -> Work {
+    pub(super) fn openly(self, said: Said) -> Work {
         let from = self.from;
         let message = if let Some(response_url) = from.response_url(self.received.received_at) {
             said.to(To::Reply { response_url, in_channel: true, replace: false })

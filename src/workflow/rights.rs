@@ -136,6 +136,12 @@ impl Rights {
         Ok(account.filter(|account| account.role == Role::Member).map(|account| account.id))
     }
 
+    fn known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
+        let key = (login.to_ascii_lowercase(), repository.clone());
+        let remembered = || self.0.by_login.recall(&key, self.0.clock.now()).flatten();
+        self.configured(login).cloned().or_else(remembered)
+    }
+
     async fn person_by_email(&self, login: &str, repository: &Repository) -> Result<Option<PersonId>, CannotAsk> {
         let key = (login.to_ascii_lowercase(), repository.clone());
         if let Some(known) = self.0.by_login.recall(&key, self.0.clock.now()) {
@@ -264,6 +270,11 @@ impl Bot {
     /// Who a login is in Slack: only a full member of the workspace.
     pub(super) async fn person_of(&self, login: &str, repository: &Repository) -> Result<Option<PersonId>, CannotAsk> {
         self.rights.person_of(login, repository).await
+    }
+
+    /// The same as far as it is known already: nobody is asked.
+    pub(super) fn known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
+        self.rights.known_person(login, repository)
     }
 
     /// How these people are called in a message. What Slack cannot tell now stays a handle.

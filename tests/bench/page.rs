@@ -19,6 +19,7 @@ use gantry::domain::version::{Image, Sha, Version};
 use gantry::slack::render::list::For;
 use gantry::store::Store;
 use gantry::workflow::changes::Changes;
+use gantry::workflow::compare::Heads;
 use gantry::workflow::outbox::Tables;
 use gantry::workflow::people::People;
 use gantry::workflow::rights::Rights;
@@ -120,6 +121,7 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         seen: Seen::default(),
         sources: Sources::default(),
         registry: registry::Client::new(&mirrors, &BTreeMap::new())?,
+        heads: Heads::default(),
         wake: observe::Wake::default(),
         changes: Changes::default(),
         controller: controller::Client::new()?,

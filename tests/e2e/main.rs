@@ -10,6 +10,7 @@ mod arrivals;
 mod cluster;
 mod commands;
 mod crowd;
+mod diff;
 mod entrances;
 mod gates;
 mod hands;

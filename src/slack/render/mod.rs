@@ -5,6 +5,7 @@ pub mod approval;
 pub mod arrival;
 pub mod blocks;
 pub mod card;
+pub mod diff;
 pub mod drift;
 pub mod gate;
 pub mod help;

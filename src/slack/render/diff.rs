@@ -1,0 +1,366 @@
+//! The answer to `diff`: one artefact in full, or a line for each of all of them, and what to do about it.
+
+use jiff::Timestamp;
+
+use super::Said;
+use super::blocks::{Block, Line, context, section, table};
+use super::drift::{self, Authors, counted};
+use super::mrkdwn::{Mrkdwn, shorten, span};
+use crate::domain::diff::{Between, Diff, InGit, Next, Side, Undeployed};
+use crate::domain::drift::Drift;
+use crate::domain::environment::{Catalogue, EnvironmentName, Ladder};
+use crate::domain::rollout::RolloutState;
+
+/// Of commits, in lines of five.
+const MOST: usize = 20;
+const A_SECTION: usize = 5;
+const FILES: usize = 10;
+const CELL: usize = 40;
+const WHY: usize = 200;
+const NAMES: usize = 20;
+
+pub fn same_environment(environment: &EnvironmentName) -> Said {
+    let text = Mrkdwn::default()
+        .bold(environment.as_str())
+        .raw(" is the same as itself. Name two environments: ")
+        .code("/diff staging prod")
+        .raw(".");
+    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+}
+
+/// One artefact in full.
+pub fn one(diff: &Diff, catalogue: &Catalogue, authors: &Authors, now: Timestamp) -> Said {
+    let head = head(diff, &catalogue.ladder);
+    let text = head.as_str().to_owned();
+    if diff.between.is_same() && !diff.is_undeployed() {
+        return Said { text, blocks: vec![section(head)] };
+    }
+    let mut blocks = vec![section(head), section(columns(diff, now))];
+    if let Between::Differs { drift, newer, .. } = &diff.between {
+        blocks.extend(commits(drift, authors));
+        blocks.extend(only_above(diff, drift, *newer, &catalogue.ladder, authors));
+        blocks.extend(files(drift));
+    }
+    blocks.extend(to_do(diff).map(section));
+    Said { text, blocks }
+}
+
+/// In one sentence.
+fn head(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
+    let (source, target) = (diff.source.environment.as_str(), diff.target.environment.as_str());
+    let name = Mrkdwn::default().bold(diff.artefact.as_str());
+    match &diff.between {
+        Between::NotThere(environment) => name.raw(" is not in ").bold(environment.as_str()).raw("."),
+        Between::NothingRuns(environment) => name.raw(" does not run in ").bold(environment.as_str()).raw(" yet."),
+        Between::CommitUnknown(environment) => name
+            .raw(": nothing tells which commit runs in ")
+            .bold(environment.as_str())
+            .raw(", so the code cannot be compared."),
+        Between::NoComparison => {
+            name.raw(": what runs in ").bold(source).raw(" and in ").bold(target).raw(" has no history in common.")
+        }
+        Between::Unknown(why) => {
+            name.raw(" could not be compared: ").plain(shorten(why, WHY).trim_end_matches('.')).raw(".")
+        }
+        Between::Same => name.raw(": ").bold(source).raw(" and ").bold(target).raw(" run the same code."),
+        Between::Differs { behind: Some(behind), drift, .. } => {
+            let count = counted(drift.commits_in_all, "commit");
+            let ahead = if *behind == diff.source.environment { target } else { source };
+            if diff.is_turned(ladder) {
+                // It was asked from above: the answer is how far that is behind.
+                name.raw(": ").bold(behind.as_str()).raw(" is behind ").bold(ahead).plain(&format!(" by {count}."))
+            } else {
+                let verb = if drift.commits_in_all == 1 { " is in " } else { " are in " };
+                name.raw(": ").plain(&count).raw(verb).bold(ahead).raw(" and not in ").bold(behind.as_str()).raw(".")
+            }
+        }
+        Between::Differs { behind: None, drift, .. } => {
+            let upper = if diff.is_turned(ladder) { source } else { target };
+            let lower = if diff.is_turned(ladder) { target } else { source };
+            let verb = if drift.hotfixes_in_all == 1 { " is only in " } else { " are only in " };
+            name.raw(": ")
+                .bold(upper)
+                .raw(" has all of ")
+                .bold(lower)
+                .raw("; ")
+                .plain(&counted(drift.hotfixes_in_all, "commit"))
+                .raw(verb)
+                .bold(upper)
+                .raw(".")
+        }
+    }
+}
+
+/// What Git has, what runs in the one, what runs in the other.
+fn columns(diff: &Diff, now: Timestamp) -> Mrkdwn {
+    let mut text = Mrkdwn::default();
+    for (at, side) in [&diff.source, &diff.target].into_iter().enumerate() {
+        text = if at > 0 { text.raw("\n") } else { text };
+        text = text.bold(side.environment.as_str()).raw(" runs ").and(&runs(side, now));
+        text = text.and(&in_git(side));
+    }
+    text
+}
+
+fn runs(side: &Side, now: Timestamp) -> Mrkdwn {
+    let Some(version) = &side.runs else { return Mrkdwn::new("nothing") };
+    let text = Mrkdwn::default().code(version.label());
+    let text = match &version.commit {
+        Some(commit) if !version.label().ends_with(commit.short()) => text.raw(", commit ").code(commit.short()),
+        _ => text,
+    };
+    let text = match &side.state {
+        RolloutState::Running { .. } => text,
+        RolloutState::RollingOut { ready, wanted } => text.plain(&format!(", rolling out {ready}/{wanted}")),
+        RolloutState::Degraded { reason } => text.raw(", degraded: ").plain(&shorten(reason, WHY)),
+        RolloutState::Missing => text.raw(", missing"),
+        RolloutState::Unreadable { why, .. } => {
+            text.raw(" as last seen; its cluster cannot be read: ").plain(&shorten(why, WHY))
+        }
+    };
+    match side.since {
+        Some(since) if matches!(side.state, RolloutState::Running { .. }) => {
+            let (count, unit) = span(now.duration_since(since));
+            text.plain(&format!(" for {count} {unit}"))
+        }
+        _ => text,
+    }
+}
+
+fn in_git(side: &Side) -> Mrkdwn {
+    let text = Mrkdwn::new(" \u{b7} ");
+    match &side.git {
+        InGit::Unknown => Mrkdwn::default(),
+        InGit::NoBranch { branch } => text.raw("there is no branch ").code(branch),
+        InGit::Branch { branch, head, undeployed } => {
+            let text = text.raw("branch ").code(branch).raw(" is at ").code(head.short());
+            match undeployed {
+                Undeployed::Nothing => text,
+                Undeployed::Commits(count) => text
+                    .raw(", :hourglass_flowing_sand: ")
+                    .plain(&counted(*count, "commit"))
+                    .raw(" merged, not deployed"),
+                Undeployed::Other => text.raw(", which is not what runs"),
+            }
+        }
+        InGit::Manifest { file, says, runs } => {
+            let text = text.code(file).raw(" says ").code(says.label());
+            if *runs { text } else { text.raw(", :hourglass_flowing_sand: not deployed") }
+        }
+        InGit::Unreadable { file, why } => {
+            text.code(file).raw(" cannot be read: ").plain(shorten(why, WHY).trim_end_matches('.'))
+        }
+    }
+}
+
+fn commits(drift: &Drift, authors: &Authors) -> Vec<Block> {
+    if drift.commits.is_empty() {
+        return Vec::new();
+    }
+    let shown = &drift.commits[..MOST.min(drift.commits.len())];
+    let mut blocks: Vec<Block> = shown.chunks(A_SECTION).map(|some| section(drift::lines(some, authors))).collect();
+    let read: u64 = shown.iter().map(crate::domain::version::Commit::count).sum();
+    let left = drift.commits_in_all.saturating_sub(read);
+    let more = if left > 0 { Mrkdwn::default().plain(&format!("and {left} more")) } else { Mrkdwn::default() };
+    let more = match &drift.url {
+        Some(url) if left > 0 => more.raw(" \u{b7} ").link(url, "all of them on GitHub"),
+        Some(url) => more.link(url, "compare on GitHub"),
+        None => more,
+    };
+    if !more.as_str().is_empty() {
+        blocks.push(context(more));
+    }
+    blocks
+}
+
+/// What only the upper of the two has.
+fn only_above(diff: &Diff, drift: &Drift, newer: bool, ladder: &Ladder, authors: &Authors) -> Option<Block> {
+    if drift.hotfixes.is_empty() {
+        return None;
+    }
+    let turned = diff.is_turned(ladder);
+    let (upper, lower) = if turned { (&diff.source, &diff.target) } else { (&diff.target, &diff.source) };
+    let count = drift.hotfixes_in_all;
+    let text = Mrkdwn::new(":warning: ");
+    let text = if newer {
+        text.plain(&counted(count, "commit"))
+            .raw(if count == 1 { " is only in " } else { " are only in " })
+            .bold(upper.environment.as_str())
+            .raw(": it came from below, and ")
+            .bold(lower.environment.as_str())
+            .raw(" went back since")
+    } else {
+        text.plain(&if count == 1 { "1 hotfix is".to_owned() } else { format!("{count} hotfixes are") })
+            .raw(" only in ")
+            .bold(upper.environment.as_str())
+            .raw(", and not below")
+    };
+    Some(section(drift::hotfixes(text, drift, A_SECTION, authors)))
+}
+
+fn files(drift: &Drift) -> Option<Block> {
+    let head = drift::files(&drift.files)?;
+    let text =
+        if drift.files.most.is_empty() { head } else { head.raw("\n").and(&drift::most_changed(&drift.files, FILES)) };
+    Some(section(text))
+}
+
+/// The exact command.
+fn to_do(diff: &Diff) -> Option<Mrkdwn> {
+    let Next { environment, version } = diff.next.as_ref()?;
+    let command = format!("/promote {} {environment}", diff.artefact);
+    let text = match version {
+        Some(_) => Mrkdwn::new("To bring it there: ").code(&command),
+        None => {
+            let upper = diff.between.behind().unwrap_or(&diff.target.environment);
+            Mrkdwn::new("Next: ")
+                .code(&command)
+                .raw(", as ")
+                .bold(environment.as_str())
+                .raw(" comes before ")
+                .bold(upper.as_str())
+        }
+    };
+    Some(text)
+}
+
+/// A line for each artefact that differs. `count` is how many there are in all: some may not be compared yet.
+pub fn all(
+    diffs: &[Diff],
+    count: usize,
+    (source, target): (&EnvironmentName, &EnvironmentName),
+    ladder: &Ladder,
+    now: Timestamp,
+) -> Said {
+    let (same, differ): (Vec<&Diff>, Vec<&Diff>) =
+        diffs.iter().partition(|diff| diff.between.is_same() && !diff.is_undeployed());
+    let waiting = count.saturating_sub(diffs.len());
+    let pair = Mrkdwn::default().bold(source.as_str()).raw(" and ").bold(target.as_str());
+    let head = match (differ.len(), waiting) {
+        (0, 0) if count == 0 => Mrkdwn::new("Nothing is meant to be in ").and(&pair).raw("."),
+        (0, 0) => pair.raw(" run the same code of ").plain(&counted(count as u64, "artefact")).raw("."),
+        (differs, 0) => Mrkdwn::default()
+            .plain(&format!("{differs} of {}", counted(count as u64, "artefact")))
+            .raw(if differs == 1 { " differs between " } else { " differ between " })
+            .and(&pair)
+            .raw("."),
+        (_, waiting) => Mrkdwn::default()
+            .plain(&format!("{} of {count} compared", count - waiting))
+            .raw(" between ")
+            .and(&pair)
+            .raw("; the others follow."),
+    };
+    let text = head.as_str().to_owned();
+    let mut blocks = vec![section(head)];
+    if !differ.is_empty() {
+        let mut lines: Vec<Line> = vec![vec![
+            "artefact".into(),
+            shorten(&format!("{source} in Git"), CELL).into_owned().into(),
+            shorten(&format!("runs in {source}"), CELL).into_owned().into(),
+            shorten(&format!("runs in {target}"), CELL).into_owned().into(),
+            "between".into(),
+        ]];
+        lines.extend(differ.iter().map(|diff| line(diff, ladder, now)));
+        blocks.push(table(lines));
+    }
+    if let Some((first, rest)) = same.split_first().filter(|_| !differ.is_empty()) {
+        let names = Mrkdwn::new("The same in both: ").plain(first.artefact.as_str());
+        let names = rest.iter().take(NAMES).fold(names, |text, diff| text.raw(", ").plain(diff.artefact.as_str()));
+        let left = rest.len().saturating_sub(NAMES);
+        blocks.push(context(if left > 0 { names.plain(&format!(" and {left} more")) } else { names }));
+    }
+    let steps: Vec<&Diff> = differ.iter().copied().filter(|diff| diff.next.is_some()).collect();
+    if let Some(text) = steps_in_words(&steps) {
+        blocks.push(section(text));
+    }
+    if let Some(first) = differ.first() {
+        let more = Mrkdwn::new("One in full: ").code(&format!("/diff {source} {target} {}", first.artefact));
+        blocks.push(context(more));
+    }
+    Said { text, blocks }
+}
+
+fn steps_in_words(steps: &[&Diff]) -> Option<Mrkdwn> {
+    let mut commands = steps.iter().filter_map(|diff| {
+        let next = diff.next.as_ref()?;
+        Some(format!("/promote {} {}", diff.artefact, next.environment))
+    });
+    let text = Mrkdwn::new("To bring them up to date: ").code(&commands.next()?);
+    Some(commands.fold(text, |text, command| text.raw(", ").code(&command)))
+}
+
+fn line(diff: &Diff, ladder: &Ladder, now: Timestamp) -> Line {
+    let short = |text: &str| shorten(text, CELL).into_owned();
+    let git = match &diff.source.git {
+        InGit::Unknown => "\u{2014}".to_owned(),
+        InGit::NoBranch { .. } => "no branch".to_owned(),
+        InGit::Branch { head, undeployed, .. } => format!("{}{}", head.short(), undeployed_in_words(*undeployed)),
+        InGit::Manifest { says, runs, .. } => {
+            format!("{}{}", short(says.label()), if *runs { "" } else { " \u{b7} not deployed" })
+        }
+        InGit::Unreadable { .. } => "unreadable".to_owned(),
+    };
+    let cell = |side: &Side| {
+        let Some(version) = &side.runs else { return "\u{2014}".to_owned() };
+        let text = short(version.label());
+        match &side.state {
+            RolloutState::Running { .. } => match side.since {
+                Some(since) => {
+                    let (count, unit) = span(now.duration_since(since));
+                    format!("{text} \u{b7} {count} {unit}")
+                }
+                None => text,
+            },
+            RolloutState::RollingOut { ready, wanted } => format!("{text} \u{b7} rolling out {ready}/{wanted}"),
+            RolloutState::Degraded { .. } => format!("{text} \u{b7} degraded"),
+            RolloutState::Missing => format!("{text} \u{b7} missing"),
+            RolloutState::Unreadable { .. } => format!("{text} \u{b7} unreadable"),
+        }
+    };
+    let target = match &diff.target.git {
+        InGit::Branch { undeployed, .. } => format!("{}{}", cell(&diff.target), undeployed_in_words(*undeployed)),
+        InGit::Manifest { runs: false, .. } => format!("{} \u{b7} not deployed", cell(&diff.target)),
+        _ => cell(&diff.target),
+    };
+    vec![
+        short(diff.artefact.as_str()).into(),
+        git.into(),
+        cell(&diff.source).into(),
+        target.into(),
+        between(diff, ladder).into(),
+    ]
+}
+
+fn undeployed_in_words(undeployed: Undeployed) -> String {
+    match undeployed {
+        Undeployed::Nothing => String::new(),
+        Undeployed::Commits(count) => format!(" \u{b7} {count} not deployed"),
+        Undeployed::Other => " \u{b7} not what runs".to_owned(),
+    }
+}
+
+fn between(diff: &Diff, ladder: &Ladder) -> String {
+    match &diff.between {
+        Between::NotThere(environment) => format!("not in {environment}"),
+        Between::NothingRuns(environment) => format!("nothing runs in {environment}"),
+        Between::CommitUnknown(environment) => format!("commit in {environment} unknown"),
+        Between::NoComparison => "no history in common".to_owned(),
+        Between::Unknown(_) => "could not be compared".to_owned(),
+        Between::Same => "the same code".to_owned(),
+        Between::Differs { behind, drift, .. } => {
+            let mut parts = Vec::new();
+            if let Some(behind) = behind {
+                let count = counted(drift.commits_in_all, "commit");
+                parts.push(if diff.is_turned(ladder) { format!("{behind} is behind by {count}") } else { count });
+            }
+            if drift.hotfixes_in_all > 0 {
+                let upper = if diff.is_turned(ladder) { &diff.source } else { &diff.target };
+                parts.push(format!("{} only in {}", drift.hotfixes_in_all, upper.environment));
+            }
+            if drift.files.files > 0 {
+                parts.push(counted(drift.files.files, "file"));
+            }
+            parts.join(", ")
+        }
+    }
+}
