@@ -364,3 +364,6 @@ fn between(diff: &Diff, ladder: &Ladder) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
