@@ -4,6 +4,7 @@
 mod by_hand;
 mod checks;
 mod compare;
+mod costs;
 mod errors;
 mod events;
 mod export;
@@ -34,6 +35,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 pub use self::by_hand::Pull;
+pub use self::costs::Cost;
+use self::costs::Costs;
 use self::errors::ApiError;
 pub use self::events::Event;
 use self::objects::{Repo, oid, sha};
@@ -137,7 +140,7 @@ struct Inner {
     tag_listeners: Mutex<Vec<TagListener>>,
     event_listeners: Mutex<Vec<EventListener>>,
     webhooks: Mutex<Hooked>,
-    requests: Mutex<Requests>,
+    costs: Mutex<Costs>,
     whims: Whims,
 }
 
@@ -165,7 +168,7 @@ impl GitHub {
             tag_listeners: Mutex::default(),
             event_listeners: Mutex::default(),
             webhooks: Mutex::default(),
-            requests: Mutex::default(),
+            costs: Mutex::default(),
             whims: Whims::default(),
         }))
     }
@@ -352,17 +355,6 @@ impl GitHub {
         let done = tokio::task::spawn_blocking(move || github.act(&repo, routes::BOT, act)).await;
         done.unwrap_or_else(|_| Err(git2::Error::from_str("a request's work was broken off").into()))
     }
-
-    /// Counts a request, or none, and tells how many there were this hour.
-    fn count_requests(&self, more: u64) -> Requests {
-        let hour = self.0.clock.now().as_second().div_euclid(3600);
-        let mut requests = lock(&self.0.requests);
-        if requests.hour != hour {
-            *requests = Requests { hour, count: 0 };
-        }
-        requests.count += more;
-        *requests
-    }
 }
 
 /// Where webhooks go, and how many there were.
@@ -370,14 +362,6 @@ impl GitHub {
 struct Hooked {
     to: Option<Webhooks>,
     sent: u64,
-}
-
-/// How much of the rate limit is used.
-#[derive(Clone, Copy, Default)]
-struct Requests {
-    /// Since 1970.
-    hour: i64,
-    count: u64,
 }
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

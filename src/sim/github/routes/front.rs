@@ -1,4 +1,4 @@
-//! What every request passes: faults, the right to write, the rate limit's headers, and the `ETag`.
+//! What every request passes: faults, the right to write, the `ETag`, what it costs, and the rate limit's headers.
 
 use std::time::Duration;
 
@@ -11,8 +11,9 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::super::GitHub;
+use super::super::costs::ThisHour;
 use super::super::errors::ApiError;
-use super::super::{GitHub, Requests};
 use crate::sim::faults::Fault;
 
 /// As for a token of a person. It is counted and told, never enforced: running into it is not what a demo is for.
@@ -22,28 +23,34 @@ const LIMIT: u64 = 5000;
 const HANG: Duration = Duration::from_mins(1);
 
 pub(super) async fn guard(State(github): State<GitHub>, request: Request, next: Next) -> Response {
-    let used = github.count_requests(1);
+    let asked = format!("{} {}", request.method(), request.uri());
     let repository = short_name(request.uri().path());
     let strikes = |fault| github.0.faults.strikes(fault, repository.as_deref(), None);
     if strikes(Fault::Github502) {
+        github.count_request(asked, true);
         let page = "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>\r\n<center><h1>502 Bad Gateway</h1>\
                     </center>\r\n<hr><center>nginx</center>\r\n</body>\r\n</html>\r\n";
         return (StatusCode::BAD_GATEWAY, [(header::CONTENT_TYPE, "text/html")], page).into_response();
     }
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     let known = request.headers().get(header::IF_NONE_MATCH).cloned();
-    let mut response = if !is_read && !request.headers().contains_key(header::AUTHORIZATION) {
+    let authorised = request.headers().contains_key(header::AUTHORIZATION);
+    let mut response = if !is_read && !authorised {
         ApiError::new(StatusCode::UNAUTHORIZED, "Requires authentication").into_response()
     } else {
         next.run(request).await
     };
     if !is_read && response.status().is_success() && strikes(Fault::GithubTimeoutAfterEffect) {
+        github.count_request(asked, true);
         tokio::time::sleep(HANG).await;
         return StatusCode::GATEWAY_TIMEOUT.into_response();
     }
     if is_read && response.status() == StatusCode::OK {
         response = with_etag(response, known.as_ref()).await;
     }
+    // To strangers GitHub counts this too.
+    let free = response.status() == StatusCode::NOT_MODIFIED && authorised;
+    let used = github.count_request(asked, !free);
     limit_headers(response.headers_mut(), used);
     response
 }
@@ -76,11 +83,11 @@ async fn with_etag(response: Response, known: Option<&HeaderValue>) -> Response 
 }
 
 /// The end of the hour, when counting begins anew.
-fn reset(requests: Requests) -> i64 {
+fn reset(requests: ThisHour) -> i64 {
     (requests.hour + 1) * 3600
 }
 
-fn limit_headers(headers: &mut HeaderMap, used: Requests) {
+fn limit_headers(headers: &mut HeaderMap, used: ThisHour) {
     let values = [
         ("x-ratelimit-limit", LIMIT.to_string()),
         ("x-ratelimit-remaining", LIMIT.saturating_sub(used.count).to_string()),
@@ -96,7 +103,7 @@ fn limit_headers(headers: &mut HeaderMap, used: Requests) {
 }
 
 pub(super) async fn rate_limit(State(github): State<GitHub>) -> Json<Value> {
-    let requests = github.count_requests(0);
+    let requests = github.this_hour();
     let rate = |limit: u64, used: u64, resource: &str| {
         let remaining = limit.saturating_sub(used);
         json!({

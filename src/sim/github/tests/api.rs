@@ -112,6 +112,48 @@ async fn a_comparison_counts_from_the_merge_base() {
 }
 
 #[tokio::test]
+async fn a_comparison_shows_each_file_as_github_does() {
+    let town = Town::with_history().await;
+    let lines = |last: &str| format!("one\ntwo\nthree\nfour\nfive\n{last}\n");
+    town.commit("qa", "Begin", &[("old.txt", &lines("six")), ("gone.txt", "bye\n"), ("picture", "a\0b")]);
+    let base = town.head("qa");
+    town.github.create_branch(REPOSITORY, "next", &base).unwrap();
+    let text = |text: &str| Some(text.to_owned());
+    let files = BTreeMap::from([
+        ("old.txt".to_owned(), None),
+        ("new.txt".to_owned(), text(&lines("seven"))),
+        ("gone.txt".to_owned(), None),
+        ("more.txt".to_owned(), text("hello\n")),
+        ("picture".to_owned(), text("a\0c")),
+    ]);
+    town.github.commit(new_commit("next", "Go on", files, town.clock.now())).unwrap();
+    let head = town.head("next");
+    let (_, compared) = town.get(&format!("/repos/acme/checkout/compare/{base}...{head}")).await;
+    let files: Vec<Value> = compared["files"].as_array().unwrap().iter().map(shown_file).collect();
+    let renamed = "@@ -3,4 +3,4 @@ two\n three\n four\n five\n-six\n+seven";
+    assert_eq!(
+        files,
+        [
+            json!(["gone.txt", null, "removed", 0, 1, 1, "@@ -1 +0,0 @@\n-bye"]),
+            json!(["more.txt", null, "added", 1, 0, 1, "@@ -0,0 +1 @@\n+hello"]),
+            json!(["new.txt", "old.txt", "renamed", 1, 1, 2, renamed]),
+            json!(["picture", null, "modified", 0, 0, 0, null]),
+        ]
+    );
+    let counts = ["status", "ahead_by", "behind_by", "total_commits"].map(|name| compared[name].clone());
+    assert_eq!(counts, [json!("ahead"), json!(1), json!(0), json!(1)]);
+    let commits = ["base_commit", "merge_base_commit"].map(|name| compared[name]["sha"].as_str().unwrap());
+    assert_eq!(commits, [base.as_str(); 2]);
+    assert_eq!(compared["commits"][0]["sha"], head.as_str());
+    assert_eq!(compared["html_url"], format!("{}/acme/checkout/compare/{base}...{head}", town.url));
+}
+
+fn shown_file(file: &Value) -> Value {
+    let names = ["filename", "previous_filename", "status", "additions", "deletions", "changes", "patch"];
+    names.map(|name| file[name].clone()).into_iter().collect()
+}
+
+#[tokio::test]
 async fn what_cannot_be_compared_says_why() {
     let town = Town::with_history().await;
     let tree = town
@@ -163,32 +205,6 @@ async fn contents_are_files_or_directories() {
     town.commit("develop", "Long", &[("long", &long)]);
     let file = repos.get_content().path("long").send().await.unwrap().take_items();
     assert_eq!(file[0].decoded_content(), Some(long), "base64 in several lines");
-}
-
-#[tokio::test]
-async fn every_answer_tells_the_limit_and_what_is_known_is_not_sent_again() {
-    let town = Town::with_history().await;
-    let url = format!("{}/repos/acme/checkout/git/ref/heads/qa", town.url);
-    let first = reqwest::get(&url).await.unwrap();
-    let etag = first.headers()["etag"].clone();
-    let header = |response: &reqwest::Response, name: &str| response.headers()[name].to_str().unwrap().to_owned();
-    assert_eq!(
-        (header(&first, "x-ratelimit-limit"), header(&first, "x-ratelimit-resource")),
-        ("5000".into(), "core".into())
-    );
-    let ask = || reqwest::Client::new().get(&url).header("if-none-match", etag.clone()).send();
-    let second = ask().await.unwrap();
-    assert_eq!(second.status().as_u16(), 304);
-    let left = |response: &reqwest::Response| header(response, "x-ratelimit-remaining").parse::<u64>().unwrap();
-    assert_eq!(left(&second) + 1, left(&first));
-    town.commit("qa", "Another", &[("x", "y\n")]);
-    assert_eq!(ask().await.unwrap().status().as_u16(), 200);
-    let missing = reqwest::get(format!("{}/repos/acme/nothing", town.url)).await.unwrap();
-    assert_eq!((missing.status().as_u16(), header(&missing, "x-ratelimit-limit")), (404, "5000".into()));
-    let limits = town.octocrab().ratelimit().get().await.unwrap();
-    assert_eq!((limits.rate.limit, limits.rate.remaining), (5000, 4995));
-    town.clock.advance(jiff::SignedDuration::from_hours(1));
-    assert_eq!(left(&reqwest::get(&url).await.unwrap()), 4999, "each hour begins anew");
 }
 
 #[tokio::test]

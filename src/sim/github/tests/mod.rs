@@ -2,6 +2,7 @@
 
 mod api;
 mod by_git;
+mod costs;
 mod database;
 mod merges;
 mod merging;
