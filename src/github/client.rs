@@ -5,15 +5,18 @@ use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use axum::http::header::{ETAG, IF_NONE_MATCH};
+use axum::http::{HeaderMap, HeaderValue};
 use jiff::{SignedDuration, Timestamp};
 use octocrab::Octocrab;
 use octocrab::service::middleware::retry::RetryConfig;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::pace::Pace;
+use super::read::Asking;
+pub(super) use super::read::Found;
 use crate::clock::Clock;
 use crate::domain::artefact::Repository;
 use crate::domain::trailer::Trailers;
@@ -22,9 +25,7 @@ use crate::domain::version::{self, Sha};
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
 /// Around a whole answer, body included.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Pauses before a question is asked again; reading twice harms nobody.
-const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
+pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// GitHub asks for a minute where it does not say how long a secondary limit lasts.
 const UNTOLD_LIMIT: SignedDuration = SignedDuration::from_mins(1);
 /// GitHub counts by the hour.
@@ -46,8 +47,8 @@ pub enum GithubError {
     NotFound(String),
     #[error("GitHub's rate limit is used up until {}", until.strftime("%H:%M UTC"))]
     RateLimited { until: Timestamp },
-    /// Our own pace, which keeps us below GitHub's limits for writing.
-    #[error("GitHub takes only so many writes a minute; the next may go at {}", until.strftime("%H:%M:%S UTC"))]
+    /// Our own pace, which keeps us below GitHub's limits.
+    #[error("GitHub takes only so many requests a minute; the next may go at {}", until.strftime("%H:%M:%S UTC"))]
     Paced { until: Timestamp },
     #[error("GitHub is not available: {0}")]
     Unavailable(String),
@@ -111,9 +112,10 @@ pub struct RateLeft {
 #[derive(Clone)]
 pub struct Client {
     octocrab: Octocrab,
-    clock: Clock,
+    pub(super) clock: Clock,
     limits: Arc<Mutex<Limits>>,
-    pace: Arc<Pace>,
+    pub(super) pace: Arc<Pace>,
+    pub(super) asking: Arc<Asking>,
 }
 
 #[derive(Default)]
@@ -144,7 +146,7 @@ impl Client {
                 .and_then(|app| app.installation_builder(installation.into()).build())
                 .map_err(unusable)?,
         };
-        Ok(Self { octocrab, pace: Arc::new(Pace::new(&clock)), clock, limits: Arc::default() })
+        Ok(Self { octocrab, pace: Arc::new(Pace::new(&clock)), clock, limits: Arc::default(), asking: Arc::default() })
     }
 
     /// The commit that a branch, a tag or a (short) SHA names; `None` where it names none, or more than one.
@@ -183,36 +185,22 @@ impl Client {
         Ok(None)
     }
 
+    /// Where a branch stands; `None` where there is none.
+    pub async fn head(&self, repository: &Repository, branch: &str) -> Result<Option<Sha>, GithubError> {
+        let Some(name) = in_path(branch) else { return Ok(None) };
+        match self.read::<WirePointer>(&format!("/repos/{repository}/git/ref/heads/{name}")).await? {
+            Found::Yes(WirePointer { object }) => sha(&object.sha).map(Some),
+            Found::No(_) => Ok(None),
+        }
+    }
+
     /// `None` before the first answer, and where the server has no limits.
     pub fn rate_left(&self) -> Option<RateLeft> {
         self.limits().left
     }
 
-    /// A GET, asked again while GitHub is not available.
-    pub(super) async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<Found<T>, GithubError> {
-        let mut pauses = PAUSES.into_iter();
-        loop {
-            match self.read_once(path).await {
-                Err(GithubError::Unavailable(why)) => match pauses.next() {
-                    Some(pause) => tokio::time::sleep(pause).await,
-                    None => return Err(GithubError::Unavailable(why)),
-                },
-                answer => return answer,
-            }
-        }
-    }
-
-    async fn read_once<T: DeserializeOwned>(&self, path: &str) -> Result<Found<T>, GithubError> {
-        let (status, body) = self.exchange(path, Ask::Read).await?;
-        match status {
-            200 => serde_json::from_str(&body).map(Found::Yes).map_err(|error| GithubError::Other(error.to_string())),
-            // 409 is an empty repository, 422 a SHA that names no commit or several.
-            _ => Ok(Found::No(said(&body))),
-        }
-    }
-
     /// Asks or writes once, and gives what is for the caller to understand.
-    async fn exchange(&self, path: &str, ask: Ask<'_>) -> Result<(u16, String), GithubError> {
+    pub(super) async fn exchange(&self, path: &str, ask: Ask<'_>) -> Result<Answer, GithubError> {
         // Asking on while a limit is in force makes GitHub prolong it.
         let closed = self.limits().closed_until;
         if let Some(until) = closed.filter(|until| *until > self.clock.now()) {
@@ -220,16 +208,20 @@ impl Client {
         }
         let asked = async {
             let response = match ask {
-                Ask::Read => self.octocrab._get(path).await?,
+                Ask::Read(etag) => {
+                    let headers = etag.map(|etag| HeaderMap::from_iter([(IF_NONE_MATCH, etag.clone())]));
+                    self.octocrab._get_with_headers(path, headers).await?
+                }
                 Ask::Post(body) => self.octocrab._post(path, Some(body)).await?,
                 Ask::Put(body) => self.octocrab._put(path, Some(body)).await?,
                 Ask::Patch(body) => self.octocrab._patch(path, Some(body)).await?,
                 Ask::Delete => self.octocrab._delete(path, None::<&()>).await?,
             };
             let (status, headers) = (response.status().as_u16(), Headers::of(response.headers()));
-            Ok((status, headers, self.octocrab.body_to_string(response).await?))
+            let etag = response.headers().get(ETAG).cloned();
+            Ok((headers, Answer { status, etag, body: self.octocrab.body_to_string(response).await? }))
         };
-        let (status, headers, body) = match tokio::time::timeout(ANSWER_TIMEOUT, asked).await {
+        let (headers, answer) = match tokio::time::timeout(ANSWER_TIMEOUT, asked).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => return Err(self.trouble(&error)),
             Err(_) => return Err(GithubError::Unavailable(format!("no answer in {} s", ANSWER_TIMEOUT.as_secs()))),
@@ -237,21 +229,23 @@ impl Client {
         if let Some(requests) = headers.remaining {
             self.limits().left = Some(RateLeft { requests, resets_at: headers.resets_at });
         }
-        match status {
-            200 | 201 | 204 | 404 | 405 | 409 | 422 => Ok((status, body)),
-            _ => Err(self.refusal(status, headers, &said(&body))),
+        match answer.status {
+            200 | 201 | 204 | 404 | 405 | 409 | 422 => Ok(answer),
+            304 if matches!(ask, Ask::Read(Some(_))) => Ok(answer),
+            status => Err(self.refusal(status, headers, &said(&answer.body))),
         }
     }
 
     /// Room for so many writes, all of them or none: what is begun can be ended.
     pub(super) fn reserve(&self, writes: NonZeroU32) -> Result<(), GithubError> {
-        self.pace.check(writes).map_err(|until| GithubError::Paced { until })
+        self.pace.write(writes).map_err(|until| GithubError::Paced { until })
     }
 
     /// Writes once, for which there must be [room](Self::reserve). What has effects is never repeated here: whoever knows
     /// how to look first decides that.
     pub(super) async fn write(&self, path: &str, ask: Ask<'_>) -> Result<(u16, String), GithubError> {
-        self.exchange(path, ask).await
+        let Answer { status, body, .. } = self.exchange(path, ask).await?;
+        Ok((status, body))
     }
 
     fn refusal(&self, status: u16, headers: Headers, message: &str) -> GithubError {
@@ -299,18 +293,18 @@ impl Client {
 /// What is asked of GitHub, with the body of what is written.
 #[derive(Clone, Copy)]
 pub(super) enum Ask<'a> {
-    Read,
+    /// Not to be told again what has this ETag.
+    Read(Option<&'a HeaderValue>),
     Post(&'a Value),
     Put(&'a Value),
     Patch(&'a Value),
     Delete,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found<T> {
-    Yes(T),
-    /// With what GitHub said about it.
-    No(String),
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) etag: Option<HeaderValue>,
+    pub(super) body: String,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -321,7 +315,7 @@ struct Headers {
 }
 
 impl Headers {
-    fn of(headers: &axum::http::HeaderMap) -> Self {
+    fn of(headers: &HeaderMap) -> Self {
         let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
         // An hour is the longest that GitHub asks for; more would be a mistake that closes the door for ever.
         let seconds = |seconds: u64| SignedDuration::from_secs(i64::try_from(seconds.min(3_600)).unwrap_or(3_600));

@@ -13,7 +13,7 @@ use super::{
     Timestamp,
 };
 
-const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
+pub(in crate::github) const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
 const TREE: &str = "77777770000000000000000000000000000000bb";
 const PARENT: &str = "4f1c2ab0000000000000000000000000000000aa";
 
@@ -28,6 +28,7 @@ struct Script {
     asked: Vec<String>,
     written: Vec<Value>,
     authorised_by: Vec<String>,
+    conditions: Vec<Option<String>>,
 }
 
 impl Fake {
@@ -49,7 +50,12 @@ impl Fake {
         self.0.lock().unwrap().written.clone()
     }
 
-    async fn url(&self) -> String {
+    /// The `If-None-Match` of each request.
+    pub(in crate::github) fn conditions(&self) -> Vec<Option<String>> {
+        self.0.lock().unwrap().conditions.clone()
+    }
+
+    pub(in crate::github) async fn url(&self) -> String {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let router = Router::new().fallback(answer).with_state(self.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -68,6 +74,8 @@ async fn answer(State(fake): State<Fake>, request: Request) -> Response {
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let mut script = fake.0.lock().unwrap();
     script.asked.push(format!("{} {}", request.method, request.uri));
+    let condition = request.headers.get("if-none-match").map(|etag| etag.to_str().unwrap().to_owned());
+    script.conditions.push(condition);
     if !body.is_empty() {
         script.written.push(serde_json::from_slice(&body).unwrap());
     }
@@ -82,7 +90,7 @@ async fn answer(State(fake): State<Fake>, request: Request) -> Response {
     response
 }
 
-fn clock() -> Clock {
+pub(in crate::github) fn clock() -> Clock {
     Clock::by_hand(Timestamp::from_second(1_000).unwrap())
 }
 

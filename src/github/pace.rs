@@ -1,4 +1,5 @@
-//! How fast we may write: GitHub allows 80 content-creating requests a minute and 500 an hour.
+//! How fast we may ask and write. GitHub allows 900 points a minute for an endpoint, of which a question costs one; and 80
+//! content-creating requests a minute, 500 an hour.
 
 use std::num::NonZeroU32;
 use std::sync::{Mutex, PoisonError};
@@ -14,38 +15,77 @@ use crate::clock::ticks::{Instant, Ticks};
 /// A full bucket and what flows into it meanwhile must stay below the limit, so each is half of it.
 const A_MINUTE: NonZeroU32 = NonZeroU32::new(40).unwrap();
 const AN_HOUR: NonZeroU32 = NonZeroU32::new(250).unwrap();
+/// The same for questions: whatever the endpoint, and whether or not GitHub counts those that it answers with 304.
+const QUESTIONS_A_MINUTE: NonZeroU32 = NonZeroU32::new(450).unwrap();
+const QUESTIONS_AT_FIRST: NonZeroU32 = NonZeroU32::new(400).unwrap();
 
 type Limiter = RateLimiter<NotKeyed, InMemoryState, Ticks, NoOpMiddleware<Instant>>;
 
 pub(super) struct Pace {
-    minute: Limiter,
-    hour: Limiter,
-    /// The last turn that was given to somebody who must wait.
-    given: Mutex<Timestamp>,
+    writes: Turns,
+    questions: Turns,
 }
 
 impl Pace {
     pub(super) fn new(clock: &Clock) -> Self {
-        let limiter = |quota| RateLimiter::direct_with_clock(quota, Ticks::new(clock.clone()));
+        let limit = |quota, turn| (RateLimiter::direct_with_clock(quota, Ticks::new(clock.clone())), turn);
+        let turn = |a_minute: NonZeroU32| SignedDuration::from_millis(60_000 / i64::from(a_minute.get()) + 1);
         Self {
-            minute: limiter(Quota::per_minute(A_MINUTE)),
-            hour: limiter(Quota::per_hour(AN_HOUR)),
-            given: Mutex::default(),
+            // The minute first: what it refuses must not use up the hour.
+            writes: Turns {
+                limits: vec![
+                    limit(Quota::per_minute(A_MINUTE), SignedDuration::from_secs(60 / i64::from(A_MINUTE.get()) + 1)),
+                    limit(Quota::per_hour(AN_HOUR), SignedDuration::from_secs(3600 / i64::from(AN_HOUR.get()) + 1)),
+                ],
+                clock: clock.clone(),
+                furthest: SignedDuration::from_hours(24),
+                given: Mutex::default(),
+            },
+            questions: Turns {
+                limits: vec![limit(
+                    Quota::per_minute(QUESTIONS_A_MINUTE).allow_burst(QUESTIONS_AT_FIRST),
+                    turn(QUESTIONS_A_MINUTE),
+                )],
+                clock: clock.clone(),
+                // After a minute without questions there is room for most of them at once.
+                furthest: SignedDuration::from_mins(1),
+                given: Mutex::default(),
+            },
         }
     }
 
-    /// May we write so often now? Yes counts; no says when to come again, and everybody gets a turn of their own: a hundred who
-    /// came back at the same moment would be sent away again but for one.
-    pub(super) fn check(&self, writes: NonZeroU32) -> Result<(), Timestamp> {
-        // The minute first: what it refuses must not use up the hour.
-        let turns =
-            [(&self.minute, 60 / i64::from(A_MINUTE.get()) + 1), (&self.hour, 3600 / i64::from(AN_HOUR.get()) + 1)];
-        for (limiter, seconds) in turns {
+    /// May we write so often now? Yes counts; no says when to come again.
+    pub(super) fn write(&self, writes: NonZeroU32) -> Result<(), Timestamp> {
+        self.writes.check(writes)
+    }
+
+    /// May we ask now? Yes counts; no says when to come again.
+    pub(super) fn read(&self) -> Result<(), Timestamp> {
+        self.questions.check(NonZeroU32::MIN)
+    }
+}
+
+/// Limits that all must hold, each with how far apart those are sent who must wait for it: everybody gets a turn of their
+/// own, as of a hundred who came back at the same moment all but one would be sent away again.
+struct Turns {
+    limits: Vec<(Limiter, SignedDuration)>,
+    clock: Clock,
+    /// Not everybody comes back for their turn: those who did not must not send the others away for ever.
+    furthest: SignedDuration,
+    /// The last turn that was given to somebody who must wait.
+    given: Mutex<Timestamp>,
+}
+
+impl Turns {
+    fn check(&self, count: NonZeroU32) -> Result<(), Timestamp> {
+        for (limiter, apart) in &self.limits {
             // Never more than a bucket holds.
-            let Ok(answer) = limiter.check_n(writes) else { continue };
+            let Ok(answer) = limiter.check_n(count) else { continue };
             if let Err(not_until) = answer {
                 let mut given = self.given.lock().unwrap_or_else(PoisonError::into_inner);
-                let next = *given + SignedDuration::from_secs(seconds * i64::from(writes.get()));
+                let count = i32::try_from(count.get()).unwrap_or(i32::MAX);
+                let next = *given + apart.saturating_mul(count);
+                let next = next.min(self.clock.now() + self.furthest);
                 *given = not_until.earliest_possible().timestamp().max(next);
                 return Err(*given);
             }
@@ -62,14 +102,14 @@ mod tests {
     fn everybody_who_must_wait_gets_a_turn_of_their_own() {
         let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
         let pace = Pace::new(&clock);
-        while pace.check(NonZeroU32::MIN).is_ok() {}
-        let mut turns: Vec<Timestamp> = (0..50).map(|_| pace.check(NonZeroU32::MIN).unwrap_err()).collect();
+        while pace.write(NonZeroU32::MIN).is_ok() {}
+        let mut turns: Vec<Timestamp> = (0..50).map(|_| pace.write(NonZeroU32::MIN).unwrap_err()).collect();
         turns.sort();
         turns.dedup();
         assert_eq!(turns.len(), 50);
         for turn in turns {
             clock.advance_to(turn);
-            assert_eq!(pace.check(NonZeroU32::MIN), Ok(()));
+            assert_eq!(pace.write(NonZeroU32::MIN), Ok(()));
         }
     }
 
@@ -79,11 +119,11 @@ mod tests {
         let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
         let pace = Pace::new(&clock);
         let two = NonZeroU32::new(2).unwrap();
-        while pace.check(two).is_ok() {}
-        let turns: Vec<Timestamp> = (0..20).map(|_| pace.check(two).unwrap_err()).collect();
+        while pace.write(two).is_ok() {}
+        let turns: Vec<Timestamp> = (0..20).map(|_| pace.write(two).unwrap_err()).collect();
         for turn in turns {
             clock.advance_to(turn);
-            assert_eq!(pace.check(two), Ok(()));
+            assert_eq!(pace.write(two), Ok(()));
         }
     }
 
@@ -93,7 +133,7 @@ mod tests {
         let pace = Pace::new(&clock);
         let mut written: Vec<i64> = Vec::new();
         while written.len() < 1_500 {
-            match pace.check(NonZeroU32::MIN) {
+            match pace.write(NonZeroU32::MIN) {
                 Ok(()) => written.push(clock.now().as_second()),
                 Err(until) => {
                     assert!(until > clock.now());
@@ -106,5 +146,60 @@ mod tests {
             let worst = written.iter().map(|from| counted(*from)).max().unwrap();
             assert!(worst <= most, "{worst} in {within} s");
         }
+    }
+    #[test]
+    fn no_minute_sees_more_questions_than_github_allows() {
+        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let pace = Pace::new(&clock);
+        let mut asked: Vec<i64> = Vec::new();
+        while asked.len() < 3_000 {
+            match pace.read() {
+                Ok(()) => asked.push(clock.now().as_millisecond()),
+                Err(until) => {
+                    assert!(until > clock.now());
+                    clock.advance_to(until);
+                }
+            }
+        }
+        let counted = |from: i64| asked.iter().filter(|at| (from..from + 60_000).contains(*at)).count();
+        let worst = asked.iter().map(|from| counted(*from)).max().unwrap();
+        assert!((800..900).contains(&worst), "{worst} in a minute");
+    }
+
+    #[test]
+    fn those_who_must_wait_to_ask_have_their_turns_soon_and_one_after_another() {
+        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let pace = Pace::new(&clock);
+        while pace.read().is_ok() {}
+        // As many as ask at once.
+        let turns: Vec<Timestamp> = (0..8).map(|_| pace.read().unwrap_err()).collect();
+        assert!(turns.is_sorted() && turns[7] < clock.now() + SignedDuration::from_secs(3), "{turns:#?}");
+        for turn in turns {
+            clock.advance_to(turn);
+            assert_eq!(pace.read(), Ok(()));
+        }
+    }
+
+    #[test]
+    fn those_who_never_come_back_do_not_send_the_others_far_away() {
+        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let pace = Pace::new(&clock);
+        for _ in 0..100_000 {
+            let _ = pace.read();
+        }
+        assert!(pace.read().unwrap_err() <= clock.now() + SignedDuration::from_mins(1));
+        clock.advance(SignedDuration::from_mins(1));
+        assert_eq!(pace.read(), Ok(()));
+    }
+
+    #[test]
+    fn questions_and_writes_do_not_wait_for_each_other() {
+        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let pace = Pace::new(&clock);
+        while pace.read().is_ok() {}
+        assert_eq!(pace.write(NonZeroU32::MIN), Ok(()));
+        while pace.write(NonZeroU32::MIN).is_ok() {}
+        clock.advance(SignedDuration::from_millis(200));
+        assert_eq!(pace.read(), Ok(()));
     }
 }

@@ -193,10 +193,15 @@ impl Client {
 
     /// A pull request by its number; `None` where there is none.
     pub async fn pull(&self, repository: &Repository, number: u64) -> Result<Option<PullRequest>, GithubError> {
-        match self.read::<WirePull>(&format!("/repos/{repository}/pulls/{number}")).await? {
-            Found::Yes(pull) => pull.into_pull().map(Some),
-            Found::No(_) => Ok(None),
+        let path = format!("/repos/{repository}/pulls/{number}");
+        let Found::Yes(pull) = self.read::<WirePull>(&path).await? else { return Ok(None) };
+        let pull = pull.into_pull()?;
+        // GitHub finds out in the background whether it can be merged, which touches nothing else. Should the ETag not tell, a
+        // yes is still put to the test by the merge itself; anything else would be believed for ever.
+        if pull.mergeable != Mergeable::Yes {
+            self.forget(&path);
         }
+        Ok(Some(pull))
     }
 
     /// Oldest first, without mere comments.
@@ -241,8 +246,10 @@ impl Client {
         let body = json!({
             "sha": head.as_str(), "merge_method": "merge", "commit_title": title, "commit_message": message,
         });
-        let path = format!("/repos/{repository}/pulls/{number}/merge");
-        let (status, answer) = self.write(&path, Ask::Put(&body)).await?;
+        let path = format!("/repos/{repository}/pulls/{number}");
+        // Whatever comes of it, what we knew is not so any more.
+        self.forget(&path);
+        let (status, answer) = self.write(&format!("{path}/merge"), Ask::Put(&body)).await?;
         let why = said(&answer);
         let has = |words: &str| why.to_ascii_lowercase().contains(words);
         Ok(match status {
@@ -291,23 +298,6 @@ impl Client {
         self.reserve(NonZeroU32::MIN)?;
         let (status, answer) = self.write(&path, Ask::Post(&json!({ "body": text }))).await?;
         if status == 201 { Ok(()) } else { Err(GithubError::Other(said(&answer))) }
-    }
-
-    /// Where a branch stands; `None` where there is none.
-    pub async fn branch_head(&self, repository: &Repository, branch: &str) -> Result<Option<Sha>, GithubError> {
-        #[derive(Deserialize)]
-        struct Reference {
-            object: Object,
-        }
-        #[derive(Deserialize)]
-        struct Object {
-            sha: String,
-        }
-        let Some(name) = in_path(branch) else { return Ok(None) };
-        match self.read::<Reference>(&format!("/repos/{repository}/git/ref/heads/{name}")).await? {
-            Found::Yes(found) => sha(&found.object.sha).map(Some),
-            Found::No(_) => Ok(None),
-        }
     }
 
     /// Puts a branch of our own there, whether or not it exists and whatever it holds. Never for anybody else's branch.

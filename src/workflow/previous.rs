@@ -98,7 +98,7 @@ impl Bot {
         }
         let head = match manifest {
             Some(_) => None,
-            None => self.github.branch_head(&artefact.repository, &target.branch).await?,
+            None => self.github.head(&artefact.repository, &target.branch).await?,
         };
         let mut past = Past {
             codes: Codes::of(&changes, &artefact.name),

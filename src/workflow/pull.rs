@@ -125,7 +125,7 @@ impl Bot {
     pub(super) async fn environments_head(&self, claim: &Claim) -> Result<Option<Sha>, Halt> {
         let plan = &claim.change.plan;
         let (repository, branch) = plan.lever();
-        let head = self.github.branch_head(repository, branch).await?;
+        let head = self.github.head(repository, branch).await?;
         if head.is_none() {
             self.errored(claim, branch_gone(plan)).await?;
         }
