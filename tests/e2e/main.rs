@@ -7,6 +7,7 @@ mod after_rollback;
 mod apart;
 mod approvals;
 mod arrivals;
+mod asking;
 mod cluster;
 mod commands;
 mod crowd;

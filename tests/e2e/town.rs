@@ -6,6 +6,7 @@ use gantry::clock::Clock;
 use gantry::cluster::Reading;
 use gantry::domain::artefact::{Namespace, WorkloadKind};
 use gantry::sim::demo::Demo;
+use gantry::sim::github::Cost;
 use gantry::sim::pace::Pace;
 use gantry::sim::slack::{Ack, Message};
 use gantry::sim::town::{self as sim, ENVIRONMENTS};
@@ -111,6 +112,11 @@ impl Town {
         let workload = format!("deployment/{artefact}").parse().unwrap();
         let image = self.sim.cluster.state(environment, &workload).image.expect("an image");
         image.rsplit_once(':').unwrap().1.to_owned()
+    }
+
+    /// What the bot has asked of GitHub so far, and how much of it the hour's limit counts.
+    pub(crate) fn github_cost(&self) -> Cost {
+        self.sim.github.cost()
     }
 
     /// Lets time pass, and everything that happens in it.
