@@ -209,7 +209,7 @@ impl Client {
         let asked = async {
             let response = match ask {
                 Ask::Read(etag) => {
-                    let headers = etag.map(|etag| HeaderMap::from_iter([(IF_NONE_MATCH, etag.clone())]));
+                    let headers = etag.map(|etag| [(IF_NONE_MATCH, etag.clone())].into_iter().collect());
                     self.octocrab._get_with_headers(path, headers).await?
                 }
                 Ask::Post(body) => self.octocrab._post(path, Some(body)).await?,
@@ -293,7 +293,7 @@ impl Client {
 /// What is asked of GitHub, with the body of what is written.
 #[derive(Clone, Copy)]
 pub(super) enum Ask<'a> {
-    /// Not to be told again what has this ETag.
+    /// Not to be told again what has this `ETag`.
     Read(Option<&'a HeaderValue>),
     Post(&'a Value),
     Put(&'a Value),

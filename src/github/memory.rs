@@ -1,4 +1,4 @@
-//! What GitHub answered, with the name it gave the answer (its ETag): asked by that name, it repeats nothing and counts nothing.
+//! What GitHub answered, under the name it gave the answer (its `ETag`): asked by that, it repeats and counts nothing.
 //! One client asks with one token, so nobody is given what only another may see.
 
 use std::collections::HashMap;
@@ -33,7 +33,7 @@ impl Memory {
         Some(remembered.clone())
     }
 
-    /// In the place of what was there before; what has no ETag or is too long is not kept.
+    /// In the place of what was there before; what has no `ETag` or is too long is not kept.
     pub(super) fn keep(&mut self, path: &str, etag: Option<HeaderValue>, body: &str) {
         self.forget(path);
         let Some(etag) = etag.filter(|_| body.len() <= LONGEST_BODY) else { return };

@@ -1,4 +1,5 @@
-//! What GitHub knows of commits, branches, tags and pull requests. octocrab's types stay in this folder.
+//! What GitHub knows of commits, branches, tags and pull requests. It is asked by `ETag` (`read`, `memory`), and neither asked
+//! nor written to faster than it allows (`pace`). octocrab's types stay in this folder.
 
 pub mod client;
 pub mod describe;

@@ -196,8 +196,8 @@ impl Client {
         let path = format!("/repos/{repository}/pulls/{number}");
         let Found::Yes(pull) = self.read::<WirePull>(&path).await? else { return Ok(None) };
         let pull = pull.into_pull()?;
-        // GitHub finds out in the background whether it can be merged, which touches nothing else. Should the ETag not tell, a
-        // yes is still put to the test by the merge itself; anything else would be believed for ever.
+        // GitHub finds out in the background whether it can be merged, which touches nothing else. Should the ETag not
+        // tell, a yes is still put to the test by the merge itself; anything else would be believed for ever.
         if pull.mergeable != Mergeable::Yes {
             self.forget(&path);
         }

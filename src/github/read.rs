@@ -1,4 +1,4 @@
-//! How GitHub is asked: a few at a time and not too fast, by ETag for what it told before, and again while it is away.
+//! How GitHub is asked: a few at a time and not too fast, by `ETag` for what it told before, and again while it is away.
 //! What is asked is not known here.
 
 use std::sync::{Mutex, PoisonError};
@@ -59,7 +59,7 @@ impl Client {
         }
     }
 
-    /// The next to ask for it gets a whole answer, whatever GitHub thinks of the ETag.
+    /// The next to ask for it gets a whole answer, whatever GitHub thinks of the `ETag`.
     pub(super) fn forget(&self, path: &str) {
         self.asking.memory().forget(path);
     }
@@ -86,7 +86,8 @@ impl Client {
         }
     }
 
-    /// A place among those who ask, and a turn within the minute. Only who has a place may wait for a turn, so nobody overtakes.
+    /// A place among those who ask, and a turn within the minute. Only who has a place waits for a turn, so nobody is
+    /// overtaken.
     async fn turn(&self) -> Result<SemaphorePermit<'_>, GithubError> {
         let place = tokio::time::timeout(ANSWER_TIMEOUT, self.asking.places.acquire()).await;
         let Ok(Ok(place)) = place else {

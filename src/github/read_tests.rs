@@ -1,4 +1,4 @@
-//! Questions by ETag, and how many of them at once, against a small GitHub that answers as it is told.
+//! Questions by `ETag`, and how many of them at once, against a small GitHub that answers as it is told.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -155,7 +155,7 @@ async fn what_is_left_of_the_hour_is_read_from_every_answer() {
     }
 }
 
-fn pull(mergeable: Value, state: &str) -> Value {
+fn pull(mergeable: Option<bool>, state: &str) -> Value {
     json!({
         "number": 7, "html_url": "https://github.com/acme/shop/pull/7", "title": "t", "state": "open", "merged": false,
         "mergeable": mergeable, "mergeable_state": state, "user": { "login": "gantry[bot]" },
@@ -163,16 +163,16 @@ fn pull(mergeable: Value, state: &str) -> Value {
     })
 }
 
-/// GitHub computes it without touching the pull request, and nobody promises that the ETag tells.
+/// GitHub computes it without touching the pull request, and nobody promises that the `ETag` tells.
 #[tokio::test]
 async fn only_a_pull_request_that_can_be_merged_is_asked_for_by_its_etag() {
     let fake = Fake::default()
-        .answers_with(200, etag(FIRST), pull(json!(null), "unknown"))
-        .answers_with(200, etag(FIRST), pull(json!(true), "blocked"))
-        .answers_with(200, etag(FIRST), pull(json!(true), "clean"))
+        .answers_with(200, etag(FIRST), pull(None, "unknown"))
+        .answers_with(200, etag(FIRST), pull(Some(true), "blocked"))
+        .answers_with(200, etag(FIRST), pull(Some(true), "clean"))
         .answers_with(304, etag(FIRST), json!(null))
         .answers(405, no("Pull Request is not mergeable"))
-        .answers_with(200, etag(FIRST), pull(json!(false), "dirty"));
+        .answers_with(200, etag(FIRST), pull(Some(false), "dirty"));
     let client = fake.client().await;
     for _ in 0..4 {
         client.pull(&shop(), 7).await.unwrap().unwrap();

@@ -40,7 +40,7 @@ async fn a_change_that_waits_for_approval_costs_nothing() {
     assert_eq!(cost.counted(), 0, "{:#?}", town.sim.github.costs());
 }
 
-/// Whether it can be merged is not told by the ETag for certain, so one question of each look counts.
+/// Whether it can be merged is not told by the `ETag` for certain, so one question of each look counts.
 #[tokio::test]
 async fn a_change_that_github_does_not_let_in_costs_one_request_a_look() {
     let town = Town::open().await;

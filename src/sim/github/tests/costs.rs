@@ -1,4 +1,4 @@
-//! What every answer carries: the rate limit and the ETag; and what a question costs.
+//! What every answer carries: the rate limit and the `ETag`; and what a question costs.
 
 use axum::http::HeaderValue;
 
