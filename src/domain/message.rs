@@ -21,6 +21,19 @@ pub struct Message {
     /// The message that [`LINK`] in the texts leads to; this one waits until that one stands somewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_to: Option<LinkTo>,
+    /// Goes with a post or an edit: into the thread that it answers, else into its own. What is private has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<File>,
+}
+
+/// A text that is too long for a message.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct File {
+    /// As in `checkout.diff`.
+    pub name: String,
+    /// What people read above it.
+    pub title: String,
+    pub text: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -54,6 +67,11 @@ impl Message {
         Self { link_to: Some(LinkTo { key, only_elsewhere: true }), ..self }
     }
 
+    #[must_use]
+    pub fn with_file(self, file: File) -> Self {
+        Self { file: Some(file), ..self }
+    }
+
     /// The message with its link filled in, or without it where there is nothing to lead to.
     #[must_use]
     pub fn linked(self, address: Option<&str>) -> Self {
@@ -63,7 +81,15 @@ impl Message {
     }
 
     pub fn has_table(&self) -> bool {
-        self.blocks.iter().any(|block| block["type"] == "table")
+        self.has("table")
+    }
+
+    pub fn has_rich_text(&self) -> bool {
+        self.has("rich_text")
+    }
+
+    fn has(&self, kind: &str) -> bool {
+        self.blocks.iter().any(|block| block["type"] == kind)
     }
 }
 
@@ -81,6 +107,10 @@ fn map_texts(value: Value, map: &impl Fn(&str) -> String) -> Value {
     match value {
         Value::String(text) => Value::String(map(&text)),
         Value::Array(items) => items.into_iter().map(|item| map_texts(item, map)).collect(),
+        // What stands in these is shown as it is, so nothing in it is escaped and nothing in it is ours to fill in.
+        Value::Object(fields) if matches!(fields.get("type").and_then(Value::as_str), Some("rich_text" | "table")) => {
+            Value::Object(fields)
+        }
         Value::Object(fields) => fields.into_iter().map(|(key, value)| (key, map_texts(value, map))).collect(),
         other => other,
     }
@@ -189,11 +219,33 @@ mod tests {
             blocks: vec![serde_json::json!({ "type": "section", "text": { "text": "<{link}|the card>!" } })],
             plain: None,
             link_to: None,
+            file: None,
         };
         let linked = message.clone().linked(Some("https://acme.slack.com/p1"));
         assert_eq!(linked.text, "see <https://acme.slack.com/p1|the card>, <https://acme.slack.com/p1|there>");
         assert_eq!(linked.blocks[0]["text"]["text"], "<https://acme.slack.com/p1|the card>!");
         assert_eq!(message.linked(None).text, "see the card, there");
+    }
+
+    #[test]
+    fn what_is_shown_as_it_is_is_not_searched_for_a_link() {
+        let rich = serde_json::json!({ "type": "rich_text", "elements": [{ "text": "<{link}|x>" }] });
+        let message: Message = serde_json::from_value(serde_json::json!({
+            "to": { "edit": { "key": "a" } }, "text": "", "blocks": [rich], "plain": null,
+        }))
+        .expect("a message as it was stored before files");
+        assert_eq!(message.file, None);
+        assert_eq!(message.linked(Some("https://acme.slack.com/p1")).blocks, [rich]);
+    }
+
+    #[test]
+    fn a_file_comes_back_from_the_store() {
+        let file = File { name: "checkout.diff".into(), title: "checkout".into(), text: "+b".into() };
+        let to = To::Edit { key: MessageKey::new("a") };
+        let message = Message { to, text: String::new(), blocks: vec![], plain: None, link_to: None, file: None };
+        let message = message.with_file(file);
+        let stored = serde_json::to_string(&message).unwrap();
+        assert_eq!(serde_json::from_str::<Message>(&stored).unwrap(), message);
     }
 
     #[test]

@@ -27,5 +27,6 @@ pub mod rollout;
 #[cfg(test)]
 pub(crate) mod sample;
 pub mod sighting;
+pub mod text;
 pub mod trailer;
 pub mod version;

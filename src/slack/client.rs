@@ -14,6 +14,7 @@ use slack_morphism::errors::SlackClientError;
 use slack_morphism::hyper_tokio::{SlackClientHyperConnector, SlackHyperClient};
 use slack_morphism::{SlackApiToken, SlackApiTokenValue, SlackClient};
 use tokio::sync::OnceCell;
+use url::Origin;
 
 use crate::domain::actor::PersonId;
 use crate::domain::message::{Message, Place, ResponseUrl, To};
@@ -21,6 +22,7 @@ use crate::domain::message::{Message, Place, ResponseUrl, To};
 mod answer;
 #[cfg(test)]
 pub(crate) mod fake;
+mod files;
 mod fit;
 mod people;
 
@@ -35,8 +37,10 @@ pub struct Client(Arc<Inner>);
 struct Inner {
     api: SlackHyperClient,
     token: SecretString,
+    /// For response URLs and for uploads: it sends no token and follows no redirect.
     hooks: reqwest::Client,
     hooks_origin: Url,
+    api_origin: Origin,
     identity: OnceCell<Identity>,
 }
 
@@ -72,6 +76,8 @@ pub struct Sent {
     pub at: Option<Place>,
     /// Slack refused the blocks and took the plain ones, or the text alone.
     pub plain: bool,
+    /// The message's file went with it.
+    pub with_file: bool,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +111,7 @@ impl Client {
         };
         let api = url("api_url", api_url)?;
         let hooks_origin = url("hooks_origin", hooks_origin)?;
+        let api_origin = api.origin();
         let tls = tls(api.scheme() == "https" || hooks_origin.scheme() == "https")?;
         let hooks = reqwest::Client::builder()
             .tls_backend_preconfigured(tls.clone())
@@ -122,25 +129,34 @@ impl Client {
         let connector =
             SlackClientHyperConnector::with_connector(connector).with_slack_api_url(api.as_str().trim_end_matches('/'));
         let api = SlackClient::new(connector);
-        Ok(Self(Arc::new(Inner { api, token, hooks, hooks_origin, identity: OnceCell::new() })))
+        Ok(Self(Arc::new(Inner { api, token, hooks, hooks_origin, api_origin, identity: OnceCell::new() })))
     }
 
-    /// Sends one message once, with plain blocks or none where Slack refuses what it has.
+    /// Sends one message once, with plain blocks or none where Slack refuses what it has. Its file goes with it where
+    /// both are one message to Slack: a text for a thread; else the file is left to be sent after it.
     pub async fn send(&self, message: &Message, known: &Known) -> Result<Sent, SendError> {
         let text = fit::text(&message.text);
+        if let (To::Post { .. }, Some(file), Known { at: None, thread: Some(thread) }) =
+            (&message.to, &message.file, known)
+            && message.blocks.is_empty()
+        {
+            self.share(file, &text, thread).await?;
+            // Slack does not tell where it stands.
+            return Ok(Sent { at: None, plain: false, with_file: true });
+        }
         let full = fit::blocks(&message.blocks);
         match self.deliver(message, known, &text, &full).await {
             Err(SendError::BlocksRefused) => {}
-            other => return other.map(|at| Sent { at, plain: false }),
+            other => return other.map(|at| Sent { at, plain: false, with_file: false }),
         }
         if let Some(plain) = &message.plain {
             match self.deliver(message, known, &text, &fit::blocks(plain)).await {
                 Err(SendError::BlocksRefused) => {}
-                other => return other.map(|at| Sent { at, plain: true }),
+                other => return other.map(|at| Sent { at, plain: true, with_file: false }),
             }
         }
         let at = self.deliver(message, known, &text, &[]).await?;
-        Ok(Sent { at, plain: true })
+        Ok(Sent { at, plain: true, with_file: false })
     }
 
     /// Asked once; who we are does not change under a token.

@@ -121,15 +121,19 @@ pub(super) async fn say(
     Ok(())
 }
 
-/// Keeps the row's place in its queue and where it goes, and takes the newer text.
+/// Keeps the row's place in its queue, where it goes and what was to go with it, and takes the newer text.
 async fn replace(
     connection: &mut SqliteConnection,
     id: i64,
     unsent: &str,
     message: &Message,
 ) -> Result<(), sqlx::Error> {
-    let to = serde_json::from_str(unsent).map_or_else(|_| message.to.clone(), |unsent: Message| unsent.to);
-    let body = serde_json::to_string(&Message { to, ..message.clone() }).map_err(unwritable)?;
+    let mut newer = message.clone();
+    if let Ok(unsent) = serde_json::from_str::<Message>(unsent) {
+        newer.to = unsent.to;
+        newer.file = newer.file.or(unsent.file);
+    }
+    let body = serde_json::to_string(&newer).map_err(unwritable)?;
     sqlx::query("UPDATE outbox SET body = $1, revision = revision + 1 WHERE id = $2")
         .bind(body)
         .bind(id)

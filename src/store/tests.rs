@@ -69,7 +69,7 @@ impl House {
 
 fn post(channel: &str, key: &str, text: &str) -> Message {
     let to = To::Post { channel: channel.into(), key: MessageKey::new(key), thread: None, asked: None };
-    Message { to, text: text.into(), blocks: vec![], plain: None, link_to: None }
+    Message { to, text: text.into(), blocks: vec![], plain: None, link_to: None, file: None }
 }
 
 fn edit(key: &str, text: &str) -> Message {
@@ -79,6 +79,7 @@ fn edit(key: &str, text: &str) -> Message {
         blocks: vec![],
         plain: None,
         link_to: None,
+        file: None,
     }
 }
 

@@ -174,7 +174,7 @@ struct Sender {
     slack: Client,
     clock: Clock,
     tables: Tables,
-    /// Channels that cannot be written and were complained of in the log.
+    /// Queues of which something cannot be sent, and what: of these the log has complained.
     told: Arc<Mutex<HashSet<String>>>,
 }
 
@@ -224,9 +224,16 @@ impl Sender {
     async fn record(&self, outgoing: &Outgoing, message: &Message, sent: way::Delivered) -> Result<(), StoreError> {
         let said = sent.at.map(|place| Said { place, note: sent.note });
         let mut batch = Batch::new().sent(outgoing.id, outgoing.revision, said);
+        if let Some(file) = sent.left {
+            batch = batch.say(file);
+        }
+        if let Some(reason) = sent.refused_file {
+            batch = batch.ledger(self.dropped("file_dropped", outgoing, Some(message), &reason));
+        }
         let learned = match (message.has_table(), sent.plain) {
             (true, false) => Some(TableSupport::Taken),
-            (true, true) if message.plain.is_some() => Some(TableSupport::Refused),
+            // It may have been the rich text that was refused.
+            (true, true) if message.plain.is_some() && !message.has_rich_text() => Some(TableSupport::Refused),
             _ => None,
         };
         let learned = learned.filter(|learned| *learned != self.tables.support());
@@ -240,26 +247,32 @@ impl Sender {
 
     /// The ledger keeps what was not said and why; the queue goes on.
     async fn give_up(&self, outgoing: &Outgoing, message: Option<&Message>, reason: &str) -> Result<(), StoreError> {
+        let entry = self.dropped("message_dropped", outgoing, message, reason);
+        self.store.commit(Batch::new().unsay(outgoing.id, outgoing.revision).ledger(entry)).await
+    }
+
+    /// For the ledger, and once for the log.
+    fn dropped(&self, kind: &str, outgoing: &Outgoing, message: Option<&Message>, reason: &str) -> Entry {
         let queue = &outgoing.queue;
-        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(queue.clone()) {
-            tracing::warn!(%queue, reason, "a message cannot be sent; the ledger keeps it, and later ones are not logged");
+        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{kind} {queue}")) {
+            tracing::warn!(%queue, reason, kind, "it cannot be sent; the ledger keeps it, and later ones are not logged");
         }
         let body = json!({
             "queue": queue,
             "key": message.and_then(Message::key),
             "text": message.map(|message| &message.text),
+            "file": message.and_then(|message| message.file.as_ref()).map(|file| &file.name),
             "reason": reason,
         });
-        let entry = Entry {
+        Entry {
             at: self.clock.now(),
             change: None,
-            kind: "message_dropped".to_owned(),
+            kind: kind.to_owned(),
             artefact: None,
             environment: None,
             actor: None,
             body,
-        };
-        self.store.commit(Batch::new().unsay(outgoing.id, outgoing.revision).ledger(entry)).await
+        }
     }
 }
 

@@ -13,6 +13,9 @@ pub enum SendError {
     ChannelUnwritable { code: String },
     #[error("Slack does not take these blocks")]
     BlocksRefused,
+    /// No other try can help the file; the text beside it may be taken.
+    #[error("Slack does not take the file: {0}")]
+    FileRefused(String),
     #[error("the response URL has expired or was used up")]
     UrlSpent,
     #[error("the message is not there any more")]
@@ -38,24 +41,43 @@ pub(super) fn of_api(method: &str, error: SlackClientError) -> SendError {
         SlackClientError::HttpError(error) => of_status(method, error.status_code.as_u16()),
         // Slack did it, and then answered something we cannot read: again would be twice.
         SlackClientError::ProtocolError(error) => {
-            SendError::Final(format!("{method} was answered by something unreadable: {}", error.json_error))
+            let why = format!("{method} was answered by something unreadable: {}", error.json_error);
+            if method.starts_with("files.") { SendError::FileRefused(why) } else { SendError::Final(why) }
         }
         // Its text holds no more than the kind of failure, never the request.
         other => SendError::Transient(format!("{method} failed: {other}")),
     }
 }
 
+pub(super) fn of_upload(answer: Result<reqwest::Response, reqwest::Error>) -> Result<(), SendError> {
+    let answer = answer.map_err(|error| of_failure("the upload URL", error))?;
+    let status = answer.status();
+    match status.as_u16() {
+        429 => Err(SendError::RateLimited { retry_after: retry_after(&answer), everywhere: true }),
+        _ if status.is_success() => Ok(()),
+        status => Err(match of_status("the upload URL", status) {
+            SendError::Final(why) => SendError::FileRefused(why),
+            other => other,
+        }),
+    }
+}
+
+fn of_failure(what: &str, error: reqwest::Error) -> SendError {
+    // The address is a permission: it must not stand in logs and ledger.
+    SendError::Transient(format!("{what} failed: {}", error.without_url()))
+}
+
+fn retry_after(answer: &reqwest::Response) -> Duration {
+    let seconds = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
+    seconds.map_or(RETRY_AFTER, Duration::from_secs)
+}
+
 pub(super) async fn of_hook(answer: Result<reqwest::Response, reqwest::Error>) -> Result<(), SendError> {
-    let failed = |error: reqwest::Error| {
-        // The address is a permission: it must not stand in logs and ledger.
-        SendError::Transient(format!("the response URL failed: {}", error.without_url()))
-    };
+    let failed = |error: reqwest::Error| of_failure("the response URL", error);
     let answer = answer.map_err(failed)?;
     let status = answer.status();
     if status.as_u16() == 429 {
-        let seconds = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-        let retry_after = seconds.map_or(RETRY_AFTER, Duration::from_secs);
-        return Err(SendError::RateLimited { retry_after, everywhere: false });
+        return Err(SendError::RateLimited { retry_after: retry_after(&answer), everywhere: false });
     }
     let body = answer.text().await.map_err(failed)?;
     // Errors come as `{"ok": false, "error": code}`, with status 200 too, or as the bare code.
@@ -112,9 +134,12 @@ fn of_code(method: &str, code: &str) -> SendError {
         | "rollup_error"
         | "team_added_to_org"
         | "org_login_required" => SendError::Transient(format!("{method}: {code}")),
+        // Posting goes on without this scope, and many workspaces will not have given it.
+        "missing_scope" if method.starts_with("files.") => SendError::FileRefused(code.to_owned()),
         // The token is wrong, not the message: what waits goes out once somebody has put it right.
         "invalid_auth" | "not_authed" | "account_inactive" | "token_revoked" | "token_expired" | "missing_scope"
         | "access_denied" => SendError::Transient(format!("{method}: {code}: check SLACK_BOT_TOKEN and its scopes")),
+        other if method.starts_with("files.") => SendError::FileRefused(other.to_owned()),
         other => SendError::Final(other.to_owned()),
     }
 }
@@ -144,5 +169,11 @@ mod tests {
             assert_eq!(of_code("chat.postMessage", code), meaning);
         }
         assert!(matches!(of_code("chat.update", "invalid_auth"), SendError::Transient(_)));
+        assert!(matches!(of_code("chat.update", "missing_scope"), SendError::Transient(_)));
+        let refused = |code: &str| SendError::FileRefused(code.into());
+        for code in ["missing_scope", "file_not_found", "file_uploads_disabled"] {
+            assert_eq!(of_code("files.completeUploadExternal", code), refused(code));
+        }
+        assert_eq!(of_code("files.completeUploadExternal", "not_in_channel"), unwritable("not_in_channel"));
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::any;
@@ -29,6 +29,9 @@ struct Inner {
 pub(crate) struct Heard {
     pub(crate) method: String,
     pub(crate) body: Value,
+    /// The body as it came, where it is no JSON.
+    pub(crate) text: String,
+    pub(crate) query: String,
     pub(crate) token: Option<String>,
 }
 
@@ -92,15 +95,17 @@ impl FakeSlack {
 async fn answer(
     State(fake): State<FakeSlack>,
     Path(method): Path<String>,
+    RawQuery(query): RawQuery,
     headers: HeaderMap,
-    body: String,
+    text: String,
 ) -> Response {
-    let body: Value = serde_json::from_str(&body).unwrap_or_default();
+    let body: Value = serde_json::from_str(&text).unwrap_or_default();
+    let query = query.unwrap_or_default();
     let channel = body["channel"].as_str().unwrap_or_default().to_owned();
     let token = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
     let (scripted, hanging, posts) = {
         let mut inner = fake.0.lock().unwrap();
-        inner.heard.push(Heard { method: method.clone(), body, token });
+        inner.heard.push(Heard { method: method.clone(), body, text, query, token });
         let keys = [format!("{method} {channel}"), method.clone()];
         let scripted = keys.iter().find_map(|key| inner.answers.get_mut(key)?.pop_front());
         inner.posts += 1;
@@ -110,6 +115,10 @@ async fn answer(
         release.notified().await;
     }
     match scripted {
+        None if method == "files.getUploadURLExternal" => {
+            let upload_url = format!("{}/upload", fake.address());
+            Json(json!({ "ok": true, "upload_url": upload_url, "file_id": "F0FILE" })).into_response()
+        }
         None => {
             Json(json!({ "ok": true, "channel": format!("C-{channel}"), "ts": format!("{posts}.0") })).into_response()
         }

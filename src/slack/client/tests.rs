@@ -14,6 +14,7 @@ fn message(to: To) -> Message {
         blocks: vec![json!({ "type": "divider" })],
         plain: None,
         link_to: None,
+        file: None,
     }
 }
 
@@ -39,7 +40,7 @@ fn place(channel: &str, ts: &str) -> Place {
 async fn a_post_carries_text_and_blocks_and_unfurls_nothing() {
     let slack = FakeSlack::start().await;
     let sent = slack.client().send(&post(), &Known::default()).await.unwrap();
-    assert_eq!(sent, Sent { at: Some(place("C-#deploys", "1.0")), plain: false });
+    assert_eq!(sent, Sent { at: Some(place("C-#deploys", "1.0")), plain: false, with_file: false });
     let heard = &slack.heard()[0];
     assert_eq!(heard.method, "chat.postMessage");
     assert_eq!(heard.token.as_deref(), Some("Bearer xoxb-secret"));

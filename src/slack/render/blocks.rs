@@ -14,10 +14,22 @@ pub const NUMBERED: char = '#';
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    Section { text: Marked },
-    Context { elements: [Marked; 1] },
-    Actions { elements: Vec<Button> },
-    Table { rows: Vec<Line> },
+    Section {
+        text: Marked,
+    },
+    Context {
+        elements: [Marked; 1],
+    },
+    Actions {
+        elements: Vec<Button>,
+    },
+    Table {
+        rows: Vec<Line>,
+    },
+    /// Shown one after the other; a line ends where a piece has a line break.
+    Rich {
+        pieces: Vec<Piece>,
+    },
 }
 
 /// The cells of one line of a table.
@@ -32,6 +44,13 @@ pub struct Marked {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Raw {
     pub text: Cow<'static, str>,
+}
+
+/// Text that is shown as it is, in styles that Slack knows by these names: `bold`, `code`, `italic`, `strike`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    pub text: String,
+    pub styles: &'static [&'static str],
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -97,6 +116,11 @@ impl Block {
                 json.push_str(r#"{"type":"table","rows":"#);
                 array(json, rows, |line, json| array(json, line, Raw::write));
             }
+            Self::Rich { pieces } => {
+                json.push_str(r#"{"type":"rich_text","elements":[{"type":"rich_text_section","elements":"#);
+                array(json, pieces, Piece::write);
+                json.push_str("}]");
+            }
         }
         json.push('}');
     }
@@ -115,6 +139,19 @@ impl Raw {
         json.push_str(r#"{"type":"raw_text","text":"#);
         string(json, &self.text);
         json.push('}');
+    }
+}
+
+impl Piece {
+    fn write(&self, json: &mut String) {
+        json.push_str(r#"{"type":"text","text":"#);
+        string(json, &self.text);
+        for (at, style) in self.styles.iter().enumerate() {
+            json.push_str(if at == 0 { r#","style":{"# } else { "," });
+            string(json, style);
+            json.push_str(":true");
+        }
+        json.push_str(if self.styles.is_empty() { "}" } else { "}}" });
     }
 }
 
@@ -193,6 +230,11 @@ pub fn table(lines: Vec<Line>) -> Block {
     Block::Table { rows: lines }
 }
 
+/// At least one piece, and none of them empty.
+pub fn rich(pieces: Vec<Piece>) -> Block {
+    Block::Rich { pieces }
+}
+
 fn marked(text: Mrkdwn, most: usize) -> Marked {
     let mut text = text.into_string();
     // A text of so few bytes has no more characters.
@@ -252,6 +294,18 @@ mod tests {
                     [{"type": "raw_text", "text": "\n"}],
                     [],
                 ]}),
+            ),
+            (
+                rich(vec![
+                    Piece { text: "- a\t".into(), styles: &["code"] },
+                    Piece { text: "<b>".into(), styles: &["bold", "code"] },
+                    Piece { text: "\n".into(), styles: &[] },
+                ]),
+                json!({"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [
+                    {"type": "text", "text": "- a\t", "style": {"code": true}},
+                    {"type": "text", "text": "<b>", "style": {"bold": true, "code": true}},
+                    {"type": "text", "text": "\n"},
+                ]}]}),
             ),
         ];
         for (block, expected) in blocks {

@@ -18,6 +18,7 @@ pub mod plan;
 pub mod refusal;
 pub mod rollback;
 pub mod status;
+pub mod text;
 
 use serde_json::Value;
 
@@ -63,7 +64,7 @@ pub struct Said {
 impl Said {
     pub fn to(self, to: To) -> Message {
         let plain = self.plain().as_deref().map(stored);
-        Message { to, blocks: stored(&self.blocks), plain, text: self.text, link_to: None }
+        Message { to, blocks: stored(&self.blocks), plain, text: self.text, link_to: None, file: None }
     }
 
     /// As the answer to a slash command, in JSON.
@@ -83,18 +84,23 @@ impl Said {
     /// For a workspace that is known to refuse tables.
     #[must_use]
     pub fn without_tables(self) -> Self {
-        match self.plain() {
+        let is_table = |block: &Block| matches!(block, Block::Table { .. });
+        match self.plain_where(is_table) {
             Some(blocks) => Self { blocks, ..self },
             None => self,
         }
     }
 
-    /// The same with the lines of tables in sections; `None` where there is no table.
+    /// The same with the lines of tables and rich text in sections; `None` where there is neither.
     fn plain(&self) -> Option<Vec<Block>> {
-        let is_table = |block: &Block| matches!(block, Block::Table { .. });
-        self.blocks.iter().any(is_table).then(|| {
+        self.plain_where(|block| matches!(block, Block::Table { .. } | Block::Rich { .. }))
+    }
+
+    fn plain_where(&self, unknown: impl Fn(&Block) -> bool) -> Option<Vec<Block>> {
+        self.blocks.iter().any(&unknown).then(|| {
             let plain = |block: &Block| match block {
-                Block::Table { rows } => list::sections(rows),
+                Block::Table { rows } if unknown(block) => list::sections(rows),
+                Block::Rich { pieces } if unknown(block) => vec![text::section(pieces)],
                 block => vec![block.clone()],
             };
             self.blocks.iter().flat_map(plain).collect()

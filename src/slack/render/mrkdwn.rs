@@ -44,6 +44,18 @@ impl Mrkdwn {
         self
     }
 
+    /// Anybody's lines as a block of code.
+    #[must_use]
+    pub fn fenced(mut self, lines: &str) -> Self {
+        self.0.push_str("```\n");
+        for line in lines.split('\n') {
+            escape_into(&mut self.0, line, true);
+            self.0.push('\n');
+        }
+        self.0.push_str("```");
+        self
+    }
+
     /// Anybody's text, bold.
     #[must_use]
     pub fn bold(mut self, text: &str) -> Self {
@@ -150,8 +162,7 @@ fn escape_into(out: &mut String, text: &str, code: bool) {
             '>' => "&gt;",
             // Inside code a backtick would end it; a typographic one looks the same.
             '`' if code => "\u{2018}",
-            // Marks that turn the reading direction, or that nobody sees, can make one name look like another.
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => "",
+            c if is_hidden(c) => "",
             c if c.is_control() => " ",
             _ => continue,
         };
@@ -160,6 +171,11 @@ fn escape_into(out: &mut String, text: &str, code: bool) {
         copied = at + c.len_utf8();
     }
     out.push_str(&text[copied..]);
+}
+
+/// Marks that turn the reading direction, or that nobody sees, can make one name look like another.
+pub(super) fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// The bytes that begin a character which may not stay as it is. None of them stands within a character.
@@ -219,6 +235,8 @@ mod tests {
             assert_eq!(Mrkdwn::default().plain(text).as_str(), plain);
             assert_eq!(Mrkdwn::default().code(text).as_str(), code);
         }
+        let fenced = Mrkdwn::default().fenced("a ```\n<!here>\u{202e}\n\n`");
+        assert_eq!(fenced.as_str(), "```\na \u{2018}\u{2018}\u{2018}\n&lt;!here&gt;\n\n\u{2018}\n```");
     }
 
     #[test]

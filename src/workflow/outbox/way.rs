@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{TableSupport, Tables};
-use crate::domain::message::{Asked, LinkTo, Message, Place, To};
+use crate::domain::message::{Asked, LinkTo, Message, MessageKey, Place, To};
 use crate::slack::client::{Client, Known, SendError};
 use crate::store::{Store, StoreError};
 
@@ -18,6 +18,16 @@ pub(super) struct Delivered {
     pub(super) at: Option<Place>,
     pub(super) note: Option<String>,
     pub(super) plain: bool,
+    /// What is still to be said after it: its file, which Slack takes as a message of its own.
+    pub(super) left: Option<Message>,
+    /// Why its file did not go with it and never will.
+    pub(super) refused_file: Option<String>,
+}
+
+impl Delivered {
+    fn nothing() -> Self {
+        Self { at: None, note: None, plain: false, left: None, refused_file: None }
+    }
 }
 
 pub(super) async fn deliver(
@@ -44,7 +54,7 @@ pub(super) async fn deliver(
         if let (To::Person { channel: Some(channel), .. }, Some(place), true) = (&message.to, &place, only_elsewhere)
             && *channel == place.channel
         {
-            return Ok(Ok(Delivered { at: None, note: None, plain: false }));
+            return Ok(Ok(Delivered::nothing()));
         }
         let address = match &place {
             Some(place) => match slack.permalink(place).await {
@@ -65,10 +75,19 @@ pub(super) async fn deliver(
     if let Some(plain) = message.plain.take_if(|_| skip_table) {
         message.blocks = plain;
     }
+    let mut refused_file = None;
     loop {
         let noted = with_note(&message, note.as_deref());
         match slack.send(&noted, &known).await {
-            Ok(sent) => return Ok(Ok(Delivered { at: sent.at, note, plain: sent.plain || skip_table })),
+            Ok(sent) => {
+                let left = sent.at.as_ref().and_then(|at| file_of(&message, at, note.is_some()));
+                let plain = sent.plain || skip_table;
+                return Ok(Ok(Delivered { at: sent.at, note, plain, left, refused_file }));
+            }
+            Err(SendError::FileRefused(why)) if message.file.is_some() => {
+                message = without_file(message, &why);
+                refused_file = Some(why);
+            }
             Err(error) => {
                 if !next_way(&mut message.to, &mut known, &mut note, &error) {
                     return Ok(Err(error));
@@ -76,6 +95,37 @@ pub(super) async fn deliver(
             }
         }
     }
+}
+
+/// The file of a message that now stands at `at`, for the thread there. Where the message had to go elsewhere, so does
+/// the file.
+fn file_of(message: &Message, at: &Place, elsewhere: bool) -> Option<Message> {
+    let file = message.file.clone()?;
+    let (key, thread) = match &message.to {
+        To::Post { key, thread, .. } => (key, thread.clone().filter(|_| !elsewhere)),
+        To::Edit { key } => (key, None),
+        To::Person { .. } | To::Reply { .. } => return None,
+    };
+    let to = To::Post {
+        channel: at.channel.clone(),
+        key: MessageKey::new(&format!("{key}:file")),
+        thread: Some(thread.unwrap_or_else(|| key.clone())),
+        asked: None,
+    };
+    let text = escaped(&file.title);
+    Some(Message { to, text, blocks: vec![], plain: None, link_to: None, file: Some(file) })
+}
+
+/// The text alone, so that people still see something, and what they miss.
+fn without_file(mut message: Message, why: &str) -> Message {
+    let Some(file) = message.file.take() else { return message };
+    let what_next = match why {
+        "missing_scope" => " An administrator can give me the scope `files:write`.",
+        _ => "",
+    };
+    let sorry = format!("I could not attach {}: {}.{what_next}", escaped(&file.name), escaped(why));
+    message.text = format!("{}\n{sorry}", message.text);
+    message
 }
 
 /// Changes the way to the next best one. Each step takes a possibility away, so this comes to an end.
@@ -124,17 +174,17 @@ fn why_here(before: Option<&str>, channel: &str, code: &str) -> String {
         return before.to_owned();
     }
     let is_id = channel.len() > 8 && channel.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
-    let named = if is_id {
-        format!("<#{channel}>")
-    } else {
-        channel.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-    };
+    let named = if is_id { format!("<#{channel}>") } else { escaped(channel) };
     let what_next = match code {
         "not_in_channel" | "channel_not_found" => "Invite me there with `/invite @gantry`.",
         "is_archived" => "It is archived: name another channel in the configuration.",
         _ => "Ask an administrator to let me post there.",
     };
     format!("This is here because I cannot write to {named} (`{code}`). {what_next}")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 fn with_note(message: &Message, note: Option<&str>) -> Message {

@@ -7,14 +7,16 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::params::Params;
-use super::{Answer, chat, invalid_argument};
+use super::{Answer, ApiError, chat, invalid_argument};
 use crate::sim::slack::Slack;
 use crate::sim::slack::message::Stored;
+use crate::sim::slack::people::Place;
 use crate::sim::slack::state::{BOT_USER, State, Upload};
 
 pub(super) fn upload_url(slack: &Slack, state: &mut State, params: &Params) -> Answer {
     let name = params.required("filename")?;
-    let length = params.required("length")?.parse().map_err(|_| invalid_argument("must be a number: length"))?;
+    let length = params.required("length")?.parse().ok().filter(|length| *length > 0);
+    let length = length.ok_or_else(|| invalid_argument("must be a number above 0: length"))?;
     let id = state.next_id("F");
     state.uploads.insert(id.clone(), Upload { name, length, content: None, shared: false });
     Ok(json!({ "file_id": id, "upload_url": format!("{}/sim/slack/upload/{id}", slack.setup.origin) }))
@@ -52,7 +54,7 @@ pub(super) fn complete(slack: &Slack, state: &mut State, params: &Params) -> Ans
     let files = params.structure("files").map_err(|_| invalid_argument("`files` is not JSON"))?;
     let files = files.and_then(|f| f.as_array().cloned()).filter(|f| !f.is_empty());
     let files = files.ok_or_else(|| invalid_argument("missing required field: files"))?;
-    let place = params.text("channel_id").map(|channel| chat::writable(state, &channel)).transpose()?;
+    let place = params.text("channel_id").map(|channel| by_id(state, &channel)).transpose()?;
     let thread = match &place {
         Some(place) => chat::thread(state, place.id(), params)?,
         None => None,
@@ -61,9 +63,8 @@ pub(super) fn complete(slack: &Slack, state: &mut State, params: &Params) -> Ans
     let mut shared: Vec<Value> = Vec::new();
     for file in &files {
         let id = file["id"].as_str().ok_or_else(|| invalid_argument("missing required field: id"))?;
-        let upload = state.uploads.get_mut(id).ok_or("file_not_found")?;
+        let upload = state.uploads.get(id).filter(|upload| !upload.shared).ok_or("file_not_found")?;
         let size = upload.content.as_ref().ok_or("file_not_found")?.len();
-        upload.shared = true;
         let url = format!("{}/sim/slack/files/{id}", slack.setup.origin);
         shared.push(json!({
             "id": id,
@@ -79,6 +80,11 @@ pub(super) fn complete(slack: &Slack, state: &mut State, params: &Params) -> Ans
             "permalink": url,
         }));
     }
+    for file in &shared {
+        if let Some(upload) = file["id"].as_str().and_then(|id| state.uploads.get_mut(id)) {
+            upload.shared = true;
+        }
+    }
     if let Some(place) = place {
         let mut message = Stored::new(state.next_ts(), place.id(), BOT_USER);
         message.text = params.text("initial_comment").unwrap_or_default();
@@ -87,4 +93,10 @@ pub(super) fn complete(slack: &Slack, state: &mut State, params: &Params) -> Ans
         state.post(message);
     }
     Ok(json!({ "files": shared }))
+}
+
+/// Unlike a message, a file is not shared by a channel's name or a person's id.
+fn by_id(state: &mut State, channel: &str) -> Result<Place, ApiError> {
+    let place = chat::writable(state, channel)?;
+    if place.id() == channel { Ok(place) } else { Err("channel_not_found".into()) }
 }

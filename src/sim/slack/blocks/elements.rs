@@ -24,6 +24,9 @@ const ACTIONS: &[&str] = &[
     "radio_buttons",
 ];
 
+/// How a piece of rich text may look.
+const STYLES: &[&str] = &["bold", "italic", "strike", "code", "underline", "highlight", "client_highlight", "unlink"];
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seat {
     Actions,
@@ -200,33 +203,39 @@ impl Check {
     }
 
     fn rich_part(&mut self, value: &Value, path: &str) {
-        let optional: &[&str] = match value.get("type").and_then(Value::as_str) {
-            Some("rich_text_section") => &[],
-            Some("rich_text_preformatted") => &["border", "language"],
-            Some("rich_text_quote") => &["border"],
-            Some("rich_text_list") => &["style", "indent", "offset", "border"],
+        let kind = value.get("type").and_then(Value::as_str);
+        let (required, optional): (&[&str], &[&str]) = match kind {
+            Some("rich_text_section") => (&["elements"], &[]),
+            Some("rich_text_preformatted") => (&["elements"], &["border", "language"]),
+            Some("rich_text_quote") => (&["elements"], &["border"]),
+            Some("rich_text_list") => (&["elements", "style"], &["indent", "offset", "border"]),
             other => {
                 return self.note(&format!("{path}/type"), &format!("unsupported type: {}", other.unwrap_or("none")));
             }
         };
-        let Some(part) = self.object(value, path, &["elements"], optional) else { return };
-        let list = value["type"] == "rich_text_list";
+        let Some(part) = self.object(value, path, required, optional) else { return };
+        self.number(part.get("border"), &format!("{path}/border"), 1);
+        self.number(part.get("indent"), &format!("{path}/indent"), 8);
+        let list = kind == Some("rich_text_list");
         if list {
             self.one_of(part.get("style"), &format!("{path}/style"), &["bullet", "ordered"]);
         }
         let path = format!("{path}/elements");
         for (n, piece) in self.items(part.get("elements"), &path, 0, usize::MAX).iter().enumerate() {
             let path = format!("{path}/{n}");
-            if list {
-                self.rich_part(piece, &path);
-            } else {
-                self.rich_piece(piece, &path);
+            let of = piece.get("type").and_then(Value::as_str);
+            match kind {
+                _ if list && of == Some("rich_text_section") => self.rich_part(piece, &path),
+                Some("rich_text_preformatted") if !matches!(of, Some("text" | "link")) => self.unsupported(of, &path),
+                _ if list => self.unsupported(of, &path),
+                _ => self.rich_piece(piece, &path),
             }
         }
     }
 
     fn rich_piece(&mut self, value: &Value, path: &str) {
-        let (required, optional): (&[&str], &[&str]) = match value.get("type").and_then(Value::as_str) {
+        let kind = value.get("type").and_then(Value::as_str);
+        let (required, optional): (&[&str], &[&str]) = match kind {
             Some("text") => (&["text"], &["style"]),
             Some("link") => (&["url"], &["text", "unsafe", "style"]),
             Some("emoji") => (&["name"], &["unicode", "style", "skin_tone"]),
@@ -236,13 +245,30 @@ impl Check {
             Some("broadcast") => (&["range"], &["style"]),
             Some("color") => (&["value"], &["style"]),
             Some("date") => (&["timestamp", "format"], &["url", "fallback", "style"]),
-            other => {
-                return self.note(&format!("{path}/type"), &format!("unsupported type: {}", other.unwrap_or("none")));
-            }
+            other => return self.unsupported(other, path),
         };
-        if let Some(piece) = self.object(value, path, required, optional) {
-            self.string(piece.get("text"), &format!("{path}/text"), 1, usize::MAX - 1);
-            self.url(piece.get("url"), &format!("{path}/url"));
+        let Some(piece) = self.object(value, path, required, optional) else { return };
+        for field in required.iter().filter(|field| !matches!(**field, "url" | "timestamp")) {
+            self.string(piece.get(*field), &format!("{path}/{field}"), 1, usize::MAX - 1);
+        }
+        self.url(piece.get("url"), &format!("{path}/url"));
+        if let Some(style) = piece.get("style") {
+            let path = format!("{path}/style");
+            if let Some(style) = self.object(style, &path, &[], STYLES) {
+                for (name, on) in style {
+                    self.flag(Some(on), &format!("{path}/{name}"));
+                }
+            }
+        }
+    }
+
+    fn unsupported(&mut self, kind: Option<&str>, path: &str) {
+        self.note(&format!("{path}/type"), &format!("unsupported type: {}", kind.unwrap_or("none")));
+    }
+
+    fn number(&mut self, value: Option<&Value>, path: &str, at_most: u64) {
+        if value.is_some_and(|value| value.as_u64().is_none_or(|number| number > at_most)) {
+            self.note(path, &format!("must be a number from 0 to {at_most}"));
         }
     }
 

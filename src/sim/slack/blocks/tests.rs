@@ -237,6 +237,42 @@ fn rich_text_is_known_down_to_its_pieces() {
     assert_eq!(verdict(&rich(json!({ "type": "link", "url": "https://x.test", "text": "x" }))), Ok(()));
     assert_eq!(verdict(&rich(json!({ "type": "text" }))), Err("invalid_blocks".to_owned()));
     assert_eq!(verdict(&rich(json!({ "type": "blink", "text": "x" }))), Err("invalid_blocks".to_owned()));
+    let style = |style: Value| verdict(&rich(json!({ "type": "text", "text": "x", "style": style })));
+    assert_eq!(style(json!({ "bold": true, "strike": true, "code": true, "italic": false })), Ok(()));
+    for wrong in [json!("bold"), json!({ "bold": "yes" }), json!({ "loud": true })] {
+        assert_eq!(style(wrong.clone()), Err("invalid_blocks".to_owned()), "{wrong}");
+    }
+    assert_eq!(verdict(&rich(json!({ "type": "text", "text": "" }))), Err("invalid_blocks".to_owned()));
+    assert_eq!(verdict(&rich(json!({ "type": "user", "user_id": 7 }))), Err("invalid_blocks".to_owned()));
+}
+
+#[test]
+fn each_part_of_rich_text_holds_what_slack_lets_it_hold() {
+    let text = json!({ "type": "text", "text": "x" });
+    let emoji = json!({ "type": "emoji", "name": "tada" });
+    let section = json!({ "type": "rich_text_section", "elements": [text, emoji] });
+    let part = |part: Value| verdict(&json!([{ "type": "rich_text", "elements": [part] }]));
+    assert_eq!(part(section.clone()), Ok(()));
+    assert_eq!(part(json!({ "type": "rich_text_preformatted", "elements": [text], "border": 1 })), Ok(()));
+    assert_eq!(part(json!({ "type": "rich_text_quote", "elements": [text, emoji], "border": 0 })), Ok(()));
+    assert_eq!(
+        part(json!({ "type": "rich_text_list", "style": "ordered", "elements": [section], "indent": 8 })),
+        Ok(())
+    );
+    for wrong in [
+        json!({ "type": "rich_text_section" }),
+        json!({ "type": "rich_text_section", "elements": [section] }),
+        json!({ "type": "rich_text_section", "elements": [text], "border": 1 }),
+        json!({ "type": "rich_text_preformatted", "elements": [emoji] }),
+        json!({ "type": "rich_text_quote", "elements": [text], "border": 2 }),
+        json!({ "type": "rich_text_list", "elements": [section] }),
+        json!({ "type": "rich_text_list", "style": "bullet", "elements": [text] }),
+        json!({ "type": "rich_text_list", "style": "bullet", "elements": [section], "indent": 9 }),
+        text,
+    ] {
+        assert_eq!(part(wrong.clone()), Err("invalid_blocks".to_owned()), "{wrong}");
+    }
+    assert_eq!(verdict(&json!([{ "type": "rich_text", "elements": [] }])), Err("invalid_blocks".to_owned()));
 }
 
 #[test]

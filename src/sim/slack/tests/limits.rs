@@ -8,8 +8,10 @@ use crate::domain::listing::{Cell, Filter, Listing};
 use crate::domain::message::{MessageKey, To};
 use crate::domain::rollout::RolloutState;
 use crate::domain::sample;
+use crate::domain::text::Difference;
 use crate::sim::slack::check_blocks;
 use crate::slack::render::list::{For, list};
+use crate::slack::render::{Said, text};
 
 fn catalogue(rungs: usize, artefacts: usize, name: usize) -> Catalogue {
     let template = sample::catalogue().ladder.rungs()[0].clone();
@@ -43,5 +45,25 @@ proptest! {
         let message = said.to(To::Edit { key: MessageKey::new("list") });
         prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
         prop_assert_eq!(check_blocks(message.plain.as_ref().unwrap_or(&message.blocks)), Ok(()));
+    }
+    #[test]
+    fn any_difference_fits(
+        old in "(\\PC{0,20}\n){0,60}", new in "([<>&`\ta b.]{0,90}\n?){0,60}", chars in any::<String>(), most in 0_usize..4_000,
+    ) {
+        for (old, new) in [(&old, &new), (&new, &chars), (&chars, &old)] {
+            for difference in [Difference::of(old, new), Difference::from_patch(&Difference::of(old, new).unified(&chars))] {
+                let shown = text::difference(&difference, most);
+                if shown.blocks.is_empty() {
+                    continue;
+                }
+                let said = Said { text: "what differs".to_owned(), blocks: shown.blocks };
+                let message = said.to(To::Edit { key: MessageKey::new("diff") });
+                prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
+                let plain = message.plain.as_ref().unwrap_or(&message.blocks);
+                prop_assert_eq!(check_blocks(plain), Ok(()));
+                let fenced = plain[0]["text"]["text"].as_str().unwrap_or("``````").matches("```").count();
+                prop_assert_eq!(fenced, 2, "nothing breaks out of the fence");
+            }
+        }
     }
 }

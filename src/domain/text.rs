@@ -1,0 +1,300 @@
+//! What differs between two texts, line by line, and within a line word by word: by `similar`, or read from a patch.
+//! Where the texts come from and how they are shown is not known here.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use similar::{ChangeTag, DiffOp, TextDiff};
+
+mod patch;
+#[cfg(test)]
+mod tests;
+
+/// Of each text, in bytes.
+pub const LONGEST: usize = 1 << 20;
+const MOST_LINES: usize = 100_000;
+/// How many lines stand around what differs.
+const CONTEXT: usize = 3;
+/// After it `similar` takes what is left as all gone and all come, which is still true.
+const TIME: Duration = Duration::from_millis(250);
+/// Words are compared in changes of at most so many bytes, and in so many altogether: nobody reads on further, and
+/// the comparison costs their length squared.
+const WORDS_AT_ONCE: usize = 4 << 10;
+const WORDS: usize = 32 << 10;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Difference {
+    pub hunks: Vec<Hunk>,
+    /// How many lines came, and how many are gone.
+    pub come: usize,
+    pub gone: usize,
+    /// Why there are no hunks although the texts differ.
+    pub unseen: Option<Unseen>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    TooLong,
+    /// It is no text.
+    Binary,
+}
+
+/// Lines that changed near each other, with what stands around them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// The number of its first line, or of the line before where it has none on that side.
+    pub old_start: usize,
+    pub new_start: usize,
+    /// What stands above, as in the name of a function; often nothing.
+    pub heading: String,
+    pub lines: Vec<Line>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub mark: Mark,
+    /// In order; together they are the line, without its end. None is empty.
+    pub segments: Vec<Segment>,
+    /// Only the last line of a text may lack its end.
+    pub ends: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    Same,
+    Gone,
+    Come,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// It is what differs from the line on the other side.
+    pub emphasised: bool,
+    pub text: String,
+}
+
+impl Difference {
+    pub fn of(old: &str, new: &str) -> Self {
+        if old == new {
+            return Self::default();
+        }
+        if let Some(unseen) = unseen(old).or_else(|| unseen(new)) {
+            return Self { unseen: Some(unseen), ..Self::default() };
+        }
+        // Not `similar`'s own lines: to it a lone carriage return ends one, to Git and patches it does not.
+        let (old, new): (Vec<&str>, Vec<&str>) =
+            (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+        let diff = TextDiff::configure().timeout(TIME).diff_slices(&old, &new);
+        let hunks = diff.grouped_ops(CONTEXT).iter().map(|ops| Hunk::of(&diff, ops)).collect();
+        Self::with(hunks)
+    }
+
+    /// Reads the hunks of a unified patch, as GitHub tells them of each file. What is none of a hunk is overlooked, and
+    /// a patch that was cut ends where it was cut.
+    pub fn from_patch(patch: &str) -> Self {
+        match unseen(patch) {
+            Some(unseen) => Self { unseen: Some(unseen), ..Self::default() },
+            None => Self::with(patch::read(patch)),
+        }
+    }
+
+    fn with(mut hunks: Vec<Hunk>) -> Self {
+        hunks.retain(|hunk| !hunk.lines.is_empty());
+        emphasise(&mut hunks);
+        let count = |mark| hunks.iter().map(|hunk| hunk.count(mark)).sum();
+        Self { come: count(Mark::Come), gone: count(Mark::Gone), unseen: None, hunks }
+    }
+
+    /// How many lines there are to show, those around the changes too.
+    pub fn lines(&self) -> usize {
+        self.hunks.iter().map(|hunk| hunk.lines.len()).sum()
+    }
+
+    /// As a file that `git apply` and `patch` take. Nothing where nothing differs.
+    pub fn unified(&self, name: &str) -> String {
+        // A line break in a name would begin a line of the patch.
+        let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+        match self.unseen {
+            Some(Unseen::Binary) => return format!("Binary files a/{name} and b/{name} differ\n"),
+            Some(Unseen::TooLong) => return format!("Files a/{name} and b/{name} differ\n"),
+            None if self.hunks.is_empty() => return String::new(),
+            None => {}
+        }
+        let mut patch = format!("--- a/{name}\n+++ b/{name}\n");
+        for hunk in &self.hunks {
+            patch.push_str(&hunk.range());
+            if !hunk.heading.is_empty() {
+                patch.push(' ');
+                patch.push_str(&hunk.heading);
+            }
+            patch.push('\n');
+            for line in &hunk.lines {
+                patch.push(line.mark.sign());
+                patch.extend(line.segments.iter().map(|segment| segment.text.as_str()));
+                patch.push_str(if line.ends { "\n" } else { "\n\\ No newline at end of file\n" });
+            }
+        }
+        patch
+    }
+}
+
+impl Hunk {
+    fn of(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Self {
+        let lines: Vec<Line> = ops
+            .iter()
+            .flat_map(|op| diff.iter_changes(op))
+            .map(|change| {
+                let mark = match change.tag() {
+                    ChangeTag::Equal => Mark::Same,
+                    ChangeTag::Delete => Mark::Gone,
+                    ChangeTag::Insert => Mark::Come,
+                };
+                let text: &str = change.value();
+                let ended = text.strip_suffix('\n');
+                Line::plain(mark, ended.unwrap_or(text), ended.is_some())
+            })
+            .collect();
+        let (old, new) = ops.first().map_or((0, 0), |op| (op.old_range().start, op.new_range().start));
+        let mut hunk = Self { old_start: old, new_start: new, heading: String::new(), lines };
+        let (old, new) = hunk.lengths();
+        hunk.old_start += usize::from(old > 0);
+        hunk.new_start += usize::from(new > 0);
+        hunk
+    }
+
+    /// As in `@@ -1,3 +1,4 @@`.
+    pub fn range(&self) -> String {
+        let (old, new) = self.lengths();
+        let mut range = "@@".to_owned();
+        for (side, start, length) in [('-', self.old_start, old), ('+', self.new_start, new)] {
+            // Writing to a string cannot fail.
+            let _ = match length {
+                1 => write!(range, " {side}{start}"),
+                length => write!(range, " {side}{start},{length}"),
+            };
+        }
+        range + " @@"
+    }
+
+    /// On the old side and on the new one.
+    fn lengths(&self) -> (usize, usize) {
+        let (gone, come) = (self.count(Mark::Gone), self.count(Mark::Come));
+        (self.lines.len() - come, self.lines.len() - gone)
+    }
+
+    fn count(&self, mark: Mark) -> usize {
+        self.lines.iter().filter(|line| line.mark == mark).count()
+    }
+}
+
+impl Line {
+    fn plain(mark: Mark, text: &str, ends: bool) -> Self {
+        let segments = match text {
+            "" => vec![],
+            text => vec![Segment { emphasised: false, text: text.to_owned() }],
+        };
+        Self { mark, segments, ends }
+    }
+
+    pub fn text(&self) -> String {
+        self.segments.iter().map(|segment| segment.text.as_str()).collect()
+    }
+}
+
+impl Mark {
+    /// What stands before the line in a patch.
+    pub fn sign(self) -> char {
+        match self {
+            Self::Same => ' ',
+            Self::Gone => '-',
+            Self::Come => '+',
+        }
+    }
+}
+
+fn unseen(text: &str) -> Option<Unseen> {
+    if text.len() > LONGEST {
+        Some(Unseen::TooLong)
+    } else if text.contains('\0') {
+        Some(Unseen::Binary)
+    } else {
+        (text.bytes().filter(|byte| *byte == b'\n').count() > MOST_LINES).then_some(Unseen::TooLong)
+    }
+}
+
+/// Lines that went, and those that came in their place, are compared word by word.
+fn emphasise(hunks: &mut [Hunk]) {
+    let mut left = WORDS;
+    for hunk in hunks {
+        let mut rest = hunk.lines.as_mut_slice();
+        while !rest.is_empty() {
+            let run = |lines: &[Line], mark| lines.iter().take_while(|line| line.mark == mark).count();
+            let gone = run(rest, Mark::Gone);
+            let come = run(&rest[gone..], Mark::Come);
+            let (changed, behind) = rest.split_at_mut((gone + come).max(1));
+            if gone > 0 && come > 0 {
+                let size: usize =
+                    changed.iter().flat_map(|line| &line.segments).map(|segment| segment.text.len()).sum();
+                if size <= WORDS_AT_ONCE.min(left) {
+                    left -= size;
+                    compare_words(changed, gone);
+                } else if gone == come {
+                    let (old, new) = changed.split_at_mut(gone);
+                    old.iter_mut().zip(new).for_each(|(old, new)| compare_ends(old, new));
+                }
+            }
+            rest = behind;
+        }
+    }
+}
+
+/// The first `gone` of these lines went, the others came.
+fn compare_words(lines: &mut [Line], gone: usize) {
+    // With its end, so that an empty line counts too.
+    let texts: Vec<String> = lines.iter().map(|line| line.text() + "\n").collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let (old, new) = texts.split_at(gone);
+    let diff = TextDiff::from_slices(old, new);
+    let all = DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() };
+    for change in diff.iter_inline_changes(&all) {
+        let index = change.old_index().or_else(|| change.new_index().map(|index| gone + index));
+        let Some((line, text)) = index.and_then(|at| Some((lines.get_mut(at)?, texts.get(at)?))) else { continue };
+        let mut segments: Vec<Segment> = Vec::new();
+        let mut left = text.len() - 1;
+        for (emphasised, text) in change.values() {
+            let text = text.get(..text.len().min(left)).unwrap_or_default();
+            left -= text.len();
+            match segments.last_mut() {
+                _ if text.is_empty() => {}
+                Some(last) if last.emphasised == *emphasised => last.text.push_str(text),
+                _ => segments.push(Segment { emphasised: *emphasised, text: text.to_owned() }),
+            }
+        }
+        // Where all of a line differs, its mark says so already.
+        if left == 0 && segments.iter().any(|segment| !segment.emphasised) {
+            line.segments = segments;
+        }
+    }
+}
+
+/// Where two lines are too long for their words: all between their common beginning and their common end.
+fn compare_ends(old: &mut Line, new: &mut Line) {
+    let (before, after) = (old.text(), new.text());
+    let alike = |(a, b): &(char, char)| a == b;
+    let length = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
+        pairs.take_while(alike).map(|(c, _)| c.len_utf8()).sum()
+    };
+    let start = length(&mut before.chars().zip(after.chars()));
+    let end = length(&mut before[start..].chars().rev().zip(after[start..].chars().rev()));
+    // As with words: what is mostly another line is not taken for the same one.
+    if 2 * (start + end) < before.len().max(after.len()) {
+        return;
+    }
+    for (line, text) in [(old, before), (new, after)] {
+        let (rest, last) = text.split_at(text.len() - end);
+        let (first, middle) = rest.split_at(start);
+        let segment = |(emphasised, text): (bool, &str)| Segment { emphasised, text: text.to_owned() };
+        let segments = [(false, first), (true, middle), (false, last)];
+        line.segments = segments.into_iter().filter(|(_, text)| !text.is_empty()).map(segment).collect();
+    }
+}

@@ -1,0 +1,254 @@
+//! Differences of texts: both sides can be had back from them, whatever the texts are.
+
+use std::time::Instant;
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+
+use super::*;
+
+/// Applies a difference as `patch` does: what it does not mention stays.
+fn applied(old: &str, difference: &Difference) -> Option<String> {
+    let lines: Vec<&str> = old.split_inclusive('\n').collect();
+    let (mut new, mut at) = (String::new(), 0);
+    for hunk in &difference.hunks {
+        let start = hunk.old_start.saturating_sub(usize::from(hunk.lengths().0 > 0));
+        new.extend(lines.get(at..start)?.iter().copied());
+        at = start;
+        for line in &hunk.lines {
+            let text = line.text() + if line.ends { "\n" } else { "" };
+            if line.mark != Mark::Come {
+                if *lines.get(at)? != text {
+                    return None;
+                }
+                at += 1;
+            }
+            if line.mark != Mark::Gone {
+                new.push_str(&text);
+            }
+        }
+    }
+    new.extend(lines.get(at..)?.iter().copied());
+    Some(new)
+}
+
+/// With what is emphasised in brackets.
+fn shown(difference: &Difference) -> String {
+    let mut shown = String::new();
+    for line in difference.hunks.iter().flat_map(|hunk| &hunk.lines) {
+        shown.push(line.mark.sign());
+        for Segment { emphasised, text } in &line.segments {
+            shown.push_str(&if *emphasised { format!("[{text}]") } else { text.clone() });
+        }
+        shown.push('\n');
+    }
+    shown
+}
+
+fn text() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        Just("replicas: 3".to_owned()),
+        Just("  image: acme/checkout:1.4".to_owned()),
+        Just(String::new()),
+        "[ab \t\r{}+-]{0,4}",
+        "\\PC{0,12}",
+        Just("-- gone".to_owned()),
+        Just("@@ -1 +1 @@".to_owned()),
+        Just("\\ No newline at end of file".to_owned()),
+        Just("оплата кошика 🛒 שלום".to_owned()),
+    ];
+    (prop::collection::vec(line, 0..14), any::<bool>())
+        .prop_map(|(lines, ends)| lines.join("\n") + if ends { "\n" } else { "" })
+}
+
+#[test]
+fn what_differs_is_marked_line_by_line_and_word_by_word() {
+    let old = "kind: Deployment\nspec:\n  replicas: 2\n  image: acme/checkout:1.4.2\n  підпис: стара кава ☕\n";
+    let new =
+        "kind: Deployment\nspec:\n  replicas: 3\n  image: acme/checkout:1.5.0\n  підпис: нова кава ☕\n  more: true\n";
+    let difference = Difference::of(old, new);
+    assert_snapshot!(shown(&difference), @"
+     kind: Deployment
+     spec:
+    -  replicas: [2]
+    -  image: acme/checkout:[1.4.2]
+    -  підпис: [стара] кава ☕
+    +  replicas: [3]
+    +  image: acme/checkout:[1.5.0]
+    +  підпис: [нова] кава ☕
+    +  more: true
+    ");
+    assert_eq!((difference.come, difference.gone, difference.lines()), (4, 3, 9));
+}
+
+#[test]
+fn lines_that_are_too_long_for_their_words_show_what_lies_between_their_ends() {
+    let same = "мініфікат; ".repeat(500);
+    let difference = Difference::of(&format!("{same}one{same}\n"), &format!("{same}oбe{same}"));
+    let segments = |at: usize| {
+        let line = &difference.hunks[0].lines[at];
+        line.segments
+            .iter()
+            .filter(|segment| segment.emphasised)
+            .map(|segment| segment.text.as_str())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!((segments(0), segments(1)), (vec!["n"], vec!["б"]));
+    assert_eq!(difference.hunks[0].lines[1].text(), format!("{same}oбe{same}"));
+    let others = Difference::of(&"a".repeat(9_000), &format!("a{}", "b".repeat(9_000)));
+    assert_eq!(others.hunks[0].lines[0].segments.len(), 1);
+}
+
+#[test]
+fn far_changes_are_hunks_of_their_own_and_the_patch_is_as_git_writes_it() {
+    let old: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+    let new = old.replace("line 4\n", "line four\n").replace("line 30\n", "line 30");
+    let patch = Difference::of(&old, &new).unified("a b/notes\n.txt");
+    assert_snapshot!(patch, @r"
+    --- a/a b/notes?.txt
+    +++ b/a b/notes?.txt
+    @@ -1,7 +1,7 @@
+     line 1
+     line 2
+     line 3
+    -line 4
+    +line four
+     line 5
+     line 6
+     line 7
+    @@ -27,4 +27,4 @@
+     line 27
+     line 28
+     line 29
+    -line 30
+    +line 30
+    \ No newline at end of file
+    ");
+    assert_snapshot!(Difference::of("", "one\n").unified("x"), @"
+    --- a/x
+    +++ b/x
+    @@ -0,0 +1 @@
+    +one
+    ");
+}
+
+#[test]
+fn a_patch_of_github_is_read_with_its_headings_and_its_ends() {
+    let patch = "@@ -16,7 +16,7 @@ fn total(basket: &Basket) -> Money {\n     let sum = basket.sum();\n \n-    sum.round()\n+    sum.round_per_line()\n }\n\n // end\n \n\\ No newline at end of file\n@@ -90 +90,0 @@\n-gone";
+    let difference = Difference::from_patch(patch);
+    assert_eq!(difference.hunks[0].heading, "fn total(basket: &Basket) -> Money {");
+    assert_eq!(difference.hunks.iter().map(Hunk::range).collect::<Vec<_>>(), ["@@ -16,7 +16,7 @@", "@@ -90 +90,0 @@"]);
+    assert_snapshot!(shown(&difference), @"
+         let sum = basket.sum();
+     
+    -    [sum.round]()
+    +    [sum.round_per_line]()
+     }
+     
+     // end
+     
+    -gone
+    ");
+    assert!(!difference.hunks[0].lines.last().unwrap().ends);
+    assert_eq!((difference.come, difference.gone), (1, 2));
+}
+
+#[test]
+fn a_patch_that_was_cut_or_is_none_gives_what_it_holds() {
+    let cut = Difference::from_patch("@@ -1,9 +1,9 @@\n a\n-b");
+    assert_eq!((cut.hunks[0].range().as_str(), cut.gone), ("@@ -1,2 +1 @@", 1));
+    let whole = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n-- \n2.39\n";
+    assert_eq!(shown(&Difference::from_patch(whole)), "-a\n+b\n");
+    for none in ["", "\n\n", "@@", "@@ -1 +1", "@@ -x +1 @@\n-a", "@@ -99999999999999999999 +1 @@\n-a", "-a\n+b", "\\"]
+    {
+        assert_eq!(Difference::from_patch(none), Difference::default(), "{none}");
+    }
+    let vast = format!("@@ -{max},{max} +{max},{max} @@\n a\n", max = usize::MAX);
+    assert_eq!(Difference::from_patch(&vast).hunks[0].range(), format!("@@ -{max} +{max} @@", max = usize::MAX));
+}
+
+#[test]
+fn what_is_no_text_or_too_long_is_said_to_be() {
+    let long = "x".repeat(LONGEST + 1);
+    let lines = "\n".repeat(MOST_LINES + 1);
+    for (old, new, unseen) in [
+        ("a\0b", "a", Some(Unseen::Binary)),
+        ("a", "a\0b", Some(Unseen::Binary)),
+        ("a", &long, Some(Unseen::TooLong)),
+        ("a", &lines, Some(Unseen::TooLong)),
+        (&long, &long, None),
+        ("a\0b", "a\0b", None),
+        ("a", "a", None),
+    ] {
+        let difference = Difference::of(old, new);
+        assert_eq!((difference.unseen, difference.hunks.len()), (unseen, 0));
+    }
+    assert_eq!(Difference::of("\0", "").unified("x"), "Binary files a/x and b/x differ\n");
+    assert_eq!(Difference::of("", &long).unified("x"), "Files a/x and b/x differ\n");
+    assert_eq!(Difference::of("a", "a").unified("x"), "");
+    assert_eq!(Difference::from_patch(&long).unseen, Some(Unseen::TooLong));
+}
+
+#[test]
+fn the_longest_texts_take_a_moment_and_no_more() {
+    let of = |lines: usize, line: &dyn Fn(usize) -> String| (0..lines).map(line).collect::<String>();
+    let cases: [(String, String); 4] = [
+        (of(99_000, &|n| format!("{n:09}\n")), of(99_000, &|n| format!("{:09}\n", n * 7919 % 99_991))),
+        (of(99_000, &|n| format!("{}\n", n % 2)), of(99_000, &|n| format!("{}\n", n % 3))),
+        ("a b ".repeat(LONGEST / 4), "b a ".repeat(LONGEST / 4)),
+        (of(700, &|n| format!("{}\n", "a.b ".repeat(n % 300))), of(700, &|n| format!("{}\n", "b.a ".repeat(n % 299)))),
+    ];
+    for (at, (old, new)) in cases.iter().enumerate() {
+        let begun = Instant::now();
+        let difference = Difference::of(old, new);
+        let took = begun.elapsed();
+        // Many times what it takes, because tests share their machine.
+        assert!(took.as_secs() < 20, "{at}: {took:?}");
+        assert_eq!(applied(old, &difference).as_ref(), Some(new), "{at}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn applied_to_the_old_text_it_gives_the_new_one(old in text(), new in text()) {
+        let difference = Difference::of(&old, &new);
+        let applied = applied(&old, &difference);
+        prop_assert_eq!(applied.as_ref(), Some(&new));
+        let read = Difference::from_patch(&difference.unified("x"));
+        prop_assert_eq!(&read, &difference);
+        prop_assert_eq!(difference.hunks.is_empty(), old == new);
+        for line in difference.hunks.iter().flat_map(|hunk| &hunk.lines) {
+            prop_assert!(line.segments.iter().all(|segment| !segment.text.is_empty()));
+            prop_assert!(line.mark != Mark::Same || line.segments.iter().all(|segment| !segment.emphasised));
+            prop_assert!(!line.text().contains('\n'));
+            prop_assert!(old.contains(&line.text()) || new.contains(&line.text()));
+        }
+    }
+
+    #[test]
+    fn the_ends_of_any_two_lines_are_found(start in "\\PC{0,9}", one in "\\PC{0,9}", two in "\\PC{0,9}", end in "\\PC{0,9}") {
+        let line = |mark, middle: &str| Line::plain(mark, &format!("{start}{middle}{end}"), true);
+        let (mut old, mut new) = (line(Mark::Gone, &one), line(Mark::Come, &two));
+        compare_ends(&mut old, &mut new);
+        prop_assert_eq!(old.text(), format!("{start}{one}{end}"));
+        prop_assert_eq!(new.text(), format!("{start}{two}{end}"));
+    }
+
+    #[test]
+    fn no_text_is_too_strange(old in any::<String>(), new in any::<String>(), patch in any::<String>()) {
+        let difference = Difference::of(&old, &new);
+        if difference.unseen.is_none() {
+            let applied = applied(&old, &difference);
+            prop_assert_eq!(applied, Some(new));
+        }
+        let _ = Difference::from_patch(&patch).unified(&old);
+    }
+
+    #[test]
+    fn any_patch_is_read_and_read_again_alike(
+        lines in prop::collection::vec("[ +\\\\@-][a-z@ ]{0,6}|@@ -[0-9]{0,3}(,[0-9])? \\+[0-9]{1,3}(,[0-9])? @@( x)?", 0..20),
+    ) {
+        let once = Difference::from_patch(&lines.join("\n"));
+        prop_assert_eq!(Difference::from_patch(&once.unified("x")), once);
+    }
+}

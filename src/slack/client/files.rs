@@ -1,0 +1,144 @@
+//! A file in a thread, in Slack's three steps: ask where to put it, put it there, share it.
+//! What was put and never shared, Slack forgets; so all three are done again where one failed.
+
+use reqwest::Url;
+use reqwest::header::CONTENT_TYPE;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::answer::{self, SendError};
+use super::{Client, Taken};
+use crate::domain::message::{File, Place};
+
+#[derive(Deserialize)]
+struct Room {
+    upload_url: String,
+    file_id: String,
+}
+
+impl Client {
+    /// Into the thread below `parent`, with `comment` above the file.
+    pub(super) async fn share(&self, file: &File, comment: &str, parent: &Place) -> Result<(), SendError> {
+        let length = file.text.len().to_string();
+        let named = vec![("filename", Some(file.name.as_str())), ("length", Some(length.as_str()))];
+        let room: Room = self.read("files.getUploadURLExternal", named).await?;
+        let Some(url) = self.upload_url(&room.upload_url) else {
+            return Err(SendError::FileRefused("the upload URL does not point to Slack".to_owned()));
+        };
+        let put = self.0.hooks.post(url).header(CONTENT_TYPE, "text/plain; charset=utf-8").body(file.text.clone());
+        answer::of_upload(put.send().await)?;
+        let body = json!({
+            "files": [{ "id": room.file_id, "title": file.title }],
+            "channel_id": parent.channel, "thread_ts": parent.ts, "initial_comment": comment,
+        });
+        self.write::<Taken>("files.completeUploadExternal", &body).await.map(drop)
+    }
+
+    /// Whoever answers for Slack says where our text goes; it may go to Slack only.
+    fn upload_url(&self, text: &str) -> Option<Url> {
+        let url = Url::parse(text).ok()?;
+        let slacks = url.scheme() == "https"
+            && url.port().is_none()
+            && url.host_str().is_some_and(|host| host == "slack.com" || host.ends_with(".slack.com"));
+        let allowed = slacks || url.origin() == self.0.api_origin;
+        (allowed && url.username().is_empty() && url.password().is_none()).then_some(url)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::fake::{Answer, FakeSlack};
+    use super::*;
+
+    fn file() -> File {
+        File { name: "checkout & co.diff".into(), title: "All of it".into(), text: "-old\n+нове\n".into() }
+    }
+
+    fn parent() -> Place {
+        Place { channel: "C0DEPLOYS".into(), ts: "7.0".into() }
+    }
+
+    async fn share(slack: &FakeSlack) -> Result<(), SendError> {
+        slack.client().share(&file(), "what differs", &parent()).await
+    }
+
+    #[tokio::test]
+    async fn a_file_is_announced_put_without_the_token_and_shared() {
+        let slack = FakeSlack::start().await;
+        share(&slack).await.unwrap();
+        let heard = slack.heard();
+        let methods: Vec<_> = heard.iter().map(|heard| heard.method.as_str()).collect();
+        assert_eq!(methods, ["files.getUploadURLExternal", "upload", "files.completeUploadExternal"]);
+        assert_eq!(heard[0].query, "filename=checkout+%26+co.diff&length=15");
+        assert_eq!((heard[1].text.as_str(), &heard[1].token), ("-old\n+нове\n", &None));
+        let shared = json!({
+            "files": [{ "id": "F0FILE", "title": "All of it" }],
+            "channel_id": "C0DEPLOYS", "thread_ts": "7.0", "initial_comment": "what differs",
+        });
+        assert_eq!(heard[2].body, shared);
+    }
+
+    #[tokio::test]
+    async fn the_text_goes_to_slack_and_to_nobody_else() {
+        let slack = FakeSlack::start().await;
+        let address = slack.address();
+        let port = address.rsplit(':').next().unwrap().to_owned();
+        for elsewhere in [
+            format!("http://localhost:{port}/upload"),
+            format!("https://127.0.0.1:{port}/upload"),
+            format!("http://user@127.0.0.1:{port}/upload"),
+            "http://files.slack.com/upload".to_owned(),
+            "https://files.slack.com.example.com/upload".to_owned(),
+            "https://notslack.com/upload".to_owned(),
+            "https://files.slack.com:8443/upload".to_owned(),
+            "https://user:secret@files.slack.com/upload".to_owned(),
+            "https://example.com/slack.com".to_owned(),
+            "file:///etc/passwd".to_owned(),
+            "not a url".to_owned(),
+        ] {
+            let room = json!({ "ok": true, "upload_url": elsewhere, "file_id": "F0FILE" });
+            slack.answers("files.getUploadURLExternal", Answer::Json(room));
+            let refused = share(&slack).await;
+            assert!(matches!(&refused, Err(SendError::FileRefused(why)) if why.contains("Slack")), "{refused:?}");
+        }
+        assert!(slack.heard().iter().all(|heard| heard.method == "files.getUploadURLExternal"));
+        let client = slack.client();
+        for slacks in ["https://files.slack.com/upload/v1/x", "https://slack.com/x", &format!("{address}/upload")] {
+            assert!(client.upload_url(slacks).is_some(), "{slacks}");
+        }
+    }
+
+    #[tokio::test]
+    async fn each_step_says_whether_another_try_can_help() {
+        let slack = FakeSlack::start().await;
+        let refused = |why: &str| Err(SendError::FileRefused(why.into()));
+        for (step, answer, expected) in [
+            ("files.getUploadURLExternal", Answer::Code("missing_scope"), refused("missing_scope")),
+            (
+                "upload",
+                Answer::Status(400, "12 bytes were announced"),
+                refused("the upload URL was answered with HTTP status 400"),
+            ),
+            ("files.completeUploadExternal", Answer::Code("file_not_found"), refused("file_not_found")),
+            (
+                "files.completeUploadExternal",
+                Answer::Code("not_in_channel"),
+                Err(SendError::ChannelUnwritable { code: "not_in_channel".into() }),
+            ),
+        ] {
+            slack.answers(step, answer);
+            assert_eq!(share(&slack).await, expected, "{step}");
+        }
+        for step in ["files.getUploadURLExternal", "upload", "files.completeUploadExternal"] {
+            slack.answers(step, Answer::RetryAfter(7));
+            let limited = share(&slack).await;
+            assert!(matches!(limited, Err(SendError::RateLimited { everywhere: true, .. })), "{step}: {limited:?}");
+            slack.answers(step, Answer::Status(503, "secret"));
+            let down = share(&slack).await;
+            assert!(matches!(&down, Err(SendError::Transient(why)) if !why.contains("secret")), "{step}: {down:?}");
+        }
+        slack.answers("upload", Answer::Redirect("/elsewhere"));
+        assert!(matches!(share(&slack).await, Err(SendError::Transient(_))));
+        assert!(slack.heard().iter().all(|heard| heard.method != "elsewhere"));
+    }
+}
