@@ -352,6 +352,33 @@ test("Block Kit is drawn as Slack draws it", { skip }, async () => {
   await other.context().close();
 });
 
+test("a difference shows which words went and came, and its file opens beside the page", { skip }, async () => {
+  const other = await visit();
+  const piece = (words, ...styles) => ({ type: "text", text: words, ...(styles.length ? { style: Object.fromEntries(styles.map((style) => [style, true])) } : {}) });
+  const difference = { type: "rich_text", elements: [{ type: "rich_text_section", elements: [
+    piece("@@ -1 +1 @@", "italic"), piece("\n"),
+    piece("-   image: ", "code"), piece("<!channel> 1.4", "bold", "strike", "code"), piece("\n"),
+    piece("+   image: ", "code"), piece("1.5", "bold", "code"),
+  ] }] };
+  const file = { id: "F1", name: "checkout.diff", title: "checkout, all 412 lines", permalink: `${url}sim/slack/files/F1` };
+  const messages = [
+    { id: "1763262000.000100", user: "gantry", text: "what differs", thread: null, edited: 0, blocks: [difference], files: [] },
+    { id: "1763262060.000100", user: "gantry", text: "", thread: null, edited: 0, blocks: [], files: [file] },
+  ];
+  await other.route("**/sim/messages?*", (route) => route.fulfill({ json: { messages: route.request().url().includes("deploys") ? messages : [] } }));
+  await other.context().route("**/sim/slack/files/F1", (route) => route.fulfill({ contentType: "text/plain; charset=utf-8", body: "-old\n+нове\n" }));
+  await enter(other);
+
+  const block = other.locator("#messages .block-rich_text");
+  assert.equal(await block.innerText(), "@@ -1 +1 @@\n-   image: <!channel> 1.4\n+   image: 1.5");
+  assert.equal(await block.locator("i").innerText(), "@@ -1 +1 @@");
+  assert.equal(await block.locator("code s b").innerText(), "<!channel> 1.4", "what went is struck, and text stays text");
+  assert.deepEqual(await block.locator("code b").allInnerTexts(), ["<!channel> 1.4", "1.5"]);
+  const [opened] = await Promise.all([other.context().waitForEvent("page"), other.getByRole("link", { name: file.title }).click()]);
+  assert.equal(await opened.locator("body").innerText(), "-old\n+нове\n");
+  await other.context().close();
+});
+
 test("it works on a narrow window and in the dark", { skip }, async () => {
   const other = await visit({ viewport: { width: 480, height: 800 }, colorScheme: "dark" });
   await enter(other);

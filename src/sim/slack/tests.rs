@@ -1,6 +1,7 @@
 //! The simulated Slack as its users meet it: slack-morphism on one side, a small bot on the other, HTTP between them.
 
 mod api;
+mod files;
 mod hands;
 mod limits;
 

@@ -6,7 +6,7 @@ use crate::domain::text::{Difference, Hunk, Line, Mark, Unseen};
 
 /// The most that is worth reading in a message. It leaves room for the fences around it in a section of 3000 characters.
 pub const MOST: usize = 2_500;
-/// Of a line, in characters; of what is the same in a longer one, and of what differs.
+/// Of a line, in characters; of what is the same beside what differs in a longer one, and of what differs.
 const LINE: usize = 240;
 const SAME: usize = 48;
 const DIFFERENT: usize = 96;
@@ -70,7 +70,7 @@ impl Page {
     fn takes(&mut self, above: Option<Piece>, line: &Line) -> bool {
         let (shown, shortened) = pieces(line);
         let mut all: Vec<Piece> = Vec::new();
-        let mut begin = |all: &mut Vec<Piece>| {
+        let begin = |all: &mut Vec<Piece>| {
             if !self.pieces.is_empty() || !all.is_empty() {
                 all.push(Piece { text: "\n".to_owned(), styles: &[] });
             }
@@ -124,12 +124,13 @@ fn pieces(line: &Line) -> (Vec<Piece>, bool) {
     let texts: Vec<(bool, String)> =
         line.segments.iter().map(|segment| (segment.emphasised, visible(&segment.text))).collect();
     let too_long = texts.iter().map(|(_, text)| text.chars().count()).sum::<usize>() > LINE;
+    let same = if texts.iter().any(|(emphasised, _)| *emphasised) { SAME } else { LINE };
     let mut room = LINE;
     let mut pieces = vec![(false, format!("{} ", line.mark.sign()))];
     for (emphasised, text) in texts {
         let text = match (too_long, emphasised) {
             (true, true) => mrkdwn::shorten(&text, DIFFERENT).into_owned(),
-            (true, false) => mrkdwn::shorten(&text, SAME).into_owned(),
+            (true, false) => mrkdwn::shorten(&text, same).into_owned(),
             (false, _) => text,
         };
         let Some(left) = room.checked_sub(text.chars().count()) else {

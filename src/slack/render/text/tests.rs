@@ -111,8 +111,8 @@ fn of_a_long_line_what_differs_is_kept() {
     let new = format!("{same} two {same}\n");
     assert_snapshot!(shown(&old, &new), @"
     _@@ -1 +1 @@_
-    - minified;minified;minif…;minified;minified; ~*one*~ minified;minified;minif…;minified;minified;
-    + minified;minified;minif…;minified;minified; *two* minified;minified;minif…;minified;minified;
+    - minified;minified;minif…fied;minified;minified; ~*one*~ minified;minified;mini…ified;minified;minified;
+    + minified;minified;minif…fied;minified;minified; *two* minified;minified;mini…ified;minified;minified;
     ");
     assert!(message(&old, &new, MOST).1, "it was shortened");
     let (message, cut) = message("", &"x".repeat(100_000), MOST);
