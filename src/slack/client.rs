@@ -59,6 +59,16 @@ pub struct ClientError(String);
 pub struct Identity {
     pub team: String,
     pub bot: PersonId,
+    /// Where people open the workspace, as in `https://acme.slack.com/`.
+    pub url: Option<String>,
+}
+
+impl Identity {
+    /// The address of a message of a channel, for people: what `chat.getPermalink` tells, without a question for each.
+    pub fn address(&self, place: &Place) -> Option<String> {
+        let workspace = self.url.as_deref()?.trim_end_matches('/');
+        Some(format!("{workspace}/archives/{}/p{}", place.channel, place.ts.replace('.', "")))
+    }
 }
 
 /// What is known of the places a message refers to.
@@ -98,6 +108,8 @@ struct Permalink {
 struct AuthTest {
     team_id: String,
     user_id: String,
+    #[serde(default)]
+    url: Option<String>,
 }
 
 impl Client {
@@ -163,9 +175,14 @@ impl Client {
     pub async fn whoami(&self) -> Result<Identity, SendError> {
         let ask = || async {
             let me: AuthTest = self.read("auth.test", vec![]).await?;
-            Ok(Identity { team: me.team_id, bot: PersonId::new(&me.user_id) })
+            Ok(Identity { team: me.team_id, bot: PersonId::new(&me.user_id), url: me.url })
         };
         self.0.identity.get_or_try_init(ask).await.cloned()
+    }
+
+    /// The same, if somebody has asked before: this asks nobody.
+    pub fn identity(&self) -> Option<&Identity> {
+        self.0.identity.get()
     }
 
     /// The address of a message, for people.

@@ -151,7 +151,7 @@ impl Store {
 }
 
 /// What another version of Gantry wrote and we cannot read is left alone.
-fn read(body: &str) -> Option<Change> {
+pub(super) fn read(body: &str) -> Option<Change> {
     serde_json::from_str(body).inspect_err(|error| tracing::error!(%error, "a stored change cannot be read")).ok()
 }
 

@@ -15,6 +15,7 @@ use crate::clock::Clock;
 mod batch;
 mod change;
 mod comparison;
+mod history;
 mod lock;
 mod locks;
 mod open;
@@ -25,6 +26,7 @@ mod writer;
 
 pub use batch::{Batch, Entry, ImageCommit};
 pub use change::{Claim, Fence, Shown};
+pub use history::Past;
 pub use outbox::{MessageId, Outgoing, Said, Turn};
 pub use read::LedgerFilter;
 

@@ -49,7 +49,7 @@ impl From<SightingRow> for Sighting {
 }
 
 #[derive(sqlx::FromRow)]
-struct EntryRow {
+pub(super) struct EntryRow {
     at: i64,
     change_id: Option<String>,
     kind: String,

@@ -1,0 +1,194 @@
+//! A part of what is too much for one message. A page begins beside an item and not at a number, so that it stays what it
+//! was while new things happen.
+
+/// Where a page begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cursor<T> {
+    #[default]
+    Start,
+    /// What was before this.
+    Earlier(T),
+    /// What came after this.
+    Later(T),
+}
+
+/// Which end is the start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    OldestFirst,
+    NewestFirst,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Page<T> {
+    /// The one next to where the page begins comes first.
+    nearest: Vec<T>,
+    order: Order,
+    /// Towards the past.
+    back: bool,
+    pub earlier: bool,
+    pub later: bool,
+}
+
+impl<T> Cursor<T> {
+    /// Does one read towards the past from here?
+    pub fn is_back(&self, order: Order) -> bool {
+        match self {
+            Self::Start => order == Order::NewestFirst,
+            Self::Earlier(_) => true,
+            Self::Later(_) => false,
+        }
+    }
+}
+
+impl<T> Page<T> {
+    /// Of `nearest`, which are those from the cursor on, the first `most`: one more than that tells that there are more.
+    pub fn of<C>(order: Order, cursor: &Cursor<C>, mut nearest: Vec<T>, most: usize) -> Self {
+        let more = nearest.len() > most;
+        nearest.truncate(most);
+        let back = cursor.is_back(order);
+        let beside = !matches!(cursor, Cursor::Start);
+        let (earlier, later) = if back { (more, beside) } else { (beside, more) };
+        Self { nearest, order, back, earlier, later }
+    }
+
+    /// It reads towards the start, and got there before it was full: the start itself shows as much and more.
+    pub fn is_stump(&self, most: usize) -> bool {
+        let to_the_start = self.back == (self.order == Order::OldestFirst);
+        let more = if self.back { self.earlier } else { self.later };
+        to_the_start && !more && self.nearest.len() < most
+    }
+
+    pub fn map<U>(self, map: impl FnMut(T) -> U) -> Page<U> {
+        let Self { nearest, order, back, earlier, later } = self;
+        Page { nearest: nearest.into_iter().map(map).collect(), order, back, earlier, later }
+    }
+
+    /// The page without what there is no room for, but with one at least.
+    #[must_use]
+    pub fn fitting(mut self, room: usize, size: impl Fn(&T) -> usize) -> Self {
+        let mut taken = 0;
+        let fits = self.nearest.iter().take_while(|item| {
+            taken += size(item);
+            taken <= room
+        });
+        let fits = fits.count().max(1);
+        if fits < self.nearest.len() {
+            self.nearest.truncate(fits);
+            if self.back {
+                self.earlier = true;
+            } else {
+                self.later = true;
+            }
+        }
+        self
+    }
+
+    /// As they are shown.
+    pub fn items(&self) -> impl Iterator<Item = &T> {
+        let forwards = self.back == (self.order == Order::NewestFirst);
+        let count = self.nearest.len();
+        (0..count).map(move |at| &self.nearest[if forwards { at } else { count - 1 - at }])
+    }
+
+    pub fn len(&self) -> usize {
+        self.nearest.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.nearest.is_empty()
+    }
+
+    pub fn oldest(&self) -> Option<&T> {
+        if self.back { self.nearest.last() } else { self.nearest.first() }
+    }
+
+    pub fn newest(&self) -> Option<&T> {
+        if self.back { self.nearest.first() } else { self.nearest.last() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// As a database would have it.
+    fn read(all: &[u32], order: Order, cursor: Cursor<u32>, most: usize) -> Page<u32> {
+        let mut nearest: Vec<u32> = all
+            .iter()
+            .copied()
+            .filter(|item| match cursor {
+                Cursor::Start => true,
+                Cursor::Earlier(than) => *item < than,
+                Cursor::Later(than) => *item > than,
+            })
+            .collect();
+        nearest.sort_unstable();
+        if cursor.is_back(order) {
+            nearest.reverse();
+        }
+        nearest.truncate(most + 1);
+        Page::of(order, &cursor, nearest, most)
+    }
+
+    fn shown(page: &Page<u32>) -> Vec<u32> {
+        page.items().copied().collect()
+    }
+
+    #[test]
+    fn pages_are_turned_forth_and_back() {
+        let all: Vec<u32> = (1..=7).collect();
+        let first = read(&all, Order::NewestFirst, Cursor::Start, 3);
+        assert_eq!((shown(&first), first.earlier, first.later), (vec![7, 6, 5], true, false));
+        let second = read(&all, Order::NewestFirst, Cursor::Earlier(5), 3);
+        assert_eq!((shown(&second), second.earlier, second.later), (vec![4, 3, 2], true, true));
+        let last = read(&all, Order::NewestFirst, Cursor::Earlier(2), 3);
+        assert_eq!((shown(&last), last.earlier, last.later), (vec![1], false, true));
+        let back = read(&all, Order::NewestFirst, Cursor::Later(1), 3);
+        assert_eq!(shown(&back), [4, 3, 2]);
+
+        let oldest = read(&all, Order::OldestFirst, Cursor::Start, 3);
+        assert_eq!((shown(&oldest), oldest.earlier, oldest.later), (vec![1, 2, 3], false, true));
+        let next = read(&all, Order::OldestFirst, Cursor::Later(3), 3);
+        assert_eq!((shown(&next), next.earlier, next.later), (vec![4, 5, 6], true, true));
+    }
+
+    #[test]
+    fn a_page_stays_what_it_was_when_something_new_happens() {
+        let mut all: Vec<u32> = (1..=7).collect();
+        let second = read(&all, Order::NewestFirst, Cursor::Earlier(5), 3);
+        all.extend([8, 9]);
+        assert_eq!(read(&all, Order::NewestFirst, Cursor::Earlier(5), 3), second);
+        let back = read(&all, Order::NewestFirst, Cursor::Later(4), 3);
+        assert_eq!((shown(&back), back.later), (vec![7, 6, 5], true), "what came since is on a page before it");
+        let top = read(&all, Order::NewestFirst, Cursor::Later(7), 3);
+        assert!(shown(&top) == [9, 8] && top.is_stump(3), "the start shows these and one more");
+    }
+
+    proptest! {
+        #[test]
+        fn whoever_turns_all_pages_sees_everything_once(count in 0..40u32, most in 1..6usize, room in 1..20usize, newest in any::<bool>()) {
+            let order = if newest { Order::NewestFirst } else { Order::OldestFirst };
+            let all: Vec<u32> = (1..=count).collect();
+            let mut seen = Vec::new();
+            let mut cursor = Cursor::Start;
+            loop {
+                let page = read(&all, order, cursor, most).fitting(room, |item| *item as usize % 7);
+                seen.extend(shown(&page));
+                let more = if newest { page.earlier } else { page.later };
+                cursor = match (more, newest) {
+                    (false, _) => break,
+                    (true, true) => Cursor::Earlier(*page.oldest().expect("one")),
+                    (true, false) => Cursor::Later(*page.newest().expect("one")),
+                };
+            }
+            let mut expected = all;
+            if newest {
+                expected.reverse();
+            }
+            prop_assert_eq!(seen, expected);
+        }
+    }
+}
