@@ -225,7 +225,7 @@ pub const TABLE: &[Entry] = &[
         summary: "what happened, by whom, and how long it took",
         examples: &["history", "history {artefact} {environment}", "history {environment} 20"],
         slash: false,
-        ready: false,
+        ready: true,
     },
     Entry {
         verb: Verb::Cancel,

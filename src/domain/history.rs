@@ -25,6 +25,8 @@ pub struct Happening {
     pub number: Number,
     pub at: Timestamp,
     pub what: What,
+    /// The message that tells of it.
+    pub message: Option<MessageKey>,
 }
 
 #[derive(Clone, Debug, PartialEq)]

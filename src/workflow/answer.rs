@@ -1,5 +1,7 @@
-//! The acknowledgement of what Slack sends. What memory knows is the answer itself, and nothing is stored;
-//! everything else is stored before it is acknowledged, and nothing here talks to anybody.
+//! The acknowledgement of what Slack sends. What memory or our own database knows is the answer itself, and nothing is
+//! stored; everything else is stored before it is acknowledged, and nothing here talks to anybody.
+
+use std::time::Duration;
 
 use crate::config::ListTo;
 use crate::domain::actor::Role;
@@ -9,12 +11,15 @@ use crate::reports::Report;
 use crate::reports::github::Notice;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::receive::Ack;
-use crate::slack::render::list::For;
+use crate::slack::render::page::For;
 use crate::slack::render::{Said, help, notice};
 use crate::store::{Source, StoreError};
 
 use super::Bot;
 use super::outbox::TableSupport;
+
+/// Slack waits for three seconds.
+const AT_ONCE: Duration = Duration::from_secs(1);
 
 impl Bot {
     pub async fn answer(&self, incoming: Incoming) -> Ack {
@@ -50,14 +55,28 @@ impl Bot {
                     ListTo::Channel => Ack::Words(self.list(filter, 0, For::Channel { shared_by: None }).ack(true)),
                 }
             }
-            Command::Status { artefact, environment, .. } if role.is_some() => {
-                private(&self.status(artefact.as_ref(), environment.as_ref()))
+            command => {
+                if role.is_some()
+                    && let Some(said) = self.told_at_once(&command).await
+                {
+                    return private(&said);
+                }
+                match self.store(Source::SlackCommand, from, incoming).await {
+                    Ok(()) => private(&notice::looking(&command)),
+                    Err(_) => private(&notice::not_stored()),
+                }
             }
-            command => match self.store(Source::SlackCommand, from, incoming).await {
-                Ok(()) => private(&notice::looking(&command)),
-                Err(_) => private(&notice::not_stored()),
-            },
         }
+    }
+
+    /// What our own database answers, by index and within a few milliseconds, is no worse than memory's answer. If it
+    /// takes longer for once, the answer follows.
+    async fn told_at_once(&self, command: &Command) -> Option<Said> {
+        if !matches!(command, Command::Status { .. } | Command::History { .. }) {
+            return None;
+        }
+        let told = Box::pin(self.told(command, For::Person));
+        tokio::time::timeout(AT_ONCE, told).await.ok()?.ok()?
     }
 
     async fn keep(&self, source: Source, from: &Origin, incoming: &Incoming) -> Ack {

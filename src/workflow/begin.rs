@@ -50,6 +50,11 @@ impl Bot {
             let told = render::gate::overridden(&change.plan, overridden).to(self.post(&change, key, None));
             batch = batch.ledger(entry).say(told);
         }
+        // So that the history of what is carried along has it as well.
+        for also in &change.plan.also {
+            let artefact = Some(also.artefact.clone());
+            batch = batch.ledger(Entry { artefact, ..self.entry(&change, "carried", person) });
+        }
         for hold in &change.plan.lifts {
             batch = batch.lift(hold.change);
         }

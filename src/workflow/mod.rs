@@ -8,6 +8,7 @@ pub mod changes;
 pub mod compare;
 mod deploy;
 mod diff;
+mod history;
 pub mod inbox;
 pub mod locks;
 mod memory;
@@ -15,6 +16,7 @@ mod merge;
 mod no;
 pub mod observe;
 pub mod outbox;
+mod page;
 mod pending;
 pub mod people;
 mod previous;
@@ -28,6 +30,7 @@ mod rollback;
 pub mod runner;
 pub mod seen;
 pub mod source;
+mod status;
 
 use std::sync::Arc;
 

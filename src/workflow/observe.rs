@@ -15,6 +15,7 @@ use crate::domain::actor::Actor;
 use crate::domain::arrival::{Arrival, End, Look, News};
 use crate::domain::artefact::{Artefact, ArtefactName, Namespace, Place};
 use crate::domain::environment::{Environment, EnvironmentName};
+use crate::domain::history::ArrivalTold;
 use crate::domain::message::{Message, MessageKey, To};
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
@@ -226,6 +227,14 @@ impl Observer {
         {
             found.sighting.failed = Some(reason);
         }
+        let took = found.sighting.running_at.map(|at| at.duration_since(found.sighting.seen_at));
+        let told = ArrivalTold {
+            version: found.sighting.version.clone(),
+            failed: found.sighting.failed.clone(),
+            commit: commit.clone(),
+            took: took.filter(|took| !took.is_zero()),
+            message: Some(arrival_key(found.artefact, found.environment, &found.sighting)),
+        };
         let entry = Entry {
             at: bot.clock.now(),
             change: None,
@@ -233,7 +242,7 @@ impl Observer {
             artefact: Some(found.artefact.name.clone()),
             environment: Some(found.environment.name.clone()),
             actor: Some(Actor::Controller),
-            body: json!({ "version": found.sighting.version, "failed": found.sighting.failed }),
+            body: json!(told),
         };
         let message = bot.arrival_message(found.artefact, found.environment, &found.sighting, commit);
         let batch = Batch::new().saw(found.sighting.clone()).ledger(entry).say(message);

@@ -3,7 +3,8 @@
 use crate::domain::listing::{Cell, Filter, Listing};
 use crate::domain::rollout::RolloutState;
 use crate::slack::render::Said;
-use crate::slack::render::list::{For, list};
+use crate::slack::render::list::list;
+use crate::slack::render::page::For;
 
 use super::Bot;
 use super::outbox::TableSupport;

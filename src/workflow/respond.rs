@@ -14,7 +14,7 @@ use crate::domain::plan::Plan;
 use crate::domain::policy::{Act, Refusal};
 use crate::domain::rollback::ImageThere;
 use crate::slack::incoming::{Incoming, Origin};
-use crate::slack::render::list::{EARLIER, For, LATER, OPEN_EARLIER, OPEN_LATER, Request, SHARE};
+use crate::slack::render::page::{For, Turn};
 use crate::slack::render::{Said, approval, arrival, card, help, lock, notice, plan, refusal, rollback, status};
 use crate::store::{Batch, Received, StoreError};
 
@@ -68,9 +68,13 @@ impl Bot {
                     asked.privately(self.list(filter, 0, For::Person))
                 }
             }
-            Command::Status { artefact, environment, .. } => {
-                let answer = self.status(artefact.as_ref(), environment.as_ref());
-                if in_thread { asked.openly(answer) } else { asked.privately(answer) }
+            Command::Status { .. } | Command::History { .. } => {
+                let whom = if in_thread { For::Channel { shared_by: None } } else { For::Person };
+                match self.told(&command, whom).await.map_err(|error| stored(&error))? {
+                    Some(answer) if in_thread => asked.openly(answer),
+                    Some(answer) => asked.privately(answer),
+                    None => Work::default(),
+                }
             }
             Command::Promote { artefact, environment, version, dry_run, overriding } => {
                 let what = version.map_or(What::RunsBelow, What::Named);
@@ -95,7 +99,7 @@ impl Bot {
             Command::Diff { source, target, artefact, code } => {
                 return Box::pin(self.diff(asked, Wanted { source, target, artefact, code }, in_thread)).await;
             }
-            Command::Where { .. } | Command::Why { .. } | Command::History { .. } => {
+            Command::Where { .. } | Command::Why { .. } => {
                 asked.privately(notice::not_ready(command.verb()))
             }
         })
@@ -121,44 +125,11 @@ impl Bot {
             lock::TAKE_OVER => {
                 Ok(self.take_over(asked.from, value).await?.map(|it| asked.told(it)).unwrap_or_default())
             }
-            _ => Ok(self
-                .turned_page(asked, action, value)
-                .map(|message| Batch::new().say(message))
-                .unwrap_or_default()
-                .into()),
+            _ => match Turn::parse(action, value) {
+                Some(turn) => self.turned_page(asked, turn).await,
+                None => Ok(Work::default()),
+            },
         }
-    }
-
-    /// Another page of a list, or the list for all.
-    fn turned_page(&self, asked: Asked<'_>, action: &str, value: &str) -> Option<Message> {
-        let Asked { from, received, .. } = asked;
-        let response_url = from.response_url(received.received_at)?;
-        let request = Request::parse(value)?;
-        match action {
-            EARLIER | LATER => {
-                let said = self.list(request.filter, request.page, For::Person);
-                Some(said.to(To::Reply { response_url, in_channel: false, replace: true }))
-            }
-            OPEN_EARLIER | OPEN_LATER => {
-                let said = self.list(request.filter, request.page, For::Channel { shared_by: None });
-                Some(said.to(To::Reply { response_url, in_channel: true, replace: true }))
-            }
-            SHARE => {
-                let said = self.list(request.filter, request.page, For::Channel { shared_by: Some(&from.person) });
-                Some(said.to(To::Reply { response_url, in_channel: true, replace: false }))
-            }
-            _ => None,
-        }
-    }
-
-    pub(super) fn status(&self, artefact: Option<&ArtefactName>, environment: Option<&EnvironmentName>) -> Said {
-        let all = self.changes.all();
-        let under_way = all.iter().map(AsRef::as_ref).filter(|change: &&Change| {
-            change.stage.is_active()
-                && artefact.is_none_or(|name| change.plan.artefact == *name)
-                && environment.is_none_or(|name| change.plan.environment == *name)
-        });
-        status::status(&under_way.collect::<Vec<_>>())
     }
 
     async fn promote(&self, asked: Asked<'_>, wish: &Wish, dry_run: bool) -> Result<Work, NotNow> {

@@ -16,7 +16,7 @@ use gantry::domain::listing::Filter;
 use gantry::domain::rollout::RolloutState;
 use gantry::domain::sighting::Sighting;
 use gantry::domain::version::{Image, Sha, Version};
-use gantry::slack::render::list::For;
+use gantry::slack::render::page::For;
 use gantry::store::Store;
 use gantry::workflow::changes::Changes;
 use gantry::workflow::compare::Heads;

@@ -4,7 +4,7 @@
 mod walk;
 
 use gantry::domain::command::{TABLE, Verb};
-use gantry::slack::render::{ACTIONS, INPUTS, MODALS, approval, arrival, card, list, lock, plan, rollback};
+use gantry::slack::render::{ACTIONS, INPUTS, MODALS, approval, arrival, card, list, lock, page, plan, rollback};
 
 use crate::house::{all_sources, part};
 use walk::{Door, Way, walk};
@@ -131,6 +131,7 @@ const COMMANDS: &[(Verb, &str, Scene, [Who; 3])] = &[
     (Verb::Where, "where 4f1c2ab checkout", Waiting, [NOBODY; 3]),
     (Verb::Why, "why checkout {environment}", Waiting, [NOBODY; 3]),
     (Verb::Status, "status {environment}", Waiting, [NOBODY; 3]),
+    (Verb::Status, "status {change}", Waiting, [NOBODY; 3]),
     (Verb::History, "history {environment}", Waiting, [NOBODY; 3]),
     (Verb::Cancel, "cancel {change}", Waiting, [NOBODY, NOBODY, &[(Requester, Stops), (Approver, Stops)]]),
     (Verb::Reject, "reject {change} not today", Waiting, [NOBODY, NOBODY, &[(Approver, Stops)]]),
@@ -163,6 +164,10 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
     (rollback::COMMAND, Chooses, &[(Approver, Begins)]),
     (rollback::INSTEAD, Met, &[(Requester, Begins)]),
     (rollback::WAIT, Met, &[(Requester, Begins)]),
+    (page::EARLIER, Waiting, NOBODY),
+    (page::LATER, Waiting, NOBODY),
+    (page::OPEN_EARLIER, Waiting, NOBODY),
+    (page::OPEN_LATER, Waiting, NOBODY),
     (list::EARLIER, Waiting, NOBODY),
     (list::LATER, Waiting, NOBODY),
     (list::OPEN_EARLIER, Waiting, NOBODY),

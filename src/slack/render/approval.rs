@@ -104,7 +104,7 @@ pub(super) fn buttons(change: &Change, awaiting: &Awaiting) -> Block {
     actions(vec![approve, reject, cancel])
 }
 
-fn waits_for(change: &Change, waits: &Waits) -> Mrkdwn {
+pub(super) fn waits_for(change: &Change, waits: &Waits) -> Mrkdwn {
     let plan = &change.plan;
     let text = Mrkdwn::new(":hourglass_flowing_sand: ");
     let stop = Mrkdwn::new(":no_entry: ");

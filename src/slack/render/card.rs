@@ -1,5 +1,7 @@
 //! The one message that follows a change: what moves, how far it is, and what to do next. Made of the change alone.
 
+use std::borrow::Cow;
+
 use jiff::Timestamp;
 
 use super::blocks::{Block, actions, button, context, section};
@@ -11,12 +13,13 @@ use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::change::{By, Change, Deploying, Merging, Nudge, Other, OtherState, Proof, RolledBack, Stage, Tag};
 use crate::domain::environment::{EnvironmentName, PromoteBy};
 use crate::domain::plan::Plan;
-use crate::domain::version::{Commit, Sha};
+use crate::domain::version::{Commit, Sha, Version};
 
 pub const CANCEL: &str = "change_cancel";
 pub const RETRY: &str = "change_retry";
 
 const REASON: usize = 600;
+const LABEL: usize = 80;
 const MOST_FILES: usize = 10;
 
 /// `next` is the rung that it could go to from here.
@@ -72,7 +75,7 @@ pub fn end(change: &Change) -> Said {
     Said { text: text.into_string(), blocks }
 }
 
-fn light(stage: &Stage) -> &'static str {
+pub(super) fn light(stage: &Stage) -> &'static str {
     match stage {
         Stage::AwaitingApproval(_) => ":raised_hand: ",
         Stage::Merging(_) | Stage::Deploying(_) => ":hourglass_flowing_sand: ",
@@ -84,13 +87,18 @@ fn light(stage: &Stage) -> &'static str {
     }
 }
 
+/// What people call a version, as far as it fits into a line.
+pub(super) fn label(version: &Version) -> Cow<'_, str> {
+    shorten(version.label(), LABEL)
+}
+
 /// The change in one line.
 pub(super) fn head(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
     if plan.rollback.is_some() {
         return head_back(change);
     }
-    let name = Mrkdwn::default().bold(plan.artefact.as_str()).raw(" ").code(plan.version.label());
+    let name = Mrkdwn::default().bold(plan.artefact.as_str()).raw(" ").code(&label(&plan.version));
     let environment = plan.environment.as_str();
     match &change.stage {
         Stage::AwaitingApproval(awaiting) => {
@@ -140,7 +148,7 @@ pub(super) fn head(change: &Change) -> Mrkdwn {
 fn head_back(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
     let (artefact, environment) = (plan.artefact.as_str(), plan.environment.as_str());
-    let name = Mrkdwn::default().bold(artefact).raw(" back to ").code(plan.version.label());
+    let name = Mrkdwn::default().bold(artefact).raw(" back to ").code(&label(&plan.version));
     let here = name.clone().raw(" in ").bold(environment);
     match &change.stage {
         Stage::AwaitingApproval(awaiting) if awaiting.waits_for.iter().all(Waits::is_githubs) => {
@@ -158,10 +166,10 @@ fn head_back(change: &Change) -> Mrkdwn {
                 (Some(tag), None) if tag != plan.version.label() => Mrkdwn::default()
                     .bold(artefact)
                     .raw(" ")
-                    .code(plan.version.label())
+                    .code(&label(&plan.version))
                     .raw("'s code, restored as ")
-                    .code(tag),
-                _ => Mrkdwn::default().bold(artefact).raw(" ").code(plan.version.label()).raw(", restored"),
+                    .code(&shorten(tag, LABEL)),
+                _ => Mrkdwn::default().bold(artefact).raw(" ").code(&label(&plan.version)).raw(", restored"),
             };
             text.raw(": running in ").bold(environment).plain(&format!(", {ready} of {ready} ready"))
         }
@@ -288,7 +296,7 @@ fn took(from: Timestamp, to: Timestamp) -> Mrkdwn {
     Mrkdwn::new(" \u{b7} ").plain(&lasted(from, to))
 }
 
-fn lasted(from: Timestamp, to: Timestamp) -> String {
+pub(super) fn lasted(from: Timestamp, to: Timestamp) -> String {
     let (count, unit) = span(to.duration_since(from));
     format!("{count} {unit}")
 }
@@ -351,7 +359,7 @@ fn trouble(change: &Change) -> Option<Block> {
     }
 }
 
-fn advice(change: &Change, next: Option<&EnvironmentName>) -> Option<Mrkdwn> {
+pub(super) fn advice(change: &Change, next: Option<&EnvironmentName>) -> Option<Mrkdwn> {
     let plan = &change.plan;
     let (artefact, environment, branch) = (&plan.artefact, &plan.environment, &plan.branch);
     if let Some(deploying) = change.stage.deploying()

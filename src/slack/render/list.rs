@@ -5,20 +5,18 @@ use std::fmt::Write;
 use jiff::Timestamp;
 
 use super::Said;
-use super::blocks::{Block, Button, Line, Raw, actions, button, context, section, table};
+use super::blocks::{Block, Line, Raw, actions, button, context, section, table};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::listing::{Cell, Filter, Listing, Shape};
+use super::page::{For, Request, turns};
+use crate::domain::listing::{Cell, Listing, Shape};
 use crate::domain::rollout::RolloutState;
 
+pub const SHARE: &str = "list:share";
+/// On lists that were sent when nothing else had pages; they still turn.
 pub const EARLIER: &str = "list:earlier";
 pub const LATER: &str = "list:later";
-/// The same on a list that the whole channel sees, and whose pages turn for all.
 pub const OPEN_EARLIER: &str = "list:open:earlier";
 pub const OPEN_LATER: &str = "list:open:later";
-pub const SHARE: &str = "list:share";
 
 /// What fits: with these a page of a [`Listing`] stays below Slack's limit on a message, as table and as sections.
 const NAME: usize = 40;
@@ -33,13 +31,6 @@ const WHAT_RUNS: &str = "what runs";
 
 /// A section must stay below 3000 characters.
 const SECTION: usize = 2800;
-
-/// Who sees it: the one who asked, with buttons, or the channel, with the name of whoever shared it.
-#[derive(Clone, Copy, Debug)]
-pub enum For<'a> {
-    Person,
-    Channel { shared_by: Option<&'a PersonId> },
-}
 
 pub fn list(listing: &Listing, whom: For<'_>, now: Timestamp) -> Said {
     let lines = lines(listing, now);
@@ -217,79 +208,17 @@ fn foot(blocks: &mut Vec<Block>, listing: &Listing, whom: For<'_>) {
     if marked {
         blocks.push(context(Mrkdwn::new("\u{2b06} behind: the environment below runs something newer.")));
     }
-    match whom {
-        For::Channel { shared_by: Some(person) } => {
-            blocks.push(context(Mrkdwn::new("Shared by ").person(person).raw(".")));
-        }
-        For::Channel { shared_by: None } => {
-            let buttons = turns(listing, OPEN_EARLIER, OPEN_LATER);
-            if !buttons.is_empty() {
-                blocks.push(actions(buttons));
-            }
-        }
-        For::Person => {
-            let mut buttons = turns(listing, EARLIER, LATER);
-            buttons.push(button("Share", SHARE, Request::of(listing, listing.page).value()));
-            blocks.push(actions(buttons));
-        }
+    if let For::Channel { shared_by: Some(person) } = whom {
+        blocks.push(context(Mrkdwn::new("Shared by ").person(person).raw(".")));
     }
-}
-
-/// The buttons that turn the pages, where there are others.
-fn turns(listing: &Listing, earlier: &'static str, later: &'static str) -> Vec<Button> {
-    let mut buttons = Vec::new();
-    if listing.page > 0 {
-        buttons.push(button("Earlier", earlier, Request::of(listing, listing.page - 1).value()));
+    let request = |page: usize| Request::List { filter: listing.filter.clone(), page };
+    let earlier = (listing.page > 0).then(|| request(listing.page - 1));
+    let later = (listing.page + 1 < listing.pages).then(|| request(listing.page + 1));
+    let mut buttons = turns(whom, earlier.as_ref(), later.as_ref());
+    if let For::Person = whom {
+        buttons.push(button("Share", SHARE, request(listing.page).value()));
     }
-    if listing.page + 1 < listing.pages {
-        buttons.push(button("Later", later, Request::of(listing, listing.page + 1).value()));
-    }
-    buttons
-}
-
-/// What a button of a list asks for. It says no more than anybody could type, so a forged one gains nothing.
-#[derive(Debug, PartialEq, Eq)]
-pub struct Request {
-    pub filter: Filter,
-    pub page: usize,
-}
-
-impl Request {
-    fn of(listing: &Listing, page: usize) -> Self {
-        Self { filter: listing.filter.clone(), page }
-    }
-
-    fn value(&self) -> String {
-        let artefact = self.filter.artefact.as_ref().map_or("", |name| name.as_str());
-        let environment = self.filter.environment.as_ref().map_or("", |name| name.as_str());
-        [&self.page.to_string(), "|", artefact, "|", environment].concat()
-    }
-
-    /// Reads a button's value back; `None` for what is none of ours.
-    pub fn parse(value: &str) -> Option<Self> {
-        let mut parts = value.splitn(3, '|');
-        let page = parts.next()?.parse().ok()?;
-        let artefact = parts.next()?;
-        let environment = parts.next()?;
-        let filter = Filter {
-            artefact: (!artefact.is_empty()).then(|| ArtefactName::new(artefact)),
-            environment: (!environment.is_empty()).then(|| EnvironmentName::new(environment)),
-        };
-        Some(Self { filter, page })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_button_asks_for_what_could_be_typed_and_a_forged_one_for_nothing() {
-        let request =
-            Request { filter: Filter { artefact: Some(ArtefactName::new("checkout")), environment: None }, page: 3 };
-        assert_eq!(Request::parse(&request.value()), Some(request));
-        for forged in ["", "x", "1", "-1||", "99999999999999999999||", "1|a"] {
-            assert_eq!(Request::parse(forged), None, "{forged}");
-        }
+    if !buttons.is_empty() {
+        blocks.push(actions(buttons));
     }
 }

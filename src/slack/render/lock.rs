@@ -171,7 +171,7 @@ pub fn nudge(lock: &Lock) -> Said {
     said(text, vec![context(next)])
 }
 
-fn place(lock: &Lock) -> Mrkdwn {
+pub(super) fn place(lock: &Lock) -> Mrkdwn {
     at(&lock.environment, lock.artefact.as_ref())
 }
 

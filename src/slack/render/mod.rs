@@ -9,16 +9,19 @@ pub mod diff;
 pub mod drift;
 pub mod gate;
 pub mod help;
+pub mod history;
 mod json;
 pub mod list;
 pub mod lock;
 pub mod mrkdwn;
 pub mod notice;
+pub mod page;
 pub mod plan;
 pub mod refusal;
 pub mod rollback;
 pub mod status;
 pub mod text;
+mod timeline;
 
 use serde_json::Value;
 
@@ -40,6 +43,10 @@ pub const ACTIONS: &[&str] = &[
     rollback::ANOTHER,
     rollback::INSTEAD,
     rollback::WAIT,
+    page::EARLIER,
+    page::LATER,
+    page::OPEN_EARLIER,
+    page::OPEN_LATER,
     list::EARLIER,
     list::LATER,
     list::OPEN_EARLIER,

@@ -1,43 +1,237 @@
-//! What is under way, and what became of the wish to cancel it.
+//! What is under way and how one change stands, and what became of the wish to cancel it.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
 
 use super::Said;
-use super::blocks::{context, section};
-use super::card::head;
-use super::mrkdwn::Mrkdwn;
-use crate::domain::change::{Change, Stage};
+use super::approval;
+use super::blocks::{Block, actions, button, context, section};
+use super::card::{CANCEL, advice, head, label, lasted, light};
+use super::mrkdwn::{Mrkdwn, shorten};
+use super::page::{For, Item, Request, paged, within};
+use super::timeline::timeline;
+use crate::domain::approval::{Awaiting, Waits};
+use crate::domain::change::{Change, ChangeId, Deploying, Merging, Stage};
+use crate::domain::history::Step;
+use crate::domain::listing::Filter;
+use crate::domain::page::Page;
 
-/// More than anybody reads in one message.
-const MOST: usize = 20;
+/// How many are shown at once.
+pub const A_PAGE: usize = 10;
 
-/// Newest last.
-pub fn status(changes: &[&Change]) -> Said {
-    if changes.is_empty() {
-        let text = Mrkdwn::new("Nothing is under way.");
-        let next = Mrkdwn::new("Next: ").code("/list").raw(" shows what runs where.");
+const REASON: usize = 300;
+/// Of those who are to approve, and of those who did.
+const NAMES: usize = 8;
+/// The lines of the time line, of all changes that are called the same.
+const STEPS: usize = 24;
+/// More changes than that are not called the same: two are already chance.
+const NAMESAKES: usize = 3;
+
+/// What is known of changes beside themselves.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Since when each stands where it does.
+    pub since: HashMap<ChangeId, Timestamp>,
+    /// Where the cards stand.
+    pub cards: HashMap<ChangeId, String>,
+}
+
+/// A page of what is under way or still watched, oldest first; `count` of them in all.
+pub fn status(
+    filter: &Filter,
+    page: Page<&Change>,
+    count: usize,
+    known: &Known,
+    whom: For<'_>,
+    now: Timestamp,
+) -> Said {
+    if page.is_empty() {
+        let text = there(Mrkdwn::new("Nothing is under way"), filter).raw(".");
+        let next = Mrkdwn::new("Next: ")
+            .code("/list")
+            .raw(" shows what runs where, ")
+            .code("/gantry history")
+            .raw(" what happened.");
         return Said { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] };
     }
-    let count = changes.len();
-    let text = format!("{count} {} under way", if count == 1 { "change is" } else { "changes are" });
-    let mut blocks = vec![section(Mrkdwn::default().plain(&text).raw(":"))];
-    for change in changes.iter().take(MOST) {
-        let line = head(change)
-            .raw("\n")
-            .person(&change.requester)
-            .raw(" since ")
-            .moment(change.asked_at)
-            .raw(" \u{b7} change ")
-            .code(&change.id.short());
-        let line = if change.stage.can_cancel() {
-            line.raw(" \u{b7} to stop it: ").code(&format!("/gantry cancel {}", change.id.short()))
-        } else {
-            line
-        };
-        blocks.push(section(line));
+    let head =
+        Mrkdwn::default().plain(&format!("{count} {} under way", if count == 1 { "change is" } else { "changes are" }));
+    let items = page.map(|change| {
+        let (first, rest) = lines(change, known, now);
+        Item { cursor: change.id, first, rest }
+    });
+    paged(there(head, filter).raw(":"), items, None, whom, |cursor| Request::Status { filter: filter.clone(), cursor })
+}
+
+/// The changes that are called by the same digits, in detail: one, but for chance.
+pub fn details(changes: &[(Change, Vec<Step>)], known: &Known, now: Timestamp) -> Said {
+    let mut text = Mrkdwn::default();
+    let mut blocks = Vec::new();
+    let shown = &changes[..changes.len().min(NAMESAKES)];
+    if shown.len() > 1 {
+        let namesakes = Mrkdwn::default().plain(&format!("{} changes are called the same:", shown.len()));
+        text = namesakes.clone().raw("\n");
+        blocks.push(section(namesakes));
     }
-    if count > MOST {
-        blocks.push(context(Mrkdwn::default().plain(&format!("and {} more", count - MOST))));
+    for (change, steps) in shown {
+        let (first, rest) = lines(change, known, now);
+        text = text.and(&first).raw("\n");
+        blocks.push(section(within(first, rest)));
+        blocks.extend(timeline(change, steps, STEPS / shown.len(), now));
+        if shown.len() == 1 {
+            blocks.extend(advice(change, None).map(context));
+        }
+        blocks.extend(stop(change));
     }
-    Said { text, blocks }
+    Said { text: text.as_str().trim_end().to_owned(), blocks }
+}
+
+fn stop(change: &Change) -> Option<Block> {
+    change.stage.can_cancel().then(|| actions(vec![button("Cancel", CANCEL, change.id.to_string())]))
+}
+
+fn there(text: Mrkdwn, filter: &Filter) -> Mrkdwn {
+    let text = match &filter.artefact {
+        Some(artefact) => text.raw(" with ").bold(artefact.as_str()),
+        None => text,
+    };
+    match &filter.environment {
+        Some(environment) => text.raw(" in ").bold(environment.as_str()),
+        None => text,
+    }
+}
+
+/// A change: where it stands, from what to what, for whom and since when, what it waits for, and where there is more.
+fn lines(change: &Change, known: &Known, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
+    let first = Mrkdwn::new(light(&change.stage)).and(&head(change));
+    let mut rest = vec![between(change).raw(" \u{b7} ").and(&asked(change)), age(change, known, now)];
+    rest.extend(waits(change));
+    rest.push(links(change, known.cards.get(&change.id)));
+    if change.stage.can_cancel() {
+        rest.push(Mrkdwn::new("To stop it: ").code(&format!("/gantry cancel {}", change.id.short())));
+    }
+    (first, rest)
+}
+
+/// From which version to which.
+pub(super) fn between(change: &Change) -> Mrkdwn {
+    let text = match &change.plan.from {
+        Some(from) => Mrkdwn::default().code(&label(from)),
+        None => Mrkdwn::new("nothing"),
+    };
+    text.raw(" \u{2192} ").code(&label(&change.plan.version))
+}
+
+/// Who asked for it, and when.
+pub(super) fn asked(change: &Change) -> Mrkdwn {
+    let text = match &change.plan.rollback {
+        Some(rollback) if rollback.automatic => {
+            Mrkdwn::new("by the rule of ").bold(change.plan.environment.as_str()).raw(", for ")
+        }
+        _ => Mrkdwn::new("asked by "),
+    };
+    text.person(&change.requester).raw(" ").moment(change.asked_at)
+}
+
+fn age(change: &Change, known: &Known, now: Timestamp) -> Mrkdwn {
+    if !change.stage.is_active() && !change.stage.is_watched() {
+        return Mrkdwn::new("it is over");
+    }
+    let words = if change.stage.is_active() { "under way for " } else { "still watched, for " };
+    let text = Mrkdwn::new(words).plain(&lasted(change.asked_at, now));
+    match known.since.get(&change.id) {
+        Some(since) if *since > change.asked_at => {
+            text.raw(" \u{b7} so since ").moment(*since).raw(", for ").plain(&lasted(*since, now))
+        }
+        _ => text,
+    }
+}
+
+/// What it waits for, or why it does not go on.
+fn waits(change: &Change) -> Vec<Mrkdwn> {
+    let still = |why: &str| Mrkdwn::new(":warning: ").plain(&shorten(why, REASON)).raw(" I keep trying.");
+    let why = |text: &str| Mrkdwn::new("*Why:* ").plain(&shorten(text, REASON));
+    match &change.stage {
+        Stage::AwaitingApproval(awaiting) => {
+            let others = awaiting.waits_for.iter().filter(|waits| **waits != Waits::Mergeability);
+            approvals(awaiting)
+                .into_iter()
+                .chain(others.map(|waits| approval::waits_for(change, waits)))
+                .chain(awaiting.trouble.as_ref().map(|trouble| still(&trouble.why)))
+                .collect()
+        }
+        Stage::Merging(Merging { trouble: Some(trouble), .. })
+        | Stage::Deploying(Deploying { trouble: Some(trouble), .. }) => vec![still(&trouble.why)],
+        Stage::Deploying(Deploying { rollout: Some(_), .. }) => {
+            vec![Mrkdwn::new(":hourglass_flowing_sand: the cluster rolls it out")]
+        }
+        Stage::Deploying(_) => vec![Mrkdwn::new(":hourglass_flowing_sand: waiting for the image and the controller")],
+        Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => vec![why(reason)],
+        Stage::Stalled { runs: Some(runs), .. } => vec![why(&format!("The cluster runs {runs}."))],
+        Stage::Stalled { .. } => vec![why("Nothing of it runs in the cluster.")],
+        Stage::Errored { why: error, .. } => vec![why(error)],
+        Stage::Merging(_)
+        | Stage::Deployed { .. }
+        | Stage::Conflicted { .. }
+        | Stage::Cancelled { .. }
+        | Stage::Expired { .. }
+        | Stage::Superseded { .. } => Vec::new(),
+    }
+}
+
+/// Whose yes it has, and whose it lacks.
+fn approvals(awaiting: &Awaiting) -> Option<Mrkdwn> {
+    if awaiting.required == 0 {
+        return None;
+    }
+    let given = awaiting.approvals.iter().take(NAMES);
+    let (count, required) = (awaiting.approvals.len(), awaiting.required);
+    let text = Mrkdwn::new(":raised_hand: ")
+        .plain(&format!("{count} of {required} {}", if required == 1 { "approval" } else { "approvals" }));
+    let text = given
+        .enumerate()
+        .fold(text, |text, (at, approval)| text.raw(if at == 0 { ", by " } else { ", " }).person(&approval.by));
+    let text = match awaiting.missing() {
+        0 => text,
+        missing => {
+            // Named, and not mentioned: whoever asks how it stands does not call everybody.
+            let asked = &awaiting.asked[..awaiting.asked.len().min(NAMES)];
+            text.plain(&format!("; {missing} missing, of ")).called(asked)
+        }
+    };
+    Some(text.raw(" \u{b7} it waits until ").moment(awaiting.deadline))
+}
+
+/// To its card, its pull request and its commit, as far as there are any, and what it is called.
+pub(super) fn links(change: &Change, card: Option<&String>) -> Mrkdwn {
+    let text = match card {
+        Some(card) => Mrkdwn::default().link(card, "card").raw(" \u{b7} "),
+        None => Mrkdwn::default(),
+    };
+    let text = match change.frozen.as_ref().and_then(|frozen| frozen.pull.as_ref()) {
+        Some(pull) => text.raw("pull request ").link(&pull.url, &format!("#{}", pull.number)).raw(" \u{b7} "),
+        None => text,
+    };
+    text.and(&commit(change)).raw("change ").code(&change.id.short())
+}
+
+/// What Git got by it, else what goes.
+fn commit(change: &Change) -> Mrkdwn {
+    let plan = &change.plan;
+    let code =
+        plan.commits.first().and_then(|commit| commit.url.rsplit_once("/commit/")).map(|(web, _)| web.to_owned());
+    let (web, sha) = match (change.stage.result(), &plan.pinned) {
+        (Some(result), _) => (plan.web(), result),
+        (None, Some(pinned)) => (code, pinned),
+        (None, None) => return Mrkdwn::default(),
+    };
+    let text = Mrkdwn::new("commit ");
+    let text = match web {
+        Some(web) => text.link(&format!("{web}/commit/{sha}"), sha.short()),
+        None => text.code(sha.short()),
+    };
+    text.raw(" \u{b7} ")
 }
 
 /// Somebody asked to cancel it; whether that came in time is seen on its card.
@@ -67,7 +261,9 @@ pub fn unknown(change: &str) -> Said {
             .code(change)
             .raw(". ")
             .code("/gantry status")
-            .raw(" shows those that are under way."),
+            .raw(" shows those that are under way, ")
+            .code("/gantry history")
+            .raw(" those before."),
     )
 }
 
@@ -87,3 +283,6 @@ pub fn plan_dropped() -> Said {
 fn said(text: Mrkdwn) -> Said {
     Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,17 +1,31 @@
 //! What the bot says stays inside the limits, whatever it is about.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
+use crate::domain::actor::{Actor, Called, PersonId};
+use crate::domain::approval::{Awaiting, Waits};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::{Change, ChangeId, Frozen, Merging, Pull, Stage, Trouble};
 use crate::domain::environment::{Catalogue, EnvironmentName, Ladder};
+use crate::domain::gate::{Gate, Overridden};
+use crate::domain::history::{ArrivalTold, Arrived, Happening, Number, Step, What};
 use crate::domain::listing::{Cell, Filter, Listing};
+use crate::domain::lock::Lock;
 use crate::domain::message::{MessageKey, To};
+use crate::domain::page::{Cursor, Order, Page};
+use crate::domain::plan::Also;
+use crate::domain::rollback::Rollback;
 use crate::domain::rollout::RolloutState;
 use crate::domain::sample;
 use crate::domain::text::Difference;
+use crate::domain::version::Version;
 use crate::sim::slack::check_blocks;
-use crate::slack::render::list::{For, list};
 use crate::slack::render::{Said, text};
+use crate::slack::render::history::history;
+use crate::slack::render::list::list;
+use crate::slack::render::page::For;
+use crate::slack::render::status::{A_PAGE, Known, details, status};
 
 fn catalogue(rungs: usize, artefacts: usize, name: usize) -> Catalogue {
     let template = sample::catalogue().ladder.rungs()[0].clone();
@@ -65,5 +79,139 @@ proptest! {
                 prop_assert_eq!(fenced, 2, "nothing breaks out of the fence");
             }
         }
+    }
+}
+
+/// What people outside can make of a text.
+fn outside() -> impl Strategy<Value = String> {
+    prop_oneof![
+        "\\PC{0,300}",
+        Just("<!channel> & <@U1> `x` *y* ".repeat(80)),
+        Just("Українська ".repeat(190)),
+        Just("\u{202e}שלום \u{1f680}".repeat(200)),
+    ]
+}
+
+/// A change with outside text wherever it can come from.
+fn change(number: u64, text: &str, stage: usize) -> Change {
+    let at = Timestamp::UNIX_EPOCH;
+    let by = PersonId::new("U0BOB");
+    let mut change = sample::change();
+    let id = format!("01939f3e-5c00-7000-8000-{number:012x}");
+    change.id = ChangeId::parse(&id).expect("an id");
+    change.plan.version.tag = Some(text.into());
+    change.plan.from = Some(Version { tag: Some(text.into()), ..Version::default() });
+    change.plan.branch = text.to_owned();
+    for commit in &mut change.plan.commits {
+        (commit.subject, commit.author) = (text.to_owned(), text.to_owned());
+    }
+    change.plan.overridden = Some(Overridden { by: by.clone(), reason: text.to_owned(), gates: vec![Gate::Soak] });
+    change.plan.also = vec![Also { artefact: ArtefactName::new("mailer"), changes: true }; 30];
+    change.plan.rollback = (number % 2 == 0).then(|| Rollback { reason: Some(text.to_owned()), ..sample::rollback() });
+    let url = format!(
+        "https://github.com/acme/{}/pull/1",
+        text.chars().filter(char::is_ascii_alphanumeric).collect::<String>()
+    );
+    change.frozen = Some(Frozen { pull: Some(Pull { number, url }), ..Frozen::of(change.id) });
+    let mut awaiting = Awaiting::new(3, vec![Called::Handle(text.to_owned()); 20], at, SignedDuration::from_hours(1));
+    awaiting.waits_for = vec![Waits::ChecksRed { names: vec![text.to_owned(); 20] }; 5];
+    awaiting.trouble = Some(Trouble { since: at, tries: 1, why: text.to_owned() });
+    let merged = || Stage::begin().merged("a".repeat(40).parse().expect("a commit"), at, at).expect("merged");
+    let Stage::Deploying(deploying) = merged() else { return change };
+    let reason = text.to_owned();
+    change.stage = match stage {
+        0 => Stage::begin(),
+        1 => Stage::begin_awaiting(awaiting),
+        2 => merged(),
+        3 => Stage::Failed { deploying, at, reason },
+        4 => Stage::Stalled { deploying, at, runs: Some(reason), unread: false },
+        5 => Stage::Rejected { at, by, reason },
+        6 => Stage::Errored { at, why: reason, merging: Merging::default() },
+        _ => Stage::Conflicted { at, files: vec![reason; 40] },
+    };
+    change
+}
+
+/// Slack takes it, and nothing in it that is not ours is mark-up.
+fn is_sound(said: Said) -> Result<(), TestCaseError> {
+    let text = said.text.clone();
+    let ack = said.ack(false);
+    let message = said.to(To::Edit { key: MessageKey::new("x") });
+    prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
+    prop_assert!(serde_json::from_slice::<serde_json::Value>(&ack).is_ok());
+    let mut texts = vec![text];
+    for block in &message.blocks {
+        texts.extend(block["text"]["text"].as_str().map(str::to_owned));
+        texts.extend(block["elements"][0]["text"].as_str().map(str::to_owned));
+    }
+    for text in texts {
+        let mut rest = text.as_str();
+        while let Some((before, behind)) = rest.split_once('<') {
+            prop_assert!(!before.contains('>'), "an end without a beginning in {}", text);
+            let (inside, behind) = behind.split_once('>').expect("an end");
+            let ours = ["@U0", "https://github.com/acme/", "https://acme.slack.com/", "!date^"];
+            prop_assert!(ours.iter().any(|ours| inside.starts_with(ours)), "<{}> in {}", inside, text);
+            rest = behind;
+        }
+        prop_assert!(!rest.contains('>'), "an end without a beginning in {}", text);
+        for (at, _) in text.match_indices('&') {
+            let escapes = ["&amp;", "&lt;", "&gt;"];
+            prop_assert!(escapes.iter().any(|escape| text[at..].starts_with(escape)), "a bare & in {}", text);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_status_fits_and_nothing_from_outside_is_mark_up(
+        text in outside(), count in 0_usize..12, stage in 0_usize..8, steps in 0_usize..60,
+    ) {
+        let now = Timestamp::UNIX_EPOCH;
+        let changes: Vec<Change> = (0..count).map(|n| change(n as u64, &text, (stage + n) % 8)).collect();
+        let card = |it: &Change| (it.id, "https://acme.slack.com/archives/C0DEPLOYS/p1".to_owned());
+        let known = Known {
+            since: changes.iter().map(|it| (it.id, now)).collect(),
+            cards: changes.iter().map(card).collect(),
+        };
+        let page = Page::of(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), A_PAGE);
+        is_sound(status(&Filter::default(), page, count, &known, For::Person, now))?;
+        let step = Step { at: now, kind: text.clone(), by: Some(Actor::Github(text.clone())) };
+        let detailed: Vec<_> = changes.into_iter().map(|change| (change, vec![step.clone(); steps])).collect();
+        if !detailed.is_empty() {
+            is_sound(details(&detailed, &known, now))?;
+            is_sound(details(&detailed[..1], &known, now))?;
+        }
+    }
+
+    #[test]
+    fn any_history_fits_and_nothing_from_outside_is_mark_up(
+        text in outside(), count in 0_usize..25, stage in 0_usize..8, back in any::<bool>(),
+    ) {
+        let now = Timestamp::UNIX_EPOCH;
+        let plan = change(1, &text, 0).plan;
+        let told = ArrivalTold {
+            version: plan.version.clone(),
+            failed: back.then(|| text.clone()),
+            commit: plan.commits.first().cloned(),
+            took: None,
+            message: None,
+        };
+        let happening = |n: usize| {
+            let lock = Lock { reason: text.clone(), ..sample::lock() };
+            let (artefact, environment) = (plan.artefact.clone(), plan.environment.clone());
+            let what = match n % 4 {
+                0 | 1 => What::Change(Box::new(change(n as u64, &text, (stage + n) % 8))),
+                2 => What::Arrival(Box::new(Arrived { artefact, environment, told: told.clone() })),
+                _ => What::Locked(lock),
+            };
+            Happening { number: Number(n as i64), at: now, what, message: Some(MessageKey::new("card")) }
+        };
+        let links = std::iter::once((MessageKey::new("card"), "https://acme.slack.com/archives/C0/p1".to_owned())).collect();
+        let cursor = if back { Cursor::Later(Number(0)) } else { Cursor::Start };
+        let page = Page::of(Order::NewestFirst, &cursor, (0..count).map(happening).collect(), 20);
+        is_sound(history(&Filter::default(), Some(99), page, &links, For::Person, now))?;
     }
 }

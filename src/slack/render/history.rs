@@ -1,0 +1,210 @@
+//! What happened, newest first: changes, arrivals, and what people locked and released.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::Said;
+use super::blocks::{context, section};
+use super::card::{label, lasted, light};
+use super::gate;
+use super::lock;
+use super::mrkdwn::{Mrkdwn, shorten, span};
+use super::page::{For, Item, Request, paged};
+use super::status::{asked, between, links};
+use crate::domain::actor::PersonId;
+use crate::domain::change::{By, Change, RolledBack, Stage};
+use crate::domain::history::{Arrived, Happening, MOST, What};
+use crate::domain::listing::Filter;
+use crate::domain::message::MessageKey;
+use crate::domain::page::Page;
+
+const REASON: usize = 200;
+const SUBJECT: usize = 80;
+/// Of the artefacts that are carried along.
+const NAMES: usize = 5;
+
+/// A page of history; `count` as it was asked for, and `links` to where messages stand.
+pub fn history(
+    filter: &Filter,
+    count: Option<u32>,
+    page: Page<Happening>,
+    links: &HashMap<MessageKey, String>,
+    whom: For<'_>,
+    now: Timestamp,
+) -> Said {
+    if page.is_empty() {
+        return nothing(filter, page.later || page.earlier);
+    }
+    let note = count.filter(|count| *count > MOST).map(|_| {
+        Mrkdwn::new("More than ")
+            .plain(&MOST.to_string())
+            .raw(" do not fit into one message: *Earlier* shows the next.")
+    });
+    let request = |cursor| Request::History { filter: filter.clone(), count, cursor };
+    let items = page.map(|happening| {
+        let address = happening.message.as_ref().and_then(|key| links.get(key));
+        let (first, rest) = lines(&happening, address, now);
+        Item { cursor: happening.number, first, rest }
+    });
+    paged(title(filter), items, note, whom, request)
+}
+
+fn title(filter: &Filter) -> Mrkdwn {
+    match (&filter.artefact, &filter.environment) {
+        (None, None) => Mrkdwn::new("*What happened*"),
+        (Some(artefact), None) => Mrkdwn::new("What happened to ").bold(artefact.as_str()),
+        (None, Some(environment)) => Mrkdwn::new("What happened in ").bold(environment.as_str()),
+        (Some(artefact), Some(environment)) => {
+            Mrkdwn::new("What happened to ").bold(artefact.as_str()).raw(" in ").bold(environment.as_str())
+        }
+    }
+}
+
+fn nothing(filter: &Filter, beside: bool) -> Said {
+    let text = title(filter).raw(if beside { ": nothing more." } else { ": nothing yet that I know of." });
+    let next = match &filter.artefact {
+        _ if beside => Mrkdwn::new("Next: ").code("/gantry history").raw(" shows the newest."),
+        Some(artefact) => Mrkdwn::new("Next: ").code(&format!("/list {artefact}")).raw(" shows what of it runs where."),
+        None => Mrkdwn::new("Next: ").code("/list").raw(" shows what runs where."),
+    };
+    Said { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
+}
+
+fn lines(happening: &Happening, address: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
+    let told = |by: Mrkdwn| vec![message(by.raw(" ").moment(happening.at), address)];
+    let by = |person: Option<&PersonId>| match person {
+        Some(person) => Mrkdwn::new("by ").person(person),
+        None => Mrkdwn::default(),
+    };
+    match &happening.what {
+        What::Change(change) => of_change(change, address, now),
+        What::Arrival(arrived) => of_arrival(arrived, happening.at, address),
+        What::Locked(it) => {
+            let text = Mrkdwn::new(":lock: ").and(&lock::place(it)).raw(" locked").and(&because(&it.reason));
+            (text, told(by(Some(&it.by))))
+        }
+        What::Unlocked { lock: it, by: person } => {
+            let text = Mrkdwn::new(":unlock: ").and(&lock::place(it)).raw(" unlocked, after ");
+            (text.plain(&lasted(it.since, happening.at)), told(by(person.as_ref())))
+        }
+        What::TakenOver { lock: it, from } => {
+            let text = Mrkdwn::new(":lock: the lock on ").and(&lock::place(it)).raw(" taken over");
+            let text = from.iter().fold(text, |text, from| text.raw(" from ").person(from));
+            (text.and(&because(&it.reason)), told(by(Some(&it.by))))
+        }
+        What::Released { artefact, environment, version, by: person } => {
+            let text =
+                Mrkdwn::new(":leftwards_arrow_with_hook: ").bold(artefact.as_str()).raw(" ").code(&label(version));
+            let text = text.raw(" released: it may come back to ").bold(environment.as_str());
+            (text, told(by(person.as_ref())))
+        }
+        What::Unreadable => {
+            let text = Mrkdwn::new(":grey_question: something that another version of me wrote, and I cannot read");
+            (text, told(Mrkdwn::default()))
+        }
+    }
+}
+
+fn message(text: Mrkdwn, address: Option<&String>) -> Mrkdwn {
+    match address {
+        Some(address) => text.raw(" \u{b7} ").link(address, "message"),
+        None => text,
+    }
+}
+
+fn because(reason: &str) -> Mrkdwn {
+    Mrkdwn::new(": ").plain(&shorten(reason, REASON))
+}
+
+fn of_change(change: &Change, card: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
+    let plan = &change.plan;
+    let text = Mrkdwn::new(light(&change.stage)).bold(plan.artefact.as_str());
+    let text = if plan.rollback.is_some() { text.raw(" rolled back ") } else { text.raw(" ") };
+    let text = text.and(&between(change)).raw(" in ").bold(plan.environment.as_str()).raw(": ").and(&end(change, now));
+    let text = match change.stage.deploying().and_then(|deploying| deploying.rolled_back.as_ref()) {
+        Some(RolledBack::Done { by, at }) => {
+            text.raw(" \u{b7} rolled back ").moment(*at).raw(" by change ").code(&by.short())
+        }
+        _ => text,
+    };
+    let mut rest = vec![asked(change).raw(" \u{b7} ").and(&links(change, card))];
+    if let Some((first, others)) = plan.also.split_first() {
+        let names = others.iter().take(NAMES - 1);
+        let text = Mrkdwn::new("with it: ").bold(first.artefact.as_str());
+        let text = names.fold(text, |text, also| text.raw(", ").bold(also.artefact.as_str()));
+        rest.push(match plan.also.len().saturating_sub(NAMES) {
+            0 => text,
+            left => text.plain(&format!(" and {left} more")),
+        });
+    }
+    rest.extend(plan.overridden.as_ref().map(gate::line));
+    let reason = plan.rollback.as_ref().and_then(|rollback| rollback.reason.as_deref());
+    rest.extend(reason.map(|reason| Mrkdwn::new("*Reason:* ").plain(&shorten(reason, REASON))));
+    rest.extend(why(change));
+    (text, rest)
+}
+
+/// How it ended and how long that took; or how it stands, and for how long.
+fn end(change: &Change, now: Timestamp) -> Mrkdwn {
+    let began = change.asked_at;
+    let took = |words: &'static str, at: Timestamp| Mrkdwn::new(words).plain(&lasted(began, at));
+    match &change.stage {
+        Stage::AwaitingApproval(_) => took("waiting for approval, for ", now),
+        Stage::Merging(_) => took("merging, for ", now),
+        Stage::Deploying(_) => took("deploying, for ", now),
+        Stage::Deployed { at, .. } => took("deployed, took ", *at),
+        Stage::Failed { at, .. } => took("failed after ", *at),
+        Stage::Stalled { at, .. } => took("no proof that it runs after ", *at),
+        Stage::Conflicted { at, .. } => took("Git could not merge it, after ", *at),
+        Stage::Errored { at, .. } => took("could not be done, after ", *at),
+        Stage::Cancelled { at, by: By::Person(person) } => {
+            Mrkdwn::new("cancelled by ").person(person).and(&took(" after ", *at))
+        }
+        Stage::Cancelled { at, .. } => took("cancelled on GitHub after ", *at),
+        Stage::Rejected { at, by, .. } => Mrkdwn::new("rejected by ").person(by).and(&took(" after ", *at)),
+        Stage::Expired { at, .. } => took("nobody decided in time, given up after ", *at),
+        Stage::Superseded { at, by, .. } => {
+            Mrkdwn::new("gave way to change ").code(&by.short()).and(&took(" after ", *at))
+        }
+    }
+}
+
+fn why(change: &Change) -> Option<Mrkdwn> {
+    let text = match &change.stage {
+        Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => reason,
+        Stage::Errored { why, .. } => why,
+        _ => return None,
+    };
+    Some(Mrkdwn::new("*Why:* ").plain(&shorten(text, REASON)))
+}
+
+fn of_arrival(arrived: &Arrived, at: Timestamp, address: Option<&String>) -> (Mrkdwn, Vec<Mrkdwn>) {
+    let Arrived { artefact, environment, told } = arrived;
+    let text = Mrkdwn::new(if told.failed.is_some() { ":red_circle: " } else { ":inbox_tray: " });
+    let text = text.bold(artefact.as_str()).raw(" ").code(&label(&told.version));
+    let text = match (&told.failed, told.took) {
+        (Some(reason), _) => text.raw(" failed in ").bold(environment.as_str()).and(&because(reason)),
+        (None, Some(took)) => {
+            let (count, unit) = span(took);
+            text.raw(" came to ").bold(environment.as_str()).plain(&format!(", rolled out in {count} {unit}"))
+        }
+        (None, None) => text.raw(" came to ").bold(environment.as_str()),
+    };
+    let line = message(Mrkdwn::new("without a change of mine ").moment(at), address);
+    let line = match (&told.commit, &told.version.commit) {
+        (Some(commit), _) => line
+            .raw(" \u{b7} commit ")
+            .link(&commit.url, commit.sha.short())
+            .raw(" ")
+            .plain(&shorten(&commit.subject, SUBJECT))
+            .raw(" \u{b7} ")
+            .plain(&shorten(&commit.author, SUBJECT)),
+        (None, Some(sha)) => line.raw(" \u{b7} commit ").code(sha.short()),
+        (None, None) => line,
+    };
+    (text, vec![line])
+}
+
+#[cfg(test)]
+mod tests;

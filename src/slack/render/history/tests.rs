@@ -1,0 +1,165 @@
+//! What happened, at its smallest, usual and largest.
+
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use super::*;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::{ChangeId, Frozen, Proof, Pull};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::gate::{Gate, Overridden};
+use crate::domain::history::{ArrivalTold, Number};
+use crate::domain::message::To;
+use crate::domain::page::{Cursor, Order};
+use crate::domain::plan::Also;
+use crate::domain::sample;
+use crate::domain::version::{Sha, Version};
+
+fn after(seconds: i64) -> Timestamp {
+    sample::change().asked_at + SignedDuration::from_secs(seconds)
+}
+
+fn deploying() -> Stage {
+    let result: Sha = "9be01d7".repeat(6)[..40].parse().unwrap();
+    Stage::begin().merged(result, after(2), after(902)).unwrap()
+}
+
+fn changed(change: Change) -> Happening {
+    let message = Some(MessageKey::new("card"));
+    Happening { number: Number(7), at: change.asked_at, what: What::Change(Box::new(change)), message }
+}
+
+fn happened(what: What) -> Happening {
+    Happening { number: Number(7), at: after(60), what, message: Some(MessageKey::new("card")) }
+}
+
+fn shown(said: &Said) -> String {
+    let blocks = said.clone().to(To::Edit { key: MessageKey::new("x") }).blocks;
+    let lines = blocks.iter().map(|block| match block["type"].as_str() {
+        Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
+        Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
+        _ => {
+            let buttons = block["elements"].as_array().into_iter().flatten();
+            buttons.map(|it| format!("[{} {}]", it["text"]["text"], it["value"])).collect()
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn page(happenings: Vec<Happening>, cursor: &Cursor<Number>) -> Page<Happening> {
+    Page::of(Order::NewestFirst, cursor, happenings, 10)
+}
+
+fn told(happenings: Vec<Happening>) -> String {
+    let links = HashMap::from([(MessageKey::new("card"), "https://acme.slack.com/archives/C0DEPLOYS/p1".to_owned())]);
+    let page = page(happenings, &Cursor::Start);
+    shown(&history(&Filter::default(), None, page, &links, For::Person, after(240)))
+}
+
+/// Without the title.
+fn one(happening: Happening) -> String {
+    told(vec![happening]).split_once('\n').expect("an item").1.to_owned()
+}
+
+#[test]
+fn nothing_that_happened_is_said_in_one_line_with_what_to_do() {
+    assert_snapshot!(told(Vec::new()), @"");
+    let filter =
+        Filter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
+    let nothing =
+        |cursor| shown(&history(&filter, None, page(Vec::new(), &cursor), &HashMap::new(), For::Person, after(0)));
+    assert_snapshot!(nothing(Cursor::Start), @"");
+    assert_snapshot!(nothing(Cursor::Earlier(Number(0))), @"");
+}
+
+#[test]
+fn a_change_says_what_from_what_to_what_where_by_whom_and_how_it_ended() {
+    let at = |stage| changed(Change { stage, ..sample::change() });
+    assert_snapshot!(one(at(Stage::begin())), @"");
+    assert_snapshot!(one(at(deploying().deployed(2, Proof::TagPattern, after(32)).unwrap())), @"");
+    let Stage::Deploying(merged) = deploying() else { panic!("deploying") };
+    assert_snapshot!(one(at(Stage::Failed { deploying: merged.clone(), at: after(30), reason: "OOMKilled <!channel>".into() })), @"");
+    assert_snapshot!(one(at(Stage::Stalled { deploying: merged.clone(), at: after(900), runs: None, unread: false })), @"");
+    assert_snapshot!(one(at(Stage::begin().conflicted(vec!["a.rs".into()], after(3)).unwrap())), @"");
+    assert_snapshot!(one(at(Stage::begin().errored("GitHub says no.".into(), after(3)).unwrap())), @"");
+    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: By::Person(PersonId::new("U0BOB")) })), @"");
+    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: By::Github { github: None } })), @"");
+    let reason = "the migration is missing".to_owned();
+    assert_snapshot!(one(at(Stage::Rejected { at: after(9), by: PersonId::new("U0BOB"), reason })), @"");
+    let by = ChangeId::parse("01939f3e-5c00-7000-8000-00000badf00d").unwrap();
+    assert_snapshot!(one(at(Stage::Superseded { at: after(9), by, deploying: None })), @"");
+}
+
+#[test]
+fn a_rollback_an_override_and_what_goes_along_are_told() {
+    let mut back = sample::change();
+    back.plan.rollback =
+        Some(crate::domain::rollback::Rollback { reason: Some("totals <are> wrong".into()), ..sample::rollback() });
+    let merged = deploying().deployed(2, Proof::TagPattern, after(32)).unwrap();
+    assert_snapshot!(one(changed(Change { stage: merged.clone(), ..back })), @"");
+
+    let mut forced = Change { stage: merged, ..sample::change() };
+    forced.plan.also = vec![Also { artefact: ArtefactName::new("mailer"), changes: true }];
+    forced.plan.overridden = Some(Overridden {
+        by: PersonId::new("U0BOB"),
+        reason: "it burns".into(),
+        gates: vec![Gate::Freeze, Gate::Soak],
+    });
+    let pull = Pull { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
+    forced.frozen = Some(Frozen { pull: Some(pull), ..Frozen::of(forced.id) });
+    assert_snapshot!(one(changed(forced)), @"");
+}
+
+fn arrival() -> Arrived {
+    let plan = sample::plan();
+    let told = ArrivalTold {
+        version: plan.version,
+        failed: None,
+        commit: plan.commits.into_iter().next(),
+        took: Some(SignedDuration::from_secs(4)),
+        message: None,
+    };
+    Arrived { artefact: plan.artefact, environment: plan.seen_in, told }
+}
+
+#[test]
+fn an_arrival_says_what_came_and_which_commit_it_is() {
+    assert_snapshot!(one(happened(What::Arrival(Box::new(arrival())))), @"");
+    let mut failed = arrival();
+    failed.told = ArrivalTold { failed: Some("CrashLoopBackOff".into()), commit: None, took: None, ..failed.told };
+    assert_snapshot!(one(happened(What::Arrival(Box::new(failed)))), @"");
+}
+
+#[test]
+fn what_people_locked_and_released_is_told() {
+    assert_snapshot!(one(happened(What::Locked(sample::lock()))), @"");
+    let by = Some(PersonId::new("U0CAROL"));
+    assert_snapshot!(one(happened(What::Unlocked { lock: sample::lock(), by: by.clone() })), @"");
+    assert_snapshot!(one(happened(What::TakenOver { lock: sample::lock(), from: by.clone() })), @"");
+    let plan = sample::plan();
+    let released = What::Released { artefact: plan.artefact, environment: plan.environment, version: plan.version, by };
+    assert_snapshot!(one(happened(released)), @"");
+    assert_snapshot!(one(happened(What::Unreadable)), @"");
+}
+
+#[test]
+fn the_largest_keeps_its_lines_whole() {
+    let long = |word: &str| word.repeat(2000 / word.chars().count());
+    let mut arrived = arrival();
+    arrived.told.version = Version { tag: Some(long("гілка-").into()), ..Version::default() };
+    if let Some(commit) = &mut arrived.told.commit {
+        commit.subject = long("\u{202e}שלום \u{1f680} <!here> & ");
+        commit.author = long("Олександра ");
+    }
+    assert_snapshot!(one(happened(What::Arrival(Box::new(arrived)))), @"");
+}
+
+#[test]
+fn more_than_fit_are_cut_and_that_is_said() {
+    let happenings = (0..40).map(|n| Happening { number: Number(100 - n), ..happened(What::Locked(sample::lock())) });
+    let page = Page::of(Order::NewestFirst, &Cursor::Earlier(Number(101)), happenings.collect(), MOST as usize);
+    let text = shown(&history(&Filter::default(), Some(500), page, &HashMap::new(), For::Person, after(0)));
+    assert_eq!(text.matches(":lock:").count(), 20);
+    let end = text.lines().rev().take(2).collect::<Vec<_>>().join("\n");
+    assert_snapshot!(end, @"");
+}

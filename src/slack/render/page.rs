@@ -1,0 +1,273 @@
+//! The buttons that turn pages in place, and what a press of one asks for.
+
+use super::Said;
+use super::blocks::{Button, actions, button, context, section};
+use super::mrkdwn::Mrkdwn;
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::ChangeId;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::history::Number;
+use crate::domain::listing::Filter;
+use crate::domain::page::{Cursor, Page};
+
+pub const EARLIER: &str = "page:earlier";
+pub const LATER: &str = "page:later";
+/// The same on what the whole channel sees, and whose pages turn for all.
+pub const OPEN_EARLIER: &str = "page:open:earlier";
+pub const OPEN_LATER: &str = "page:open:later";
+
+/// Slack takes some more in one message; the rest is for the head and the buttons.
+const ROOM: usize = 12_000;
+/// What notifications and screen readers get of it.
+const MOST_TEXT: usize = 1000;
+
+/// Who sees it: the one who asked, or the channel, with the name of whoever shared it.
+#[derive(Clone, Copy, Debug)]
+pub enum For<'a> {
+    Person,
+    Channel { shared_by: Option<&'a PersonId> },
+}
+
+/// What a button asks for. It says no more than anybody could type, so a forged one gains nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    List { filter: Filter, page: usize },
+    Status { filter: Filter, cursor: Cursor<ChangeId> },
+    History { filter: Filter, count: Option<u32>, cursor: Cursor<Number> },
+}
+
+/// What becomes of the message with the button.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// It turns its page, for the one who sees it.
+    Private,
+    /// It turns its page for all.
+    Open,
+    /// It stays, and all get what it shows.
+    Share,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Turn {
+    pub request: Request,
+    pub way: Way,
+}
+
+impl Turn {
+    /// `None` for a button that is none of these.
+    pub fn parse(action: &str, value: &str) -> Option<Self> {
+        use super::list;
+        let way = match action {
+            EARLIER | LATER | list::EARLIER | list::LATER => Way::Private,
+            OPEN_EARLIER | OPEN_LATER | list::OPEN_EARLIER | list::OPEN_LATER => Way::Open,
+            list::SHARE => Way::Share,
+            _ => return None,
+        };
+        Some(Self { request: Request::parse(value)?, way })
+    }
+}
+
+impl Request {
+    pub(super) fn value(&self) -> String {
+        let named = |filter: &Filter| {
+            let artefact = filter.artefact.as_ref().map_or("", |name| name.as_str());
+            let environment = filter.environment.as_ref().map_or("", |name| name.as_str());
+            [artefact, "|", environment].concat()
+        };
+        match self {
+            Self::List { filter, page } => format!("list|{page}|{}", named(filter)),
+            Self::Status { filter, cursor } => {
+                format!("status|{}|{}", cursor_value(cursor, ChangeId::to_string), named(filter))
+            }
+            Self::History { filter, count, cursor } => {
+                let count = count.map(|count| count.to_string()).unwrap_or_default();
+                let cursor = cursor_value(cursor, |Number(number)| number.to_string());
+                format!("history|{count}|{cursor}|{}", named(filter))
+            }
+        }
+    }
+
+    /// Reads a button's value back; `None` for what is none of ours.
+    fn parse(value: &str) -> Option<Self> {
+        let (what, rest) = value.split_once('|')?;
+        Some(match what {
+            "list" => {
+                let (page, names) = rest.split_once('|')?;
+                Self::List { filter: filter(names)?, page: page.parse().ok()? }
+            }
+            "status" => {
+                let (cursor, names) = rest.split_once('|')?;
+                Self::Status { filter: filter(names)?, cursor: parse_cursor(cursor, ChangeId::parse)? }
+            }
+            "history" => {
+                let (count, rest) = rest.split_once('|')?;
+                let (cursor, names) = rest.split_once('|')?;
+                let count = if count.is_empty() { None } else { Some(count.parse().ok()?) };
+                let cursor = parse_cursor(cursor, |number| number.parse().ok().map(Number))?;
+                Self::History { filter: filter(names)?, count, cursor }
+            }
+            // As lists were sent when nothing else had pages.
+            page => Self::List { filter: filter(rest)?, page: page.parse().ok()? },
+        })
+    }
+}
+
+fn filter(names: &str) -> Option<Filter> {
+    let (artefact, environment) = names.split_once('|')?;
+    Some(Filter {
+        artefact: (!artefact.is_empty()).then(|| ArtefactName::new(artefact)),
+        environment: (!environment.is_empty()).then(|| EnvironmentName::new(environment)),
+    })
+}
+
+fn cursor_value<T>(cursor: &Cursor<T>, value: impl Fn(&T) -> String) -> String {
+    match cursor {
+        Cursor::Start => String::new(),
+        Cursor::Earlier(than) => format!("<{}", value(than)),
+        Cursor::Later(than) => format!(">{}", value(than)),
+    }
+}
+
+fn parse_cursor<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Cursor<T>> {
+    if text.is_empty() {
+        return Some(Cursor::Start);
+    }
+    match (text.strip_prefix('<'), text.strip_prefix('>')) {
+        (Some(than), _) => parse(than).map(Cursor::Earlier),
+        (_, Some(than)) => parse(than).map(Cursor::Later),
+        _ => None,
+    }
+}
+
+/// The buttons that turn the pages, where there are others.
+pub(super) fn turns(whom: For<'_>, earlier: Option<&Request>, later: Option<&Request>) -> Vec<Button> {
+    let (to_earlier, to_later) = match whom {
+        For::Person => (EARLIER, LATER),
+        For::Channel { shared_by: None } => (OPEN_EARLIER, OPEN_LATER),
+        // What somebody shared stays as they saw it.
+        For::Channel { shared_by: Some(_) } => return Vec::new(),
+    };
+    let earlier = earlier.map(|request| button("Earlier", to_earlier, request.value()));
+    let later = later.map(|request| button("Later", to_later, request.value()));
+    earlier.into_iter().chain(later).collect()
+}
+
+/// One item of a page, and what the pages beside it are named by.
+pub(super) struct Item<C> {
+    pub(super) cursor: C,
+    /// Says by itself what it is about.
+    pub(super) first: Mrkdwn,
+    pub(super) rest: Vec<Mrkdwn>,
+}
+
+/// A message of a head, a section for each item that fits, a note and the buttons.
+pub(super) fn paged<C: Copy>(
+    head: Mrkdwn,
+    page: Page<Item<C>>,
+    note: Option<Mrkdwn>,
+    whom: For<'_>,
+    request: impl Fn(Cursor<C>) -> Request,
+) -> Said {
+    let sections = page.map(|item| {
+        let text = within(item.first.clone(), item.rest);
+        (item.cursor, item.first, text)
+    });
+    let sections = sections.fitting(ROOM, |(_, _, text)| text.as_str().chars().count());
+    let beside = |there: bool, item: Option<&(C, Mrkdwn, Mrkdwn)>, cursor: fn(C) -> Cursor<C>| {
+        item.filter(|_| there).map(|(at, ..)| request(cursor(*at)))
+    };
+    let earlier = beside(sections.earlier, sections.oldest(), Cursor::Earlier);
+    let later = beside(sections.later, sections.newest(), Cursor::Later);
+    let mut text = head.clone();
+    let mut blocks = vec![section(head)];
+    for (_, first, whole) in sections.items() {
+        if text.as_str().len() < MOST_TEXT {
+            text = text.raw("\n").and(first);
+        }
+        blocks.push(section(whole.clone()));
+    }
+    blocks.extend(note.map(context));
+    let buttons = turns(whom, earlier.as_ref(), later.as_ref());
+    if !buttons.is_empty() {
+        blocks.push(actions(buttons));
+    }
+    Said { text: text.into_string(), blocks }
+}
+
+/// Whole lines only, as many as fit into a section: what is cut in the middle of its mark-up would be shown as such.
+pub(super) fn within(first: Mrkdwn, rest: Vec<Mrkdwn>) -> Mrkdwn {
+    const MOST: usize = 2400;
+    let mut text = first;
+    let mut left_out = false;
+    for line in rest {
+        if text.as_str().chars().count() + line.as_str().chars().count() < MOST {
+            text = text.raw("\n").and(&line);
+        } else {
+            left_out = true;
+        }
+    }
+    if left_out { text.raw("\n\u{2026}") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(artefact: &str) -> Filter {
+        Filter { artefact: Some(ArtefactName::new(artefact)), environment: None }
+    }
+
+    #[test]
+    fn a_button_asks_for_what_could_be_typed_and_a_forged_one_for_nothing() {
+        let id = ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").unwrap();
+        for request in [
+            Request::List { filter: only("checkout"), page: 3 },
+            Request::Status { filter: Filter::default(), cursor: Cursor::Start },
+            Request::Status { filter: only("checkout"), cursor: Cursor::Later(id) },
+            Request::History { filter: only("checkout"), count: Some(20), cursor: Cursor::Earlier(Number(7)) },
+            Request::History { filter: Filter::default(), count: None, cursor: Cursor::Later(Number(-7)) },
+        ] {
+            assert_eq!(Request::parse(&request.value()), Some(request));
+        }
+        for forged in [
+            "",
+            "x",
+            "1",
+            "-1||",
+            "99999999999999999999||",
+            "1|a",
+            "list",
+            "list|x||",
+            "list|1|a",
+            "status|<x||",
+            "status|7||",
+            "status|<|",
+            "history|x|||",
+            "history|1|<x||",
+            "history|1|<1",
+            "history|-1|<1||",
+            "why|1||",
+        ] {
+            assert_eq!(Request::parse(forged), None, "{forged}");
+        }
+    }
+
+    #[test]
+    fn the_buttons_of_lists_that_were_sent_before_still_turn() {
+        let before = |action| Turn::parse(action, "3|checkout|").expect("a list");
+        let request = Request::List { filter: only("checkout"), page: 3 };
+        assert_eq!(before("list:earlier"), Turn { request: request.clone(), way: Way::Private });
+        assert_eq!(before("list:later"), Turn { request: request.clone(), way: Way::Private });
+        assert_eq!(before("list:open:later"), Turn { request: request.clone(), way: Way::Open });
+        assert_eq!(before("list:share"), Turn { request, way: Way::Share });
+        assert_eq!(Turn::parse("plan_confirm", "3|checkout|"), None);
+    }
+
+    #[test]
+    fn a_line_that_does_not_fit_is_left_out_as_a_whole() {
+        let line = |length| Mrkdwn::default().plain(&"x".repeat(length));
+        let text = within(line(10), vec![line(3000), line(5)]).into_string();
+        assert_eq!(text, "xxxxxxxxxx\nxxxxx\n\u{2026}");
+    }
+}

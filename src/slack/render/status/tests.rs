@@ -1,0 +1,150 @@
+//! What is under way, at its smallest, usual and largest.
+
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use super::*;
+use crate::domain::actor::{Actor, Called, PersonId};
+use crate::domain::approval::{Approval, Way};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::{Frozen, Progress, Pull, Trouble};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::message::{MessageKey, To};
+use crate::domain::page::{Cursor, Order};
+use crate::domain::sample;
+use crate::domain::version::{Sha, Version};
+
+fn after(seconds: i64) -> Timestamp {
+    sample::change().asked_at + SignedDuration::from_secs(seconds)
+}
+
+fn at(stage: Stage) -> Change {
+    Change { stage, ..sample::change() }
+}
+
+fn deploying() -> Stage {
+    let result: Sha = "9be01d7".repeat(6)[..40].parse().unwrap();
+    Stage::begin().merged(result, after(2), after(902)).unwrap()
+}
+
+/// Waits for two, and has one.
+fn waiting() -> Change {
+    let asked = vec![Called::Group { id: "S0RELEASE".into(), handle: "release-managers".into() }];
+    let mut awaiting = Awaiting::new(2, asked, after(0), SignedDuration::from_hours(24));
+    awaiting.approvals.push(Approval { by: PersonId::new("U0BOB"), at: after(60), way: Way::Github });
+    awaiting.waits_for.push(Waits::ChecksRunning { names: vec!["ci / <unit>".into()] });
+    let pull = Pull { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
+    let frozen = Some(Frozen { pull: Some(pull), ..Frozen::of(sample::change().id) });
+    Change { frozen, ..at(Stage::begin_awaiting(awaiting)) }
+}
+
+fn known() -> Known {
+    let id = sample::change().id;
+    let card = "https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100".to_owned();
+    Known { since: HashMap::from([(id, after(30))]), cards: HashMap::from([(id, card)]) }
+}
+
+fn shown(said: &Said) -> String {
+    let blocks = said.clone().to(To::Edit { key: MessageKey::new("x") }).blocks;
+    let lines = blocks.iter().map(|block| match block["type"].as_str() {
+        Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
+        Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
+        _ => format!("[{}]", block["elements"][0]["text"]["text"].as_str().unwrap_or_default()),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn listed(changes: &[Change], known: &Known) -> String {
+    let page = Page::of(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), A_PAGE);
+    shown(&status(&Filter::default(), page, changes.len(), known, For::Person, after(240)))
+}
+
+#[test]
+fn nothing_under_way_is_said_with_what_to_do() {
+    assert_snapshot!(listed(&[], &Known::default()), @"");
+    let filter =
+        Filter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
+    let page = Page::of(Order::OldestFirst, &Cursor::<ChangeId>::Start, Vec::new(), A_PAGE);
+    let said = status(&filter, page, 0, &Known::default(), For::Person, after(0));
+    assert_snapshot!(said.text, @"");
+}
+
+#[test]
+fn a_change_of_which_little_is_known_has_no_links_to_nowhere() {
+    let mut change = sample::change();
+    change.plan.commits.clear();
+    change.plan.from = None;
+    assert_snapshot!(listed(&[change], &Known::default()), @"");
+}
+
+#[test]
+fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
+    assert_snapshot!(listed(&[waiting()], &known()), @"");
+    let trouble = Trouble { since: after(3), tries: 2, why: "GitHub does not answer.".into() };
+    assert_snapshot!(listed(&[at(Stage::begin().merge_troubled(trouble, true).unwrap())], &known()), @"");
+    assert_snapshot!(listed(&[at(deploying())], &known()), @"");
+    let rolling = deploying()
+        .still_deploying(|known| Deploying { rollout: Some(Progress { ready: 3, wanted: 5 }), ..known })
+        .unwrap();
+    assert_snapshot!(listed(&[at(rolling)], &known()), @"");
+    let Stage::Deploying(merged) = deploying() else { panic!("deploying") };
+    let failed = Stage::Failed { deploying: merged.clone(), at: after(30), reason: "OOMKilled <!channel>".into() };
+    assert_snapshot!(listed(&[at(failed)], &known()), @"");
+    let stalled = Stage::Stalled { deploying: merged, at: after(30), runs: Some("qa-1111111".into()), unread: false };
+    assert_snapshot!(listed(&[at(stalled)], &known()), @"");
+}
+
+#[test]
+fn one_change_in_detail_has_its_time_line() {
+    let step = |seconds, kind: &str, by: Option<&str>| Step {
+        at: after(seconds),
+        kind: kind.to_owned(),
+        by: Some(by.map_or(Actor::Controller, |id| Actor::Person(PersonId::new(id)))),
+    };
+    let Stage::Deploying(mut merged) = deploying() else { panic!("deploying") };
+    merged.approvals.push(Approval { by: PersonId::new("U0CAROL"), at: after(90), way: Way::Github });
+    let deployed = Stage::Deployed {
+        deploying: merged,
+        at: after(122),
+        ready: 2,
+        proof: crate::domain::change::Proof::TagPattern,
+    };
+    let steps = vec![
+        step(0, "begun", Some("U0ALICE")),
+        step(60, "approved", Some("U0BOB")),
+        step(91, "merging", None),
+        step(92, "deploying", None),
+        step(122, "deployed", None),
+    ];
+    let said = details(&[(at(deployed), steps)], &known(), after(7200));
+    assert_snapshot!(shown(&said), @"");
+    let steps = vec![step(0, "begun", Some("U0ALICE"))];
+    assert_snapshot!(shown(&details(&[(waiting(), steps)], &known(), after(240))), @"");
+}
+
+#[test]
+fn two_changes_of_the_same_digits_are_both_shown() {
+    let said = details(&[(sample::change(), Vec::new()), (at(deploying()), Vec::new())], &known(), after(240));
+    assert_snapshot!(said.text, @"");
+}
+
+#[test]
+fn of_a_long_time_line_the_first_and_the_last_are_shown() {
+    let steps: Vec<Step> =
+        (0..100).map(|n| Step { at: after(n), kind: "voided".into(), by: Some(Actor::Controller) }).collect();
+    let text = shown(&details(&[(waiting(), steps)], &known(), after(240)));
+    assert_eq!(text.matches("made anew").count(), STEPS, "{text}");
+    assert!(text.contains("76 more are left out here"), "{text}");
+}
+
+#[test]
+fn the_largest_keeps_its_lines_whole() {
+    let long = |word: &str| word.repeat(2000 / word.chars().count());
+    let mut change = waiting();
+    change.plan.version = Version { tag: Some(long("гілка-").into()), ..Version::default() };
+    change.plan.from = Some(Version { tag: Some(long("<!channel>&").into()), ..Version::default() });
+    let Stage::AwaitingApproval(awaiting) = &mut change.stage else { panic!("waiting") };
+    awaiting.trouble = Some(Trouble { since: after(0), tries: 1, why: long("\u{202e}שלום \u{1f680} <!here> ") });
+    awaiting.waits_for.push(Waits::ChecksRed { names: vec![long("<&>"); 30] });
+    assert_snapshot!(listed(&[change], &known()), @"");
+}

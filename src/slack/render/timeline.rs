@@ -1,0 +1,102 @@
+//! How a change came to stand where it does: what the ledger keeps of it, with moments, and how long each step took.
+
+use jiff::Timestamp;
+
+use super::blocks::{Block, section};
+use super::card::lasted;
+use super::mrkdwn::{Mrkdwn, shorten};
+use crate::domain::actor::Actor;
+use crate::domain::approval::Way;
+use crate::domain::change::{Change, Stage};
+use crate::domain::history::Step;
+
+/// Oldest first, at most `most` lines; of more, the first and the last.
+pub(super) fn timeline(change: &Change, steps: &[Step], most: usize, now: Timestamp) -> Vec<Block> {
+    let steps = all(change, steps);
+    let left_out = steps.len().saturating_sub(most);
+    let mut lines = Vec::new();
+    let mut before: Option<Timestamp> = None;
+    for (at, step) in steps.iter().enumerate() {
+        if at > 0 && at <= left_out {
+            if at == 1 {
+                lines.push(Mrkdwn::default().plain(&format!("\u{2022} {left_out} more are left out here")));
+            }
+        } else {
+            lines.push(line(change, step, before));
+        }
+        before = Some(step.at);
+    }
+    if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
+        let text = match change.stage.is_active() {
+            true => Mrkdwn::new("So far ").plain(&lasted(first.at, now)),
+            false => Mrkdwn::new("In all ").plain(&lasted(first.at, last.at)),
+        };
+        lines.push(text);
+    }
+    lines.chunks(12).map(|some| section(joined(some))).collect()
+}
+
+fn joined(lines: &[Mrkdwn]) -> Mrkdwn {
+    let lines = lines.iter().enumerate();
+    lines.fold(Mrkdwn::default(), |text, (at, line)| if at == 0 { text.and(line) } else { text.raw("\n").and(line) })
+}
+
+/// What was approved by reviews on GitHub stands with the change and not in the ledger.
+fn all(change: &Change, steps: &[Step]) -> Vec<Step> {
+    let approvals = match &change.stage {
+        Stage::AwaitingApproval(awaiting) | Stage::Expired { awaiting, .. } => &awaiting.approvals[..],
+        stage => stage.deploying().map_or(&[][..], |deploying| &deploying.approvals),
+    };
+    let reviews = approvals.iter().filter(|approval| approval.way == Way::Github).map(|approval| Step {
+        at: approval.at,
+        kind: "approved".to_owned(),
+        by: Some(Actor::Person(approval.by.clone())),
+    });
+    let mut all: Vec<Step> = steps.iter().cloned().chain(reviews).collect();
+    all.sort_by_key(|step| step.at);
+    all
+}
+
+fn line(change: &Change, step: &Step, before: Option<Timestamp>) -> Mrkdwn {
+    let plan = &change.plan;
+    let text = Mrkdwn::new("\u{2022} ").moment(step.at).raw(" ");
+    let text = match step.kind.as_str() {
+        "begun" => text.raw("asked for"),
+        "retried" => text.raw("taken up again"),
+        "overridden" => text.raw("gates overridden"),
+        "carried" => text.raw("another artefact goes with it"),
+        "awaiting_approval" => text.raw("waiting for approval"),
+        "approved" => text.raw("approved"),
+        "voided" => text.raw("made anew: approvals before do not count"),
+        "merging" => text.raw("all that it waited for holds"),
+        "deploying" => match (&plan.manifest, &plan.rollback) {
+            (Some(at), _) => text.raw("written to ").code(&shorten(&at.file, 80)),
+            (None, Some(_)) => text.raw("restored on ").code(&shorten(&plan.branch, 80)),
+            (None, None) => text.raw("merged into ").code(&shorten(&plan.branch, 80)),
+        },
+        "deployed" => text.raw("seen running"),
+        "failed" => text.raw("failed"),
+        "stalled" => text.raw("no proof that it runs"),
+        "conflicted" => text.raw("Git could not merge it"),
+        "errored" => text.raw("could not be done"),
+        "cancel_asked" => text.raw("asked to cancel"),
+        "cancelled" => text.raw("cancelled"),
+        "rejected" => text.raw("rejected"),
+        "expired" => text.raw("given up, nobody decided in time"),
+        "superseded" => text.raw("another change took its place"),
+        "quarantined" => text.raw("what it took back is quarantined"),
+        "released" => text.raw("what it took back is released"),
+        // Another version of us wrote it.
+        other => text.plain(&shorten(other, 40).replace('_', " ")),
+    };
+    let text = match &step.by {
+        Some(Actor::Person(person)) => text.raw(" by ").person(person),
+        Some(Actor::Github(login)) if !login.is_empty() => text.raw(" by ").code(&shorten(login, 40)).raw(" on GitHub"),
+        Some(Actor::Github(_)) => text.raw(" on GitHub"),
+        Some(Actor::Controller) | None => text,
+    };
+    match before {
+        Some(before) => text.raw(" \u{b7} after ").plain(&lasted(before, step.at)),
+        None => text,
+    }
+}

@@ -1,0 +1,109 @@
+//! `history`: what happened, from the ledger, with the changes as they stand now and links to the messages that told of it.
+
+use serde_json::Value;
+
+use crate::domain::actor::{Actor, PersonId};
+use crate::domain::history::{A_PAGE, ArrivalTold, Arrived, Happening, MOST, Number, What};
+use crate::domain::listing::Filter;
+use crate::domain::lock::Lock;
+use crate::domain::message::MessageKey;
+use crate::domain::page::{Cursor, Order, Page};
+use crate::slack::render;
+use crate::slack::render::Said;
+use crate::slack::render::page::For;
+use crate::store::{Entry, Past, StoreError};
+
+use super::Bot;
+
+impl Bot {
+    pub(super) async fn history(
+        &self,
+        filter: Filter,
+        count: Option<u32>,
+        cursor: Cursor<Number>,
+        whom: For<'_>,
+    ) -> Result<Said, StoreError> {
+        let most = count.unwrap_or(A_PAGE).clamp(1, MOST);
+        let mut page = self.happened(&filter, cursor, most).await?;
+        if page.is_stump(most as usize) {
+            page = self.happened(&filter, Cursor::Start, most).await?;
+        }
+        let keys: Vec<MessageKey> = page.items().filter_map(|happening| happening.message.clone()).collect();
+        let links = self.addresses(&keys).await?;
+        Ok(render::history::history(&filter, count, page, &links, whom, self.clock.now()))
+    }
+
+    async fn happened(
+        &self,
+        filter: &Filter,
+        cursor: Cursor<Number>,
+        most: u32,
+    ) -> Result<Page<Happening>, StoreError> {
+        let nearest = self.store.past(filter, cursor, most + 1).await?;
+        Ok(Page::of(Order::NewestFirst, &cursor, nearest, most as usize).map(happening))
+    }
+}
+
+fn happening(past: Past) -> Happening {
+    let Past { number, entry, change } = past;
+    let at = entry.at;
+    let key = |name: &str, id: &str| Some(MessageKey::new(&format!("{name}:{id}")));
+    let (what, message) = match (entry.kind.as_str(), change) {
+        ("begun" | "carried", Some(change)) => {
+            let card = Bot::card_key(change.id);
+            (Some(What::Change(Box::new(change))), Some(card))
+        }
+        ("arrived" | "arrival_failed", _) => match arrived(&entry) {
+            Some(arrived) => {
+                let message = arrived.told.message.clone();
+                (Some(What::Arrival(Box::new(arrived))), message)
+            }
+            None => (None, None),
+        },
+        (kind @ ("locked" | "unlocked" | "taken_over"), _) => match read::<Lock>(&entry.body["lock"]) {
+            Some(lock) => {
+                let id = lock.id.to_string();
+                let message = key(if kind == "unlocked" { "unlock" } else { "lock" }, &id);
+                let what = match kind {
+                    "locked" => What::Locked(lock),
+                    "unlocked" => What::Unlocked { lock, by: person(entry.actor) },
+                    _ => What::TakenOver { lock, from: read(&entry.body["from"]) },
+                };
+                (Some(what), message)
+            }
+            None => (None, None),
+        },
+        ("released", _) => {
+            let message = entry.change.as_deref().and_then(|rollback| key("release", rollback));
+            (released(entry), message)
+        }
+        _ => (None, None),
+    };
+    Happening { number, at, what: what.unwrap_or(What::Unreadable), message }
+}
+
+fn arrived(entry: &Entry) -> Option<Arrived> {
+    let told: ArrivalTold = read(&entry.body)?;
+    Some(Arrived { artefact: entry.artefact.clone()?, environment: entry.environment.clone()?, told })
+}
+
+fn released(entry: Entry) -> Option<What> {
+    let version = read(&entry.body["version"])?;
+    Some(What::Released {
+        artefact: entry.artefact?,
+        environment: entry.environment?,
+        version,
+        by: person(entry.actor),
+    })
+}
+
+fn person(actor: Option<Actor>) -> Option<PersonId> {
+    match actor {
+        Some(Actor::Person(person)) => Some(person),
+        _ => None,
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: &Value) -> Option<T> {
+    serde_json::from_value(value.clone()).ok()
+}
