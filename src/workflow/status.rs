@@ -10,7 +10,7 @@ use crate::domain::message::MessageKey;
 use crate::domain::page::{Cursor, Order, Page};
 use crate::slack::render::Said;
 use crate::slack::render::page::For;
-use crate::slack::render::status::{self, A_PAGE, Known};
+use crate::slack::render::status::{self, A_PAGE, Count, Known};
 use crate::store::{LedgerFilter, StoreError};
 
 use super::Bot;
@@ -45,7 +45,7 @@ impl Bot {
         whom: For<'_>,
     ) -> Result<Said, StoreError> {
         let all = self.changes.all();
-        let mut listed: Vec<&Change> = all
+        let listed: Vec<&Change> = all
             .iter()
             .map(AsRef::as_ref)
             .filter(|change: &&Change| {
@@ -54,11 +54,10 @@ impl Bot {
                     && filter.environment.as_ref().is_none_or(|name| change.plan.environment == *name)
             })
             .collect();
-        let count = listed.len();
-        let mut page = page(listed.clone(), cursor);
-        if page.is_stump(A_PAGE) {
-            page = self::page(std::mem::take(&mut listed), Cursor::Start);
-        }
+        let watched = listed.iter().filter(|change| change.stage.is_watched()).count();
+        let count = Count { under_way: listed.len() - watched, watched };
+        let asked_for = page(&listed, cursor);
+        let page = if asked_for.is_stump(A_PAGE) { page(&listed, Cursor::Start) } else { asked_for };
         let known = self.known(&page.items().map(|change| change.id).collect::<Vec<_>>()).await?;
         Ok(status::status(&filter, page, count, &known, whom, self.clock.now()))
     }
@@ -97,8 +96,8 @@ impl Bot {
 }
 
 /// In the order in which they were asked for, which is that of their ids.
-fn page(all: Vec<&Change>, cursor: Cursor<ChangeId>) -> Page<&Change> {
-    let mut nearest = all;
+fn page<'a>(all: &[&'a Change], cursor: Cursor<ChangeId>) -> Page<&'a Change> {
+    let mut nearest = all.to_vec();
     nearest.retain(|change| match cursor {
         Cursor::Start => true,
         Cursor::Earlier(than) => change.id < than,

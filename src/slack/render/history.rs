@@ -72,9 +72,9 @@ fn nothing(filter: &Filter, beside: bool) -> Said {
 }
 
 fn lines(happening: &Happening, address: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
-    let told = |by: Mrkdwn| vec![message(by.raw(" ").moment(happening.at), address)];
+    let told = |by: Mrkdwn| vec![message(by.moment(happening.at), address)];
     let by = |person: Option<&PersonId>| match person {
-        Some(person) => Mrkdwn::new("by ").person(person),
+        Some(person) => Mrkdwn::new("by ").person(person).raw(" "),
         None => Mrkdwn::default(),
     };
     match &happening.what {

@@ -37,11 +37,19 @@ pub struct Known {
     pub cards: HashMap<ChangeId, String>,
 }
 
-/// A page of what is under way or still watched, oldest first; `count` of them in all.
+/// How many there are in all, on whatever page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    pub under_way: usize,
+    /// They failed or stalled, and a late proof would turn them green.
+    pub watched: usize,
+}
+
+/// A page of what is under way or still watched, oldest first.
 pub fn status(
     filter: &Filter,
     page: Page<&Change>,
-    count: usize,
+    count: Count,
     known: &Known,
     whom: For<'_>,
     now: Timestamp,
@@ -55,8 +63,13 @@ pub fn status(
             .raw(" what happened.");
         return Said { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] };
     }
-    let head =
-        Mrkdwn::default().plain(&format!("{count} {} under way", if count == 1 { "change is" } else { "changes are" }));
+    let many = |count: usize| if count == 1 { "1 change is".to_owned() } else { format!("{count} changes are") };
+    let head = match count {
+        Count { under_way, watched: 0 } => format!("{} under way", many(under_way)),
+        Count { under_way: 0, watched } => format!("{} still watched", many(watched)),
+        Count { under_way, watched } => format!("{} under way, {} still watched", many(under_way), many(watched)),
+    };
+    let head = Mrkdwn::default().plain(&head);
     let items = page.map(|change| {
         let (first, rest) = lines(change, known, now);
         Item { cursor: change.id, first, rest }
@@ -105,7 +118,8 @@ fn there(text: Mrkdwn, filter: &Filter) -> Mrkdwn {
 /// A change: where it stands, from what to what, for whom and since when, what it waits for, and where there is more.
 fn lines(change: &Change, known: &Known, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
     let first = Mrkdwn::new(light(&change.stage)).and(&head(change));
-    let mut rest = vec![between(change).raw(" \u{b7} ").and(&asked(change)), age(change, known, now)];
+    let mut rest = vec![between(change).raw(" \u{b7} ").and(&asked(change))];
+    rest.extend(age(change, known, now));
     rest.extend(waits(change));
     rest.push(links(change, known.cards.get(&change.id)));
     if change.stage.can_cancel() {
@@ -134,18 +148,20 @@ pub(super) fn asked(change: &Change) -> Mrkdwn {
     text.person(&change.requester).raw(" ").moment(change.asked_at)
 }
 
-fn age(change: &Change, known: &Known, now: Timestamp) -> Mrkdwn {
-    if !change.stage.is_active() && !change.stage.is_watched() {
-        return Mrkdwn::new("it is over");
-    }
-    let words = if change.stage.is_active() { "under way for " } else { "still watched, for " };
+/// `None` for what is over.
+fn age(change: &Change, known: &Known, now: Timestamp) -> Option<Mrkdwn> {
+    let words = match &change.stage {
+        stage if stage.is_active() => "under way for ",
+        stage if stage.is_watched() => "still watched, for ",
+        _ => return None,
+    };
     let text = Mrkdwn::new(words).plain(&lasted(change.asked_at, now));
-    match known.since.get(&change.id) {
+    Some(match known.since.get(&change.id) {
         Some(since) if *since > change.asked_at => {
-            text.raw(" \u{b7} so since ").moment(*since).raw(", for ").plain(&lasted(*since, now))
+            text.raw(" \u{b7} in this stage since ").moment(*since).raw(", for ").plain(&lasted(*since, now))
         }
         _ => text,
-    }
+    })
 }
 
 /// What it waits for, or why it does not go on.

@@ -25,7 +25,7 @@ use crate::slack::render::{Said, text};
 use crate::slack::render::history::history;
 use crate::slack::render::list::list;
 use crate::slack::render::page::For;
-use crate::slack::render::status::{A_PAGE, Known, details, status};
+use crate::slack::render::status::{A_PAGE, Count, Known, details, status};
 
 fn catalogue(rungs: usize, artefacts: usize, name: usize) -> Catalogue {
     let template = sample::catalogue().ladder.rungs()[0].clone();
@@ -177,7 +177,7 @@ proptest! {
             cards: changes.iter().map(card).collect(),
         };
         let page = Page::of(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), A_PAGE);
-        is_sound(status(&Filter::default(), page, count, &known, For::Person, now))?;
+        is_sound(status(&Filter::default(), page, Count { under_way: count, watched: 0 }, &known, For::Person, now))?;
         let step = Step { at: now, kind: text.clone(), by: Some(Actor::Github(text.clone())) };
         let detailed: Vec<_> = changes.into_iter().map(|change| (change, vec![step.clone(); steps])).collect();
         if !detailed.is_empty() {

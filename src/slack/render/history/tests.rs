@@ -63,31 +63,73 @@ fn one(happening: Happening) -> String {
 
 #[test]
 fn nothing_that_happened_is_said_in_one_line_with_what_to_do() {
-    assert_snapshot!(told(Vec::new()), @"");
+    assert_snapshot!(told(Vec::new()), @"
+    *What happened*: nothing yet that I know of.
+    Next: `/list` shows what runs where.
+    ");
     let filter =
         Filter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
     let nothing =
         |cursor| shown(&history(&filter, None, page(Vec::new(), &cursor), &HashMap::new(), For::Person, after(0)));
-    assert_snapshot!(nothing(Cursor::Start), @"");
-    assert_snapshot!(nothing(Cursor::Earlier(Number(0))), @"");
+    assert_snapshot!(nothing(Cursor::Start), @"
+    What happened to *checkout* in *qa*: nothing yet that I know of.
+    Next: `/list checkout` shows what of it runs where.
+    ");
+    assert_snapshot!(nothing(Cursor::Earlier(Number(0))), @"
+    What happened to *checkout* in *qa*: nothing more.
+    Next: `/gantry history` shows the newest.
+    ");
 }
 
 #[test]
 fn a_change_says_what_from_what_to_what_where_by_whom_and_how_it_ended() {
     let at = |stage| changed(Change { stage, ..sample::change() });
-    assert_snapshot!(one(at(Stage::begin())), @"");
-    assert_snapshot!(one(at(deploying().deployed(2, Proof::TagPattern, after(32)).unwrap())), @"");
+    assert_snapshot!(one(at(Stage::begin())), @"
+    :hourglass_flowing_sand: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: merging, for 4 min
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    ");
+    assert_snapshot!(one(at(deploying().deployed(2, Proof::TagPattern, after(32)).unwrap())), @"
+    :large_green_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
+    ");
     let Stage::Deploying(merged) = deploying() else { panic!("deploying") };
-    assert_snapshot!(one(at(Stage::Failed { deploying: merged.clone(), at: after(30), reason: "OOMKilled <!channel>".into() })), @"");
-    assert_snapshot!(one(at(Stage::Stalled { deploying: merged.clone(), at: after(900), runs: None, unread: false })), @"");
-    assert_snapshot!(one(at(Stage::begin().conflicted(vec!["a.rs".into()], after(3)).unwrap())), @"");
-    assert_snapshot!(one(at(Stage::begin().errored("GitHub says no.".into(), after(3)).unwrap())), @"");
-    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: By::Person(PersonId::new("U0BOB")) })), @"");
-    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: By::Github { github: None } })), @"");
+    assert_snapshot!(one(at(Stage::Failed { deploying: merged.clone(), at: after(30), reason: "OOMKilled <!channel>".into() })), @"
+    :red_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: failed after 30 s
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
+    *Why:* OOMKilled &lt;!channel&gt;
+    ");
+    assert_snapshot!(one(at(Stage::Stalled { deploying: merged.clone(), at: after(900), runs: None, unread: false })), @"
+    :large_yellow_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: no proof that it runs after 15 min
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
+    ");
+    assert_snapshot!(one(at(Stage::begin().conflicted(vec!["a.rs".into()], after(3)).unwrap())), @"
+    :red_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: Git could not merge it, after 3 s
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    ");
+    assert_snapshot!(one(at(Stage::begin().errored("GitHub says no.".into(), after(3)).unwrap())), @"
+    :red_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: could not be done, after 3 s
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    *Why:* GitHub says no.
+    ");
+    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: By::Person(PersonId::new("U0BOB")) })), @"
+    :white_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: cancelled by <@U0BOB> after 9 s
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    ");
+    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: By::Github { github: None } })), @"
+    :white_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: cancelled on GitHub after 9 s
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    ");
     let reason = "the migration is missing".to_owned();
-    assert_snapshot!(one(at(Stage::Rejected { at: after(9), by: PersonId::new("U0BOB"), reason })), @"");
+    assert_snapshot!(one(at(Stage::Rejected { at: after(9), by: PersonId::new("U0BOB"), reason })), @"
+    :no_entry: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: rejected by <@U0BOB> after 9 s
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    *Why:* the migration is missing
+    ");
     let by = ChangeId::parse("01939f3e-5c00-7000-8000-00000badf00d").unwrap();
-    assert_snapshot!(one(at(Stage::Superseded { at: after(9), by, deploying: None })), @"");
+    assert_snapshot!(one(at(Stage::Superseded { at: after(9), by, deploying: None })), @"
+    :white_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: gave way to change `0badf00d` after 9 s
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    ");
 }
 
 #[test]
@@ -96,7 +138,11 @@ fn a_rollback_an_override_and_what_goes_along_are_told() {
     back.plan.rollback =
         Some(crate::domain::rollback::Rollback { reason: Some("totals <are> wrong".into()), ..sample::rollback() });
     let merged = deploying().deployed(2, Proof::TagPattern, after(32)).unwrap();
-    assert_snapshot!(one(changed(Change { stage: merged.clone(), ..back })), @"");
+    assert_snapshot!(one(changed(Change { stage: merged.clone(), ..back })), @"
+    :large_green_circle: *checkout* rolled back `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
+    *Reason:* totals &lt;are&gt; wrong
+    ");
 
     let mut forced = Change { stage: merged, ..sample::change() };
     forced.plan.also = vec![Also { artefact: ArtefactName::new("mailer"), changes: true }];
@@ -107,7 +153,12 @@ fn a_rollback_an_override_and_what_goes_along_are_told() {
     });
     let pull = Pull { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
     forced.frozen = Some(Frozen { pull: Some(pull), ..Frozen::of(forced.id) });
-    assert_snapshot!(one(changed(forced)), @"");
+    assert_snapshot!(one(changed(forced)), @"
+    :large_green_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s
+    asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · pull request <https://github.com/acme/checkout/pull/12|#12> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
+    with it: *mailer*
+    :rotating_light: <@U0BOB> overrides the freeze, the soak: it burns
+    ");
 }
 
 fn arrival() -> Arrived {
@@ -124,22 +175,43 @@ fn arrival() -> Arrived {
 
 #[test]
 fn an_arrival_says_what_came_and_which_commit_it_is() {
-    assert_snapshot!(one(happened(What::Arrival(Box::new(arrival())))), @"");
+    assert_snapshot!(one(happened(What::Arrival(Box::new(arrival())))), @"
+    :inbox_tray: *checkout* `develop-4f1c2ab` came to *development*, rolled out in 4 s
+    without a change of mine <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message> · commit <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> Retry the payment provider once (#42) · Alice Adler
+    ");
     let mut failed = arrival();
     failed.told = ArrivalTold { failed: Some("CrashLoopBackOff".into()), commit: None, took: None, ..failed.told };
-    assert_snapshot!(one(happened(What::Arrival(Box::new(failed)))), @"");
+    assert_snapshot!(one(happened(What::Arrival(Box::new(failed)))), @"
+    :red_circle: *checkout* `develop-4f1c2ab` failed in *development*: CrashLoopBackOff
+    without a change of mine <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message> · commit `4f1c2ab`
+    ");
 }
 
 #[test]
 fn what_people_locked_and_released_is_told() {
-    assert_snapshot!(one(happened(What::Locked(sample::lock()))), @"");
+    assert_snapshot!(one(happened(What::Locked(sample::lock()))), @"
+    :lock: *prod* locked: database &lt;!channel&gt; migration
+    by <@U0BOB> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
+    ");
     let by = Some(PersonId::new("U0CAROL"));
-    assert_snapshot!(one(happened(What::Unlocked { lock: sample::lock(), by: by.clone() })), @"");
-    assert_snapshot!(one(happened(What::TakenOver { lock: sample::lock(), from: by.clone() })), @"");
+    assert_snapshot!(one(happened(What::Unlocked { lock: sample::lock(), by: by.clone() })), @"
+    :unlock: *prod* unlocked, after 1 min
+    by <@U0CAROL> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
+    ");
+    assert_snapshot!(one(happened(What::TakenOver { lock: sample::lock(), from: by.clone() })), @"
+    :lock: the lock on *prod* taken over from <@U0CAROL>: database &lt;!channel&gt; migration
+    by <@U0BOB> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
+    ");
     let plan = sample::plan();
     let released = What::Released { artefact: plan.artefact, environment: plan.environment, version: plan.version, by };
-    assert_snapshot!(one(happened(released)), @"");
-    assert_snapshot!(one(happened(What::Unreadable)), @"");
+    assert_snapshot!(one(happened(released)), @"
+    :leftwards_arrow_with_hook: *checkout* `develop-4f1c2ab` released: it may come back to *qa*
+    by <@U0CAROL> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
+    ");
+    assert_snapshot!(one(happened(What::Unreadable)), @"
+    :grey_question: something that another version of me wrote, and I cannot read
+    <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
+    ");
 }
 
 #[test]
@@ -151,7 +223,10 @@ fn the_largest_keeps_its_lines_whole() {
         commit.subject = long("\u{202e}שלום \u{1f680} <!here> & ");
         commit.author = long("Олександра ");
     }
-    assert_snapshot!(one(happened(What::Arrival(Box::new(arrived)))), @"");
+    assert_snapshot!(one(happened(What::Arrival(Box::new(arrived)))), @"
+    :inbox_tray: *checkout* `гілка-гілка-гілка-гілка-гілка-гілка-гіл…лка-гілка-гілка-гілка-гілка-гілка-гілка-` came to *development*, rolled out in 4 s
+    without a change of mine <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message> · commit <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> שלום 🚀 &lt;!here&gt; &amp; שלום 🚀 &lt;!here&gt; &amp; של…&gt; &amp; שלום 🚀 &lt;!here&gt; &amp; שלום 🚀 &lt;!here&gt; &amp;  · Олександра Олександра Олександра Олекса…сандра Олександра Олександра Олександра
+    ");
 }
 
 #[test]
@@ -161,5 +236,8 @@ fn more_than_fit_are_cut_and_that_is_said() {
     let text = shown(&history(&Filter::default(), Some(500), page, &HashMap::new(), For::Person, after(0)));
     assert_eq!(text.matches(":lock:").count(), 20);
     let end = text.lines().rev().take(2).collect::<Vec<_>>().join("\n");
-    assert_snapshot!(end, @"");
+    assert_snapshot!(end, @r#"
+    ["Earlier" "history|500|<81||"]["Later" "history|500|>100||"]
+    More than 20 do not fit into one message: *Earlier* shows the next.
+    "#);
 }

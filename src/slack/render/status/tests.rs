@@ -56,17 +56,22 @@ fn shown(said: &Said) -> String {
 
 fn listed(changes: &[Change], known: &Known) -> String {
     let page = Page::of(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), A_PAGE);
-    shown(&status(&Filter::default(), page, changes.len(), known, For::Person, after(240)))
+    let watched = changes.iter().filter(|change| change.stage.is_watched()).count();
+    let count = Count { under_way: changes.len() - watched, watched };
+    shown(&status(&Filter::default(), page, count, known, For::Person, after(240)))
 }
 
 #[test]
 fn nothing_under_way_is_said_with_what_to_do() {
-    assert_snapshot!(listed(&[], &Known::default()), @"");
+    assert_snapshot!(listed(&[], &Known::default()), @"
+    Nothing is under way.
+    Next: `/list` shows what runs where, `/gantry history` what happened.
+    ");
     let filter =
         Filter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
     let page = Page::of(Order::OldestFirst, &Cursor::<ChangeId>::Start, Vec::new(), A_PAGE);
-    let said = status(&filter, page, 0, &Known::default(), For::Person, after(0));
-    assert_snapshot!(said.text, @"");
+    let said = status(&filter, page, Count::default(), &Known::default(), For::Person, after(0));
+    assert_snapshot!(said.text, @"Nothing is under way with *checkout* in *qa*.");
 }
 
 #[test]
@@ -74,24 +79,76 @@ fn a_change_of_which_little_is_known_has_no_links_to_nowhere() {
     let mut change = sample::change();
     change.plan.commits.clear();
     change.plan.from = None;
-    assert_snapshot!(listed(&[change], &Known::default()), @"");
+    assert_snapshot!(listed(&[change], &Known::default()), @"
+    1 change is under way:
+    :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
+    nothing → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    under way for 4 min
+    commit `4f1c2ab` · change `0badcafe`
+    To stop it: `/gantry cancel 0badcafe`
+    ");
 }
 
 #[test]
 fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
-    assert_snapshot!(listed(&[waiting()], &known()), @"");
+    assert_snapshot!(listed(&[waiting()], &known()), @"
+    1 change is under way:
+    :raised_hand: *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval
+    `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    under way for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
+    :raised_hand: 1 of 2 approvals, by <@U0BOB>; 1 missing, of @release-managers · it waits until <!date^1763370000^{date_short_pretty} {time}|2025-11-17 09:00 UTC>
+    :hourglass_flowing_sand: checks are still running: `ci / &lt;unit&gt;`
+    <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · pull request <https://github.com/acme/checkout/pull/12|#12> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    To stop it: `/gantry cancel 0badcafe`
+    ");
     let trouble = Trouble { since: after(3), tries: 2, why: "GitHub does not answer.".into() };
-    assert_snapshot!(listed(&[at(Stage::begin().merge_troubled(trouble, true).unwrap())], &known()), @"");
-    assert_snapshot!(listed(&[at(deploying())], &known()), @"");
+    assert_snapshot!(listed(&[at(Stage::begin().merge_troubled(trouble, true).unwrap())], &known()), @"
+    1 change is under way:
+    :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
+    `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    under way for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
+    :warning: GitHub does not answer. I keep trying.
+    <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    To stop it: `/gantry cancel 0badcafe`
+    ");
+    assert_snapshot!(listed(&[at(deploying())], &known()), @"
+    1 change is under way:
+    :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*
+    `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    under way for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
+    :hourglass_flowing_sand: waiting for the image and the controller
+    <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
+    ");
     let rolling = deploying()
         .still_deploying(|known| Deploying { rollout: Some(Progress { ready: 3, wanted: 5 }), ..known })
         .unwrap();
-    assert_snapshot!(listed(&[at(rolling)], &known()), @"");
+    assert_snapshot!(listed(&[at(rolling)], &known()), @"
+    1 change is under way:
+    :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*, 3 of 5 ready
+    `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    under way for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
+    :hourglass_flowing_sand: the cluster rolls it out
+    <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
+    ");
     let Stage::Deploying(merged) = deploying() else { panic!("deploying") };
     let failed = Stage::Failed { deploying: merged.clone(), at: after(30), reason: "OOMKilled <!channel>".into() };
-    assert_snapshot!(listed(&[at(failed)], &known()), @"");
+    assert_snapshot!(listed(&[at(failed)], &known()), @"
+    1 change is still watched:
+    :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
+    `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    still watched, for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
+    *Why:* OOMKilled &lt;!channel&gt;
+    <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
+    ");
     let stalled = Stage::Stalled { deploying: merged, at: after(30), runs: Some("qa-1111111".into()), unread: false };
-    assert_snapshot!(listed(&[at(stalled)], &known()), @"");
+    assert_snapshot!(listed(&[at(stalled)], &known()), @"
+    1 change is still watched:
+    :large_yellow_circle: *checkout* `develop-4f1c2ab`: no proof that it runs in *qa*
+    `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    still watched, for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
+    *Why:* The cluster runs qa-1111111.
+    <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
+    ");
 }
 
 #[test]
@@ -117,15 +174,42 @@ fn one_change_in_detail_has_its_time_line() {
         step(122, "deployed", None),
     ];
     let said = details(&[(at(deployed), steps)], &known(), after(7200));
-    assert_snapshot!(shown(&said), @"");
+    assert_snapshot!(shown(&said), @"
+    :large_green_circle: *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready
+    `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
+    • <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> asked for by <@U0ALICE>
+    • <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> approved by <@U0BOB> · after 1 min
+    • <!date^1763283690^{date_short_pretty} {time}|2025-11-16 09:01 UTC> approved by <@U0CAROL> · after 30 s
+    • <!date^1763283691^{date_short_pretty} {time}|2025-11-16 09:01 UTC> all that it waited for holds · after 1 s
+    • <!date^1763283692^{date_short_pretty} {time}|2025-11-16 09:01 UTC> merged into `qa` · after 1 s
+    • <!date^1763283722^{date_short_pretty} {time}|2025-11-16 09:02 UTC> seen running · after 30 s
+    In all 2 min
+    ");
     let steps = vec![step(0, "begun", Some("U0ALICE"))];
-    assert_snapshot!(shown(&details(&[(waiting(), steps)], &known(), after(240))), @"");
+    assert_snapshot!(shown(&details(&[(waiting(), steps)], &known(), after(240))), @"
+    :raised_hand: *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval
+    `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    under way for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
+    :raised_hand: 1 of 2 approvals, by <@U0BOB>; 1 missing, of @release-managers · it waits until <!date^1763370000^{date_short_pretty} {time}|2025-11-17 09:00 UTC>
+    :hourglass_flowing_sand: checks are still running: `ci / &lt;unit&gt;`
+    <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · pull request <https://github.com/acme/checkout/pull/12|#12> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    To stop it: `/gantry cancel 0badcafe`
+    • <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> asked for by <@U0ALICE>
+    • <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> approved by <@U0BOB> · after 1 min
+    So far 4 min
+    [Cancel]
+    ");
 }
 
 #[test]
 fn two_changes_of_the_same_digits_are_both_shown() {
     let said = details(&[(sample::change(), Vec::new()), (at(deploying()), Vec::new())], &known(), after(240));
-    assert_snapshot!(said.text, @"");
+    assert_snapshot!(said.text, @"
+    2 changes are called the same:
+    :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
+    :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*
+    ");
 }
 
 #[test]
@@ -134,7 +218,7 @@ fn of_a_long_time_line_the_first_and_the_last_are_shown() {
         (0..100).map(|n| Step { at: after(n), kind: "voided".into(), by: Some(Actor::Controller) }).collect();
     let text = shown(&details(&[(waiting(), steps)], &known(), after(240)));
     assert_eq!(text.matches("made anew").count(), STEPS, "{text}");
-    assert!(text.contains("76 more are left out here"), "{text}");
+    assert!(text.contains("77 more are left out here"), "with the review on GitHub: {text}");
 }
 
 #[test]
@@ -146,5 +230,16 @@ fn the_largest_keeps_its_lines_whole() {
     let Stage::AwaitingApproval(awaiting) = &mut change.stage else { panic!("waiting") };
     awaiting.trouble = Some(Trouble { since: after(0), tries: 1, why: long("\u{202e}שלום \u{1f680} <!here> ") });
     awaiting.waits_for.push(Waits::ChecksRed { names: vec![long("<&>"); 30] });
-    assert_snapshot!(listed(&[change], &known()), @"");
+    assert_snapshot!(listed(&[change], &known()), @"
+    1 change is under way:
+    :raised_hand: *checkout* `гілка-гілка-гілка-гілка-гілка-гілка-гіл…лка-гілка-гілка-гілка-гілка-гілка-гілка-` for *qa*: waiting for 1 approval
+    `&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;&lt;!chan…annel&gt;&amp;&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;&lt;!channel&gt;&amp;` → `гілка-гілка-гілка-гілка-гілка-гілка-гіл…лка-гілка-гілка-гілка-гілка-гілка-гілка-` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    under way for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
+    :raised_hand: 1 of 2 approvals, by <@U0BOB>; 1 missing, of @release-managers · it waits until <!date^1763370000^{date_short_pretty} {time}|2025-11-17 09:00 UTC>
+    :hourglass_flowing_sand: checks are still running: `ci / &lt;unit&gt;`
+    :warning: שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום…here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt; שלום 🚀 &lt;!here&gt;  I keep trying.
+    <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · pull request <https://github.com/acme/checkout/pull/12|#12> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
+    To stop it: `/gantry cancel 0badcafe`
+    …
+    ");
 }
