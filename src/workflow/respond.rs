@@ -99,9 +99,7 @@ impl Bot {
             Command::Diff { source, target, artefact, code } => {
                 return Box::pin(self.diff(asked, Wanted { source, target, artefact, code }, in_thread)).await;
             }
-            Command::Where { .. } | Command::Why { .. } => {
-                asked.privately(notice::not_ready(command.verb()))
-            }
+            Command::Where { .. } | Command::Why { .. } => asked.privately(notice::not_ready(command.verb())),
         })
     }
 

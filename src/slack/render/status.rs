@@ -236,7 +236,7 @@ pub(super) fn links(change: &Change, card: Option<&String>) -> Mrkdwn {
 fn commit(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
     let code =
-        plan.commits.first().and_then(|commit| commit.url.rsplit_once("/commit/")).map(|(web, _)| web.to_owned());
+        plan.drift.commits.first().and_then(|commit| commit.url.rsplit_once("/commit/")).map(|(web, _)| web.to_owned());
     let (web, sha) = match (change.stage.result(), &plan.pinned) {
         (Some(result), _) => (plan.web(), result),
         (None, Some(pinned)) => (code, pinned),

@@ -21,11 +21,11 @@ use crate::domain::sample;
 use crate::domain::text::Difference;
 use crate::domain::version::Version;
 use crate::sim::slack::check_blocks;
-use crate::slack::render::{Said, text};
 use crate::slack::render::history::history;
 use crate::slack::render::list::list;
 use crate::slack::render::page::For;
 use crate::slack::render::status::{A_PAGE, Count, Known, details, status};
+use crate::slack::render::{Said, text};
 
 fn catalogue(rungs: usize, artefacts: usize, name: usize) -> Catalogue {
     let template = sample::catalogue().ladder.rungs()[0].clone();
@@ -102,7 +102,7 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
     change.plan.version.tag = Some(text.into());
     change.plan.from = Some(Version { tag: Some(text.into()), ..Version::default() });
     change.plan.branch = text.to_owned();
-    for commit in &mut change.plan.commits {
+    for commit in &mut change.plan.drift.commits {
         (commit.subject, commit.author) = (text.to_owned(), text.to_owned());
     }
     change.plan.overridden = Some(Overridden { by: by.clone(), reason: text.to_owned(), gates: vec![Gate::Soak] });
@@ -195,7 +195,7 @@ proptest! {
         let told = ArrivalTold {
             version: plan.version.clone(),
             failed: back.then(|| text.clone()),
-            commit: plan.commits.first().cloned(),
+            commit: plan.drift.commits.first().cloned(),
             took: None,
             message: None,
         };

@@ -166,7 +166,7 @@ fn arrival() -> Arrived {
     let told = ArrivalTold {
         version: plan.version,
         failed: None,
-        commit: plan.commits.into_iter().next(),
+        commit: plan.drift.commits.into_iter().next(),
         took: Some(SignedDuration::from_secs(4)),
         message: None,
     };

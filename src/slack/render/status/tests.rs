@@ -77,7 +77,7 @@ fn nothing_under_way_is_said_with_what_to_do() {
 #[test]
 fn a_change_of_which_little_is_known_has_no_links_to_nowhere() {
     let mut change = sample::change();
-    change.plan.commits.clear();
+    change.plan.drift.commits.clear();
     change.plan.from = None;
     assert_snapshot!(listed(&[change], &Known::default()), @"
     1 change is under way:
