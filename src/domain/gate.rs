@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::actor::PersonId;
 use super::change::ChangeId;
+use super::environment::EnvironmentName;
 use super::freeze::Window;
 use super::lock::{Lock, LockId};
 use super::plan::Facts;
@@ -87,7 +88,7 @@ pub struct Well {
 /// All that are shut, each with what is said to somebody who stands before it.
 pub(super) fn shut(facts: &Facts<'_>) -> Vec<(Gate, Refusal)> {
     let Facts { artefact, target, below, version, watch, .. } = facts;
-    let environment = target.name.clone();
+    let environment = &target.name;
     let mut shut: Vec<(Gate, Refusal)> = Vec::new();
     for quarantine in &watch.quarantines {
         let gate = Gate::Quarantine { change: quarantine.change };
@@ -96,19 +97,13 @@ pub(super) fn shut(facts: &Facts<'_>) -> Vec<(Gate, Refusal)> {
         let (quarantine, by_rollback) = (Box::new(quarantine), false);
         shut.push((gate, Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback }));
     }
-    for lock in &watch.locks {
-        let gate = Gate::Lock { id: lock.id, by: lock.by.clone() };
-        shut.push((gate, Refusal::Locked { lock: lock.clone(), environment: environment.clone() }));
-    }
-    if let Some(Window { until, reason, .. }) = &watch.freeze {
-        let refusal = Refusal::Frozen { environment: environment.clone(), until: *until, reason: reason.clone() };
-        shut.push((Gate::Freeze, refusal));
-    }
+    shut.extend(around(watch, environment));
     if let Some(soak) = watch.soak {
         let ran = watch.well.map(|well| well.until.unwrap_or(watch.now).duration_since(well.since));
         if ran.is_none_or(|ran| ran < soak) {
             let until = watch.well.filter(|well| well.until.is_none()).map(|well| well.since + soak);
             let (artefact, below, version) = (artefact.name.clone(), below.name.clone(), version.clone());
+            let environment = environment.clone();
             shut.push((Gate::Soak, Refusal::Soaking { artefact, environment, below, version, soak, until }));
         }
     }
@@ -116,6 +111,19 @@ pub(super) fn shut(facts: &Facts<'_>) -> Vec<(Gate, Refusal)> {
         shut.push((Gate::Checks, refusal));
     }
     shut
+}
+
+/// Those that are shut around an environment, whatever would come to it.
+pub(super) fn around(watch: &Watch, environment: &EnvironmentName) -> Vec<(Gate, Refusal)> {
+    let lock = |lock: &Lock| {
+        let gate = Gate::Lock { id: lock.id, by: lock.by.clone() };
+        (gate, Refusal::Locked { lock: lock.clone(), environment: environment.clone() })
+    };
+    let frozen = watch.freeze.as_ref().map(|Window { until, reason, .. }| {
+        let refusal = Refusal::Frozen { environment: environment.clone(), until: *until, reason: reason.clone() };
+        (Gate::Freeze, refusal)
+    });
+    watch.locks.iter().map(lock).chain(frozen).collect()
 }
 
 fn checks(facts: &Facts<'_>) -> Option<Refusal> {
@@ -135,6 +143,7 @@ mod tests {
     use super::*;
     use crate::domain::policy;
     use crate::domain::sample;
+    use crate::domain::why::Blockers;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()
@@ -157,7 +166,7 @@ mod tests {
         ];
         for (name, well, soak, shut) in cases {
             let facts = sample::facts(&catalogue, watch(well, soak));
-            let refused = match policy::check(&facts) {
+            let refused = match policy::check(&facts, &mut Blockers::first()) {
                 Ok(_) => None,
                 Err(Refusal::Soaking { until, .. }) => Some(until),
                 Err(other) => panic!("{name}: {other:?}"),
@@ -180,14 +189,18 @@ mod tests {
         facts.checks.red.push("build".to_owned());
         let names: Vec<_> = shut(&facts).iter().map(|(gate, _)| gate.name()).collect();
         assert_eq!(names, ["quarantine", "lock", "freeze", "soak", "checks"]);
-        assert!(matches!(policy::check(&facts), Err(Refusal::Quarantined { .. })), "the first of them is told");
+        assert!(
+            matches!(policy::check(&facts, &mut Blockers::first()), Err(Refusal::Quarantined { .. })),
+            "the first of them is told"
+        );
         facts.overriding = Some((PersonId::new("U0BOB"), "people cannot pay".into()));
-        let overridden = policy::check(&facts).unwrap().into_overridden().expect("something was overridden");
+        let overridden =
+            policy::check(&facts, &mut Blockers::first()).unwrap().into_overridden().expect("something was overridden");
         assert!(overridden.lock(&lock) && overridden.has(&Gate::Freeze) && overridden.has(&Gate::Checks));
         facts.watch = Watch::default();
         facts.checks.red.clear();
         assert_eq!(
-            policy::check(&facts).unwrap().into_overridden(),
+            policy::check(&facts, &mut Blockers::first()).unwrap().into_overridden(),
             None,
             "where nothing is shut, nothing is overridden"
         );

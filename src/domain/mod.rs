@@ -32,3 +32,4 @@ pub mod sighting;
 pub mod text;
 pub mod trailer;
 pub mod version;
+pub mod why;

@@ -8,12 +8,13 @@ use super::actor::{Called, PersonId};
 use super::artefact::{Artefact, ArtefactName, Repository};
 use super::change::{Change, ChangeId};
 use super::environment::{Environment, EnvironmentName, Ladder};
-use super::gate::{self, Overridden};
+use super::gate::{self, Overridden, Watch};
 use super::lock::Lock;
 use super::plan::Facts;
 use super::quarantine::Quarantine;
 use super::rollout::{Rollout, RolloutState};
 use super::version::{Sha, Version};
+use super::why::Blockers;
 
 /// The proof that the rules said yes. Nothing takes effect without one, and only [`check`] gives it.
 #[derive(Debug)]
@@ -321,8 +322,8 @@ pub fn runs_well(artefact: &Artefact, below: &Environment, rollout: &Rollout) ->
     }
 }
 
-/// The last word: everything that had to be asked of GitHub is known by now.
-pub fn check(facts: &Facts<'_>) -> Result<Permit, Refusal> {
+/// Would anything move? Everything that had to be asked of GitHub is known by now.
+pub fn moves(facts: &Facts<'_>) -> Result<(), Refusal> {
     let Facts { artefact, target, pending, .. } = facts;
     let (name, environment) = (artefact.name.clone(), target.name.clone());
     let (version, runs) = (facts.version.clone(), facts.from.clone());
@@ -343,18 +344,38 @@ pub fn check(facts: &Facts<'_>) -> Result<Permit, Refusal> {
         let paths = artefact.paths.clone();
         return Err(Refusal::NothingForIt { artefact: name, environment, commits: pending.ahead_by, paths });
     }
-    let shut = gate::shut(facts);
-    match (&facts.overriding, shut.into_iter()) {
-        (None, mut shut) => match shut.next() {
-            Some((_, refusal)) => Err(refusal),
-            None => Ok(Permit { overridden: None }),
-        },
-        (Some((by, reason)), shut) => {
-            let gates: Vec<_> = shut.map(|(gate, _)| gate).collect();
-            let overridden = Overridden { by: by.clone(), reason: reason.to_string(), gates };
-            Ok(Permit { overridden: Some(overridden).filter(|overridden| !overridden.gates.is_empty()) })
+    Ok(())
+}
+
+/// The last word. There is a permit only where nothing at all was found to stand in the way.
+pub fn check(facts: &Facts<'_>, blockers: &mut Blockers) -> Result<Permit, Refusal> {
+    if let Err(nothing) = moves(facts) {
+        blockers.add(nothing)?;
+        // What does not move stands before no gate of its own; those around the environment are shut all the same.
+        check_around(&facts.watch, facts.target, blockers)?;
+    }
+    let mut overridden = Vec::new();
+    for (gate, refusal) in gate::shut(facts) {
+        match facts.overriding {
+            Some(_) => overridden.push(gate),
+            None => blockers.add(refusal)?,
         }
     }
+    blockers.end()?;
+    let overridden = facts.overriding.as_ref().filter(|_| !overridden.is_empty()).map(|(by, reason)| Overridden {
+        by: by.clone(),
+        reason: reason.to_string(),
+        gates: overridden,
+    });
+    Ok(Permit { overridden })
+}
+
+/// Nothing tells what would go: what is shut around the environment is known without that.
+pub fn check_around(watch: &Watch, target: &Environment, blockers: &mut Blockers) -> Result<(), Refusal> {
+    for (_, refusal) in gate::around(watch, &target.name) {
+        blockers.add(refusal)?;
+    }
+    blockers.end()
 }
 
 #[cfg(test)]
@@ -392,7 +413,7 @@ mod tests {
             ("a check that runs", ahead("mailer/a.rs"), running, "RunningChecks"),
         ];
         for (name, pending, checks, expected) in cases {
-            let said = match check(&facts(&catalogue, pending, checks)) {
+            let said = match check(&facts(&catalogue, pending, checks), &mut Blockers::first()) {
                 Ok(_) => "permit".to_owned(),
                 Err(refusal) => format!("{refusal:?}"),
             };
@@ -404,11 +425,11 @@ mod tests {
     fn no_check_is_green_unless_one_is_required() {
         let catalogue = sample::catalogue();
         let mut facts = facts(&catalogue, ahead("mailer/a.rs"), Checks::default());
-        assert!(check(&facts).is_ok());
+        assert!(check(&facts, &mut Blockers::first()).is_ok());
         facts.checks_required = true;
-        assert!(matches!(check(&facts), Err(Refusal::NoChecks { .. })));
+        assert!(matches!(check(&facts, &mut Blockers::first()), Err(Refusal::NoChecks { .. })));
         facts.checks.green = 1;
-        assert!(check(&facts).is_ok());
+        assert!(check(&facts, &mut Blockers::first()).is_ok());
     }
 
     #[test]
@@ -416,6 +437,6 @@ mod tests {
         let catalogue = sample::catalogue();
         let mut pending = ahead("storefront/a.rs");
         pending.files.cut = true;
-        assert!(check(&facts(&catalogue, pending, Checks::default())).is_ok());
+        assert!(check(&facts(&catalogue, pending, Checks::default()), &mut Blockers::first()).is_ok());
     }
 }

@@ -1,6 +1,7 @@
 //! A rule's no, among the errors of those who are asked for facts.
 
 use crate::domain::policy::Refusal;
+use crate::domain::why::Blockers;
 use crate::github::GithubError;
 use crate::store::StoreError;
 
@@ -39,5 +40,17 @@ impl From<StoreError> for No {
 impl From<GithubError> for No {
     fn from(error: GithubError) -> Self {
         Self::CannotAsk(error.into())
+    }
+}
+
+/// What was found, or nothing where a rule's no stands before it and all that stands in the way is wanted.
+pub(super) fn known<T>(found: Result<T, No>, blockers: &mut Blockers) -> Result<Option<T>, No> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(No::Refused(refusal)) => {
+            blockers.add(refusal)?;
+            Ok(None)
+        }
+        Err(error) => Err(error),
     }
 }

@@ -229,8 +229,6 @@ impl Bot {
         from: Option<&Version>,
         pinned: Option<&Sha>,
     ) -> Result<Pending, CannotAsk> {
-        // What nothing tells may concern anybody.
-        let unknown = || Pending { ahead_by: 1, files: Files::unknown(), ..Pending::default() };
         let (Some(here), Some(pinned)) = (from.and_then(|from| from.commit.as_ref()), pinned) else {
             return Ok(unknown());
         };
@@ -270,6 +268,11 @@ impl Bot {
 fn unwritable(artefact: &Artefact, at: &ManifestFile, problem: String) -> Refusal {
     let (artefact, repository, file) = (artefact.name.clone(), at.repository.clone(), at.file.clone());
     Refusal::Manifest { artefact, repository, file, problem }
+}
+
+/// What nothing tells may concern anybody.
+pub(super) fn unknown() -> Pending {
+    Pending { ahead_by: 1, files: Files::unknown(), ..Pending::default() }
 }
 
 /// Does the manifest name the image by its digest?

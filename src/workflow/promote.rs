@@ -17,10 +17,11 @@ use crate::domain::rollback::ImageThere;
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Sha, Version};
+use crate::domain::why::Blockers;
 
 use super::Bot;
-use super::no::No;
-use super::pending::pins_digest;
+use super::no::{No, known};
+use super::pending::{pins_digest, unknown};
 use super::source::CannotAsk;
 
 /// How far back a version is looked for that is named.
@@ -63,6 +64,9 @@ impl What {
     }
 }
 
+/// An artefact, an environment, and the other environments that could have been meant.
+pub(super) type Aim<'a> = (&'a Artefact, &'a Environment, Option<Vec<EnvironmentName>>);
+
 /// What the rules say to it.
 pub(super) enum Decision {
     Refused(Refusal),
@@ -78,82 +82,104 @@ pub(super) enum Decision {
 impl Bot {
     /// Has no effect, and locks nothing.
     pub(super) async fn decide(&self, wish: &Wish) -> Result<Decision, CannotAsk> {
-        match self.planned(wish).await {
+        match self.planned(wish, &mut Blockers::first()).await {
             Ok(decision) => Ok(decision),
             Err(No::Refused(refusal)) => Ok(Decision::Refused(refusal)),
             Err(No::CannotAsk(error)) => Err(error),
         }
     }
 
-    async fn planned(&self, wish: &Wish) -> Result<Decision, No> {
-        let catalogue = &self.config.catalogue;
-        let Some(artefact) = catalogue.artefact(wish.artefact.as_str()) else {
+    async fn planned(&self, wish: &Wish, blockers: &mut Blockers) -> Result<Decision, No> {
+        let (artefact, target, others) = self.aim(wish).await?;
+        let (plan, errored) = self.judged(wish, artefact, target, blockers).await?;
+        Ok(Decision::Planned { plan, others, errored })
+    }
+
+    /// What goes where; and the rungs that are behind as well, where none was named.
+    pub(super) async fn aim(&self, wish: &Wish) -> Result<Aim<'_>, No> {
+        let Some(artefact) = self.config.catalogue.artefact(wish.artefact.as_str()) else {
             return Err(CannotAsk::never(format!("there is no artefact {}", wish.artefact)).into());
         };
-        let (target, others) = if let Some(name) = &wish.environment {
-            (self.rung(name)?, None)
-        } else {
-            let behind = self.rungs_behind(artefact).await?;
-            let Some((target, others)) = behind.split_first() else {
-                return Err(Refusal::NothingBehind { artefact: artefact.name.clone() }.into());
-            };
-            (*target, Some(others.iter().map(|rung| rung.name.clone()).collect()))
+        if let Some(name) = &wish.environment {
+            return Ok((artefact, self.rung(name)?, None));
+        }
+        let behind = self.rungs_behind(artefact).await?;
+        let Some((target, others)) = behind.split_first() else {
+            return Err(Refusal::NothingBehind { artefact: artefact.name.clone() }.into());
         };
+        Ok((artefact, *target, Some(others.iter().map(|rung| rung.name.clone()).collect())))
+    }
+
+    /// Every rule, in order. Whoever wants the first that stands in the way is stopped there; whoever wants all goes on as
+    /// far as anything can be known, and is stopped at the end.
+    pub(super) async fn judged(
+        &self,
+        wish: &Wish,
+        artefact: &Artefact,
+        target: &Environment,
+        blockers: &mut Blockers,
+    ) -> Result<(Box<Plan>, Option<Box<Change>>), No> {
+        let catalogue = &self.config.catalogue;
         let policy = self.config.environments.get(&target.name).cloned().unwrap_or_default();
         let below = policy::rung(artefact, target, &catalogue.ladder)?;
-        if !self.may_promote(&wish.by, &target.name, &artefact.repository).await? {
-            let (act, environment, who) = (Act::Promote, target.name.clone(), self.called(&policy.promoters).await);
-            return Err(Refusal::MayNot { act, environment, who }.into());
-        }
-        if wish.overriding.is_some() && !self.may_override(&wish.by, &target.name, &artefact.repository).await? {
-            // Unlike elsewhere, where nobody is named nobody may.
-            let who = if policy.overriders.is_empty() { Vec::new() } else { self.called(&policy.overriders).await };
-            let (act, environment) = (Act::Override, target.name.clone());
-            return Err(Refusal::MayNot { act, environment, who }.into());
-        }
+        self.check_rights(wish, artefact, target, &policy, blockers).await?;
         for rung in [below, target] {
             // After a start, what the cluster runs is not known yet: that is no reason to refuse anything.
             if artefact.places.get(&rung.name).is_some_and(|place| !self.view.is_read(place)) {
                 return Err(CannotAsk::later(format!("what runs in {} has not been read yet", rung.name)).into());
             }
         }
-        let (mut version, well) = self.version_below(artefact, below, &wish.what).await?;
-        let pinned = version.commit.clone();
-        let manifest = self.manifest_file(artefact, target).await?;
-        let moves = Moves::of(&artefact.repository, &target.branch, manifest.as_ref());
-        let supersedes = match self.store.holder(&moves).await? {
-            None => None,
-            Some(holder) => match Waiting::of(&holder) {
-                Some(waiting) if gives_way(&holder, artefact, &version) => Some(waiting),
-                _ => return Err(Refusal::UnderWay(UnderWay::from(&holder)).into()),
-            },
+        let goes = match known(self.version_below(artefact, below, &wish.what).await, blockers)? {
+            Some(goes) => Some(goes),
+            None => self.comes_up_below(artefact, below).await?.map(|version| (version, None)),
         };
-        let from = self.runs_there(artefact, target)?;
-        let (mut pending, undoes) = match (&manifest, &pinned) {
-            (None, Some(pinned)) => self.coming_by_branch(artefact, target, &version, pinned).await?,
+        let manifest = known(self.manifest_file(artefact, target).await, blockers)?;
+        let mut supersedes = None;
+        if let Some(manifest) = &manifest {
+            let moves = Moves::of(&artefact.repository, &target.branch, manifest.as_ref());
+            match self.store.holder(&moves).await? {
+                Some(holder) if goes.as_ref().is_some_and(|(version, _)| gives_way(&holder, artefact, version)) => {
+                    supersedes = Waiting::of(&holder);
+                }
+                Some(holder) => blockers.add(Refusal::UnderWay(UnderWay::from(&holder)))?,
+                None => {}
+            }
+        }
+        let from = known(self.runs_there(artefact, target).map_err(No::from), blockers)?.flatten();
+        let Some((mut version, well)) = goes else {
+            // Nothing tells what would go: what holds the environment itself is known without that.
+            let watch = self.watch(artefact, target, &policy, None).await?;
+            policy::check_around(&watch, target, blockers)?;
+            return Err(CannotAsk::later(format!("what runs in {} is not known", below.name)).into());
+        };
+        blockers.note(&version);
+        let pinned = version.commit.clone();
+        let coming = match (&manifest, &pinned) {
+            (None, _) => None,
+            (Some(None), Some(pinned)) => {
+                known(self.coming_by_branch(artefact, target, &version, pinned).await, blockers)?
+            }
             // What is approved without a pull request is approved by its commit.
-            (Some(_), pinned) if pinned.is_some() || !is_by_commit(target, &policy) => {
-                (self.coming_by_manifest(artefact, from.as_ref(), pinned.as_ref()).await?, Vec::new())
+            (Some(Some(_)), pinned) if pinned.is_some() || !is_by_commit(target, &policy) => {
+                Some((self.coming_by_manifest(artefact, from.as_ref(), pinned.as_ref()).await?, Vec::new()))
             }
             _ => {
-                let (artefact, below) = (artefact.name.clone(), below.name.clone());
-                return Err(Refusal::CommitUnknown { artefact, below, version }.into());
+                let (artefact, below, version) = (artefact.name.clone(), below.name.clone(), version.clone());
+                blockers.add(Refusal::CommitUnknown { artefact, below, version })?;
+                None
             }
         };
+        let manifest = manifest.flatten();
         let image = match &manifest {
-            Some(file) => self.image_to_write(artefact, target, file, &mut version).await?,
-            None => ImageThere::Yes,
+            Some(file) => known(self.image_to_write(artefact, target, file, &mut version).await, blockers)?,
+            None => None,
         };
+        let (mut pending, undoes) = coming.unwrap_or_else(|| (unknown(), Vec::new()));
         let checks = match (&pinned, pending.ahead_by) {
             (None, _) | (_, 0) => crate::domain::plan::Checks::default(),
             (Some(pinned), _) => self.github.checks(&artefact.repository, pinned).await?,
         };
-        let errored = self.store.last_change(&artefact.name, &target.name).await?;
-        let errored = errored
-            .filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_none())
-            .filter(|last| last.plan.version.is(&version))
-            .map(Box::new);
-        let checks_required = policy.checks_required;
+        let errored = self.errored_before(artefact, target, &version).await?;
         let quarantines = self.quarantines_of(artefact, target, &version, &mut pending).await?;
         let watch = Watch { quarantines, ..self.watch(artefact, target, &policy, well).await? };
         let facts = Facts {
@@ -165,26 +191,56 @@ impl Bot {
             from,
             manifest,
             undoes,
-            image,
+            image: image.unwrap_or_default(),
             pending,
             checks,
-            checks_required,
+            checks_required: policy.checks_required,
             watch,
             overriding: wish.overriding.clone().map(|reason| (wish.by.clone(), reason)),
             supersedes,
         };
-        match (policy::check(&facts), errored) {
-            (Ok(permit), errored) => {
-                let plan = Box::new(Plan::new(permit, facts, catalogue));
-                let errored = errored.filter(|errored| self.goes_on(errored, &plan));
-                Ok(Decision::Planned { plan, others, errored })
-            }
+        if let (Err(Refusal::NothingNew { .. }), Some(errored)) = (policy::moves(&facts), &errored) {
             // It may have been merged before it ended in an error: then the branch has it, and it goes on from there.
-            (Err(Refusal::NothingNew { .. }), Some(errored)) => {
-                Ok(Decision::Planned { plan: Box::new(errored.plan.clone()), others, errored: Some(errored) })
-            }
-            (Err(refusal), _) => Err(refusal.into()),
+            blockers.end()?;
+            return Ok((Box::new(errored.plan.clone()), Some(errored.clone())));
         }
+        let permit = policy::check(&facts, blockers)?;
+        let plan = Box::new(Plan::new(permit, facts, catalogue));
+        let errored = errored.filter(|errored| self.goes_on(errored, &plan));
+        Ok((plan, errored))
+    }
+
+    async fn check_rights(
+        &self,
+        wish: &Wish,
+        artefact: &Artefact,
+        target: &Environment,
+        policy: &Policy,
+        blockers: &mut Blockers,
+    ) -> Result<(), No> {
+        if !self.may_promote(&wish.by, &target.name, &artefact.repository).await? {
+            let (act, environment, who) = (Act::Promote, target.name.clone(), self.called(&policy.promoters).await);
+            blockers.add(Refusal::MayNot { act, environment, who })?;
+        }
+        if wish.overriding.is_some() && !self.may_override(&wish.by, &target.name, &artefact.repository).await? {
+            // Unlike elsewhere, where nobody is named nobody may.
+            let who = if policy.overriders.is_empty() { Vec::new() } else { self.called(&policy.overriders).await };
+            let (act, environment) = (Act::Override, target.name.clone());
+            blockers.add(Refusal::MayNot { act, environment, who })?;
+        }
+        Ok(())
+    }
+
+    /// The last change there, if it wanted the same and did not come to its end.
+    async fn errored_before(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        version: &Version,
+    ) -> Result<Option<Box<Change>>, No> {
+        let last = self.store.last_change(&artefact.name, &target.name).await?;
+        let errored = last.filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_none());
+        Ok(errored.filter(|last| last.plan.version.is(version)).map(Box::new))
     }
 
     /// Is the plan that of the change which ended in an error? Where it was overridden, or the rules have been changed since,
@@ -272,12 +328,29 @@ impl Bot {
                 self.ran_well(artefact, below, what).await?
             }
         };
-        let commit = match &stay.version.commit {
-            Some(commit) => Some(commit.clone()),
-            None => self.source_of(artefact, &stay).await?.map(|(commit, _)| commit),
-        };
+        let commit = self.commit_of_stay(artefact, &stay).await?;
         let well = stay.well_since.map(|since| Well { since, until: stay.ended_at });
         Ok((Version { commit, ..stay.version }, well))
+    }
+
+    /// What is to run below and does not run well there, with its commit where that is known by now.
+    async fn comes_up_below(&self, artefact: &Artefact, below: &Environment) -> Result<Option<Version>, CannotAsk> {
+        let Some(place) = artefact.places.get(&below.name) else { return Ok(None) };
+        let rollout = self.view.rollout(place, &artefact.image);
+        let (RolloutState::RollingOut { .. } | RolloutState::Degraded { .. }) = rollout.state else { return Ok(None) };
+        let seen = self.seen.sighting(&artefact.name, &below.name);
+        let Some(stay) = seen.filter(|seen| rollout.version.is_some_and(|now| seen.version.is_image(&now))) else {
+            return Ok(None);
+        };
+        let commit = self.commit_of_stay(artefact, &stay).await?;
+        Ok(commit.map(|commit| Version { commit: Some(commit), ..stay.version }))
+    }
+
+    async fn commit_of_stay(&self, artefact: &Artefact, stay: &Sighting) -> Result<Option<Sha>, CannotAsk> {
+        match &stay.version.commit {
+            Some(commit) => Ok(Some(commit.clone())),
+            None => Ok(self.source_of(artefact, stay).await?.map(|(commit, _)| commit)),
+        }
     }
 
     /// The image that is to be written into a manifest: it must be there, and the file must be one that can be written.
@@ -372,5 +445,9 @@ fn is_by_commit(target: &Environment, policy: &Policy) -> bool {
 /// A change that waits for approval gives way to another version of the same artefact, and a rollback to nothing.
 fn gives_way(holder: &Change, artefact: &Artefact, version: &Version) -> bool {
     let plan = &holder.plan;
-    holder.stage.can_cancel() && plan.artefact == artefact.name && plan.rollback.is_none() && !plan.version.is(version)
+    Waiting::of(holder).is_some()
+        && holder.stage.can_cancel()
+        && plan.artefact == artefact.name
+        && plan.rollback.is_none()
+        && !plan.version.is(version)
 }
