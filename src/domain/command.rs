@@ -207,7 +207,7 @@ pub const TABLE: &[Entry] = &[
         summary: "what stands between an artefact and an environment",
         examples: &["why {artefact}", "why {artefact} {environment}"],
         slash: false,
-        ready: false,
+        ready: true,
     },
     Entry {
         verb: Verb::Status,

@@ -147,6 +147,8 @@ pub enum Refusal {
         below: EnvironmentName,
         version: Option<Version>,
         reason: Arc<str>,
+        /// It is not the first rung, which is only repaired by a push.
+        can_go_back: bool,
     },
     Unreadable {
         below: EnvironmentName,
@@ -244,6 +246,12 @@ pub struct UnderWay {
     /// Not merged yet: it can be cancelled.
     pub can_cancel: bool,
     pub rolls_back: bool,
+    /// The change itself, where it waits for approval.
+    pub waiting: Option<Box<Change>>,
+    /// Whoever asks is its requester.
+    pub is_own: bool,
+    /// Whoever asks may approve there.
+    pub may_approve: bool,
 }
 
 impl From<&Change> for UnderWay {
@@ -257,6 +265,9 @@ impl From<&Change> for UnderWay {
             stage: change.stage.words(),
             can_cancel: change.stage.can_cancel(),
             rolls_back: change.plan.rollback.is_some(),
+            waiting: change.stage.awaiting().is_some().then(|| Box::new(change.clone())),
+            is_own: false,
+            may_approve: false,
         }
     }
 }
@@ -305,7 +316,13 @@ pub fn can_go_back(artefact: &Artefact, target: &Environment, ladder: &Ladder) -
 }
 
 /// The version that runs well below, if one does.
-pub fn runs_well(artefact: &Artefact, below: &Environment, rollout: &Rollout) -> Result<Version, Refusal> {
+pub fn runs_well(
+    artefact: &Artefact,
+    below: &Environment,
+    rollout: &Rollout,
+    ladder: &Ladder,
+) -> Result<Version, Refusal> {
+    let can_go_back = ladder.below(&below.name, artefact).is_some();
     let (artefact, below) = (artefact.name.clone(), below.name.clone());
     match (&rollout.state, &rollout.version) {
         (RolloutState::Running { .. }, Some(version)) => Ok(version.clone()),
@@ -313,7 +330,8 @@ pub fn runs_well(artefact: &Artefact, below: &Environment, rollout: &Rollout) ->
             Err(Refusal::RollingOut { artefact, below, version: version.clone(), ready: *ready, wanted: *wanted })
         }
         (RolloutState::Degraded { reason }, version) => {
-            Err(Refusal::Unhealthy { artefact, below, version: version.clone(), reason: reason.clone() })
+            let (version, reason) = (version.clone(), reason.clone());
+            Err(Refusal::Unhealthy { artefact, below, version, reason, can_go_back })
         }
         (RolloutState::Unreadable { why, since }, _) => {
             Err(Refusal::Unreadable { below, why: why.clone(), since: *since })

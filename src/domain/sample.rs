@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::actor::PersonId;
+use super::actor::{Called, PersonId};
+use super::approval::{Approval, Awaiting, Waits, Way};
 use super::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place};
 use super::change::{Change, ChangeId, Stage};
 use super::comparison::{ChangedFile, Files};
@@ -12,10 +13,12 @@ use super::drift::Drift;
 use super::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromoteBy};
 use super::gate::Watch;
 use super::lock::{Lock, LockId};
-use super::plan::{Checks, Facts, Pending, Plan};
-use super::quarantine::Quarantine;
+use super::plan::{Checks, Facts, Pending, Plan, Waiting};
+use super::policy::{Act, Refusal, UnderWay};
+use super::quarantine::{Hold, Quarantine};
 use super::rollback::{Bad, Found, ImageThere, Ran, Rollback};
 use super::version::{Commit, Sha, Version};
+use super::why::{Free, Why};
 
 pub(crate) fn catalogue() -> Catalogue {
     let rungs = [
@@ -145,7 +148,6 @@ pub(crate) fn change() -> Change {
     }
 }
 
-/// Bob locked `prod`.
 /// `mailer` wants to go to `qa`, with one commit that concerns it.
 pub(crate) fn facts(catalogue: &Catalogue, watch: Watch) -> Facts<'_> {
     Facts {
@@ -167,6 +169,7 @@ pub(crate) fn facts(catalogue: &Catalogue, watch: Watch) -> Facts<'_> {
     }
 }
 
+/// Bob locked `prod`.
 pub(crate) fn lock() -> Lock {
     Lock {
         id: LockId::parse("01939f3e-5c00-7000-8000-00000badcafe").expect("an id"),
@@ -177,6 +180,125 @@ pub(crate) fn lock() -> Lock {
         since: Timestamp::from_second(1_763_283_600).expect("a moment"),
         until: None,
     }
+}
+
+/// `checkout` waits for the second of two approvals in `prod`.
+pub(crate) fn waiting() -> Change {
+    let change = change();
+    let group = Called::Group { id: "S0RELEASE".into(), handle: "release-managers".into() };
+    let mut awaiting = Awaiting::new(2, vec![group], change.asked_at, SignedDuration::from_hours(24));
+    awaiting.approvals.push(Approval { by: PersonId::new("U0BOB"), at: change.asked_at, way: Way::Slack });
+    let plan = Plan { environment: EnvironmentName::new("prod"), ..plan() };
+    Change { plan, stage: Stage::AwaitingApproval(awaiting), ..change }
+}
+
+/// `checkout` on its way to `prod`, with these in the way.
+pub(crate) fn why(blockers: Vec<Refusal>) -> Why {
+    Why {
+        artefact: ArtefactName::new("checkout"),
+        environment: Some(EnvironmentName::new("prod")),
+        others: None,
+        version: Some(plan().version),
+        blockers,
+        free: None,
+        unasked: None,
+    }
+}
+
+/// The same with nothing in the way; of what is asked on it, all in the words of anybody.
+pub(crate) fn free(text: &str) -> Why {
+    let hold = Hold {
+        change: quarantine().change,
+        environment: EnvironmentName::new("prod"),
+        artefacts: vec![ArtefactName::new("checkout")],
+        from: Some(quarantine().version),
+        by: None,
+        at: quarantine().at,
+        reason: Some(text.to_owned()),
+    };
+    let plan = Plan {
+        environment: EnvironmentName::new("prod"),
+        lifts: vec![hold; 5],
+        supersedes: Waiting::of(&waiting()),
+        image: ImageThere::Unknown { why: text.to_owned() },
+        ..plan()
+    };
+    let awaits = waiting().stage.awaiting().cloned();
+    Why { free: Some(Free { plan: Box::new(plan), awaits }), ..why(Vec::new()) }
+}
+
+/// What can stand before `checkout` on its way to `prod`, in the words of anybody.
+pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
+    let (artefact, environment) = (ArtefactName::new("checkout"), EnvironmentName::new("prod"));
+    let (below, at) = (EnvironmentName::new("staging"), Timestamp::from_second(1_763_283_600).expect("a moment"));
+    let tag: String = text.chars().take(128).collect();
+    let version = Version { tag: Some(tag.into()), ..plan().version };
+    let pinned: Sha = "4f1c2ab".repeat(6)[..40].parse().expect("a commit");
+    let names: Vec<String> = (0..12).map(|number| format!("{number} {text}")).collect();
+    let (repository, url) = (plan().repository, plan().drift.url);
+    let runs = Some(version.clone());
+    let quarantine = Quarantine { reason: Some(text.to_owned()), version: version.clone(), ..quarantine() };
+    let mut waits = waiting();
+    if let Stage::AwaitingApproval(awaiting) = &mut waits.stage {
+        awaiting.waits_for = vec![Waits::ChecksRed { names: names.clone() }];
+    }
+    vec![
+        Refusal::MayNot {
+            act: Act::Promote,
+            environment: environment.clone(),
+            who: vec![Called::Handle(text.chars().take(80).collect()), Called::Person(PersonId::new("U0CAROL"))],
+        },
+        Refusal::Unhealthy {
+            artefact: artefact.clone(),
+            below: below.clone(),
+            version: runs.clone(),
+            reason: text.into(),
+            can_go_back: true,
+        },
+        Refusal::RollingOut {
+            artefact: artefact.clone(),
+            below: below.clone(),
+            version: version.clone(),
+            ready: 1,
+            wanted: 3,
+        },
+        Refusal::Unreadable { below: below.clone(), why: text.into(), since: at },
+        Refusal::UnderWay(UnderWay { may_approve: true, ..UnderWay::from(&waits) }),
+        Refusal::CommitUnknown { artefact: artefact.clone(), below: below.clone(), version: version.clone() },
+        Refusal::Manifest {
+            artefact: artefact.clone(),
+            repository,
+            file: text.chars().take(200).collect(),
+            problem: text.to_owned(),
+        },
+        Refusal::NothingNew {
+            artefact: artefact.clone(),
+            environment: environment.clone(),
+            version: version.clone(),
+            runs,
+        },
+        Refusal::Quarantined {
+            artefact: artefact.clone(),
+            environment: environment.clone(),
+            version: version.clone(),
+            quarantine: Box::new(quarantine),
+            by_rollback: false,
+        },
+        Refusal::Locked { lock: Lock { reason: text.to_owned(), ..lock() }, environment: environment.clone() },
+        Refusal::Frozen { environment: environment.clone(), until: at, reason: Some(text.to_owned()) },
+        Refusal::Soaking {
+            artefact: artefact.clone(),
+            environment: environment.clone(),
+            below: below.clone(),
+            version,
+            soak: SignedDuration::from_mins(30),
+            until: Some(at),
+        },
+        Refusal::RedChecks { pinned: pinned.clone(), names: names.clone(), url: url.clone() },
+        Refusal::RunningChecks { pinned: pinned.clone(), names, url },
+        Refusal::NoChecks { environment, pinned },
+        Refusal::Missing { artefact, below },
+    ]
 }
 
 fn environment(name: &str, branch: &str, alias: &str) -> Environment {

@@ -27,6 +27,9 @@ pub struct Origin {
     pub response_url: Option<String>,
     /// What makes this request this one: `trigger_id` or `event_id`.
     pub key: String,
+    /// The message with the button is for this person's eyes alone.
+    #[serde(default)]
+    pub private: bool,
 }
 
 impl Origin {
@@ -100,6 +103,7 @@ pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
         thread: None,
         response_url: Some(form.response_url.into_owned()).filter(|url| !url.is_empty()),
         key: form.trigger.into_owned(),
+        private: false,
     };
     Ok(Incoming::Command { from, text: text.into_owned() })
 }
@@ -154,16 +158,17 @@ pub(super) fn interaction(body: &[u8]) -> Result<Incoming, String> {
     let need = |pointer: &'static str| {
         text(&payload, pointer).ok_or_else(|| format!("The interaction has no `{}`.", pointer.trim_start_matches('/')))
     };
+    let channel = text(&payload, "/channel/id").or(text(&payload, "/container/channel_id")).unwrap_or_default();
+    let ephemeral = payload.pointer("/container/is_ephemeral").and_then(Value::as_bool).unwrap_or_default();
     let from = Origin {
         team: text(&payload, "/team/id").or(text(&payload, "/user/team_id")).unwrap_or_default().to_owned(),
         person: PersonId::new(need("/user/id")?),
-        channel: text(&payload, "/channel/id")
-            .or(text(&payload, "/container/channel_id"))
-            .unwrap_or_default()
-            .to_owned(),
+        channel: channel.to_owned(),
         thread: text(&payload, "/message/thread_ts").map(str::to_owned),
         response_url: text(&payload, "/response_url").map(str::to_owned),
         key: need("/trigger_id")?.to_owned(),
+        // In a conversation with us nobody else reads along.
+        private: ephemeral || channel.starts_with('D'),
     };
     if submitted {
         let values = payload.pointer("/view/state/values").and_then(Value::as_object);
@@ -213,6 +218,7 @@ pub(super) fn event(body: &[u8]) -> Result<Event, String> {
         thread: text(&event, "/event/thread_ts").map(str::to_owned),
         response_url: None,
         key: text(&event, "/event_id").ok_or("The event has no `event_id`.")?.to_owned(),
+        private: false,
     };
     let said = without_mention(text(&event, "/event/text").unwrap_or_default());
     Ok(Event::Incoming(Box::new(Incoming::Said { from, text: said, direct })))

@@ -128,7 +128,7 @@ impl Bot {
         target: &Environment,
     ) -> Result<Diff, CannotAsk> {
         let ladder = &self.config.catalogue.ladder;
-        let (mut from, mut to) = (self.known(artefact, source).await?, self.known(artefact, target).await?);
+        let (mut from, mut to) = (self.known_of(artefact, source).await?, self.known_of(artefact, target).await?);
         let (lower, upper) =
             if diff::above(ladder, &source.name, &target.name) { (&mut to, &mut from) } else { (&mut from, &mut to) };
         let between = match missing(artefact, lower).or_else(|| missing(artefact, upper)) {
@@ -188,7 +188,7 @@ impl Bot {
         Side { environment, runs, state: rollout.state, since, git: InGit::Unknown }
     }
 
-    async fn known<'a>(&self, artefact: &Artefact, rung: &'a Environment) -> Result<Known<'a>, CannotAsk> {
+    async fn known_of<'a>(&self, artefact: &Artefact, rung: &'a Environment) -> Result<Known<'a>, CannotAsk> {
         if artefact.places.get(&rung.name).is_some_and(|place| !self.view.is_read(place)) {
             return Err(CannotAsk::later(format!("what runs in {} has not been read yet", rung.name)));
         }

@@ -31,6 +31,7 @@ pub mod runner;
 pub mod seen;
 pub mod source;
 mod status;
+mod why;
 
 use std::sync::Arc;
 

@@ -141,7 +141,7 @@ impl Bot {
                 Some(holder) if goes.as_ref().is_some_and(|(version, _)| gives_way(&holder, artefact, version)) => {
                     supersedes = Waiting::of(&holder);
                 }
-                Some(holder) => blockers.add(Refusal::UnderWay(UnderWay::from(&holder)))?,
+                Some(holder) => blockers.add(Refusal::UnderWay(self.under_way(&holder, &wish.by).await))?,
                 None => {}
             }
         }
@@ -231,6 +231,15 @@ impl Bot {
         Ok(())
     }
 
+    /// What is under way, as it is for whoever asks.
+    async fn under_way(&self, holder: &Change, by: &PersonId) -> UnderWay {
+        let plan = &holder.plan;
+        let (is_own, asks) = (holder.requester == *by, holder.stage.can_cancel());
+        // Where nobody can tell, nothing is offered.
+        let may_approve = asks && self.may_approve(by, &plan.environment, &plan.repository).await.unwrap_or_default();
+        UnderWay { is_own, may_approve, ..UnderWay::from(holder) }
+    }
+
     /// The last change there, if it wanted the same and did not come to its end.
     async fn errored_before(
         &self,
@@ -317,7 +326,8 @@ impl Bot {
                     let (artefact, below) = (artefact.name.clone(), below.name.clone());
                     return Err(Refusal::Missing { artefact, below }.into());
                 };
-                let version = policy::runs_well(artefact, below, &self.view.rollout(place, &artefact.image))?;
+                let rollout = self.view.rollout(place, &artefact.image);
+                let version = policy::runs_well(artefact, below, &rollout, &self.config.catalogue.ladder)?;
                 let seen = self.seen.sighting(&artefact.name, &below.name);
                 // The observer is about to record it: what it knows of the version is not known here yet.
                 seen.filter(|seen| seen.version.is_image(&version)).ok_or_else(|| {
@@ -408,7 +418,8 @@ impl Bot {
             if found.ended_at.is_none()
                 && let Some(place) = artefact.places.get(&below.name)
             {
-                policy::runs_well(artefact, below, &self.view.rollout(place, &artefact.image))?;
+                let rollout = self.view.rollout(place, &artefact.image);
+                policy::runs_well(artefact, below, &rollout, &self.config.catalogue.ladder)?;
             }
             return Ok(found);
         }

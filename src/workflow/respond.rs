@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::config::ListTo;
 use crate::domain::actor::Role;
-use crate::domain::artefact::ArtefactName;
+use crate::domain::artefact::{ArtefactName, Delivery};
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::command::{self, Command};
 use crate::domain::environment::EnvironmentName;
@@ -15,7 +15,9 @@ use crate::domain::policy::{Act, Refusal};
 use crate::domain::rollback::ImageThere;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::page::{For, Turn};
-use crate::slack::render::{Said, approval, arrival, card, help, lock, notice, plan, refusal, rollback, status};
+use crate::slack::render::{
+    Said, approval, arrival, card, command as typed, help, lock, notice, plan, promote, refusal, rollback, status,
+};
 use crate::store::{Batch, Received, StoreError};
 
 use super::Bot;
@@ -99,7 +101,8 @@ impl Bot {
             Command::Diff { source, target, artefact, code } => {
                 return Box::pin(self.diff(asked, Wanted { source, target, artefact, code }, in_thread)).await;
             }
-            Command::Where { .. } | Command::Why { .. } => asked.privately(notice::not_ready(command.verb())),
+            Command::Why { artefact, environment } => return self.why(asked, artefact, environment, in_thread).await,
+            Command::Where { .. } => asked.privately(notice::not_ready(command.verb())),
         })
     }
 
@@ -110,7 +113,6 @@ impl Bot {
             rollback::INSTEAD => self.decided_on_plan(asked, value, Some(Meeting::Cancel)).await,
             rollback::WAIT => self.decided_on_plan(asked, value, Some(Meeting::Wait)).await,
             rollback::ROLL_BACK => self.clicked_rollback(asked, value).await,
-            rollback::COMMAND => self.clicked_command(asked, value).await,
             rollback::ANOTHER => self.clicked_another(asked, value).await,
             card::CANCEL => match ChangeId::parse(value) {
                 Some(id) => self.cancel(asked, &id.short()).await,
@@ -120,6 +122,8 @@ impl Bot {
             approval::APPROVE => self.clicked_approve(asked, value).await,
             approval::REJECT => self.clicked_reject(asked, value).await,
             arrival::PROMOTE => self.clicked_promote(asked, value).await,
+            promote::PROMOTE => self.clicked_shown(asked, value).await,
+            typed::COMMAND => self.clicked_command(asked, value).await,
             lock::TAKE_OVER => {
                 Ok(self.take_over(asked.from, value).await?.map(|it| asked.told(it)).unwrap_or_default())
             }
@@ -127,6 +131,23 @@ impl Bot {
                 Some(turn) => self.turned_page(asked, turn).await,
                 None => Ok(Work::default()),
             },
+        }
+    }
+
+    /// The button that carries a command, as if it was typed: it can do no more than that.
+    async fn clicked_command(&self, asked: Asked<'_>, text: &str) -> Result<Work, NotNow> {
+        // What others see as well does not give way to what is for one person.
+        let instead = Asked { replace: asked.from.private, ..asked };
+        match command::parse(text, &self.config.catalogue) {
+            Ok(Command::Rollback { artefact, environment, version, reason }) => {
+                self.typed_rollback(instead, artefact, environment, version, reason).await
+            }
+            Ok(Command::Release { artefact, version }) => self.release(asked, &artefact, &version).await,
+            Ok(Command::Why { artefact, environment }) => {
+                let asked = Asked { replace: true, ..asked };
+                self.why(asked, artefact, environment, !asked.from.private).await
+            }
+            _ => Ok(Work::default()),
         }
     }
 
@@ -264,6 +285,23 @@ impl Bot {
         self.promote(asked, &wish, false).await
     }
 
+    /// The button beside what was shown: exactly that, be it by now in the past.
+    async fn clicked_shown(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
+        let Some((artefact, environment, version)) = promote::shown(value) else { return Ok(Work::default()) };
+        let catalogue = &self.config.catalogue;
+        let Some(known) = catalogue.artefact(artefact.as_str()) else { return Ok(Work::default()) };
+        if catalogue.ladder.find(environment.as_str()).is_none() {
+            return Ok(Work::default());
+        }
+        let what = match (&known.delivery, &version.commit) {
+            (Delivery::Branch, Some(commit)) => What::Commit(commit.clone()),
+            _ => What::Image(version),
+        };
+        let by = asked.from.person.clone();
+        let wish = Wish { by, artefact: known.name.clone(), environment: Some(environment), what, overriding: None };
+        self.promote(Asked { replace: asked.from.private, ..asked }, &wish, false).await
+    }
+
     async fn cancel(&self, asked: Asked<'_>, short: &str) -> Result<Work, NotNow> {
         let called = self.store.changes_called(short).await.map_err(|error| stored(&error))?;
         // Of two with the same digits, the one that can be cancelled is meant.
@@ -314,21 +352,34 @@ impl Asked<'_> {
     /// What a use case answers privately, with what it does.
     fn told(self, reply: Reply) -> Work {
         let Reply { said, batch, replace } = reply;
-        let mut work = Self { replace, ..self }.privately(said);
+        let mut work = Self { replace: replace && self.from.private, ..self }.privately(said);
         work.batch = batch.and(work.batch);
         work
     }
 
-    /// For all who read along: in the thread where it was asked, else in the channel.
+    /// For all who read along.
     pub(super) fn openly(self, said: Said) -> Work {
-        let from = self.from;
-        let message = if let Some(response_url) = from.response_url(self.received.received_at) {
-            said.to(To::Reply { response_url, in_channel: true, replace: false })
-        } else {
-            let key = MessageKey::new(&format!("answer:{}", from.key));
-            said.to(To::Post { channel: from.channel.clone(), key, thread: thread(from), asked: None })
+        Batch::new().say(self.open(said)).into()
+    }
+
+    /// For all who read along, or for one; with the card of that change to follow.
+    pub(super) fn answered(self, said: Said, openly: bool, change: Option<ChangeId>) -> Work {
+        let message = if openly { self.open(said) } else { self.private(said) };
+        let message = match change {
+            Some(change) => message.linking(Bot::card_key(change)),
+            None => message,
         };
         Batch::new().say(message).into()
+    }
+
+    /// In the thread where it was asked, else in the channel.
+    fn open(self, said: Said) -> Message {
+        let from = self.from;
+        if let Some(response_url) = from.response_url(self.received.received_at) {
+            return said.to(To::Reply { response_url, in_channel: true, replace: self.replace });
+        }
+        let key = MessageKey::new(&format!("answer:{}", from.key));
+        said.to(To::Post { channel: from.channel.clone(), key, thread: thread(from), asked: None })
     }
 
     pub(super) fn linking(self, said: Said, change: ChangeId) -> Work {
@@ -360,7 +411,7 @@ impl Asked<'_> {
         Work { batch: batch.say(pointer), changes: vec![change] }
     }
 
-    fn private(self, said: Said) -> Message {
+    pub(super) fn private(self, said: Said) -> Message {
         let message = privately(self.from, self.received, said);
         match message.to {
             To::Person { person, channel, thread, response_url, .. } => {

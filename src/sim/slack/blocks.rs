@@ -4,6 +4,8 @@
 mod check;
 mod elements;
 #[cfg(test)]
+mod ours;
+#[cfg(test)]
 mod tests;
 
 use serde_json::{Value, json};

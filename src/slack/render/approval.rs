@@ -89,6 +89,11 @@ pub(super) fn buttons(change: &Change, awaiting: &Awaiting) -> Block {
     if awaiting.is_approved() {
         return actions(vec![reject, cancel]);
     }
+    actions(vec![approve(change, value), reject, cancel])
+}
+
+/// For those who may say yes to what is shown: `value` says what that is.
+pub(super) fn approve(change: &Change, value: String) -> Button {
     let plan = &change.plan;
     let text = Mrkdwn::default()
         .bold(plan.artefact.as_str())
@@ -100,8 +105,43 @@ pub(super) fn buttons(change: &Change, awaiting: &Awaiting) -> Block {
         .code(change.shown().map_or("", |shown| shown.short()))
         .raw(".");
     let confirm = Confirm { title: "Approve this change?", text, yes: "Approve", no: "Back" };
-    let approve: Button = button("Approve", APPROVE, value).primary().confirmed(confirm);
-    actions(vec![approve, reject, cancel])
+    button("Approve", APPROVE, value).primary().confirmed(confirm)
+}
+
+/// Whose yes a change still needs, who gave theirs, and what else it waits for; what holds the environment itself is said
+/// apart from that.
+pub(super) fn still(change: &Change, awaiting: &Awaiting) -> Mrkdwn {
+    let text = match awaiting.missing() {
+        0 => Mrkdwn::default(),
+        1 => Mrkdwn::new(" It still needs 1 approval of "),
+        missing => Mrkdwn::default().plain(&format!(" It still needs {missing} approvals of ")),
+    };
+    let text = match awaiting.missing() {
+        0 => text,
+        _ => text.called(&awaiting.asked).raw(", not of ").person(&change.requester).raw("."),
+    };
+    let text =
+        awaiting.approvals.iter().take(NAMES).enumerate().fold(text, |text, (at, approval)| {
+            text.raw(if at == 0 { " Approved by " } else { ", " }).person(&approval.by)
+        });
+    let text = if awaiting.approvals.is_empty() { text } else { text.raw(".") };
+    let own = awaiting.waits_for.iter().filter(|waits| match waits {
+        Waits::Mergeability | Waits::Locked { .. } | Waits::Frozen { .. } | Waits::Quarantined { .. } => false,
+        Waits::ChecksRunning { .. }
+        | Waits::ChecksRed { .. }
+        | Waits::NoCheck
+        | Waits::ChangesRequested { .. }
+        | Waits::GithubRules { .. }
+        | Waits::Retargeted { .. }
+        | Waits::RightLost
+        | Waits::RightsUnknown { .. } => true,
+    });
+    own.fold(text, |text, waits| text.raw("\n").and(&waits_for(change, waits)).raw("."))
+}
+
+/// For somebody who said yes elsewhere than on the card.
+pub fn noted(change: &Change) -> Said {
+    said(Mrkdwn::new("Approved: ").and(&head(change)).raw(", <{link}|follow it here>."))
 }
 
 pub(super) fn waits_for(change: &Change, waits: &Waits) -> Mrkdwn {

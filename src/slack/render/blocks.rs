@@ -243,6 +243,11 @@ fn marked(text: Mrkdwn, most: usize) -> Marked {
         && let Some((end, _)) = text.char_indices().nth(most - 1)
     {
         text.truncate(end);
+        // Half a mark is worse than none: what was begun and not ended goes as a whole.
+        let cut = |open: char, close: char| text.rfind(open).filter(|at| !text[*at..].contains(close));
+        if let Some(at) = cut('<', '>').into_iter().chain(cut('&', ';')).min() {
+            text.truncate(at);
+        }
         text.push('\u{2026}');
     }
     Marked { text }

@@ -5,6 +5,7 @@ pub mod approval;
 pub mod arrival;
 pub mod blocks;
 pub mod card;
+pub mod command;
 pub mod diff;
 pub mod drift;
 pub mod gate;
@@ -17,11 +18,13 @@ pub mod mrkdwn;
 pub mod notice;
 pub mod page;
 pub mod plan;
+pub mod promote;
 pub mod refusal;
 pub mod rollback;
 pub mod status;
 pub mod text;
 mod timeline;
+pub mod why;
 
 use serde_json::Value;
 
@@ -37,9 +40,10 @@ pub const ACTIONS: &[&str] = &[
     approval::APPROVE,
     approval::REJECT,
     arrival::PROMOTE,
+    promote::PROMOTE,
+    command::COMMAND,
     lock::TAKE_OVER,
     rollback::ROLL_BACK,
-    rollback::COMMAND,
     rollback::ANOTHER,
     rollback::INSTEAD,
     rollback::WAIT,

@@ -1,13 +1,14 @@
 //! A no by the rules, in a sentence that names what stands in the way, and what to do next.
 
 use super::Said;
-use super::blocks::{Block, actions, context, section};
-use super::lock;
+use super::blocks::{Button, Confirm, actions, button, context, section};
+use super::command::{runs, sent};
 use super::mrkdwn::{Mrkdwn, shorten};
-use super::rollback;
+use super::{approval, card, lock, rollback};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::policy::{Act, Refusal, UnderWay};
+use crate::domain::quarantine::Quarantine;
 use crate::domain::version::{Sha, Version};
 
 const REASON: usize = 600;
@@ -17,17 +18,66 @@ pub fn refusal(refusal: &Refusal) -> Said {
     let (why, next) = words(refusal);
     let text = why.as_str().to_owned();
     let mut blocks = vec![section(why)];
-    blocks.extend(buttons(refusal));
+    let buttons = buttons(refusal);
+    if !buttons.is_empty() {
+        blocks.push(actions(buttons));
+    }
     blocks.push(context(Mrkdwn::new("Next: ").and(&next)));
     Said { text, blocks }
 }
 
-/// What resolves it with one click.
-fn buttons(refusal: &Refusal) -> Option<Block> {
+/// What resolves it with one click, as far as a click can.
+pub(super) fn buttons(refusal: &Refusal) -> Vec<Button> {
     match refusal {
-        Refusal::Locked { lock, .. } => Some(actions(vec![lock::take_over(lock)])),
-        _ => None,
+        Refusal::Locked { lock, .. } => vec![lock::take_over(lock)],
+        Refusal::Quarantined { artefact, quarantine, by_rollback: false, .. } => vec![release(artefact, quarantine)],
+        Refusal::Unhealthy { artefact, below, can_go_back: true, .. } => vec![roll_back(artefact, below)],
+        Refusal::UnderWay(under_way) => decisions(under_way),
+        _ => Vec::new(),
     }
+}
+
+fn release(artefact: &ArtefactName, quarantine: &Quarantine) -> Button {
+    let label = quarantine.version.label();
+    let text = Mrkdwn::default()
+        .bold(artefact.as_str())
+        .raw(" ")
+        .code(&shorten(label, 80))
+        .raw(" may come back to ")
+        .bold(quarantine.environment.as_str())
+        .raw(" and above.");
+    let confirm = Confirm { title: "Let it come back?", text, yes: "Release", no: "Back" };
+    runs("Release", format!("release {artefact} @{}", sent(label))).confirmed(confirm)
+}
+
+/// Of what does not run well.
+fn roll_back(artefact: &ArtefactName, environment: &EnvironmentName) -> Button {
+    let text = Mrkdwn::default()
+        .bold(artefact.as_str())
+        .raw(" goes back to what ran well in ")
+        .bold(environment.as_str())
+        .raw(" before.");
+    let confirm = Confirm { title: "Roll this back?", text, yes: "Roll back", no: "Back" };
+    runs("Roll back", rollback::typed(artefact, environment, None, None)).danger().confirmed(confirm)
+}
+
+/// What whoever asks may decide of a change that is under way.
+fn decisions(under_way: &UnderWay) -> Vec<Button> {
+    let waits = under_way.waiting.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
+    let approve = waits
+        .filter(|(_, awaiting)| under_way.may_approve && !under_way.is_own && !awaiting.is_approved())
+        .and_then(|(change, _)| Some(approval::approve(change, approval::value(change)?)));
+    let cancel = (under_way.can_cancel && (under_way.is_own || under_way.may_approve)).then(|| {
+        let text = Mrkdwn::default()
+            .raw("What ")
+            .person(&under_way.requester)
+            .raw(" asked for does not happen in ")
+            .bold(under_way.environment.as_str())
+            .raw(".");
+        let confirm = Confirm { title: "Cancel this change?", text, yes: "Cancel it", no: "Back" };
+        button("Cancel", card::CANCEL, under_way.id.to_string()).confirmed(confirm)
+    });
+    approve.into_iter().chain(cancel).collect()
 }
 
 /// Somebody whom we must ask could not be asked, or refuses to answer.
@@ -69,7 +119,7 @@ fn on_commit(url: Option<&String>, pinned: &Sha) -> Mrkdwn {
 }
 
 #[expect(clippy::too_many_lines, reason = "one sentence for each refusal, and they are read side by side")]
-fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
+pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
     let text = Mrkdwn::new;
     match refusal {
         Refusal::NotThere { artefact, environment, there } => {
@@ -253,7 +303,7 @@ fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .plain(&format!(": {ready} of {wanted} ready.")),
             text("wait until it runs there, then type it again; ").code(&list(artefact)).raw(" shows how far it is."),
         ),
-        Refusal::Unhealthy { artefact, below, version, reason } => {
+        Refusal::Unhealthy { artefact, below, version, reason, .. } => {
             let name = version
                 .as_ref()
                 .map_or_else(|| Mrkdwn::default().bold(artefact.as_str()), |version| named(artefact, version));
@@ -430,6 +480,11 @@ fn under_way_words(under_way: &UnderWay) -> (Mrkdwn, Mrkdwn) {
         .raw(": it is ")
         .raw(under_way.stage)
         .raw(", <{link}|follow it here>.");
+    let waits = under_way.waiting.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
+    let why = match waits {
+        Some((change, awaiting)) => why.and(&approval::still(change, awaiting)),
+        None => why,
+    };
     let next = if under_way.can_cancel {
         Mrkdwn::new("wait for it, or ").code(&format!("/gantry cancel {}", under_way.id.short())).raw(".")
     } else {

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 
 use super::Said;
 use super::blocks::{Block, Button, Confirm, actions, button, context, section};
+use super::command::{runs, sent};
 use super::drift::{Authors, FEW, commits};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::plan::{also, supersedes};
@@ -20,8 +21,6 @@ use crate::domain::version::Version;
 
 /// On the card of a change, which it takes back.
 pub const ROLL_BACK: &str = "change_roll_back";
-/// Carries the whole command, as if it was typed.
-pub const COMMAND: &str = "rollback_command";
 pub const ANOTHER: &str = "rollback_another";
 pub const INSTEAD: &str = "rollback_instead";
 pub const WAIT: &str = "rollback_wait";
@@ -216,7 +215,7 @@ pub fn where_(
     let text = Mrkdwn::new("In which environment is ").bold(artefact.as_str()).raw(" to be rolled back?");
     let one = |environment: &EnvironmentName| {
         let command = typed(artefact, environment, version, reason);
-        Button::labelled(&shorten(environment.as_str(), LABEL), COMMAND, command)
+        runs(&shorten(environment.as_str(), LABEL), command)
     };
     let mut blocks = vec![section(text.clone())];
     match environments.first() {
@@ -253,7 +252,7 @@ pub fn versions(
     }
     let one = |(version, _): &(Version, Ran)| {
         let command = typed(artefact, environment, Some(version.label()), reason);
-        Button::labelled(&shorten(version.label(), LABEL), COMMAND, command)
+        runs(&shorten(version.label(), LABEL), command)
     };
     let blocks = vec![
         section(text.clone()),
@@ -263,14 +262,13 @@ pub fn versions(
     Said { text: text.into_string(), blocks }
 }
 
-/// A command as Slack would send it: with marks instead of brackets.
-fn typed(
+/// The command that goes back there.
+pub(super) fn typed(
     artefact: &ArtefactName,
     environment: &EnvironmentName,
     version: Option<&str>,
     reason: Option<&str>,
 ) -> String {
-    let sent = |text: &str| Mrkdwn::default().plain(text).into_string();
     let version = version.map(|version| format!(" @{}", sent(version))).unwrap_or_default();
     let reason = reason.map(|reason| format!(" --reason {}", sent(&shorten(reason, REASON)))).unwrap_or_default();
     format!("rollback {artefact} {environment}{version}{reason}")

@@ -50,7 +50,9 @@ impl Bot {
         self.may_decide(asked, &change).await?;
         let mut work = self.decided(&change, Stage::AwaitingApproval(awaiting)).await?;
         let entry = ledger_entry(&change, "approved", Actor::Person(person.clone()), self.clock.now());
-        work.batch = work.batch.ledger(entry);
+        // Whoever said yes on the card sees it there.
+        let noted = asked.private(approval::noted(&change)).elsewhere(Self::card_key(change.id));
+        work.batch = work.batch.ledger(entry).say(noted);
         Ok(work)
     }
 

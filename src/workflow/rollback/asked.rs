@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId, Stage};
-use crate::domain::command::{self, Command};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::plan::{Plan, Waiting};
 use crate::domain::policy::{Refusal, UnderWay};
@@ -44,17 +43,6 @@ impl Bot {
         let to = version.map_or(BackTo::Previous, BackTo::Named);
         let wish = BackWish { by, artefact, environment, to, reason, of: None, automatic: false };
         self.roll_back(asked, &wish).await
-    }
-
-    /// The button that carries a command, as if it was typed: it can do no more than that.
-    pub(in super::super) async fn clicked_command(&self, asked: Asked<'_>, text: &str) -> Result<Work, NotNow> {
-        match command::parse(text, &self.config.catalogue) {
-            Ok(Command::Rollback { artefact, environment, version, reason }) => {
-                let asked = Asked { replace: true, ..asked };
-                self.typed_rollback(asked, artefact, environment, version, reason).await
-            }
-            _ => Ok(Work::default()),
-        }
     }
 
     /// The button on the card of a change, or beside its failure.

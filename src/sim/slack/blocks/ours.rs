@@ -1,0 +1,93 @@
+//! What we say is within Slack's limits, whatever people, clusters and GitHub wrote.
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::check_message;
+use crate::domain::message::{MessageKey, To};
+use crate::domain::sample;
+use crate::slack::render::Said;
+use crate::slack::render::{refusal, why};
+
+/// Slack takes it, and nothing from outside has become mark-up.
+fn holds(said: Said) -> Result<(), TestCaseError> {
+    let message = said.to(To::Edit { key: MessageKey::new("ours") });
+    let taken = check_message(&Value::Array(message.blocks.clone()), false);
+    prop_assert!(taken.is_ok(), "{:?}", taken);
+    prop_assert!(message.text.chars().count() <= 40_000);
+    let mut texts = vec![message.text];
+    gather(&Value::Array(message.blocks), &mut texts);
+    for text in texts {
+        prop_assert_eq!(unescaped(&text), None, "{}", text);
+    }
+    Ok(())
+}
+
+/// Everything that is mark-up where it stands. A button's label is not.
+fn gather(value: &Value, texts: &mut Vec<String>) {
+    match value {
+        Value::Array(all) => all.iter().for_each(|one| gather(one, texts)),
+        Value::Object(fields) if fields.get("type").is_some_and(|kind| kind == "mrkdwn") => {
+            texts.push(fields["text"].as_str().unwrap_or_default().to_owned());
+        }
+        Value::Object(fields) => fields.values().for_each(|one| gather(one, texts)),
+        _ => {}
+    }
+}
+
+/// A bracket that is none of our marks, or an ampersand that begins no escape.
+fn unescaped(text: &str) -> Option<&str> {
+    let ours = ["<@U", "<!date^", "<!subteam^", "<https://", "<http://", "<{link}|"];
+    let mut rest = text;
+    while let Some(at) = rest.find(['<', '>', '&']) {
+        let here = &rest[at..];
+        let length = match here.as_bytes()[0] {
+            b'&' => ["&amp;", "&lt;", "&gt;"].iter().find(|escape| here.starts_with(**escape)).map(|it| it.len()),
+            b'<' if ours.iter().any(|mark| here.starts_with(mark)) => here.find('>').map(|end| end + 1),
+            _ => None,
+        };
+        let Some(length) = length else { return Some(here) };
+        rest = &here[length..];
+    }
+    None
+}
+
+/// Words of anybody: plain, hostile, or as long as they like.
+fn words() -> impl Strategy<Value = String> {
+    let hostile = prop::sample::select(vec![
+        "<!channel>",
+        "&",
+        "&amp;",
+        "<@U0BOB>",
+        "`",
+        "*",
+        "\n",
+        "\u{202e}",
+        "\u{1f6a7}",
+        "Базу даних",
+        "\u{5e9}",
+        "<",
+        ">",
+        "x",
+    ]);
+    let many = prop::collection::vec(hostile, 0..40).prop_map(|all| all.concat());
+    (prop_oneof![many, "\\PC{0,60}"], prop::sample::select(vec![1, 1, 3, 60]))
+        .prop_map(|(text, times)| text.repeat(times).chars().take(2_000).collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn why_is_within_the_limits(text in words(), picks in prop::collection::vec(0..16_usize, 1..40), unasked in any::<bool>()) {
+        let all = sample::blockers(&text);
+        for blocker in &all {
+            holds(refusal::refusal(blocker))?;
+        }
+        let some = picks.iter().filter_map(|at| all.get(*at)).cloned().collect();
+        let mut stands = sample::why(some);
+        stands.unasked = unasked.then(|| text.clone());
+        holds(why::why(&stands))?;
+        holds(why::why(&sample::free(&text)))?;
+    }
+}

@@ -1,0 +1,39 @@
+//! The button that promotes exactly what its message shows, and nothing that came to run since.
+
+use super::blocks::{Button, button};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::version::Version;
+
+pub const PROMOTE: &str = "shown_promote";
+
+/// `version` goes as it was seen: pinned to its commit or, by manifest, to its image.
+pub fn promote(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
+    // Names and versions can be written.
+    let value = serde_json::to_string(&(artefact, environment, version)).unwrap_or_default();
+    button("Promote", PROMOTE, value).primary()
+}
+
+/// What the button carries; `None` for what is none of ours.
+pub fn shown(value: &str) -> Option<(ArtefactName, EnvironmentName, Version)> {
+    serde_json::from_str(value).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::sample;
+
+    #[test]
+    fn a_button_carries_what_was_shown_and_a_forged_one_nothing() {
+        let plan = sample::plan();
+        let mut json = String::new();
+        super::super::blocks::actions(vec![promote(&plan.artefact, &plan.environment, &plan.version)]).write(&mut json);
+        let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+        let value = json["elements"][0]["value"].as_str().unwrap();
+        assert_eq!(shown(value), Some((plan.artefact, plan.environment, plan.version)));
+        for forged in ["", "x", "[]", "[\"a\"]", "[\"a\", \"b\", {\"commit\": \"not one\"}]"] {
+            assert_eq!(shown(forged), None, "{forged}");
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! `why` at its smallest, as usual and at its largest, as people read it.
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use super::*;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::sample;
+
+fn shown(why: &Why) -> String {
+    let json: Value = serde_json::from_slice(&super::why(why).ack(false)).unwrap();
+    let labels = |block: &Value| {
+        let elements = block["elements"].as_array().cloned().unwrap_or_default();
+        elements.iter().map(|one| format!("[{}]", one["text"]["text"].as_str().unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let line = |block: &Value| match block["type"].as_str() {
+        Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
+        Some("context") => format!("| {}", block["elements"][0]["text"].as_str().unwrap_or_default()),
+        _ => labels(block).join(" "),
+    };
+    json["blocks"].as_array().unwrap().iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_smallest_says_that_nothing_is_behind() {
+    let nothing = Refusal::NothingBehind { artefact: ArtefactName::new("checkout") };
+    let why = Why { environment: None, version: None, ..sample::why(vec![nothing]) };
+    assert_snapshot!(shown(&why), @"
+    :white_check_mark: Nothing to promote: every environment of *checkout* has what the one below runs.
+    [Look again]
+    | Next: push something new; `/list checkout` shows what runs where.
+    ");
+}
+
+#[test]
+fn the_usual_names_each_blocker_with_its_button() {
+    let usual = |refusal: &Refusal| matches!(refusal, Refusal::Locked { .. } | Refusal::Soaking { .. });
+    let two: Vec<_> = sample::blockers("the database moves").into_iter().filter(usual).collect();
+    let why = Why { others: Some(vec![EnvironmentName::new("qa")]), ..sample::why(two) };
+    assert_snapshot!(shown(&why), @"
+    2 things stand between *checkout* `develop-4f1c2ab` and *prod*:
+    :lock: *prod* is locked by <@U0BOB> since <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: the database moves.
+    [Take over]
+    | Next: ask <@U0BOB>, make the lock yours with *Take over*, or end it: `/gantry unlock prod`
+    :hourglass_flowing_sand: *checkout* `the database moves` has not run well in *staging* for 30m yet, as *prod* asks for.
+    [Look again]
+    | Next: type it again at <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, if nothing interrupts it, or pass it with `--override reason` where you may.
+    | *prod* is the first environment behind the one below. Also behind: `/gantry why checkout qa`
+    ");
+    assert_snapshot!(super::why(&why).text, @"
+    2 things stand between *checkout* `develop-4f1c2ab` and *prod*:
+    *prod* is locked by <@U0BOB> since <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: the database moves.
+    *checkout* `the database moves` has not run well in *staging* for 30m yet, as *prod* asks for.
+    ");
+}
+
+#[test]
+fn every_kind_of_blocker_has_its_words_and_its_button() {
+    for blocker in sample::blockers("something") {
+        let said = shown(&sample::why(vec![blocker.clone()]));
+        assert!(said.contains("\n[") && said.contains("\n| Next: "), "{blocker:?}: {said}");
+    }
+}
+
+#[test]
+fn a_free_way_has_its_command_its_button_and_what_is_asked_on_it() {
+    assert_snapshot!(shown(&sample::free("totals are wrong")), @"
+    :large_green_circle: Nothing stands between *checkout* `develop-4f1c2ab` and *prod*: `/promote checkout prod` brings it there.
+    :raised_hand: It then needs 2 approvals of @release-managers.
+    :warning: *prod* is on hold: I, by the rule of that environment, rolled `qa-1111111` back <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: totals are wrong. Your yes lifts the hold.
+    :warning: *prod* is on hold: I, by the rule of that environment, rolled `qa-1111111` back <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: totals are wrong. Your yes lifts the hold.
+    :warning: *prod* is on hold: I, by the rule of that environment, rolled `qa-1111111` back <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: totals are wrong. Your yes lifts the hold.
+    | and 2 more holds, which it shows you
+    :warning: This takes the place of `develop-4f1c2ab`, which <@U0ALICE> asked for and which waits for approval since <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
+    [Promote]
+    ");
+    let mut quiet = sample::free("");
+    if let Some(free) = &mut quiet.free {
+        free.awaits = None;
+        *free.plan = sample::plan();
+    }
+    assert_snapshot!(shown(&quiet), @"
+    :large_green_circle: Nothing stands between *checkout* `develop-4f1c2ab` and *qa*: `/promote checkout qa` brings it there.
+    [Promote]
+    ");
+}
+
+#[test]
+fn who_could_not_be_asked_is_said() {
+    let why = Why {
+        unasked: Some("GitHub does not answer <now>.".into()),
+        version: None,
+        ..sample::why(sample::blockers("x").drain(..1).collect())
+    };
+    assert_snapshot!(shown(&why), @"
+    At least 1 thing stands between *checkout* and *prod*:
+    :no_entry: You may not promote to *prod*.
+    | Next: ask @x and <@U0CAROL> to do it.
+    :grey_question: There may be more: GitHub does not answer &lt;now&gt;.
+    [Look again]
+    ");
+}
+
+#[test]
+fn the_largest_says_how_many_are_left() {
+    let reason = "Базу даних переносимо \u{1f6a7} \u{202e}\u{5e9}\u{5dc}\u{5d5}\u{5dd} <!channel> & ".repeat(40);
+    let all = sample::blockers(&reason[..]);
+    let many: Vec<_> = all.iter().cycle().take(60).cloned().collect();
+    let said = shown(&sample::why(many));
+    let kept: Vec<&str> =
+        said.lines().filter(|line| line.starts_with("| and ") || line.contains("stand between")).collect();
+    assert_snapshot!(kept.join("\n"), @"
+    60 things stand between *checkout* `develop-4f1c2ab` and *prod*:
+    | and 52 more
+    ");
+    assert!(!said.contains("<!channel>") && !said.contains('\u{202e}'), "{said}");
+}
+
+#[test]
+fn a_change_that_waits_says_by_whom_and_what_else_for() {
+    let waits: Vec<_> = sample::blockers("unit").into_iter().filter(|it| matches!(it, Refusal::UnderWay(_))).collect();
+    assert_snapshot!(shown(&sample::why(waits)), @"
+    1 thing stands between *checkout* `develop-4f1c2ab` and *prod*:
+    :hourglass_flowing_sand: <@U0ALICE> is promoting *checkout* to *prod* since <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: it is waiting for approval, <{link}|follow it here>. It still needs 1 approval of @release-managers, not of <@U0ALICE>. Approved by <@U0BOB>.
+    :no_entry: checks are red: `0 unit`, `1 unit`, `2 unit`, `3 unit`, `4 unit`, `5 unit`, `6 unit`, `7 unit` and 4 more. Repair them, or run them again on GitHub.
+    [Approve] [Cancel]
+    | Next: wait for it, or `/gantry cancel 0badcafe`.
+    [Look again]
+    ");
+}

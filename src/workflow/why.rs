@@ -1,0 +1,74 @@
+//! `why`: everything that stands between an artefact and an environment, by the rules of `promote` and nothing else.
+
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::plan::Plan;
+use crate::domain::policy::Refusal;
+use crate::domain::why::{Blockers, Free, Why};
+use crate::slack::render::why;
+
+use super::Bot;
+use super::inbox::{NotNow, Work};
+use super::no::No;
+use super::promote::{What, Wish};
+use super::respond::Asked;
+use super::source::CannotAsk;
+
+impl Bot {
+    /// As it is for whoever asks; `openly` for all who read along.
+    pub(super) async fn why(
+        &self,
+        asked: Asked<'_>,
+        artefact: ArtefactName,
+        environment: Option<EnvironmentName>,
+        openly: bool,
+    ) -> Result<Work, NotNow> {
+        match self.stands(asked.from.person.clone(), artefact, environment).await {
+            Ok(stands) => Ok(asked.answered(why::why(&stands), openly, stands.under_way())),
+            Err(error) => asked.cannot(&error),
+        }
+    }
+
+    async fn stands(
+        &self,
+        by: PersonId,
+        artefact: ArtefactName,
+        environment: Option<EnvironmentName>,
+    ) -> Result<Why, CannotAsk> {
+        let wish = Wish { by, artefact, environment, what: What::RunsBelow, overriding: None };
+        let (artefact, target, others) = match self.aim(&wish).await {
+            Ok(aim) => aim,
+            Err(No::Refused(refusal)) => return Ok(nowhere(wish, refusal)),
+            Err(No::CannotAsk(error)) => return Err(error),
+        };
+        let mut blockers = Blockers::all();
+        // Boxed: it is large, and most who come by here do not ask for it.
+        let judged = Box::pin(self.judged(&wish, artefact, target, &mut blockers)).await;
+        let (version, blockers) = blockers.into_parts();
+        let (artefact, environment) = (artefact.name.clone(), Some(target.name.clone()));
+        let mut why = Why { artefact, environment, others, version, blockers, free: None, unasked: None };
+        match judged {
+            Ok((plan, _)) => why.free = Some(self.free(*plan).await),
+            Err(No::Refused(last)) => why.blockers.push(last),
+            // What is known is worth more than an answer some minutes later.
+            Err(No::CannotAsk(error)) if !why.blockers.is_empty() => why.unasked = Some(error.to_string()),
+            Err(No::CannotAsk(error)) => return Err(error),
+        }
+        Ok(why)
+    }
+
+    async fn free(&self, plan: Plan) -> Free {
+        let awaits = match self.is_awaited(&plan) {
+            true => Some(self.awaiting(&plan, self.clock.now()).await),
+            false => None,
+        };
+        Free { plan: Box::new(plan), awaits }
+    }
+}
+
+/// No environment is behind.
+fn nowhere(wish: Wish, refusal: Refusal) -> Why {
+    let (artefact, environment) = (wish.artefact, wish.environment);
+    Why { artefact, environment, others: None, version: None, blockers: vec![refusal], free: None, unasked: None }
+}
