@@ -4,7 +4,9 @@
 mod walk;
 
 use gantry::domain::command::{TABLE, Verb};
-use gantry::slack::render::{ACTIONS, INPUTS, MODALS, approval, arrival, card, list, lock, page, plan, rollback};
+use gantry::slack::render::{
+    ACTIONS, INPUTS, MODALS, approval, arrival, card, command, list, lock, page, plan, promote, rollback,
+};
 
 use crate::house::{all_sources, part};
 use walk::{Door, Way, walk};
@@ -69,7 +71,9 @@ enum Scene {
     Waiting,
     /// It could not be done.
     Errored,
-    /// Carol, an approver, locked every environment, and the requester was refused because of it.
+    /// The requester asked what stands before prod, and nothing does.
+    Free,
+    /// Carol, an approver, locked every environment, and the requester was refused because of it and asked why.
     Locked,
     /// It was approved, and runs in prod.
     Deployed,
@@ -81,12 +85,13 @@ enum Scene {
     Met,
     /// Its rollback could not be done.
     ErroredBack,
-    /// It was rolled back.
+    /// It was rolled back, and the requester asked why it cannot come back.
     Quarantined,
 }
 
 use Scene::{
-    Arrived, Chooses, Deployed, Errored, ErroredBack, Locked, Met, Planned, PlannedBack, Quarantined, Quiet, Waiting,
+    Arrived, Chooses, Deployed, Errored, ErroredBack, Free, Locked, Met, Planned, PlannedBack, Quarantined, Quiet,
+    Waiting,
 };
 
 /// Whoever is not named has no effect at all.
@@ -161,7 +166,12 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
     // It only shows what ran there.
     (rollback::ANOTHER, PlannedBack, NOBODY),
     // The first of them is for qa.
-    (rollback::COMMAND, Chooses, &[(Approver, Begins)]),
+    (command::COMMAND, Chooses, &[(Approver, Begins)]),
+    // It asks the same question again.
+    (command::COMMAND, Locked, NOBODY),
+    // It releases what was rolled back from.
+    (command::COMMAND, Quarantined, RELEASE),
+    (promote::PROMOTE, Free, &[(Promoter, Shows), (Overrider, Shows), (Requester, Shows)]),
     (rollback::INSTEAD, Met, &[(Requester, Begins)]),
     (rollback::WAIT, Met, &[(Requester, Begins)]),
     (page::EARLIER, Waiting, NOBODY),
@@ -301,14 +311,14 @@ async fn who_writes_to_the_bot_directly() {
 
 #[tokio::test]
 async fn who_presses_a_button() {
-    for scene in [Quiet, Arrived, Planned, Waiting, Errored, Locked] {
+    for scene in [Quiet, Arrived, Planned, Waiting, Errored, Free, Locked] {
         presses_everything(scene).await;
     }
 }
 
 #[tokio::test]
 async fn who_presses_a_button_that_rolls_back() {
-    for scene in [Deployed, PlannedBack, Chooses, Met, ErroredBack] {
+    for scene in [Deployed, PlannedBack, Chooses, Met, ErroredBack, Quarantined] {
         presses_everything(scene).await;
     }
 }

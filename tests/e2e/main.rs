@@ -51,3 +51,4 @@ mod rungs;
 mod sending;
 mod status;
 mod town;
+mod why;

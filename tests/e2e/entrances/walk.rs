@@ -150,7 +150,8 @@ async fn open(scene: Scene) -> Town {
         town.push("checkout", "Something newer");
         town.settle().await;
     }
-    if !matches!(scene, Scene::Quiet | Scene::Arrived | Scene::Locked | Scene::Chooses) {
+    let is_quiet = matches!(scene, Scene::Quiet | Scene::Arrived | Scene::Free | Scene::Locked | Scene::Chooses);
+    if !is_quiet {
         town.alice().types("/promote checkout prod").await;
     }
     if scene == Scene::Locked {
@@ -159,11 +160,14 @@ async fn open(scene: Scene) -> Town {
         }
         town.alice().types("/promote checkout prod").await;
     }
+    if matches!(scene, Scene::Free | Scene::Locked) {
+        town.alice().types("/gantry why checkout prod").await;
+    }
     if scene == Scene::Errored {
         let no = Whim::Answers(403, "Resource not accessible by integration", Vec::new());
         town.sim.github.whims().plan("POST", "/pulls", When::BeforeTheEffect, no, 1);
     }
-    if !matches!(scene, Scene::Quiet | Scene::Arrived | Scene::Locked | Scene::Chooses | Scene::Planned) {
+    if !is_quiet && scene != Scene::Planned {
         town.alice().presses("deploys", "Confirm").await;
     }
     open_back(&town, scene).await;
@@ -201,6 +205,9 @@ async fn open_back(town: &Town, scene: Scene) {
     }
     if matches!(scene, Scene::ErroredBack | Scene::Quarantined) {
         town.alice().presses("deploys", "Confirm").await;
+    }
+    if scene == Scene::Quarantined {
+        town.alice().types("/gantry why checkout prod").await;
     }
 }
 
