@@ -16,7 +16,7 @@ async fn an_empty_command_shows_what_can_be_asked() {
     • `/gantry where &lt;commit|pull request|tag&gt; [artefact]` which environments run code that contains it, and what it waits for in the next _(not in this version yet)_
     • `/gantry why &lt;artefact&gt; [environment]` what stands between an artefact and an environment _(not in this version yet)_
     • `/gantry status [change] [artefact] [environment]` which changes are under way, or how one stands
-    • `/gantry history [artefact] [environment] [number]` what happened, by whom, and how long it took _(not in this version yet)_
+    • `/gantry history [artefact] [environment] [number]` what happened, by whom, and how long it took
     • `/gantry cancel &lt;change&gt;` stop a change that is not merged yet; the card shows its eight digits
     • `/gantry reject &lt;change&gt; &lt;reason&gt;` say no to a change that waits for approval; its card has the button
     • `/gantry lock &lt;environment&gt; [artefact] [for 2h] &lt;reason&gt;` let nobody change an environment, or one artefact there

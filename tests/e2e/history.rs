@@ -36,7 +36,24 @@ async fn what_happened_is_told_newest_first() {
     town.carol().types(&format!("/gantry release checkout {bad}")).await;
     asked(&town).await;
     let ack = town.alice().types("/gantry history").await;
-    assert_snapshot!(readable(&town, &ack), @"");
+    assert_snapshot!(readable(&town, &ack), @"
+    *What happened*
+    :raised_hand: *checkout* `prod-<hex>` → `staging-<hex>` in *prod*: waiting for approval, for <n> s
+    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    :leftwards_arrow_with_hook: *checkout* `qa-<hex>` released: it may come back to *qa*
+    by <@U0CAROL> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|message>
+    :unlock: *staging* unlocked, after <n> s
+    by <@U0CAROL> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|message>
+    :lock: *staging* locked: the database moves
+    by <@U0BOB> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|message>
+    :large_green_circle: *checkout* rolled back `qa-<hex>` → `qa-<hex>` in *qa*: deployed, took <n> s
+    asked by <@U0BOB> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    *Reason:* totals are &lt;wrong&gt;
+    :large_green_circle: *checkout* `qa-<hex>` → `develop-<hex>` in *qa*: deployed, took <n> s · rolled back <when> by change `<id>`
+    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    :inbox_tray: *checkout* `develop-<hex>` came to *development*, rolled out in <n> s
+    without a change of mine <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|message> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> Push number 1. · Alice Adler
+    ");
 }
 
 #[tokio::test]
@@ -48,7 +65,15 @@ async fn how_a_change_ended_is_told_and_why() {
     let digits = crate::status::digits(&town, "releases");
     town.bob().types(&format!("/gantry reject {digits} the migration <!channel> is missing")).await;
     let ack = town.alice().types("/gantry history").await;
-    assert_snapshot!(readable(&town, &ack), @"");
+    assert_snapshot!(readable(&town, &ack), @"
+    *What happened*
+    :no_entry: *checkout* `prod-<hex>` → `staging-<hex>` in *prod*: rejected by <@U0BOB> after <n> s
+    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    *Why:* the migration &lt;!channel&gt; is missing
+    :red_circle: *checkout* `qa-<hex>` → `develop-<hex>` in *qa*: failed after <n> s
+    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
+    ");
 }
 
 #[tokio::test]
@@ -108,7 +133,12 @@ async fn what_was_carried_along_has_it_in_its_history() {
     town.alice().types("/promote storefront qa").await;
     town.alice().presses("deploys", "Confirm").await;
     let told = town.alice().types("/gantry history mailer qa").await;
-    assert_snapshot!(readable(&town, &told), @"");
+    assert_snapshot!(readable(&town, &told), @"
+    What happened to *mailer* in *qa*
+    :large_green_circle: *storefront* `qa-<hex>` → `develop-<hex>` in *qa*: deployed, took <n> s
+    asked by <@U0ALICE> <when> · <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/shop/commit/<hex>|<hex>> · change `<id>`
+    with it: *mailer*
+    ");
     let all = town.alice().types("/gantry history qa").await;
     assert_eq!(all.matches("deployed, took").count(), 1, "{all}");
 }
@@ -117,7 +147,10 @@ async fn what_was_carried_along_has_it_in_its_history() {
 async fn nothing_that_happened_is_one_line_and_what_to_do() {
     let town = Town::open().await;
     town.alice().types("/list").await;
-    assert_snapshot!(town.alice().types("/gantry history checkout prod").await, @"");
+    assert_snapshot!(town.alice().types("/gantry history checkout prod").await, @"
+    What happened to *checkout* in *prod*: nothing yet that I know of.
+    Next: `/list checkout` shows what of it runs where.
+    ");
 }
 
 #[tokio::test]
@@ -186,7 +219,10 @@ async fn more_than_fit_are_cut_and_that_is_said() {
     let many = town.alice().types("/gantry history 500").await;
     assert_eq!(many.matches("by <@U0BOB>").count(), 20, "{many}");
     let end = many.lines().rev().take(2).collect::<Vec<_>>().join("\n");
-    assert_snapshot!(end, @"");
+    assert_snapshot!(end, @"
+    [Earlier]
+    More than 20 do not fit into one message: *Earlier* shows the next.
+    ");
 }
 
 #[tokio::test]
