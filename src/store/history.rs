@@ -49,21 +49,21 @@ impl Store {
                 "SELECT * FROM (SELECT id, at, change_id, kind, artefact, environment, actor, body FROM ledger WHERE ",
             );
             query.push(if filter.artefact.is_some() { KINDS_OF_ONE } else { KINDS });
-            match &filter.artefact {
-                Some(_) if of_all => drop(query.push(" AND artefact IS NULL")),
-                Some(artefact) => drop(query.push(" AND artefact = ").push_bind(artefact.as_str().to_owned())),
-                None => {}
-            }
+            let query = match &filter.artefact {
+                None => query,
+                Some(_) if of_all => query.push(" AND artefact IS NULL"),
+                Some(artefact) => query.push(" AND artefact = ").push_bind(artefact.as_str().to_owned()),
+            };
             if let Some(environment) = &filter.environment {
                 // By the plain column SQLite would take the index of all entries, among them every report.
                 query.push(if of_all { " AND COALESCE(environment, '') = " } else { " AND environment = " });
                 query.push_bind(environment.as_str().to_owned());
             }
-            match cursor {
-                Cursor::Start => {}
-                Cursor::Earlier(Number(than)) => drop(query.push(" AND id < ").push_bind(than)),
-                Cursor::Later(Number(than)) => drop(query.push(" AND id > ").push_bind(than)),
-            }
+            let query = match cursor {
+                Cursor::Start => query,
+                Cursor::Earlier(Number(than)) => query.push(" AND id < ").push_bind(than),
+                Cursor::Later(Number(than)) => query.push(" AND id > ").push_bind(than),
+            };
             query.push(order).push(" LIMIT ").push_bind(i64::from(limit)).push(")");
         };
         let mut query = QueryBuilder::new(

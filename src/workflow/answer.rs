@@ -57,7 +57,7 @@ impl Bot {
             }
             command => {
                 if role.is_some()
-                    && let Some(said) = self.told_at_once(&command).await
+                    && let Some(said) = Box::pin(self.told_at_once(&command)).await
                 {
                     return private(&said);
                 }
@@ -75,8 +75,7 @@ impl Bot {
         if !matches!(command, Command::Status { .. } | Command::History { .. }) {
             return None;
         }
-        let told = Box::pin(self.told(command, For::Person));
-        tokio::time::timeout(AT_ONCE, told).await.ok()?.ok()?
+        tokio::time::timeout(AT_ONCE, self.told(command, For::Person)).await.ok()?.ok()?
     }
 
     async fn keep(&self, source: Source, from: &Origin, incoming: &Incoming) -> Ack {

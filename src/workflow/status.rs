@@ -21,17 +21,15 @@ const MOST_STEPS: u32 = 500;
 impl Bot {
     /// The answer to `status` and `history`, which needs nobody but the database; `None` for other commands.
     pub(super) async fn told(&self, command: &Command, whom: For<'_>) -> Result<Option<Said>, StoreError> {
-        let filter = |artefact: &Option<_>, environment: &Option<_>| Filter {
-            artefact: artefact.clone(),
-            environment: environment.clone(),
-        };
         match command {
             Command::Status { change: Some(digits), .. } => self.status_of(digits).await,
             Command::Status { artefact, environment, .. } => {
-                self.status(filter(artefact, environment), Cursor::Start, whom).await
+                let filter = Filter { artefact: artefact.clone(), environment: environment.clone() };
+                self.status(filter, Cursor::Start, whom).await
             }
             Command::History { artefact, environment, count } => {
-                self.history(filter(artefact, environment), *count, Cursor::Start, whom).await
+                let filter = Filter { artefact: artefact.clone(), environment: environment.clone() };
+                self.history(filter, *count, Cursor::Start, whom).await
             }
             _ => return Ok(None),
         }

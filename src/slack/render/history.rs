@@ -11,7 +11,7 @@ use super::gate;
 use super::lock;
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::page::{For, Item, Request, paged};
-use super::status::{asked, between, links};
+use super::status::{along, asked, between, links};
 use crate::domain::actor::PersonId;
 use crate::domain::change::{By, Change, RolledBack, Stage};
 use crate::domain::history::{Arrived, Happening, MOST, What};
@@ -21,8 +21,6 @@ use crate::domain::page::Page;
 
 const REASON: usize = 200;
 const SUBJECT: usize = 80;
-/// Of the artefacts that are carried along.
-const NAMES: usize = 5;
 
 /// A page of history; `count` as it was asked for, and `links` to where messages stand.
 pub fn history(
@@ -129,15 +127,7 @@ fn of_change(change: &Change, card: Option<&String>, now: Timestamp) -> (Mrkdwn,
         _ => text,
     };
     let mut rest = vec![asked(change).raw(" \u{b7} ").and(&links(change, card))];
-    if let Some((first, others)) = plan.also.split_first() {
-        let names = others.iter().take(NAMES - 1);
-        let text = Mrkdwn::new("with it: ").bold(first.artefact.as_str());
-        let text = names.fold(text, |text, also| text.raw(", ").bold(also.artefact.as_str()));
-        rest.push(match plan.also.len().saturating_sub(NAMES) {
-            0 => text,
-            left => text.plain(&format!(" and {left} more")),
-        });
-    }
+    rest.extend(along(plan));
     rest.extend(plan.overridden.as_ref().map(gate::line));
     let reason = plan.rollback.as_ref().and_then(|rollback| rollback.reason.as_deref());
     rest.extend(reason.map(|reason| Mrkdwn::new("*Reason:* ").plain(&shorten(reason, REASON))));

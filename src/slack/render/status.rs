@@ -16,12 +16,13 @@ use crate::domain::change::{Change, ChangeId, Deploying, Merging, Stage};
 use crate::domain::history::Step;
 use crate::domain::listing::Filter;
 use crate::domain::page::Page;
+use crate::domain::plan::Plan;
 
 /// How many are shown at once.
 pub const A_PAGE: usize = 10;
 
 const REASON: usize = 300;
-/// Of those who are to approve, and of those who did.
+/// Of those who are to approve, of those who did, and of what goes along.
 const NAMES: usize = 8;
 /// The lines of the time line, of all changes that are called the same.
 const STEPS: usize = 24;
@@ -119,6 +120,7 @@ fn there(text: Mrkdwn, filter: &Filter) -> Mrkdwn {
 fn lines(change: &Change, known: &Known, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
     let first = Mrkdwn::new(light(&change.stage)).and(&head(change));
     let mut rest = vec![between(change).raw(" \u{b7} ").and(&asked(change))];
+    rest.extend(along(&change.plan));
     rest.extend(age(change, known, now));
     rest.extend(waits(change));
     rest.push(links(change, known.cards.get(&change.id)));
@@ -135,6 +137,17 @@ pub(super) fn between(change: &Change) -> Mrkdwn {
         None => Mrkdwn::new("nothing"),
     };
     text.raw(" \u{2192} ").code(&label(&change.plan.version))
+}
+
+/// What goes along with it.
+pub(super) fn along(plan: &Plan) -> Option<Mrkdwn> {
+    let (first, others) = plan.also.split_first()?;
+    let text = Mrkdwn::new("with it: ").bold(first.artefact.as_str());
+    let text = others.iter().take(NAMES - 1).fold(text, |text, also| text.raw(", ").bold(also.artefact.as_str()));
+    Some(match plan.also.len().saturating_sub(NAMES) {
+        0 => text,
+        left => text.plain(&format!(" and {left} more")),
+    })
 }
 
 /// Who asked for it, and when.

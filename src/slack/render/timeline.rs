@@ -27,11 +27,11 @@ pub(super) fn timeline(change: &Change, steps: &[Step], most: usize, now: Timest
         before = Some(step.at);
     }
     if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
-        let text = match change.stage.is_active() {
-            true => Mrkdwn::new("So far ").plain(&lasted(first.at, now)),
-            false => Mrkdwn::new("In all ").plain(&lasted(first.at, last.at)),
-        };
-        lines.push(text);
+        lines.push(if change.stage.is_active() {
+            Mrkdwn::new("So far ").plain(&lasted(first.at, now))
+        } else {
+            Mrkdwn::new("In all ").plain(&lasted(first.at, last.at))
+        });
     }
     lines.chunks(12).map(|some| section(joined(some))).collect()
 }
@@ -52,7 +52,9 @@ fn all(change: &Change, steps: &[Step]) -> Vec<Step> {
         kind: "approved".to_owned(),
         by: Some(Actor::Person(approval.by.clone())),
     });
-    let mut all: Vec<Step> = steps.iter().cloned().chain(reviews).collect();
+    // What goes along is named once, and not by a line for each.
+    let steps = steps.iter().filter(|step| step.kind != "carried").cloned();
+    let mut all: Vec<Step> = steps.chain(reviews).collect();
     all.sort_by_key(|step| step.at);
     all
 }
@@ -64,7 +66,6 @@ fn line(change: &Change, step: &Step, before: Option<Timestamp>) -> Mrkdwn {
         "begun" => text.raw("asked for"),
         "retried" => text.raw("taken up again"),
         "overridden" => text.raw("gates overridden"),
-        "carried" => text.raw("another artefact goes with it"),
         "awaiting_approval" => text.raw("waiting for approval"),
         "approved" => text.raw("approved"),
         "voided" => text.raw("made anew: approvals before do not count"),

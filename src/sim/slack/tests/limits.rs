@@ -207,7 +207,7 @@ proptest! {
                 2 => What::Arrival(Box::new(Arrived { artefact, environment, told: told.clone() })),
                 _ => What::Locked(lock),
             };
-            Happening { number: Number(n as i64), at: now, what, message: Some(MessageKey::new("card")) }
+            Happening { number: Number(i64::try_from(n).unwrap_or_default()), at: now, what, message: Some(MessageKey::new("card")) }
         };
         let links = std::iter::once((MessageKey::new("card"), "https://acme.slack.com/archives/C0/p1".to_owned())).collect();
         let cursor = if back { Cursor::Later(Number(0)) } else { Cursor::Start };
