@@ -7,6 +7,7 @@ use super::drift::Drift;
 use super::environment::{Environment, EnvironmentName, Ladder};
 use super::plan::Pending;
 use super::rollout::RolloutState;
+use super::text::Difference;
 use super::version::{Sha, Version};
 
 #[derive(Clone, Debug)]
@@ -18,6 +19,17 @@ pub struct Diff {
     pub between: Between,
     /// What brings the one that is behind up to date.
     pub next: Option<Next>,
+    /// The commits that were compared: the upper one's and the lower one's.
+    pub compared: Option<(Sha, Sha)>,
+    /// How the manifest of the upper one differs from that of the lower one.
+    pub manifest: Option<Text>,
+}
+
+/// The difference of a file's text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Text {
+    pub file: String,
+    pub difference: Difference,
 }
 
 /// What is known of it in one environment.

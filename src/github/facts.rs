@@ -49,6 +49,18 @@ struct WireFile {
 }
 
 #[derive(Deserialize)]
+struct WirePatches {
+    #[serde(default)]
+    files: Vec<WirePatch>,
+}
+
+#[derive(Deserialize)]
+struct WirePatch {
+    filename: String,
+    patch: Option<String>,
+}
+
+#[derive(Deserialize)]
 struct WireRuns {
     total_count: usize,
     check_runs: Vec<WireRun>,
@@ -130,6 +142,19 @@ impl Client {
             Found::Yes(wire) => wire.into_comparison().map(Found::Yes),
             Found::No(why) => Ok(Found::No(why)),
         }
+    }
+
+    /// The text of what differs, file by file; `None` where GitHub shows none: it is binary, or too long.
+    pub async fn patches(
+        &self,
+        repository: &Repository,
+        base: &Sha,
+        head: &Sha,
+    ) -> Result<Found<Vec<(String, Option<String>)>>, GithubError> {
+        Ok(match self.read::<WirePatches>(&format!("/repos/{repository}/compare/{base}...{head}")).await? {
+            Found::Yes(wire) => Found::Yes(wire.files.into_iter().map(|file| (file.filename, file.patch)).collect()),
+            Found::No(why) => Found::No(why),
+        })
     }
 
     /// What CI says of a commit, in both of GitHub's systems.

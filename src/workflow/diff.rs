@@ -8,20 +8,26 @@ use tokio::time::{Instant, timeout_at};
 use crate::domain::artefact::{Artefact, ArtefactName, Delivery, Repository};
 use crate::domain::change::Moves;
 use crate::domain::comparison::{Comparison, Lone, folded};
-use crate::domain::diff::{self, Between, Diff, InGit, Side, Undeployed};
+use crate::domain::diff::{self, Between, Diff, InGit, Side, Text, Undeployed};
 use crate::domain::environment::{Environment, EnvironmentName};
 use crate::domain::plan::Pending;
 use crate::domain::policy::Refusal;
 use crate::domain::rollback::Codes;
 use crate::domain::rollout::RolloutState;
+use crate::domain::text::{Difference, Unseen};
 use crate::domain::version::{Commit, Sha, Version};
 
+use crate::github::Found;
+use crate::slack::render::Said;
 use crate::slack::render::diff as render;
 use crate::slack::render::drift::Authors;
+use crate::slack::render::page::For;
 
 use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::no::No;
+use super::outbox::TableSupport;
+use super::pending::says;
 use super::previous::REMEMBERED;
 use super::respond::{Asked, stored};
 use super::source::CannotAsk;
@@ -42,6 +48,8 @@ struct Known<'a> {
     commit: Option<Sha>,
     /// The commit whose code that is: after a rollback, the one that was restored.
     code: Option<Sha>,
+    /// Its manifest, by name and text.
+    manifest: Option<(String, String)>,
 }
 
 /// What was typed.
@@ -69,9 +77,38 @@ impl Bot {
             Ok(diff) => diff,
             Err(error) => return asked.cannot(&error),
         };
+        let code = match &diff.compared {
+            Some((upper, lower)) if wanted.code => match self.code_between(artefact, upper, lower).await {
+                Ok(code) => Some(code),
+                Err(error) => return asked.cannot(&error),
+            },
+            _ => None,
+        };
         let authors = if openly { Authors::new() } else { self.known_authors(&diff, &artefact.repository) };
-        let said = render::one(&diff, catalogue, &authors, self.clock.now());
-        Ok(if openly { asked.openly(said) } else { asked.privately(said) })
+        let render::One { said, cut } =
+            render::one(&diff, code.as_deref(), &catalogue.ladder, &authors, self.clock.now());
+        let mut work = if openly { asked.openly(said) } else { asked.privately(said) };
+        if cut {
+            let texts = code.as_deref().unwrap_or_default().iter().chain(&diff.manifest);
+            work.batch = work.batch.say(asked.beside(render::whole(&diff), render::file(&diff, texts), openly));
+        }
+        Ok(work)
+    }
+
+    /// The text of what differs, of the files that concern the artefact.
+    async fn code_between(&self, artefact: &Artefact, upper: &Sha, lower: &Sha) -> Result<Vec<Text>, CannotAsk> {
+        let patches = match self.github.patches(&artefact.repository, upper, lower).await? {
+            Found::Yes(patches) => patches,
+            Found::No(why) => return Err(CannotAsk::never(why)),
+        };
+        let concerned = patches
+            .into_iter()
+            .filter(|(file, _)| artefact.paths.is_empty() || artefact.is_concerned_by(file))
+            .map(|(file, patch)| {
+                let unseen = || Difference { unseen: Some(Unseen::TooLong), ..Difference::default() };
+                Text { difference: patch.as_deref().map_or_else(unseen, Difference::from_patch), file }
+            });
+        Ok(concerned.collect())
     }
 
     /// Of every artefact that is in either. What takes its time is shown as far as it is known, and filled in.
@@ -82,15 +119,10 @@ impl Bot {
         target: &Environment,
         openly: bool,
     ) -> Result<Work, NotNow> {
-        let catalogue = &self.config.catalogue;
-        let either = |it: &&Artefact| [source, target].iter().any(|rung| it.places.contains_key(&rung.name));
-        let artefacts: Vec<&Artefact> = catalogue.artefacts.iter().filter(either).collect();
-        let count = artefacts.len();
+        let artefacts = self.in_either(source, target);
+        let (count, whom) = (artefacts.len(), if openly { For::Channel { shared_by: None } } else { For::Person });
         let said = |diffs: &[Diff]| {
-            let order = |diff: &Diff| catalogue.artefacts.iter().position(|artefact| artefact.name == diff.artefact);
-            let mut diffs: Vec<Diff> = diffs.to_vec();
-            diffs.sort_by_key(order);
-            let said = render::all(&diffs, count, (&source.name, &target.name), &catalogue.ladder, self.clock.now());
+            let said = self.all_said(diffs.to_vec(), count, (source, target), 0, whom);
             if openly { asked.openly(said) } else { asked.privately(said) }
         };
         let mut diffs: Vec<Diff> = Vec::with_capacity(count);
@@ -110,6 +142,45 @@ impl Bot {
                     show_at = openly.then(|| Instant::now() + FILLED);
                 }
             }
+        }
+    }
+
+    /// Another page of the same: nearly all of it is known by now.
+    pub(super) async fn diff_page(
+        &self,
+        source: &EnvironmentName,
+        target: &EnvironmentName,
+        page: usize,
+        whom: For<'_>,
+    ) -> Option<Said> {
+        let rung = |name: &EnvironmentName| self.config.catalogue.ladder.find(name.as_str());
+        let (source, target) = (rung(source)?, rung(target)?);
+        let artefacts = self.in_either(source, target);
+        let count = artefacts.len();
+        let diffs: Vec<Diff> = self.diffs(artefacts, source, target).collect().await;
+        Some(self.all_said(diffs, count, (source, target), page, whom))
+    }
+
+    fn in_either(&self, source: &Environment, target: &Environment) -> Vec<&Artefact> {
+        let either = |it: &&Artefact| [source, target].iter().any(|rung| it.places.contains_key(&rung.name));
+        self.config.catalogue.artefacts.iter().filter(either).collect()
+    }
+
+    fn all_said(
+        &self,
+        mut diffs: Vec<Diff>,
+        count: usize,
+        (source, target): (&Environment, &Environment),
+        page: usize,
+        whom: For<'_>,
+    ) -> Said {
+        let catalogue = &self.config.catalogue;
+        diffs.sort_by_key(|diff| catalogue.artefacts.iter().position(|artefact| artefact.name == diff.artefact));
+        let pair = (&source.name, &target.name);
+        let said = render::all(&diffs, count, pair, page, whom, &catalogue.ladder, self.clock.now());
+        match self.tables.support() {
+            TableSupport::Refused => said.without_tables(),
+            TableSupport::Taken | TableSupport::Unknown => said,
         }
     }
 
@@ -141,7 +212,15 @@ impl Bot {
         } else {
             None
         };
-        Ok(Diff { artefact: artefact.name.clone(), source: from.side, target: to.side, between, next })
+        let compared = upper.code.clone().zip(lower.code.clone());
+        let manifest = match (upper.manifest.take(), lower.manifest.take()) {
+            (Some((file, above)), Some((_, below))) if above != below => {
+                Some(Text { file, difference: Difference::of(&above, &below) })
+            }
+            _ => None,
+        };
+        let artefact = artefact.name.clone();
+        Ok(Diff { artefact, source: from.side, target: to.side, between, next, compared, manifest })
     }
 
     /// The same of many, as they become known: first what nobody has to be asked for.
@@ -167,6 +246,8 @@ impl Bot {
             target: side(target),
             between: Between::Unknown(why),
             next: None,
+            compared: None,
+            manifest: None,
         }
     }
 
@@ -193,7 +274,9 @@ impl Bot {
             return Err(CannotAsk::later(format!("what runs in {} has not been read yet", rung.name)));
         }
         let mut side = self.side(artefact, rung);
-        let Some(version) = &mut side.runs else { return Ok(Known { rung, side, commit: None, code: None }) };
+        let Some(version) = &mut side.runs else {
+            return Ok(Known { rung, side, commit: None, code: None, manifest: None });
+        };
         if version.commit.is_none() {
             version.commit = match self.seen.sighting(&artefact.name, &rung.name) {
                 Some(seen) if seen.version.is_image(version) => self.source_of(artefact, &seen).await?,
@@ -203,7 +286,7 @@ impl Bot {
         }
         let commit = version.commit.clone();
         let code = self.code_of(artefact, rung, version).await?;
-        Ok(Known { rung, side, commit, code })
+        Ok(Known { rung, side, commit, code, manifest: None })
     }
 
     /// The commit whose code a version is: a rollback's is that which it restored.
@@ -229,8 +312,8 @@ impl Bot {
     ) -> Result<Between, CannotAsk> {
         let (Some(down), Some(up)) = (lower.code.clone(), upper.code.clone()) else { return Ok(Between::NoComparison) };
         let pending = if matches!(artefact.delivery, Delivery::Manifest { .. }) {
-            lower.side.git = self.manifest_has(artefact, lower).await?;
-            upper.side.git = self.manifest_has(artefact, upper).await?;
+            self.look_at_manifest(artefact, lower).await?;
+            self.look_at_manifest(artefact, upper).await?;
             self.pending_between(&artefact.repository, &up, &down).await?
         } else {
             self.pending_by_branch(artefact, lower, upper, (&down, &up)).await?
@@ -308,21 +391,24 @@ impl Bot {
     }
 
     /// What the manifest says, and whether that runs.
-    async fn manifest_has(&self, artefact: &Artefact, known: &Known<'_>) -> Result<InGit, CannotAsk> {
-        let file = match self.manifest_file(artefact, known.rung).await {
-            Ok(Some(file)) => file,
-            Ok(None) => return Ok(InGit::Unknown),
-            Err(No::Refused(refusal)) => return Ok(unreadable(refusal)),
-            Err(No::CannotAsk(error)) => return Err(error),
+    async fn look_at_manifest(&self, artefact: &Artefact, known: &mut Known<'_>) -> Result<(), CannotAsk> {
+        let read = async {
+            let Some(at) = self.manifest_file(artefact, known.rung).await? else { return Ok(None) };
+            let text = self.manifest_text(artefact, &at).await?;
+            let says = says(artefact, &at, &text)?;
+            Ok(Some((at.file, text, says)))
         };
-        match self.manifest_says(artefact, &file).await {
-            Ok(says) => {
+        match read.await {
+            Ok(Some((file, text, says))) => {
                 let runs = known.side.runs.as_ref().is_some_and(|runs| runs.is_image(&says));
-                Ok(InGit::Manifest { file: file.file, says, runs })
+                known.manifest = Some((file.clone(), text));
+                known.side.git = InGit::Manifest { file, says, runs };
             }
-            Err(No::Refused(refusal)) => Ok(unreadable(refusal)),
-            Err(No::CannotAsk(error)) => Err(error),
+            Ok(None) => {}
+            Err(No::Refused(refusal)) => known.side.git = unreadable(refusal),
+            Err(No::CannotAsk(error)) => return Err(error),
         }
+        Ok(())
     }
 }
 

@@ -26,6 +26,10 @@ impl Bot {
             Request::Status { filter, cursor } => {
                 self.status(filter, cursor, whom).await.map_err(|error| stored(&error))?
             }
+            Request::Diff { source, target, page } => match self.diff_page(&source, &target, page, whom).await {
+                Some(said) => said,
+                None => return Ok(Work::default()),
+            },
             Request::History { filter, count, cursor } => {
                 self.history(filter, count, cursor, whom).await.map_err(|error| stored(&error))?
             }

@@ -55,7 +55,7 @@ impl Bot {
     }
 
     /// The text of a manifest that must be there.
-    async fn manifest_text(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, No> {
+    pub(super) async fn manifest_text(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, No> {
         let ManifestFile { repository, branch, file } = at;
         match self.github.file(repository, branch, file).await {
             Ok(Some(text)) => Ok(text),
@@ -77,13 +77,8 @@ impl Bot {
 
     /// What the manifest says now.
     pub(super) async fn manifest_says(&self, artefact: &Artefact, at: &ManifestFile) -> Result<Version, No> {
-        let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
-            return Err(CannotAsk::never(format!("{} does not go by manifest", artefact.name)).into());
-        };
         let text = self.manifest_text(artefact, at).await?;
-        let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
-        let said = manifest::read(&text, &place).map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
-        Ok(said.version)
+        Ok(says(artefact, at, &text)?)
     }
 
     /// Can it be written there? What the file says already is no reason why not.
@@ -263,6 +258,16 @@ impl Bot {
         quarantines.retain(|it| it.concerns(&artefact.name) && it.holds_in(&target.name, ladder));
         Ok(quarantines)
     }
+}
+
+/// What a manifest's text says.
+pub(super) fn says(artefact: &Artefact, at: &ManifestFile, text: &str) -> Result<Version, Refusal> {
+    let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
+        return Err(unwritable(artefact, at, "it does not go by manifest".to_owned()));
+    };
+    let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
+    let said = manifest::read(text, &place).map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
+    Ok(said.version)
 }
 
 fn unwritable(artefact: &Artefact, at: &ManifestFile, problem: String) -> Refusal {

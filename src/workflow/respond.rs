@@ -9,7 +9,7 @@ use crate::domain::change::{Change, ChangeId};
 use crate::domain::command::{self, Command};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::listing::Filter;
-use crate::domain::message::{Message, MessageKey, Place, To};
+use crate::domain::message::{File, Message, MessageKey, Place, To};
 use crate::domain::plan::Plan;
 use crate::domain::policy::{Act, Refusal};
 use crate::domain::rollback::ImageThere;
@@ -143,6 +143,10 @@ impl Bot {
                 self.typed_rollback(instead, artefact, environment, version, reason).await
             }
             Ok(Command::Release { artefact, version }) => self.release(asked, &artefact, &version).await,
+            Ok(Command::Diff { source, target, artefact, code }) => {
+                let openly = !asked.from.private;
+                Box::pin(self.diff(instead, Wanted { source, target, artefact, code }, openly)).await
+            }
             Ok(Command::Why { artefact, environment }) => {
                 let asked = Asked { replace: true, ..asked };
                 self.why(asked, artefact, environment, !asked.from.private).await
@@ -375,11 +379,25 @@ impl Asked<'_> {
     /// In the thread where it was asked, else in the channel.
     fn open(self, said: Said) -> Message {
         let from = self.from;
-        if let Some(response_url) = from.response_url(self.received.received_at) {
+        // By a button in a thread, what does not take its message's place belongs into that thread.
+        let may_reply = self.replace || from.thread.is_none();
+        if let Some(response_url) = from.response_url(self.received.received_at).filter(|_| may_reply) {
             return said.to(To::Reply { response_url, in_channel: true, replace: self.replace });
         }
         let key = MessageKey::new(&format!("answer:{}", from.key));
         said.to(To::Post { channel: from.channel.clone(), key, thread: thread(from), asked: None })
+    }
+
+    /// A file that belongs to the answer: into the thread where that stands or, if it is private, directly.
+    pub(super) fn beside(self, said: Said, file: File, openly: bool) -> Message {
+        let from = self.from;
+        let key = MessageKey::new(&format!("file:{}", from.key));
+        let answer = MessageKey::new(&format!("answer:{}", from.key));
+        let (channel, thread) = match openly {
+            true => (from.channel.clone(), thread(from).or(Some(answer))),
+            false => (from.person.as_str().to_owned(), None),
+        };
+        said.to(To::Post { channel, key, thread, asked: None }).with_file(file)
     }
 
     pub(super) fn linking(self, said: Said, change: ChangeId) -> Work {

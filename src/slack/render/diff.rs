@@ -3,18 +3,29 @@
 use jiff::Timestamp;
 
 use super::Said;
-use super::blocks::{Block, Line, context, section, table};
+use super::blocks::{Block, Button, Line, actions, context, section, table};
 use super::drift::{self, Authors, counted};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use crate::domain::diff::{Between, Diff, InGit, Next, Side, Undeployed};
+use super::page::{self, For, Request};
+use super::{command, promote, text};
+use crate::domain::diff::{Between, Diff, InGit, Next, Side, Text, Undeployed};
 use crate::domain::drift::Drift;
-use crate::domain::environment::{Catalogue, EnvironmentName, Ladder};
+use crate::domain::environment::{EnvironmentName, Ladder};
+use crate::domain::message::File;
 use crate::domain::rollout::RolloutState;
+use crate::domain::text::Difference;
 
-/// Of commits, in lines of five.
-const MOST: usize = 20;
-const A_SECTION: usize = 5;
+/// In characters: of commits in all, and in one section.
+const COMMITS: usize = 5_000;
+const A_SECTION: usize = 2_800;
+const HOTFIXES: usize = 3;
 const FILES: usize = 10;
+/// A text is not begun in less room, and not many are shown.
+const LEAST_TEXT: usize = 200;
+const MOST_TEXTS: usize = 20;
+const PATH: usize = 120;
+/// Lines on a page of all artefacts, and buttons.
+pub const A_PAGE: usize = 10;
 const CELL: usize = 40;
 const WHY: usize = 200;
 const NAMES: usize = 20;
@@ -28,21 +39,94 @@ pub fn same_environment(environment: &EnvironmentName) -> Said {
     Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
 
-/// One artefact in full.
-pub fn one(diff: &Diff, catalogue: &Catalogue, authors: &Authors, now: Timestamp) -> Said {
-    let head = head(diff, &catalogue.ladder);
+/// One artefact, and whether the text of what differs is not all shown.
+#[derive(Debug)]
+pub struct One {
+    pub said: Said,
+    pub cut: bool,
+}
+
+/// One artefact in full. `code` is the text of what differs, where it was asked for.
+pub fn one(diff: &Diff, code: Option<&[Text]>, ladder: &Ladder, authors: &Authors, now: Timestamp) -> One {
+    let head = head(diff, ladder);
     let text = head.as_str().to_owned();
-    if diff.between.is_same() && !diff.is_undeployed() {
-        return Said { text, blocks: vec![section(head)] };
+    let is_short = match &diff.between {
+        Between::Same => !diff.is_undeployed() && diff.manifest.is_none(),
+        Between::NotThere(_) => true,
+        _ => false,
+    };
+    if is_short {
+        return One { said: Said { text, blocks: vec![section(head)] }, cut: false };
     }
     let mut blocks = vec![section(head), section(columns(diff, now))];
     if let Between::Differs { drift, newer, .. } = &diff.between {
         blocks.extend(commits(drift, authors));
-        blocks.extend(only_above(diff, drift, *newer, &catalogue.ladder, authors));
+        blocks.extend(only_above(diff, drift, *newer, ladder, authors));
         blocks.extend(files(drift));
     }
+    let (texts, cut) = texts(diff.manifest.iter().chain(code.unwrap_or_default()));
+    blocks.extend(texts);
     blocks.extend(to_do(diff).map(section));
-    Said { text, blocks }
+    blocks.extend(buttons(diff, code.is_some()));
+    One { said: Said { text, blocks }, cut }
+}
+
+/// As much of the texts as fits into a message.
+fn texts<'a>(all: impl Iterator<Item = &'a Text>) -> (Vec<Block>, bool) {
+    let (mut blocks, mut left, mut cut) = (Vec::new(), text::MOST, false);
+    for Text { file, difference } in all {
+        if left < LEAST_TEXT || blocks.len() >= MOST_TEXTS {
+            cut = true;
+            break;
+        }
+        let shown = text::difference(difference, left);
+        left = left.saturating_sub(length(difference));
+        cut |= shown.cut;
+        let counts = format!(" +{} \u{2212}{}", difference.come, difference.gone);
+        blocks.push(context(Mrkdwn::default().code(&shorten(file, PATH)).plain(&counts)));
+        blocks.extend(shown.blocks);
+    }
+    (blocks, cut)
+}
+
+fn length(difference: &Difference) -> usize {
+    difference.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.text().chars().count() + 1).sum()
+}
+
+/// What stands above the file with all of it.
+pub fn whole(diff: &Diff) -> Said {
+    let text = Mrkdwn::new("All that differs of ")
+        .bold(diff.artefact.as_str())
+        .raw(" between ")
+        .bold(diff.source.environment.as_str())
+        .raw(" and ")
+        .bold(diff.target.environment.as_str());
+    Said { text: text.into_string(), blocks: Vec::new() }
+}
+
+/// All of it as a file.
+pub fn file<'a>(diff: &Diff, texts: impl Iterator<Item = &'a Text>) -> File {
+    let (artefact, source, target) = (&diff.artefact, &diff.source.environment, &diff.target.environment);
+    let text: String = texts
+        .map(|Text { file, difference }| match difference.unseen {
+            Some(_) => format!("{file}: not shown\n"),
+            None => difference.unified(file),
+        })
+        .collect();
+    let title = format!("{artefact} between {source} and {target}");
+    File { name: format!("{artefact}-{source}-{target}.diff"), title, text }
+}
+
+fn buttons(diff: &Diff, code_is_shown: bool) -> Option<Block> {
+    let mut buttons = Vec::new();
+    if let Some(Next { environment, version: Some(version) }) = &diff.next {
+        buttons.push(promote::promote(&diff.artefact, environment, version));
+    }
+    if matches!(&diff.between, Between::Differs { drift, .. } if drift.files.files > 0) && !code_is_shown {
+        let (source, target) = (&diff.source.environment, &diff.target.environment);
+        buttons.push(command::runs("Show code", format!("diff {source} {target} {} --code", diff.artefact)));
+    }
+    (!buttons.is_empty()).then(|| actions(buttons))
 }
 
 /// In one sentence.
@@ -157,9 +241,23 @@ fn commits(drift: &Drift, authors: &Authors) -> Vec<Block> {
     if drift.commits.is_empty() {
         return Vec::new();
     }
-    let shown = &drift.commits[..MOST.min(drift.commits.len())];
-    let mut blocks: Vec<Block> = shown.chunks(A_SECTION).map(|some| section(drift::lines(some, authors))).collect();
-    let read: u64 = shown.iter().map(crate::domain::version::Commit::count).sum();
+    let (mut sections, mut room, mut read) = (vec![Mrkdwn::default()], COMMITS, 0);
+    for commit in &drift.commits {
+        let line = drift::lines(std::slice::from_ref(commit), authors);
+        let length = line.as_str().chars().count() + 1;
+        if length > room {
+            break;
+        }
+        (room, read) = (room - length, read + commit.count());
+        match sections.last_mut() {
+            Some(last) if last.as_str().chars().count() + length < A_SECTION => {
+                let before = std::mem::take(last);
+                *last = if before.as_str().is_empty() { line } else { before.raw("\n").and(&line) };
+            }
+            _ => sections.push(line),
+        }
+    }
+    let mut blocks: Vec<Block> = sections.into_iter().map(section).collect();
     let left = drift.commits_in_all.saturating_sub(read);
     let more = if left > 0 { Mrkdwn::default().plain(&format!("and {left} more")) } else { Mrkdwn::default() };
     let more = match &drift.url {
@@ -195,7 +293,7 @@ fn only_above(diff: &Diff, drift: &Drift, newer: bool, ladder: &Ladder, authors:
             .bold(upper.environment.as_str())
             .raw(", and not below")
     };
-    Some(section(drift::hotfixes(text, drift, A_SECTION, authors)))
+    Some(section(drift::hotfixes(text, drift, HOTFIXES, authors)))
 }
 
 fn files(drift: &Drift) -> Option<Block> {
@@ -229,18 +327,59 @@ pub fn all(
     diffs: &[Diff],
     count: usize,
     (source, target): (&EnvironmentName, &EnvironmentName),
+    page: usize,
+    whom: For<'_>,
     ladder: &Ladder,
     now: Timestamp,
 ) -> Said {
     let (same, differ): (Vec<&Diff>, Vec<&Diff>) =
         diffs.iter().partition(|diff| diff.between.is_same() && !diff.is_undeployed());
-    let waiting = count.saturating_sub(diffs.len());
+    let pages = differ.len().div_ceil(A_PAGE).max(1);
+    let page = page.min(pages - 1);
+    let head = all_head(differ.len(), count, count.saturating_sub(diffs.len()), (source, target));
+    let head = if pages > 1 { head.plain(&format!(" Page {} of {pages}.", page + 1)) } else { head };
+    let text = head.as_str().to_owned();
+    let mut blocks = vec![section(head)];
+    let shown: Vec<&Diff> = differ.iter().copied().skip(page * A_PAGE).take(A_PAGE).collect();
+    if let Some(first) = shown.first() {
+        let title = |text: String| shorten(&text, CELL).into_owned().into();
+        let mut lines: Vec<Line> = vec![vec![
+            "artefact".into(),
+            title(format!("{source} in Git")),
+            title(format!("runs in {source}")),
+            title(format!("runs in {target}")),
+            "between".into(),
+        ]];
+        lines.extend(shown.iter().map(|diff| line(diff, ladder, now)));
+        blocks.push(table(lines));
+        blocks.extend(same_names(&same));
+        blocks.extend(steps_in_words(&shown).map(section));
+        let command = format!("/diff {source} {target} {}", first.artefact);
+        blocks.push(context(Mrkdwn::new("One in full: ").code(&command)));
+    }
+    let request = |page: usize| Request::Diff { source: source.clone(), target: target.clone(), page };
+    let (earlier, later) = ((page > 0).then(|| request(page - 1)), (page + 1 < pages).then(|| request(page + 1)));
+    let mut buttons = promotes(&shown);
+    buttons.extend(page::turns(whom, earlier.as_ref(), later.as_ref()));
+    if !buttons.is_empty() {
+        blocks.push(actions(buttons));
+    }
+    Said { text, blocks }
+}
+
+fn all_head(
+    differs: usize,
+    count: usize,
+    waiting: usize,
+    (source, target): (&EnvironmentName, &EnvironmentName),
+) -> Mrkdwn {
     let pair = Mrkdwn::default().bold(source.as_str()).raw(" and ").bold(target.as_str());
-    let head = match (differ.len(), waiting) {
+    let artefacts = counted(count as u64, "artefact");
+    match (differs, waiting) {
         (0, 0) if count == 0 => Mrkdwn::new("Nothing is meant to be in ").and(&pair).raw("."),
-        (0, 0) => pair.raw(" run the same code of ").plain(&counted(count as u64, "artefact")).raw("."),
+        (0, 0) => pair.raw(" run the same code of ").plain(&artefacts).raw("."),
         (differs, 0) => Mrkdwn::default()
-            .plain(&format!("{differs} of {}", counted(count as u64, "artefact")))
+            .plain(&format!("{differs} of {artefacts}"))
             .raw(if differs == 1 { " differs between " } else { " differ between " })
             .and(&pair)
             .raw("."),
@@ -249,35 +388,32 @@ pub fn all(
             .raw(" between ")
             .and(&pair)
             .raw("; the others follow."),
+    }
+}
+
+fn same_names(same: &[&Diff]) -> Option<Block> {
+    let (first, rest) = same.split_first()?;
+    let name = |diff: &Diff| shorten(diff.artefact.as_str(), CELL).into_owned();
+    let names = Mrkdwn::new("The same in both: ").plain(&name(first));
+    let names = rest.iter().take(NAMES).fold(names, |text, diff| text.raw(", ").plain(&name(diff)));
+    let left = rest.len().saturating_sub(NAMES);
+    Some(context(if left > 0 { names.plain(&format!(" and {left} more")) } else { names }))
+}
+
+/// The button of each that can go one rung up as it was shown.
+fn promotes(shown: &[&Diff]) -> Vec<Button> {
+    let direct = |diff: &&&Diff| matches!(&diff.next, Some(Next { version: Some(_), .. }));
+    let alone = shown.iter().filter(direct).count() == 1;
+    let button = |diff: &&Diff| match &diff.next {
+        Some(Next { environment, version: Some(version) }) if alone => {
+            Some(promote::promote(&diff.artefact, environment, version))
+        }
+        Some(Next { environment, version: Some(version) }) => {
+            Some(promote::promote_one_of(&diff.artefact, environment, version))
+        }
+        _ => None,
     };
-    let text = head.as_str().to_owned();
-    let mut blocks = vec![section(head)];
-    if !differ.is_empty() {
-        let mut lines: Vec<Line> = vec![vec![
-            "artefact".into(),
-            shorten(&format!("{source} in Git"), CELL).into_owned().into(),
-            shorten(&format!("runs in {source}"), CELL).into_owned().into(),
-            shorten(&format!("runs in {target}"), CELL).into_owned().into(),
-            "between".into(),
-        ]];
-        lines.extend(differ.iter().map(|diff| line(diff, ladder, now)));
-        blocks.push(table(lines));
-    }
-    if let Some((first, rest)) = same.split_first().filter(|_| !differ.is_empty()) {
-        let names = Mrkdwn::new("The same in both: ").plain(first.artefact.as_str());
-        let names = rest.iter().take(NAMES).fold(names, |text, diff| text.raw(", ").plain(diff.artefact.as_str()));
-        let left = rest.len().saturating_sub(NAMES);
-        blocks.push(context(if left > 0 { names.plain(&format!(" and {left} more")) } else { names }));
-    }
-    let steps: Vec<&Diff> = differ.iter().copied().filter(|diff| diff.next.is_some()).collect();
-    if let Some(text) = steps_in_words(&steps) {
-        blocks.push(section(text));
-    }
-    if let Some(first) = differ.first() {
-        let more = Mrkdwn::new("One in full: ").code(&format!("/diff {source} {target} {}", first.artefact));
-        blocks.push(context(more));
-    }
-    Said { text, blocks }
+    shown.iter().filter_map(button).collect()
 }
 
 fn steps_in_words(steps: &[&Diff]) -> Option<Mrkdwn> {

@@ -35,6 +35,7 @@ pub enum Request {
     List { filter: Filter, page: usize },
     Status { filter: Filter, cursor: Cursor<ChangeId> },
     History { filter: Filter, count: Option<u32>, cursor: Cursor<Number> },
+    Diff { source: EnvironmentName, target: EnvironmentName, page: usize },
 }
 
 /// What becomes of the message with the button.
@@ -86,6 +87,7 @@ impl Request {
                 let cursor = cursor_value(cursor, |Number(number)| number.to_string());
                 format!("history|{count}|{cursor}|{}", named(filter))
             }
+            Self::Diff { source, target, page } => format!("diff|{page}|{source}|{target}"),
         }
     }
 
@@ -107,6 +109,12 @@ impl Request {
                 let count = if count.is_empty() { None } else { Some(count.parse().ok()?) };
                 let cursor = parse_cursor(cursor, |number| number.parse().ok().map(Number))?;
                 Self::History { filter: filter(names)?, count, cursor }
+            }
+            "diff" => {
+                let (page, names) = rest.split_once('|')?;
+                let (source, target) = names.split_once('|')?;
+                let (source, target) = (EnvironmentName::new(source), EnvironmentName::new(target));
+                Self::Diff { source, target, page: page.parse().ok()? }
             }
             // As lists were sent when nothing else had pages.
             page => Self::List { filter: filter(rest)?, page: page.parse().ok()? },
@@ -224,6 +232,7 @@ mod tests {
         let id = ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").unwrap();
         for request in [
             Request::List { filter: only("checkout"), page: 3 },
+            Request::Diff { source: EnvironmentName::new("qa"), target: EnvironmentName::new("prod"), page: 2 },
             Request::Status { filter: Filter::default(), cursor: Cursor::Start },
             Request::Status { filter: only("checkout"), cursor: Cursor::Later(id) },
             Request::History { filter: only("checkout"), count: Some(20), cursor: Cursor::Earlier(Number(7)) },

@@ -1,17 +1,27 @@
 //! The button that promotes exactly what its message shows, and nothing that came to run since.
 
 use super::blocks::{Button, button};
+use super::mrkdwn::shorten;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Version;
 
 pub const PROMOTE: &str = "shown_promote";
 
+/// The same where several stand side by side.
+pub fn promote_one_of(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
+    let label = format!("Promote {}", shorten(artefact.as_str(), 60));
+    Button::labelled(&label, PROMOTE, value(artefact, environment, version))
+}
+
 /// `version` goes as it was seen: pinned to its commit or, by manifest, to its image.
 pub fn promote(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
+    button("Promote", PROMOTE, value(artefact, environment, version)).primary()
+}
+
+fn value(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> String {
     // Names and versions can be written.
-    let value = serde_json::to_string(&(artefact, environment, version)).unwrap_or_default();
-    button("Promote", PROMOTE, value).primary()
+    serde_json::to_string(&(artefact, environment, version)).unwrap_or_default()
 }
 
 /// What the button carries; `None` for what is none of ours.
