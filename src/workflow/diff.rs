@@ -348,15 +348,11 @@ impl Bot {
         code: &Sha,
         known: &mut Known<'_>,
     ) -> Result<Option<Comparison>, CannotAsk> {
-        let kept = if base == code {
-            Some(Comparison::with_itself(base))
-        } else {
-            self.store.comparison(repository, base, code).await?
-        };
-        if kept.is_some() {
+        if base == code {
             self.look_at_branch(repository, known).await?;
-            return Ok(kept);
+            return Ok(Some(Comparison::with_itself(base)));
         }
+        // Asked the same way each time, so that GitHub can say that nothing is new.
         let Some(head) = self.comparison_with_head(repository, base, &known.rung.branch).await? else {
             known.side.git = InGit::NoBranch { branch: known.rung.branch.clone() };
             return self.comparison(repository, base, code).await;

@@ -113,7 +113,7 @@ pub(crate) fn roll_out(town: &Town, name: &str, tag: &str, revision: Option<&Sha
     town.sim.cluster.set_image("qa", &workload, name, &format!("{image}:{tag}"));
 }
 
-fn commit(sim: &gantry::sim::town::Town, repository: &str, branch: &str, message: &str) -> String {
+pub(crate) fn commit(sim: &gantry::sim::town::Town, repository: &str, branch: &str, message: &str) -> String {
     let commit = gantry::sim::github::NewCommit {
         repository: repository.to_owned(),
         branch: branch.to_owned(),

@@ -496,7 +496,7 @@ fn between(diff: &Diff, ladder: &Ladder) -> String {
             if drift.files.files > 0 {
                 parts.push(counted(drift.files.files, "file"));
             }
-            parts.join(", ")
+            if parts.is_empty() { "nothing that anybody wrote".to_owned() } else { parts.join(", ") }
         }
     }
 }

@@ -7,6 +7,8 @@ use crate::domain::actor::{Actor, Called, PersonId};
 use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId, Frozen, Merging, Pull, Stage, Trouble};
+use crate::domain::diff::{Between, Diff, InGit, Next, Side, Text, Undeployed};
+use crate::domain::drift::{Drift, FileCount};
 use crate::domain::environment::{Catalogue, EnvironmentName, Ladder};
 use crate::domain::gate::{Gate, Overridden};
 use crate::domain::history::{ArrivalTold, Arrived, Happening, Number, Step, What};
@@ -19,13 +21,14 @@ use crate::domain::rollback::Rollback;
 use crate::domain::rollout::RolloutState;
 use crate::domain::sample;
 use crate::domain::text::Difference;
-use crate::domain::version::Version;
+use crate::domain::version::{Commit, Version};
 use crate::sim::slack::check_blocks;
+use crate::slack::render::drift::Authors;
 use crate::slack::render::history::history;
 use crate::slack::render::list::list;
 use crate::slack::render::page::For;
 use crate::slack::render::status::{A_PAGE, Count, Known, details, status};
-use crate::slack::render::{Said, text};
+use crate::slack::render::{Said, diff, text};
 
 fn catalogue(rungs: usize, artefacts: usize, name: usize) -> Catalogue {
     let template = sample::catalogue().ladder.rungs()[0].clone();
@@ -213,5 +216,72 @@ proptest! {
         let cursor = if back { Cursor::Later(Number(0)) } else { Cursor::Start };
         let page = Page::of(Order::NewestFirst, &cursor, (0..count).map(happening).collect(), 20);
         is_sound(history(&Filter::default(), Some(99), page, &links, For::Person, now))?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_diff_fits_and_nothing_from_outside_is_mark_up(
+        text in outside(), commits in 0_usize..21, hotfixes in 0_usize..21, files in 0_usize..300, turned in any::<bool>(),
+        count in 0_usize..40, page in 0_usize..5, waiting in 0_usize..3, state in 0_usize..5,
+    ) {
+        let now = Timestamp::UNIX_EPOCH;
+        let ladder = sample::catalogue().ladder;
+        let commit = Commit { author: text.clone(), brings: vec![sample::commit('a', &text)], ..sample::commit('b', &text) };
+        let drift = Drift {
+            commits: vec![commit.clone(); commits],
+            commits_in_all: 250,
+            hotfixes: vec![commit; hotfixes],
+            hotfixes_in_all: hotfixes as u64,
+            files: FileCount {
+                files: files as u64,
+                additions: u64::MAX,
+                deletions: 7,
+                cut: files > 250,
+                concern: turned.then_some(3),
+                most: sample::files(&vec![text.as_str(); files.min(10)]).changed,
+            },
+            url: Some("https://github.com/acme/checkout/compare/a...b".to_owned()),
+        };
+        let version = Version { tag: Some(text.as_str().into()), digest: None, commit: Some(sample::sha('c')) };
+        let side = |environment: &str| Side {
+            environment: EnvironmentName::new(environment),
+            runs: Some(version.clone()),
+            state: match state {
+                0 => RolloutState::Degraded { reason: text.as_str().into() },
+                1 => RolloutState::Unreadable { why: text.as_str().into(), since: now },
+                _ => RolloutState::Running { ready: 1 },
+            },
+            since: Some(now),
+            git: match state {
+                2 => InGit::Manifest { file: text.clone(), says: version.clone(), runs: false },
+                3 => InGit::Unreadable { file: text.clone(), why: text.clone() },
+                _ => InGit::Branch { branch: text.clone(), head: sample::sha('d'), undeployed: Undeployed::Commits(2) },
+            },
+        };
+        let (source, target) = if turned { ("prod", "staging") } else { ("staging", "prod") };
+        let prod = EnvironmentName::new("prod");
+        let words = Text { file: text.clone(), difference: Difference::of(&text, &text.replace('a', "b\n")) };
+        let diff = Diff {
+            artefact: ArtefactName::new(&"a".repeat(80)),
+            source: side(source),
+            target: side(target),
+            between: match state {
+                4 => Between::Unknown(text.clone()),
+                _ => Between::Differs { behind: (commits > 0).then(|| prod.clone()), drift: Box::new(drift), newer: turned },
+            },
+            next: Some(Next { environment: prod, version: turned.then(|| version.clone()) }),
+            compared: None,
+            manifest: Some(words.clone()),
+        };
+        let one = diff::one(&diff, Some(&vec![words; files.min(30)]), &ladder, &Authors::new(), now);
+        is_sound(one.said)?;
+        is_sound(diff::whole(&diff))?;
+        let pair = (&EnvironmentName::new(source), &EnvironmentName::new(target));
+        let all = diff::all(&vec![diff; count], count + waiting, pair, page, For::Person, &ladder, now);
+        prop_assert_eq!(check_blocks(all.clone().without_tables().to(To::Edit { key: MessageKey::new("x") }).blocks.as_slice()), Ok(()));
+        is_sound(all)?;
     }
 }
