@@ -26,6 +26,7 @@ use crate::workflow::people::People;
 use crate::workflow::rights::Rights;
 use crate::workflow::seen::Seen;
 use crate::workflow::source::Sources;
+use crate::workflow::whereabouts::Absent;
 use crate::workflow::{Bot, Parts, compare, inbox, locks, observe, outbox, runner};
 use crate::{controller, github, registry, reports, slack};
 
@@ -111,6 +112,7 @@ impl App {
             store,
             seen,
             sources,
+            absent: Absent::default(),
             slack,
             github,
             registry,

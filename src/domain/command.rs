@@ -8,7 +8,8 @@
 //! rollback = "rollback" artefact [ environment ] [ [ "@" ] version ] [ "--reason" text ]
 //! diff     = "diff" environment environment [ artefact ] [ "--code" ]     also: diff staging..prod
 //! where    = "where" ( commit | pull | tag ) [ artefact ]
-//! pull     = [ "#" ] number | address      of the pull request, as GitHub writes it
+//! commit   = four digits of its name or more, alone or as `owner/name@4f1c2ab`, or its address
+//! pull     = number | "#" number | `owner/name#42` | its address
 //! why      = "why" artefact [ environment ]
 //! status   = "status" [ change ] [ artefact ] [ environment ]
 //! history  = "history" [ artefact ] [ environment ] [ number ]
@@ -198,7 +199,7 @@ pub const TABLE: &[Entry] = &[
         summary: "which environments run code that contains it, and what it waits for in the next",
         examples: &["where 4f1c2ab", "where #42 {artefact}"],
         slash: false,
-        ready: false,
+        ready: true,
     },
     Entry {
         verb: Verb::Why,

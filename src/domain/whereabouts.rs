@@ -79,6 +79,8 @@ pub enum Waits {
     Change { id: ChangeId, words: &'static str, brings: Option<bool> },
     /// Somebody must promote it, which takes that it runs well below.
     Promotion { below: EnvironmentName, trouble: Option<String> },
+    /// It was rolled back there, and comes back only with what repairs it.
+    Repair { below: EnvironmentName },
     /// It came past this rung, whose branch does not have it.
     Return { branch: String },
 }
@@ -106,6 +108,18 @@ pub enum Candidate {
         title: String,
         closed: bool,
     },
+}
+
+impl Whereabouts {
+    /// The change that it waits for, where there is only one: its card can be linked to.
+    pub fn card(&self) -> Option<ChangeId> {
+        let mut named = self.artefacts.iter().filter_map(|places| match &places.waits {
+            Some((_, Waits::Change { id, .. })) => Some(*id),
+            _ => None,
+        });
+        let first = named.next()?;
+        named.all(|other| other == first).then_some(first)
+    }
 }
 
 impl Candidate {

@@ -17,6 +17,9 @@ const MOST_PAGES: usize = 10;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequest {
     pub pull: Pull,
+    pub title: String,
+    /// The login of who opened it; `None` where the account is gone.
+    pub author: Option<String>,
     pub state: PullState,
     pub head: Sha,
     /// The branch that it is to be merged into.
@@ -86,6 +89,9 @@ pub enum MergePull {
 struct WirePull {
     number: u64,
     html_url: String,
+    #[serde(default)]
+    title: String,
+    user: Option<WireAccount>,
     state: String,
     #[serde(default)]
     draft: bool,
@@ -142,6 +148,8 @@ impl WirePull {
         };
         Ok(PullRequest {
             pull: Pull { number: self.number, url: self.html_url },
+            title: self.title,
+            author: self.user.map(|account| account.login),
             state,
             head: sha(&self.head.sha)?,
             base: self.base.r#ref,

@@ -9,6 +9,7 @@ use super::comparison;
 use super::locks;
 use super::outbox::{self, MessageId, Said};
 use super::quarantine;
+use super::whereabouts;
 use super::{InboxId, micros, micros_up, timestamp, unwritable};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::{ArtefactName, Repository};
@@ -19,7 +20,8 @@ use crate::domain::lock::{Lock, LockId};
 use crate::domain::message::Message;
 use crate::domain::quarantine::{Hold, Quarantine};
 use crate::domain::sighting::Sighting;
-use crate::domain::version::{Sha, Version};
+use crate::domain::sought::Kind;
+use crate::domain::version::{Commit, Sha, Version};
 
 /// One thing that happened; never changed afterwards.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +62,7 @@ pub(super) enum Write {
     Saw(Sighting),
     ImageCommit(ImageCommit),
     Comparison(Repository, Box<Comparison>),
+    Find { repository: Repository, commit: Box<Commit>, by: Kind },
     Setting { key: String, value: String },
     Begin(Box<Change>),
     Advance { change: Box<Change>, fence: Fence, due_at: Option<Timestamp> },
@@ -147,6 +150,12 @@ impl Batch {
     #[must_use]
     pub fn comparison(self, repository: Repository, comparison: Comparison) -> Self {
         self.with(Write::Comparison(repository, Box::new(comparison)))
+    }
+
+    /// A commit that somebody looked for was found by that name.
+    #[must_use]
+    pub fn find(self, repository: Repository, commit: Commit, by: Kind) -> Self {
+        self.with(Write::Find { repository, commit: Box::new(commit), by })
     }
 
     #[must_use]
@@ -325,6 +334,9 @@ impl Write {
                 .await?;
             }
             Self::Comparison(repository, known) => comparison::keep(connection, repository, known).await?,
+            Self::Find { repository, commit, by } => {
+                whereabouts::find(connection, repository, commit, by, now).await?;
+            }
             Self::Setting { key, value } => {
                 sqlx::query(
                     "INSERT INTO setting (key, value) VALUES ($1, $2)

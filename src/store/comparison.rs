@@ -35,8 +35,9 @@ pub(super) async fn keep(
     let repository = repository.to_string();
     let body = serde_json::to_string(comparison).map_err(unwritable)?;
     sqlx::query(
-        "INSERT INTO comparison (repository, base, head, ahead_by, behind_by, body) VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (repository, base, head) DO UPDATE SET body = excluded.body",
+        "INSERT INTO comparison (repository, base, head, ahead_by, behind_by, body, listed)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (repository, base, head) DO UPDATE SET body = excluded.body, listed = excluded.listed",
     )
     .bind(&repository)
     .bind(base.as_str())
@@ -44,12 +45,13 @@ pub(super) async fn keep(
     .bind(count(*ahead_by))
     .bind(count(*behind_by))
     .bind(body)
+    .bind(count(commits.len() as u64))
     .execute(&mut *connection)
     .await?;
     for lone in commits {
         let pull = Commit::pull_request(&lone.commit).map(|(number, _)| count(number));
         sqlx::query(
-            "INSERT INTO compared_commit (repository, base, head, sha, pull) VALUES ($1, $2, $3, $4, $5)
+            "INSERT INTO compared_commit (repository, base, head, sha, pull, restores) VALUES ($1, $2, $3, $4, $5, $6)
              ON CONFLICT (repository, base, head, sha) DO NOTHING",
         )
         .bind(&repository)
@@ -57,12 +59,13 @@ pub(super) async fn keep(
         .bind(head.as_str())
         .bind(lone.commit.sha.as_str())
         .bind(pull)
+        .bind(lone.restores().map(Sha::as_str))
         .execute(&mut *connection)
         .await?;
     }
     Ok(())
 }
 
-fn count(number: u64) -> i64 {
+pub(super) fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -22,6 +22,7 @@ mod open;
 mod outbox;
 mod quarantine;
 mod read;
+mod whereabouts;
 mod writer;
 
 pub use batch::{Batch, Entry, ImageCommit};
@@ -29,6 +30,7 @@ pub use change::{Claim, Fence, Shown};
 pub use history::Past;
 pub use outbox::{MessageId, Outgoing, Said, Turn};
 pub use read::LedgerFilter;
+pub use whereabouts::{Home, Kept};
 
 use writer::{Job, Outcome, Request};
 

@@ -32,6 +32,7 @@ pub mod seen;
 pub mod source;
 mod status;
 mod why;
+pub mod whereabouts;
 
 use std::sync::Arc;
 
@@ -52,6 +53,7 @@ use people::People;
 use rights::Rights;
 use seen::Seen;
 use source::Sources;
+use whereabouts::Absent;
 
 /// The parts that the use cases work with. Clones share them.
 #[derive(Clone)]
@@ -67,6 +69,7 @@ pub struct Parts {
     pub people: People,
     pub rights: Rights,
     pub sources: Sources,
+    pub absent: Absent,
     pub tables: Tables,
     pub slack: slack::client::Client,
     pub github: github::Client,

@@ -101,8 +101,10 @@ impl Bot {
             Command::Diff { source, target, artefact, code } => {
                 return Box::pin(self.diff(asked, Wanted { source, target, artefact, code }, in_thread)).await;
             }
+            Command::Where { what, artefact } => {
+                return Box::pin(self.where_is(asked, in_thread, &what, artefact.as_ref())).await;
+            }
             Command::Why { artefact, environment } => return self.why(asked, artefact, environment, in_thread).await,
-            Command::Where { .. } => asked.privately(notice::not_ready(command.verb())),
         })
     }
 
@@ -143,6 +145,9 @@ impl Bot {
                 self.typed_rollback(instead, artefact, environment, version, reason).await
             }
             Ok(Command::Release { artefact, version }) => self.release(asked, &artefact, &version).await,
+            Ok(Command::Where { what, artefact }) => {
+                Box::pin(self.where_is(instead, !asked.from.private, &what, artefact.as_ref())).await
+            }
             Ok(Command::Diff { source, target, artefact, code }) => {
                 let openly = !asked.from.private;
                 Box::pin(self.diff(instead, Wanted { source, target, artefact, code }, openly)).await

@@ -25,6 +25,7 @@ use gantry::workflow::people::People;
 use gantry::workflow::rights::Rights;
 use gantry::workflow::seen::Seen;
 use gantry::workflow::source::Sources;
+use gantry::workflow::whereabouts::Absent;
 use gantry::workflow::{Bot, Parts, observe};
 use gantry::{controller, github, registry, slack};
 use jiff::SignedDuration;
@@ -120,6 +121,7 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         clients: Clients::new(None),
         seen: Seen::default(),
         sources: Sources::default(),
+        absent: Absent::default(),
         registry: registry::Client::new(&mirrors, &BTreeMap::new())?,
         heads: Heads::default(),
         wake: observe::Wake::default(),

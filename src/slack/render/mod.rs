@@ -25,6 +25,7 @@ pub mod status;
 pub mod text;
 mod timeline;
 pub mod why;
+pub mod whereabouts;
 
 use serde_json::Value;
 

@@ -136,7 +136,7 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
 }
 
 /// Slack takes it, and nothing in it that is not ours is mark-up.
-fn is_sound(said: Said) -> Result<(), TestCaseError> {
+pub(super) fn is_sound(said: Said) -> Result<(), TestCaseError> {
     let text = said.text.clone();
     let ack = said.ack(false);
     let message = said.to(To::Edit { key: MessageKey::new("x") });

@@ -1,0 +1,62 @@
+//! The same for `where`.
+
+use jiff::Timestamp;
+use proptest::prelude::*;
+
+use super::limits::is_sound;
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::Pull;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::sample;
+use crate::domain::whereabouts::{Candidate, Places, Rung, Standing, TakenBack, Tally, Waits, Whereabouts};
+use crate::slack::render::whereabouts;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_answer_to_where_fits_and_calls_nobody(
+        rungs in 1_usize..20, artefacts in 0_usize..13, all in 0_usize..300, name in 1_usize..80,
+        words in "\\PC{0,300}|(<!channel>){1,30}|[&<>]{1,2000}", what in "\\PC{0,80}",
+    ) {
+        let environment = |n: usize| EnvironmentName::new(&format!("{}{n}", "e".repeat(name)));
+        let back = TakenBack {
+            by: Some(PersonId::new("U0BOB")), at: Some(Timestamp::UNIX_EPOCH), reason: Some(words.clone()),
+        };
+        let standing = |n: usize| match n % 5 {
+            0 => Standing::In { since: Some(Timestamp::UNIX_EPOCH), trouble: Some(words.clone()) },
+            1 => Standing::RollingOut { ready: 1, wanted: 2 },
+            2 => Standing::Not { taken_back: Some(back.clone()) },
+            3 => Standing::Unknown { why: words.clone() },
+            _ => Standing::Nothing,
+        };
+        let rung = |n: usize| {
+            Rung { environment: environment(n), standing: standing(n), unreadable: Some(words.clone()) }
+        };
+        let waits = Waits::Promotion { below: environment(0), trouble: Some(words.clone()) };
+        let places = |n: usize| Places {
+            artefact: ArtefactName::new(&format!("{}{n}", "a".repeat(name))),
+            rungs: (0..rungs).map(rung).collect(),
+            waits: Some((environment(rungs - 1), waits.clone())),
+        };
+        let commit = crate::domain::version::Commit { author: words.clone(), ..sample::commit('a', &words) };
+        let repository: crate::domain::artefact::Repository = "acme/shop".parse().expect("a repository");
+        let found = Whereabouts {
+            repository: repository.clone(),
+            sha: commit.sha.clone(),
+            commit: Some(commit.clone()),
+            artefacts: (0..artefacts).map(places).collect(),
+            tally: Some(Tally { artefacts: all, rungs: (0..rungs).map(|n| (environment(n), n, rungs)).collect() }),
+        };
+        is_sound(whereabouts::whereabouts(&found))?;
+        let pull = Pull { number: 42, url: words.clone() };
+        let open = Candidate::Unmerged { repository: repository.clone(), pull, title: words.clone(), closed: true };
+        let candidate = Candidate::Commit { repository, sha: commit.sha.clone(), commit: Some(commit) };
+        is_sound(whereabouts::unmerged(&open))?;
+        is_sound(whereabouts::which(&words, &vec![candidate; 9], 5, Some(&ArtefactName::new("mailer"))))?;
+        is_sound(whereabouts::which(&words, &[open.clone(), open], 5, None))?;
+        is_sound(whereabouts::unknown(&what, None, 200))?;
+        is_sound(whereabouts::meaningless(&words))?;
+    }
+}

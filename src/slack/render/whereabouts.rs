@@ -1,0 +1,327 @@
+//! The answer to `where`: the commit, and for each artefact a line for each rung, in signs and in words.
+
+use super::Said;
+use super::blocks::{Block, Button, actions, context, section};
+use super::mrkdwn::{Mrkdwn, shorten};
+use super::rollback::COMMAND;
+use crate::domain::artefact::{ArtefactName, Repository};
+use crate::domain::version::{Commit, Sha};
+use crate::domain::whereabouts::{Candidate, Places, Rung, Standing, TakenBack, Waits, Whereabouts};
+
+const SUBJECT: usize = 150;
+const NAME: usize = 60;
+const WHY: usize = 160;
+const WHAT: usize = 80;
+const LABEL: usize = 70;
+/// A section is cut at 3000 characters, in the middle of whatever stands there.
+const SECTION: usize = 2700;
+/// All sections together, so that the message is taken.
+const ALL: usize = 9500;
+
+pub fn whereabouts(found: &Whereabouts) -> Said {
+    let linked = found.card().is_some();
+    let mut blocks = vec![section(commit(found))];
+    let (mut shown, mut length) = (0, 0);
+    for places in &found.artefacts {
+        let text = artefact(places, linked);
+        length += text.as_str().chars().count();
+        if length > ALL && shown > 0 {
+            break;
+        }
+        blocks.push(section(text));
+        shown += 1;
+    }
+    blocks.extend(left_out(found, shown));
+    Said { text: summary(found), blocks }
+}
+
+/// The commit as people know it, and where it lives.
+fn commit(found: &Whereabouts) -> Mrkdwn {
+    described(&found.sha, found.commit.as_ref()).raw("\nin ").code(&found.repository.to_string())
+}
+
+fn described(sha: &Sha, commit: Option<&Commit>) -> Mrkdwn {
+    let Some(commit) = commit else { return Mrkdwn::default().code(sha.short()) };
+    let pull = commit.pull_request();
+    let subject = match &pull {
+        // The number stands behind, as a link.
+        Some((number, _)) => commit.subject.strip_suffix(&format!(" (#{number})")).unwrap_or(&commit.subject),
+        None => &commit.subject,
+    };
+    let line = Mrkdwn::default().link(&commit.url, sha.short()).raw(" ").plain(&shorten(subject, SUBJECT));
+    let line = if commit.author.is_empty() { line } else { line.raw(" \u{b7} ").plain(&shorten(&commit.author, NAME)) };
+    match pull {
+        Some((number, url)) => line.raw(" \u{b7} ").link(&url, &format!("#{number}")),
+        None => line,
+    }
+}
+
+fn artefact(places: &Places, linked: bool) -> Mrkdwn {
+    let name = Mrkdwn::default().bold(&shorten(places.artefact.as_str(), NAME));
+    let nowhere = places
+        .rungs
+        .iter()
+        .all(|rung| rung.standing == Standing::Not { taken_back: None } && rung.unreadable.is_none());
+    if nowhere {
+        let text = name.raw(": in no environment yet");
+        return match &places.waits {
+            Some((environment, waits)) => text.and(&waits_for(places, environment.as_str(), waits, linked)),
+            None => text,
+        };
+    }
+    let mut text = name;
+    for (at, one) in places.rungs.iter().enumerate() {
+        let line = Mrkdwn::new("\n").and(&rung(places, at, one, linked));
+        if text.as_str().chars().count() + line.as_str().chars().count() > SECTION {
+            return text.raw("\n").plain(&format!("and {} more environments", places.rungs.len() - at));
+        }
+        text = text.and(&line);
+    }
+    text
+}
+
+fn rung(places: &Places, at: usize, rung: &Rung, linked: bool) -> Mrkdwn {
+    let environment = shorten(rung.environment.as_str(), NAME);
+    let further_up = places.rungs[at + 1..].iter().any(|above| above.standing.has_it());
+    let text = match &rung.standing {
+        Standing::In { since, trouble } => {
+            let text = match trouble {
+                None => Mrkdwn::new(":white_check_mark: in "),
+                Some(_) => Mrkdwn::new(":red_circle: in "),
+            };
+            let text = text.bold(&environment);
+            let text = match since {
+                Some(since) => text.raw(" since ").moment(*since),
+                None => text,
+            };
+            match trouble {
+                Some(why) => text.raw(", where it does not run as it should: ").plain(&short(why)),
+                None => text,
+            }
+        }
+        Standing::RollingOut { ready, wanted } => Mrkdwn::new(":hourglass_flowing_sand: rolling out in ")
+            .bold(&environment)
+            .plain(&format!(", {ready} of {wanted} ready")),
+        Standing::Not { taken_back: Some(back) } => taken_back(&environment, back),
+        Standing::Not { taken_back: None } if further_up => {
+            Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment)
+        }
+        Standing::Not { taken_back: None } => Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment).raw(" yet"),
+        Standing::Nothing => Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment).raw(", where nothing runs"),
+        Standing::Unknown { why } => {
+            Mrkdwn::new(":grey_question: not known for ").bold(&environment).raw(": ").plain(&short(why))
+        }
+    };
+    let text = match &places.waits {
+        Some((next, waits)) if *next == rung.environment => text.and(&waits_for(places, next.as_str(), waits, linked)),
+        _ => text,
+    };
+    match &rung.unreadable {
+        Some(why) => text.raw(" (what was last seen: the cluster cannot be read now, ").plain(&short(why)).raw(")"),
+        None => text,
+    }
+}
+
+fn taken_back(environment: &str, back: &TakenBack) -> Mrkdwn {
+    let text = Mrkdwn::new(":leftwards_arrow_with_hook: not in ").bold(environment).raw(": it was rolled back there");
+    let text = match &back.by {
+        Some(person) => text.raw(" by ").person(person),
+        None => text,
+    };
+    let text = match back.at {
+        Some(at) => text.raw(" ").moment(at),
+        None => text,
+    };
+    match &back.reason {
+        Some(reason) => text.raw(" (").plain(&short(reason)).raw(")"),
+        None => text,
+    }
+}
+
+fn waits_for(places: &Places, environment: &str, waits: &Waits, linked: bool) -> Mrkdwn {
+    let promote = format!("/promote {} {environment}", places.artefact);
+    match waits {
+        Waits::Push { branch } => {
+            Mrkdwn::new(": it waits to be merged into ").code(&shorten(branch, NAME)).raw(" and deployed from there")
+        }
+        Waits::Change { id, words, brings } => {
+            let text = Mrkdwn::new(": change ").code(&id.short());
+            let text = match brings {
+                Some(_) => text.raw(" brings it and is "),
+                None => text.raw(", which may bring it, is "),
+            };
+            let text = text.raw(words);
+            if linked { text.raw(" (<{link}|its card>)") } else { text }
+        }
+        Waits::Promotion { below, trouble: None } => {
+            Mrkdwn::new(": it waits for ").code(&promote).raw(", which takes what runs well in ").bold(below.as_str())
+        }
+        Waits::Promotion { below, trouble: Some(why) } => Mrkdwn::new(": it waits to run well in ")
+            .bold(below.as_str())
+            .raw(" (")
+            .plain(&short(why))
+            .raw("), then for ")
+            .code(&promote),
+        Waits::Repair { below } => Mrkdwn::new(". It waits for a repair that runs in ")
+            .bold(below.as_str())
+            .raw(", with which ")
+            .code(&promote)
+            .raw(" brings it back"),
+        Waits::Return { branch } => {
+            Mrkdwn::new(": it came past it, and waits to be merged into ").code(&shorten(branch, NAME)).raw(" as well")
+        }
+    }
+}
+
+fn short(why: &str) -> String {
+    shorten(why.trim_end_matches('.'), WHY).into_owned()
+}
+
+/// What does not stand there, and how to see it.
+fn left_out(found: &Whereabouts, shown: usize) -> Option<Block> {
+    let all = found.tally.as_ref().map_or(found.artefacts.len(), |tally| tally.artefacts);
+    if shown >= all {
+        return None;
+    }
+    let mut text = Mrkdwn::default().plain(&format!("{shown} of {all} artefacts are shown"));
+    if let Some(tally) = &found.tally {
+        text = text.raw("; of all, as far as I know without asking GitHub, have it");
+        for (at, (environment, having, there)) in tally.rungs.iter().enumerate().take(10) {
+            text = text.raw(if at == 0 { ": " } else { ", " });
+            text = text.plain(&format!("{having} of {there} in {}", shorten(environment.as_str(), NAME)));
+        }
+    }
+    let command = format!("/gantry where {} <artefact>", found.sha.short());
+    Some(context(text.raw(". One of them: ").code(&command)))
+}
+
+/// For notifications and screen readers.
+fn summary(found: &Whereabouts) -> String {
+    const NAMED: usize = 5;
+    let mut text = Mrkdwn::default().plain(found.sha.short()).raw(" is");
+    for (at, places) in found.artefacts.iter().take(NAMED).enumerate() {
+        let having = places.rungs.iter().filter(|rung| rung.standing.has_it()).take(10);
+        let having: Vec<&str> = having.map(|rung| rung.environment.as_str()).collect();
+        let having = if having.is_empty() { "nowhere yet".to_owned() } else { format!("in {}", having.join(", ")) };
+        text = text.raw(if at == 0 { " " } else { "; " });
+        text = text.plain(&format!("{having} ({})", places.artefact));
+    }
+    if found.artefacts.len() > NAMED { text.raw("; and more").into_string() } else { text.into_string() }
+}
+
+/// A pull request that nothing can contain.
+pub fn unmerged(candidate: &Candidate) -> Said {
+    let text = match candidate {
+        Candidate::Unmerged { closed: true, .. } => named(candidate).raw(" was closed without a merge: it is nowhere."),
+        _ => named(candidate).raw(" is not merged: it is nowhere yet."),
+    };
+    said(text)
+}
+
+fn named(candidate: &Candidate) -> Mrkdwn {
+    match candidate {
+        Candidate::Commit { repository, sha, commit } => {
+            described(sha, commit.as_ref()).raw(" in ").code(&repository.to_string())
+        }
+        Candidate::Unmerged { repository, pull, title, .. } => Mrkdwn::default()
+            .link(&pull.url, &format!("{repository}#{}", pull.number))
+            .raw(" ")
+            .plain(&shorten(title, SUBJECT)),
+    }
+}
+
+/// More than one can be meant: whoever asked chooses.
+pub fn which(what: &str, candidates: &[Candidate], most: usize, artefact: Option<&ArtefactName>) -> Said {
+    let text = Mrkdwn::new("Which ").code(&shorten(what, WHAT)).raw(" is meant?");
+    let mut lines = text.clone();
+    let mut buttons = Vec::new();
+    for (at, candidate) in candidates.iter().take(most).enumerate() {
+        lines = lines.raw("\n").plain(&format!("{}. ", at + 1)).and(&named(candidate));
+        if let Candidate::Unmerged { closed, .. } = candidate {
+            lines = lines.raw(if *closed { " (closed)" } else { " (not merged)" });
+        }
+        buttons.push(choice(at + 1, candidate, artefact));
+    }
+    let mut blocks = vec![section(lines), actions(buttons)];
+    match candidates.len().saturating_sub(most) {
+        0 => {}
+        left => blocks.push(context(
+            Mrkdwn::default()
+                .plain(&format!("and {left} more: name an artefact, or more digits, as in "))
+                .code("/gantry where 4f1c2ab <artefact>"),
+        )),
+    }
+    Said { text: text.into_string(), blocks }
+}
+
+/// Carries the whole command, as if it was typed.
+fn choice(number: usize, candidate: &Candidate, artefact: Option<&ArtefactName>) -> Button {
+    let repository = candidate.repository();
+    let (label, meant) = match candidate {
+        Candidate::Commit { sha, .. } => (sha.short().to_owned(), format!("{repository}@{sha}")),
+        Candidate::Unmerged { pull, .. } => (format!("#{}", pull.number), format!("{repository}#{}", pull.number)),
+    };
+    let label = shorten(&format!("{number}. {label} in {}", repository.name()), LABEL).into_owned();
+    let artefact = artefact.map(|name| format!(" {name}")).unwrap_or_default();
+    Button::labelled(&label, COMMAND, format!("where {meant}{artefact}"))
+}
+
+/// Nobody knows it.
+pub fn unknown(what: &str, artefact: Option<&ArtefactName>, repositories: usize) -> Said {
+    let text = Mrkdwn::new("I find no commit, pull request or tag ").code(&shorten(what, WHAT)).raw(" in ");
+    let text = match (artefact, repositories) {
+        (Some(artefact), _) => text.raw("the repository of ").bold(artefact.as_str()).raw("."),
+        (None, 1) => text.raw("the repository."),
+        (None, count) => text.plain(&format!("the {count} repositories that artefacts are built from.")),
+    };
+    said_next(text, examples())
+}
+
+/// It can be none of the three.
+pub fn meaningless(what: &str) -> Said {
+    let text = Mrkdwn::new("I can make no commit, pull request or tag of ").code(&shorten(what, WHAT)).raw(".");
+    said_next(text, examples())
+}
+
+/// An image's tag that was seen, of which nothing tells the commit.
+pub fn untold(what: &str, artefact: &ArtefactName) -> Said {
+    let text = Mrkdwn::default()
+        .code(&shorten(what, WHAT))
+        .raw(" is an image of ")
+        .bold(artefact.as_str())
+        .raw(" that I have seen, but nothing tells which commit it was built from.");
+    let next =
+        Mrkdwn::new("Next: name the commit itself; ").code(&format!("/list {artefact}")).raw(" shows what runs.");
+    said_next(text, next)
+}
+
+/// Nothing that we know is built from there.
+pub fn not_ours(repository: Option<&Repository>, artefact: Option<&ArtefactName>) -> Said {
+    let text = match (repository, artefact) {
+        (Some(repository), Some(artefact)) => {
+            Mrkdwn::default().bold(artefact.as_str()).raw(" is not built from ").code(&repository.to_string()).raw(".")
+        }
+        (Some(repository), None) => Mrkdwn::new("No artefact is built from ").code(&repository.to_string()).raw("."),
+        (None, _) => Mrkdwn::new("There are no artefacts."),
+    };
+    said_next(text, Mrkdwn::new("Next: ").code("/list").raw(" shows which artefacts there are."))
+}
+
+fn examples() -> Mrkdwn {
+    Mrkdwn::new("Next: ")
+        .code("/gantry where 4f1c2ab")
+        .raw(", ")
+        .code("/gantry where #42 <artefact>")
+        .raw(", or paste the address of the pull request or the commit.")
+}
+
+fn said(text: Mrkdwn) -> Said {
+    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+}
+
+fn said_next(text: Mrkdwn, next: Mrkdwn) -> Said {
+    Said { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
+}
+
+#[cfg(test)]
+mod tests;

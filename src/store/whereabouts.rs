@@ -1,0 +1,260 @@
+//! What is kept of commits that somebody may ask for: who knows them, by which name, and how they stand to what runs.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use super::comparison::count;
+use super::{Store, StoreError, micros, unwritable};
+use crate::domain::artefact::Repository;
+use crate::domain::comparison::Comparison;
+use crate::domain::containment::Pair;
+use crate::domain::sought::Kind;
+use crate::domain::version::{Commit, Sha};
+
+/// How many are looked at: whoever means one of more has to say it better.
+const MOST: i64 = 50;
+/// How many names stand in one question.
+const AT_ONCE: usize = 500;
+
+/// A commit that is meant, by whoever knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub home: Home,
+    /// `None`: an image that was seen, of which nothing tells the commit.
+    pub sha: Option<Sha>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Home {
+    Repository(String),
+    /// One that was seen to run it.
+    Artefact(String),
+    /// One that was built from it.
+    Image(String),
+}
+
+type Row = (String, String, Option<String>);
+
+impl Store {
+    /// All that is kept and can be meant. A tag of Git may be moved: it is believed if it was found since `tags_since`.
+    pub async fn kept(&self, kind: &Kind, tags_since: Timestamp) -> Result<Vec<Kept>, StoreError> {
+        let rows: Vec<Row> = match kind {
+            Kind::Commit(hex) => {
+                // No digit is greater than `f`. Not by LIKE, which no index serves.
+                let end = format!("{hex}g");
+                sqlx::query_as(
+                    "SELECT 'repository', repository, sha FROM compared_commit WHERE sha >= $1 AND sha < $2
+                     UNION SELECT 'repository', repository, sha FROM found_commit WHERE sha >= $1 AND sha < $2
+                     UNION SELECT 'artefact', artefact, commit_sha FROM sighting
+                         WHERE commit_sha >= $1 AND commit_sha < $2
+                     UNION SELECT 'image', image, commit_sha FROM image_commit
+                         WHERE commit_sha >= $1 AND commit_sha < $2
+                     LIMIT $3",
+                )
+                .bind(hex)
+                .bind(end)
+                .bind(MOST)
+                .fetch_all(&self.0.readers)
+                .await?
+            }
+            Kind::Pull(number) => {
+                sqlx::query_as(
+                    "SELECT 'repository', repository, sha FROM compared_commit WHERE pull = $1
+                     UNION SELECT 'repository', repository, sha FROM found_name WHERE name = $2
+                     LIMIT $3",
+                )
+                .bind(count(*number))
+                .bind(pull_name(*number))
+                .bind(MOST)
+                .fetch_all(&self.0.readers)
+                .await?
+            }
+            Kind::Tag(tag) => {
+                sqlx::query_as(
+                    "SELECT 'artefact', artefact, commit_sha FROM sighting WHERE tag = $1
+                     UNION SELECT 'image', image, commit_sha FROM image_commit WHERE reference = $1
+                     UNION SELECT 'repository', repository, sha FROM found_name WHERE name = $2 AND found_at >= $3
+                     LIMIT $4",
+                )
+                .bind(tag)
+                .bind(tag_name(tag))
+                .bind(micros(tags_since))
+                .bind(MOST)
+                .fetch_all(&self.0.readers)
+                .await?
+            }
+        };
+        Ok(rows.into_iter().filter_map(kept).collect())
+    }
+
+    /// The commit that GitHub named for a pull request.
+    pub async fn pull_commit(&self, repository: &Repository, number: u64) -> Result<Option<Sha>, StoreError> {
+        let sha: Option<String> = sqlx::query_scalar("SELECT sha FROM found_name WHERE repository = $1 AND name = $2")
+            .bind(repository.to_string())
+            .bind(pull_name(number))
+            .fetch_optional(&self.0.readers)
+            .await?;
+        Ok(sha.and_then(|sha| sha.parse().ok()))
+    }
+
+    /// A commit as people know it, where anybody told.
+    pub async fn described(&self, repository: &Repository, sha: &Sha) -> Result<Option<Commit>, StoreError> {
+        let repository = repository.to_string();
+        let found: Option<String> =
+            sqlx::query_scalar("SELECT body FROM found_commit WHERE repository = $1 AND sha = $2")
+                .bind(&repository)
+                .bind(sha.as_str())
+                .fetch_optional(&self.0.readers)
+                .await?;
+        if let Some(commit) = found.and_then(|body| serde_json::from_str(&body).ok()) {
+            return Ok(Some(commit));
+        }
+        // The shortest is read fastest.
+        let listed: Option<Option<String>> = sqlx::query_scalar(
+            "SELECT whole.body FROM compared_commit AS one
+             JOIN comparison AS whole
+               ON whole.repository = one.repository AND whole.base = one.base AND whole.head = one.head
+             WHERE one.repository = $1 AND one.sha = $2 ORDER BY whole.ahead_by LIMIT 1",
+        )
+        .bind(&repository)
+        .bind(sha.as_str())
+        .fetch_optional(&self.0.readers)
+        .await?;
+        let comparison = listed.flatten().and_then(|body| serde_json::from_str::<Comparison>(&body).ok());
+        let lone = comparison.and_then(|it| it.commits.into_iter().find(|lone| lone.commit.sha == *sha));
+        Ok(lone.map(|lone| lone.commit))
+    }
+
+    /// How some commits stand to each other and to the one that is sought, as far as that was compared.
+    pub async fn pairs(
+        &self,
+        repository: &Repository,
+        sought: &Sha,
+        commits: &[&Sha],
+    ) -> Result<Vec<Pair>, StoreError> {
+        type Compared = (String, String, i64, i64, Option<i64>);
+        let repository = repository.to_string();
+        let listing: Vec<(String, String)> =
+            sqlx::query_as("SELECT base, head FROM compared_commit WHERE sha = $1 AND repository = $2")
+                .bind(sought.as_str())
+                .bind(&repository)
+                .fetch_all(&self.0.readers)
+                .await?;
+        let listing: std::collections::HashSet<(String, String)> = listing.into_iter().collect();
+        let mut rows: Vec<Compared> = Vec::new();
+        for some in commits.chunks(AT_ONCE) {
+            let mut query: QueryBuilder<Sqlite> =
+                QueryBuilder::new("SELECT base, head, ahead_by, behind_by, listed FROM comparison WHERE repository = ");
+            query.push_bind(&repository).push(" AND body IS NOT NULL AND base IN (");
+            let mut names = query.separated(", ");
+            for commit in some {
+                names.push_bind(commit.as_str());
+            }
+            query.push(")");
+            rows.extend(query.build_query_as::<Compared>().fetch_all(&self.0.readers).await?);
+        }
+        let mut pairs: Vec<Pair> = rows
+            .into_iter()
+            .filter_map(|(base, head, ahead_by, behind_by, listed)| {
+                let lists = listing.contains(&(base.clone(), head.clone()));
+                Some(Pair {
+                    base: base.parse().ok()?,
+                    head: head.parse().ok()?,
+                    ahead_by: u64::try_from(ahead_by).ok()?,
+                    behind_by: u64::try_from(behind_by).ok()?,
+                    whole: listed == Some(ahead_by),
+                    lists,
+                })
+            })
+            .collect();
+        // Whatever lists it tells where it is, whether or not the base is one of them.
+        pairs.extend(listing.into_iter().filter_map(|(base, head)| {
+            let (base, head) = (base.parse().ok()?, head.parse().ok()?);
+            Some(Pair { base, head, ahead_by: 1, behind_by: 1, whole: false, lists: true })
+        }));
+        Ok(pairs)
+    }
+
+    /// Those of the commits that roll back, by their own word, with what they restored.
+    pub async fn restored_by(
+        &self,
+        repository: &Repository,
+        commits: &[&Sha],
+    ) -> Result<HashMap<Sha, Sha>, StoreError> {
+        let mut found = HashMap::new();
+        for some in commits.chunks(AT_ONCE) {
+            let mut query: QueryBuilder<Sqlite> =
+                QueryBuilder::new("SELECT DISTINCT sha, restores FROM compared_commit WHERE repository = ");
+            query.push_bind(repository.to_string()).push(" AND restores IS NOT NULL AND sha IN (");
+            let mut names = query.separated(", ");
+            for commit in some {
+                names.push_bind(commit.as_str());
+            }
+            query.push(")");
+            let rows: Vec<(String, String)> = query.build_query_as().fetch_all(&self.0.readers).await?;
+            found.extend(
+                rows.into_iter().filter_map(|(sha, restores)| Some((sha.parse().ok()?, restores.parse().ok()?))),
+            );
+        }
+        Ok(found)
+    }
+}
+
+fn kept((kind, name, sha): Row) -> Option<Kept> {
+    let home = match kind.as_str() {
+        "repository" => Home::Repository(name),
+        "artefact" => Home::Artefact(name),
+        _ => Home::Image(name),
+    };
+    // What is no commit's name cannot be compared.
+    let sha = match sha {
+        Some(sha) => Some(sha.parse().ok()?),
+        None => None,
+    };
+    Some(Kept { home, sha })
+}
+
+fn pull_name(number: u64) -> String {
+    format!("#{number}")
+}
+
+fn tag_name(tag: &str) -> String {
+    format!("tags/{tag}")
+}
+
+/// Keeps a commit that was found, with the name by which it was looked for, unless that is its own.
+pub(super) async fn find(
+    connection: &mut SqliteConnection,
+    repository: &Repository,
+    commit: &Commit,
+    by: &Kind,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "INSERT INTO found_commit (repository, sha, body) VALUES ($1, $2, $3)
+         ON CONFLICT (repository, sha) DO UPDATE SET body = excluded.body",
+    )
+    .bind(repository.to_string())
+    .bind(commit.sha.as_str())
+    .bind(serde_json::to_string(commit).map_err(unwritable)?)
+    .execute(&mut *connection)
+    .await?;
+    let name = match by {
+        Kind::Commit(_) => return Ok(()),
+        Kind::Pull(number) => pull_name(*number),
+        Kind::Tag(tag) => tag_name(tag),
+    };
+    sqlx::query(
+        "INSERT INTO found_name (repository, name, sha, found_at) VALUES ($1, $2, $3, $4)
+         ON CONFLICT (repository, name) DO UPDATE SET sha = excluded.sha, found_at = excluded.found_at",
+    )
+    .bind(repository.to_string())
+    .bind(name)
+    .bind(commit.sha.as_str())
+    .bind(micros(now))
+    .execute(connection)
+    .await?;
+    Ok(())
+}
