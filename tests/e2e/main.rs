@@ -52,3 +52,4 @@ mod sending;
 mod status;
 mod town;
 mod why;
+mod whereabouts;
