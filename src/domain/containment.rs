@@ -1,6 +1,6 @@
 //! Which commits contain a certain one, inferred from how commits stand to each other, so that little has to be asked.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::version::Sha;
 
@@ -63,27 +63,30 @@ impl Containment {
 
     /// Takes in an answer, and all that follows from it.
     pub fn learn(&mut self, commit: &Sha, has: bool) {
-        let mut next = vec![commit.clone()];
+        let news: Vec<Sha> = self.news(commit, has).into_iter().cloned().collect();
+        self.known.extend(news.into_iter().map(|commit| (commit, has)));
+    }
+
+    /// All that such an answer would decide which is not known yet.
+    fn news<'a>(&'a self, commit: &'a Sha, has: bool) -> HashSet<&'a Sha> {
+        let follow = if has { &self.implies } else { &self.denies };
+        let (mut news, mut next) = (HashSet::new(), vec![commit]);
         while let Some(commit) = next.pop() {
-            if self.known.contains_key(&commit) {
-                continue;
+            if !self.known.contains_key(commit) && news.insert(commit) {
+                next.extend(follow.get(commit).into_iter().flatten());
             }
-            let follow = if has { &self.implies } else { &self.denies };
-            next.extend(follow.get(&commit).into_iter().flatten().cloned());
-            self.known.insert(commit, has);
         }
+        news
     }
 
     /// Of the commits that run on a ladder, lowest first, the one whose answer probably decides most. `None`: all are known.
     pub fn question<'a>(&self, ladder: &[&'a Sha]) -> Option<&'a Sha> {
-        let open = |known: &Self| ladder.iter().filter(|commit| known.has(commit).is_none()).count();
         let mut best: Option<(usize, &'a Sha)> = None;
         for (at, commit) in ladder.iter().enumerate().filter(|(_, commit)| self.has(commit).is_none()) {
-            let mut then = self.clone();
-            then.learn(commit, self.presumed(ladder, at));
-            let left = open(&then);
-            if best.is_none_or(|(least, _)| left < least) {
-                best = Some((left, commit));
+            let news = self.news(commit, self.presumed(ladder, at));
+            let decided = ladder.iter().filter(|other| news.contains(**other)).count();
+            if best.is_none_or(|(most, _)| decided > most) {
+                best = Some((decided, commit));
             }
         }
         best.map(|(_, commit)| commit)

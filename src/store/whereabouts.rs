@@ -8,7 +8,6 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 use super::comparison::count;
 use super::{Store, StoreError, micros, unwritable};
 use crate::domain::artefact::Repository;
-use crate::domain::comparison::Comparison;
 use crate::domain::containment::Pair;
 use crate::domain::sought::Kind;
 use crate::domain::version::{Commit, Sha};
@@ -101,28 +100,29 @@ impl Store {
 
     /// A commit as people know it, where anybody told.
     pub async fn described(&self, repository: &Repository, sha: &Sha) -> Result<Option<Commit>, StoreError> {
-        let repository = repository.to_string();
         let found: Option<String> =
             sqlx::query_scalar("SELECT body FROM found_commit WHERE repository = $1 AND sha = $2")
-                .bind(&repository)
+                .bind(repository.to_string())
                 .bind(sha.as_str())
                 .fetch_optional(&self.0.readers)
                 .await?;
         if let Some(commit) = found.and_then(|body| serde_json::from_str(&body).ok()) {
             return Ok(Some(commit));
         }
-        // The shortest is read fastest.
-        let listed: Option<Option<String>> = sqlx::query_scalar(
-            "SELECT whole.body FROM compared_commit AS one
+        // The shortest is read fastest; its body only then.
+        let listed: Option<(String, String)> = sqlx::query_as(
+            "SELECT one.base, one.head FROM compared_commit AS one
              JOIN comparison AS whole
                ON whole.repository = one.repository AND whole.base = one.base AND whole.head = one.head
-             WHERE one.repository = $1 AND one.sha = $2 ORDER BY whole.ahead_by LIMIT 1",
+             WHERE one.repository = $1 AND one.sha = $2 AND whole.listed IS NOT NULL ORDER BY whole.ahead_by LIMIT 1",
         )
-        .bind(&repository)
+        .bind(repository.to_string())
         .bind(sha.as_str())
         .fetch_optional(&self.0.readers)
         .await?;
-        let comparison = listed.flatten().and_then(|body| serde_json::from_str::<Comparison>(&body).ok());
+        let ends = listed.and_then(|(base, head)| Some((base.parse::<Sha>().ok()?, head.parse::<Sha>().ok()?)));
+        let Some((base, head)) = ends else { return Ok(None) };
+        let comparison = self.comparison(repository, &base, &head).await?;
         let lone = comparison.and_then(|it| it.commits.into_iter().find(|lone| lone.commit.sha == *sha));
         Ok(lone.map(|lone| lone.commit))
     }
@@ -147,7 +147,7 @@ impl Store {
         for some in commits.chunks(AT_ONCE) {
             let mut query: QueryBuilder<Sqlite> =
                 QueryBuilder::new("SELECT base, head, ahead_by, behind_by, listed FROM comparison WHERE repository = ");
-            query.push_bind(&repository).push(" AND body IS NOT NULL AND base IN (");
+            query.push_bind(&repository).push(" AND listed IS NOT NULL AND base IN (");
             let mut names = query.separated(", ");
             for commit in some {
                 names.push_bind(commit.as_str());
@@ -257,4 +257,126 @@ pub(super) async fn find(
     .execute(connection)
     .await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::clock::Clock;
+    use crate::domain::comparison::{Comparison, Files, Lone};
+    use crate::domain::sample::{self, sha};
+    use crate::domain::trailer::Trailers;
+    use crate::store::{Batch, ImageCommit};
+
+    async fn house() -> (tempfile::TempDir, Clock, Store, Repository) {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse().unwrap());
+        let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
+        let store = Store::open(&url, clock.clone()).await.unwrap();
+        (dir, clock, store, "acme/shop".parse().unwrap())
+    }
+
+    fn compared(base: char, head: char, ahead_by: u64, commits: Vec<Lone>) -> Comparison {
+        let (base, head) = (sha(base), sha(head));
+        Comparison { base, head, ahead_by, behind_by: 2, commits, files: Files::default(), url: None }
+    }
+
+    fn homes(kept: &[Kept]) -> Vec<String> {
+        let one = |kept: &Kept| match &kept.home {
+            Home::Repository(name) | Home::Artefact(name) | Home::Image(name) => {
+                format!("{name} {}", kept.sha.as_ref().map_or("?", Sha::short))
+            }
+        };
+        kept.iter().map(one).collect()
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_found_by_its_beginning_its_pull_request_and_its_tag() {
+        let (_dir, clock, store, shop) = house().await;
+        let lone = |digit, subject| Lone::new(sample::commit(digit, subject), Vec::new(), None, None);
+        let image = |reference: &str, commit: Option<Sha>| ImageCommit {
+            image: "ghcr.io/acme/mailer".into(),
+            reference: reference.into(),
+            commit,
+            proof: "label".into(),
+        };
+        let batch = Batch::new()
+            .comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b', "Two (#42)"), lone('a', "One")]))
+            .comparison(shop.clone(), compared('1', 'b', 1, vec![lone('b', "Two (#42)")]))
+            .image_commit(image("build-7", Some(sha('e'))))
+            .image_commit(image("build-8", None))
+            .find(shop.clone(), sample::commit('c', "Three (#7)"), Kind::Pull(7))
+            .find(shop.clone(), sample::commit('d', "Four"), Kind::Tag("qa/1".into()));
+        store.commit(batch).await.unwrap();
+
+        let kept =
+            async |kind: Kind| homes(&store.kept(&kind, clock.now() - SignedDuration::from_hours(24)).await.unwrap());
+        assert_eq!(kept(Kind::Commit("bbbb".into())).await, ["acme/shop bbbbbbb"]);
+        assert_eq!(kept(Kind::Commit("e".repeat(40))).await, ["ghcr.io/acme/mailer eeeeeee"]);
+        assert_eq!(kept(Kind::Commit("dddd".into())).await, ["acme/shop ddddddd"]);
+        assert_eq!(kept(Kind::Pull(42)).await, ["acme/shop bbbbbbb"]);
+        assert_eq!(kept(Kind::Pull(7)).await, ["acme/shop ccccccc"]);
+        assert_eq!(kept(Kind::Tag("build-7".into())).await, ["ghcr.io/acme/mailer eeeeeee"]);
+        assert_eq!(kept(Kind::Tag("build-8".into())).await, ["ghcr.io/acme/mailer ?"]);
+        assert_eq!(kept(Kind::Tag("qa/1".into())).await, ["acme/shop ddddddd"]);
+        assert_eq!(store.pull_commit(&shop, 7).await.unwrap(), Some(sha('c')));
+        clock.advance(SignedDuration::from_hours(25));
+        assert_eq!(kept(Kind::Tag("qa/1".into())).await, Vec::<String>::new(), "a tag may have been moved");
+        assert_eq!(kept(Kind::Pull(7)).await, ["acme/shop ccccccc"], "a merge cannot");
+        for (digit, subject) in [('a', "One"), ('b', "Two (#42)"), ('c', "Three (#7)")] {
+            let described = store.described(&shop, &sha(digit)).await.unwrap();
+            assert_eq!(described.map(|commit| commit.subject).as_deref(), Some(subject));
+        }
+        assert_eq!(store.described(&shop, &sha('9')).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn pairs_say_whether_their_list_is_whole_and_has_the_one() {
+        let (_dir, _clock, store, shop) = house().await;
+        let lone = |digit| Lone::new(sample::commit(digit, "Work"), Vec::new(), None, None);
+        let change = sample::change().id;
+        let restores = Trailers::Rollback { change, restores: Some(sha('1')) };
+        let back = Lone::new(sample::commit('f', "Roll back"), vec![sha('b')], None, Some(restores));
+        let batch = Batch::new()
+            .comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b'), lone('a')]))
+            .comparison(shop.clone(), compared('1', 'b', 300, vec![lone('b')]))
+            .comparison(shop.clone(), compared('2', 'f', 2, vec![back, lone('a')]));
+        store.commit(batch).await.unwrap();
+        let pairs = store.pairs(&shop, &sha('a'), &[&sha('0'), &sha('1')]).await.unwrap();
+        let read = |pair: &Pair| (pair.base.short()[..1].to_owned(), pair.whole, pair.lists);
+        let mut read: Vec<_> = pairs.iter().map(read).collect();
+        read.sort();
+        read.dedup();
+        let expected = [("0", false, true), ("0", true, true), ("1", false, false), ("2", false, true)];
+        assert_eq!(read, expected.map(|(base, whole, lists)| (base.to_owned(), whole, lists)));
+        let restored = store.restored_by(&shop, &[&sha('f'), &sha('b')]).await.unwrap();
+        assert_eq!(restored, HashMap::from([(sha('f'), sha('1'))]));
+    }
+
+    #[tokio::test]
+    async fn no_question_reads_a_whole_table() {
+        let (_dir, _clock, store, _) = house().await;
+        let questions = [
+            "SELECT repository FROM compared_commit WHERE sha >= 'a' AND sha < 'b'",
+            "SELECT artefact FROM sighting WHERE commit_sha >= 'a' AND commit_sha < 'b'",
+            "SELECT image FROM image_commit WHERE commit_sha >= 'a' AND commit_sha < 'b'",
+            "SELECT artefact FROM sighting WHERE tag = 'a'",
+            "SELECT image FROM image_commit WHERE reference = 'a'",
+            "SELECT repository FROM found_name WHERE name = 'a' AND found_at >= 1",
+            "SELECT base, head, ahead_by, behind_by, listed FROM comparison
+             WHERE repository = 'a' AND listed IS NOT NULL AND base IN ('b', 'c')",
+        ];
+        for question in questions {
+            let plan: Vec<(i64, i64, i64, String)> =
+                sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {question}")))
+                    .fetch_all(&store.0.readers)
+                    .await
+                    .unwrap();
+            let plan: Vec<String> = plan.into_iter().map(|row| row.3).collect();
+            assert!(plan.iter().all(|step| step.starts_with("SEARCH")), "{question}: {plan:?}");
+            assert!(!question.contains("listed") || plan[0].contains("COVERING INDEX"), "{plan:?}");
+        }
+    }
 }

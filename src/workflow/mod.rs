@@ -31,8 +31,8 @@ pub mod runner;
 pub mod seen;
 pub mod source;
 mod status;
-mod why;
 pub mod whereabouts;
+mod why;
 
 use std::sync::Arc;
 

@@ -50,12 +50,12 @@ impl Bot {
         Ok(match meant {
             Meant::One(Candidate::Commit { repository, sha, commit }) => {
                 match Box::pin(self.whereabouts(repository, sha, commit, named)).await {
-                    Ok(found) => asked.answered(openly, render::whereabouts(&found), found.card()),
+                    Ok(found) => asked.answered(render::whereabouts(&found), openly, found.card()),
                     Err(error) => return asked.cannot(&error),
                 }
             }
             Meant::One(unmerged @ Candidate::Unmerged { .. }) => {
-                asked.answered(openly, render::unmerged(&unmerged), None)
+                asked.answered(render::unmerged(&unmerged), openly, None)
             }
             Meant::Several(all) => asked.privately(render::which(what, &all, CHOICES, artefact)),
             Meant::Untold(of) => asked.privately(render::untold(what, &of)),
@@ -85,7 +85,7 @@ impl Bot {
         for here in climbs.iter_mut().flat_map(|climb| &mut climb.rungs) {
             here.code = here.raw.as_ref().map(|raw| past.code(here.moves.as_ref(), raw));
         }
-        let known = self.known(&repository, &sha, &climbs, &past).await?;
+        let known = self.kept_commit(&repository, &sha, &climbs, &past).await?;
         let mut asking = Asking { repository: &repository, sha: &sha, known, untold: HashMap::new(), away: None };
         for climb in climbs.iter().take(SHOWN) {
             asking.settle(self, climb).await;
@@ -129,7 +129,7 @@ impl Bot {
     }
 
     /// All that follows from what is kept.
-    async fn known(
+    async fn kept_commit(
         &self,
         repository: &Repository,
         sha: &Sha,

@@ -10,6 +10,7 @@ mod promote;
 mod rest;
 mod table;
 mod town;
+mod whereabouts;
 
 use std::process::ExitCode;
 
@@ -55,6 +56,7 @@ fn measure() -> Outcome<Table> {
     let town = town::Town::open()?;
     rest::measure(&town, &mut table)?;
     command::measure(&town, &mut table)?;
+    whereabouts::measure(&town, &mut table)?;
     promote::measure(&town, &mut table)?;
     Ok(table)
 }

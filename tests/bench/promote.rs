@@ -8,6 +8,7 @@ use gantry::clock::Clock;
 use gantry::domain::actor::PersonId;
 use gantry::domain::artefact::{ArtefactName, Workload};
 use gantry::domain::change::{Change, ChangeId, Deploying, Stage, Tag};
+use gantry::domain::drift::Drift;
 use gantry::domain::environment::{EnvironmentName, PromoteBy};
 use gantry::domain::plan::Plan;
 use gantry::domain::rollback::ImageThere;
@@ -156,12 +157,8 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
                 manifest: None,
                 pinned: Some(pinned),
                 from: Some(version("old", None)),
-                commits: Vec::new(),
-                commits_in_all: 0,
-                hotfixes: Vec::new(),
-                hotfixes_in_all: 0,
+                drift: Drift::default(),
                 also: Vec::new(),
-                url: None,
                 head: None,
                 behind_by: 0,
                 promote: PromoteBy::Merge,

@@ -13,7 +13,7 @@ async fn an_empty_command_shows_what_can_be_asked() {
     • `/promote &lt;artefact&gt; [environment] [@version] [--dry-run] [--override reason]` move an artefact to the next environment, or to the one named
     • `/rollback &lt;artefact&gt; &lt;environment&gt; [version] [--reason text]` return an environment to the version that ran well before, or to the one named
     • `/diff &lt;source&gt; &lt;target&gt; [artefact] [--code]` what differs between two environments, and what to do about it _(not in this version yet)_
-    • `/gantry where &lt;commit|pull request|tag&gt; [artefact]` which environments run code that contains it, and what it waits for in the next _(not in this version yet)_
+    • `/gantry where &lt;commit|pull request|tag&gt; [artefact]` which environments run code that contains it, and what it waits for in the next
     • `/gantry why &lt;artefact&gt; [environment]` what stands between an artefact and an environment _(not in this version yet)_
     • `/gantry status [change] [artefact] [environment]` which changes are under way, or how one stands
     • `/gantry history [artefact] [environment] [number]` what happened, by whom, and how long it took

@@ -51,5 +51,5 @@ mod rungs;
 mod sending;
 mod status;
 mod town;
-mod why;
 mod whereabouts;
+mod why;

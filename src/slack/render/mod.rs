@@ -24,8 +24,8 @@ pub mod rollback;
 pub mod status;
 pub mod text;
 mod timeline;
-pub mod why;
 pub mod whereabouts;
+pub mod why;
 
 use serde_json::Value;
 

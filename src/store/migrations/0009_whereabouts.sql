@@ -5,6 +5,9 @@ UPDATE comparison SET listed = (
     WHERE one.repository = comparison.repository AND one.base = comparison.base AND one.head = comparison.head
 ) WHERE body IS NOT NULL;
 
+-- All that is asked of many at once: the rows themselves are long, and what stands behind their body takes all of it to read.
+CREATE INDEX comparison_ends ON comparison (repository, base, head, ahead_by, behind_by, listed) WHERE listed IS NOT NULL;
+
 -- The commit whose code a rollback brought back, by its own word.
 ALTER TABLE compared_commit ADD COLUMN restores TEXT;
 

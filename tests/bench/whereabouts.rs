@@ -1,0 +1,161 @@
+//! `where` over a large repository, of which everything is kept: from the command until the answer stands in Slack.
+
+use std::fmt::Write;
+use std::time::{Duration, Instant};
+
+use gantry::clock::Clock;
+use gantry::domain::artefact::{Repository, Workload};
+use gantry::domain::comparison::{Comparison, Files, Lone};
+use gantry::domain::version::{Commit, Sha};
+use gantry::sim::town::ENVIRONMENTS;
+use gantry::store::{Batch, ImageCommit, Store};
+
+use crate::Outcome;
+use crate::table::Table;
+use crate::town::Town;
+
+const ARTEFACTS: usize = 200;
+/// What each rung has that the one above does not, beside the one that is sought.
+const COMMITS: usize = 20;
+const ROUNDS: usize = 15;
+const STUCK: Duration = Duration::from_secs(10);
+const REPOSITORY: &str = "acme/whole";
+
+#[expect(clippy::cast_precision_loss, reason = "a handful of requests")]
+pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
+    let mut parts = String::new();
+    for number in 0..ARTEFACTS {
+        let name = name(number);
+        let workload: Workload = format!("deployment/{name}").parse()?;
+        for (environment, _) in ENVIRONMENTS {
+            let image = format!("ghcr.io/acme/{name}:{environment}");
+            town.sim.cluster.place(environment, &workload, &name, &image, 1);
+        }
+        write!(
+            parts,
+            "  - name: {name}\n    repository: {REPOSITORY}\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n"
+        )?;
+    }
+    let configure = |configuration: String| configuration.replace("people:", &format!("{parts}people:"));
+    let bot = town.start_prepared(configure, |database| town.runtime.block_on(prepare(database)))?;
+    bot.settle()?;
+    town.introduce_alice()?;
+    bot.settle()?;
+    let asked = town.sim.github.whims().requests().len();
+    let command = format!("/gantry where {}", &sought()?.as_str()[..10]);
+    let mut took = Vec::new();
+    // The first only warms it up.
+    for round in 0..=ROUNDS {
+        let count = answers(town);
+        let begun = Instant::now();
+        town.runtime.block_on(town.sim.slack.command("alice", "deploys", &command))?;
+        while answers(town) == count {
+            if begun.elapsed() > STUCK {
+                return Err("`where` is not answered.".into());
+            }
+            std::thread::sleep(Duration::from_micros(500));
+        }
+        if round > 0 {
+            took.push(begun.elapsed().as_secs_f64() * 1000.0);
+        }
+        // Slack takes one message a second.
+        std::thread::sleep(Duration::from_millis(1200));
+    }
+    took.sort_by(f64::total_cmp);
+    table.figure(
+        "`where` over 200 artefacts in 4 environments, until Slack has the answer",
+        took[ROUNDS / 2],
+        50.0,
+        "ms",
+    );
+    table.note("the slowest of 15", took[ROUNDS - 1], "ms");
+    let asked = town.sim.github.whims().requests().len() - asked;
+    table.figure("requests to GitHub of it", asked as f64, 0.0, "requests");
+    Ok(())
+}
+
+fn name(number: usize) -> String {
+    format!("whole-{number:03}")
+}
+
+fn answers(town: &Town) -> usize {
+    let told = town.sim.slack.messages("deploys", Some("alice"));
+    told.iter().filter(|message| message.text.contains("is in development (whole-")).count()
+}
+
+/// In development everywhere, and nowhere else.
+fn sought() -> Outcome<Sha> {
+    Ok("50".repeat(20).parse()?)
+}
+
+/// What runs of an artefact on a rung.
+fn runs(number: usize, rung: usize) -> Outcome<Sha> {
+    Ok(format!("{:02x}{number:038x}", rung + 1).parse()?)
+}
+
+fn commit(sha: Sha, subject: &str) -> Lone {
+    let url = format!("https://github.com/{REPOSITORY}/commit/{sha}");
+    let commit = Commit {
+        sha,
+        subject: subject.to_owned(),
+        author: "Alice Adler".to_owned(),
+        login: Some("alice".to_owned()),
+        only_moves: false,
+        brings: Vec::new(),
+        url,
+    };
+    Lone::new(commit, Vec::new(), None, None)
+}
+
+async fn prepare(database: &str) -> Outcome<()> {
+    let store = Store::open(database, Clock::system()).await?;
+    let repository: Repository = REPOSITORY.parse()?;
+    for number in 0..ARTEFACTS {
+        let mut batch = Batch::new();
+        for (rung, (environment, _)) in ENVIRONMENTS.iter().enumerate() {
+            batch = batch.image_commit(ImageCommit {
+                image: format!("ghcr.io/acme/{}", name(number)),
+                reference: (*environment).to_owned(),
+                commit: Some(runs(number, rung)?),
+                proof: "tag".to_owned(),
+            });
+            if rung == 0 {
+                continue;
+            }
+            let (below, here) = (runs(number, rung - 1)?, runs(number, rung)?);
+            let mut commits = Vec::new();
+            for nth in 0..COMMITS {
+                let sha = format!("a{rung}{nth:02x}{number:036x}").parse()?;
+                commits.push(commit(sha, "Something that was done between the two"));
+            }
+            if rung == 1 {
+                commits.push(commit(sought()?, "What everybody asks for (#42)"));
+            }
+            let counted = commits.len() as u64;
+            let files = Files::default();
+            let up = Comparison {
+                base: here.clone(),
+                head: below.clone(),
+                ahead_by: counted,
+                behind_by: 1,
+                commits,
+                files: files.clone(),
+                url: None,
+            };
+            let merge = vec![commit(here.clone(), "Promote it")];
+            let back = Comparison {
+                base: below,
+                head: here,
+                ahead_by: 1,
+                behind_by: counted,
+                commits: merge,
+                files,
+                url: None,
+            };
+            batch = batch.comparison(repository.clone(), up).comparison(repository.clone(), back);
+        }
+        store.commit(batch).await?;
+    }
+    store.close().await;
+    Ok(())
+}
