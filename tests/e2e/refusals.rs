@@ -159,7 +159,7 @@ async fn a_second_one_is_told_who_was_first() {
     ");
 
     let status = town.alice().types_in("deploys", "/gantry status").await;
-    assert!(status.starts_with("1 change is under way:\n*checkout*"), "{status}");
+    assert!(status.starts_with("1 change is under way:\n:hourglass_flowing_sand: *checkout*"), "{status}");
     town.settle().await;
 }
 

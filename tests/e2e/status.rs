@@ -214,7 +214,7 @@ async fn of_two_changes_with_the_same_digits_both_are_shown() {
 async fn unknown_digits_are_said_to_be_unknown_and_what_to_do() {
     let town = Town::open().await;
     town.alice().types("/list").await;
-    assert_snapshot!(town.alice().types("/gantry status 0badcafe").await, @"");
+    assert_snapshot!(town.alice().types("/gantry status 0badcafe").await, @"I know no change `0badcafe`. `/gantry status` shows those that are under way, `/gantry history` those before.");
 }
 
 #[tokio::test]
@@ -223,7 +223,14 @@ async fn what_failed_is_listed_while_it_is_watched() {
     town.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
     town.alice().types("/promote checkout qa").await;
     let told = town.alice().types("/gantry status qa").await;
-    assert_snapshot!(readable(&town, &told), @"");
+    assert_snapshot!(readable(&town, &told), @"
+    1 change is still watched in *qa*:
+    :red_circle: *checkout* `develop-<hex>`: failed in *qa*
+    `qa-<hex>` → `develop-<hex>` · asked by <@U0ALICE> <when>
+    still watched, for <n> s · in this stage since <when>, for <n> s
+    *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
+    <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    ");
 }
 
 #[tokio::test]
