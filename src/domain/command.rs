@@ -151,8 +151,6 @@ pub struct Entry {
     pub examples: &'static [&'static str],
     /// Has a slash command of its own, beside `/gantry <verb>`.
     pub slash: bool,
-    /// Whether this build can do it; what is only understood is said so.
-    pub ready: bool,
 }
 
 pub const TABLE: &[Entry] = &[
@@ -163,7 +161,6 @@ pub const TABLE: &[Entry] = &[
         summary: "which version runs where, in what state",
         examples: &["list", "list {artefact}", "list {environment}"],
         slash: true,
-        ready: true,
     },
     Entry {
         verb: Verb::Promote,
@@ -172,7 +169,6 @@ pub const TABLE: &[Entry] = &[
         summary: "move an artefact to the next environment, or to the one named",
         examples: &["promote {artefact}", "promote {artefact} to {environment}", "promote {artefact} --dry-run"],
         slash: true,
-        ready: true,
     },
     Entry {
         verb: Verb::Rollback,
@@ -181,7 +177,6 @@ pub const TABLE: &[Entry] = &[
         summary: "return an environment to the version that ran well before, or to the one named",
         examples: &["rollback {artefact} {environment}", "rollback {artefact} {environment} --reason totals are wrong"],
         slash: true,
-        ready: true,
     },
     Entry {
         verb: Verb::Diff,
@@ -190,7 +185,6 @@ pub const TABLE: &[Entry] = &[
         summary: "what differs between two environments, and what to do about it",
         examples: &["diff {below} {environment}", "diff {below} {environment} {artefact}"],
         slash: true,
-        ready: true,
     },
     Entry {
         verb: Verb::Where,
@@ -199,7 +193,6 @@ pub const TABLE: &[Entry] = &[
         summary: "which environments run code that contains it, and what it waits for in the next",
         examples: &["where 4f1c2ab", "where #42 {artefact}"],
         slash: false,
-        ready: true,
     },
     Entry {
         verb: Verb::Why,
@@ -208,7 +201,6 @@ pub const TABLE: &[Entry] = &[
         summary: "what stands between an artefact and an environment",
         examples: &["why {artefact}", "why {artefact} {environment}"],
         slash: false,
-        ready: true,
     },
     Entry {
         verb: Verb::Status,
@@ -217,7 +209,6 @@ pub const TABLE: &[Entry] = &[
         summary: "which changes are under way, or how one stands",
         examples: &["status", "status {environment}", "status 0badcafe"],
         slash: false,
-        ready: true,
     },
     Entry {
         verb: Verb::History,
@@ -226,7 +217,6 @@ pub const TABLE: &[Entry] = &[
         summary: "what happened, by whom, and how long it took",
         examples: &["history", "history {artefact} {environment}", "history {environment} 20"],
         slash: false,
-        ready: true,
     },
     Entry {
         verb: Verb::Cancel,
@@ -235,7 +225,6 @@ pub const TABLE: &[Entry] = &[
         summary: "stop a change that is not merged yet; the card shows its eight digits",
         examples: &["cancel 0badcafe"],
         slash: false,
-        ready: true,
     },
     Entry {
         verb: Verb::Reject,
@@ -244,7 +233,6 @@ pub const TABLE: &[Entry] = &[
         summary: "say no to a change that waits for approval; its card has the button",
         examples: &["reject 0badcafe the migration is missing"],
         slash: false,
-        ready: true,
     },
     Entry {
         verb: Verb::Lock,
@@ -253,7 +241,6 @@ pub const TABLE: &[Entry] = &[
         summary: "let nobody change an environment, or one artefact there",
         examples: &["lock {environment} for 2h database migration", "lock {environment} {artefact} wait for the fix"],
         slash: false,
-        ready: true,
     },
     Entry {
         verb: Verb::Unlock,
@@ -262,7 +249,6 @@ pub const TABLE: &[Entry] = &[
         summary: "end a lock",
         examples: &["unlock {environment}", "unlock {environment} {artefact}"],
         slash: false,
-        ready: true,
     },
     Entry {
         verb: Verb::Locks,
@@ -271,7 +257,6 @@ pub const TABLE: &[Entry] = &[
         summary: "what is locked, by whom and why",
         examples: &["locks", "locks {environment}"],
         slash: false,
-        ready: true,
     },
     Entry {
         verb: Verb::Release,
@@ -280,7 +265,6 @@ pub const TABLE: &[Entry] = &[
         summary: "let a version come back that was rolled back from",
         examples: &["release {artefact} 1.4.2"],
         slash: false,
-        ready: true,
     },
     Entry {
         verb: Verb::Help,
@@ -289,7 +273,6 @@ pub const TABLE: &[Entry] = &[
         summary: "what I understand",
         examples: &["help", "help promote"],
         slash: false,
-        ready: true,
     },
 ];
 

@@ -16,8 +16,7 @@ pub fn help(about: Option<Verb>, catalogue: &Catalogue) -> Said {
 fn about_all(catalogue: &Catalogue) -> Said {
     let mut lines = Mrkdwn::new("*I move artefacts from one environment to the next.*");
     for entry in TABLE {
-        lines =
-            lines.raw("\n\u{2022} ").code(&typed(entry, entry.usage)).raw(" ").raw(entry.summary).and(&not_yet(entry));
+        lines = lines.raw("\n\u{2022} ").code(&typed(entry, entry.usage)).raw(" ").raw(entry.summary);
     }
     let ladder = ladder(catalogue);
     let ways = Mrkdwn::new("In a thread: ")
@@ -31,13 +30,9 @@ fn about_all(catalogue: &Catalogue) -> Said {
 
 fn about_one(entry: &'static Entry, catalogue: &Catalogue) -> Said {
     let usage = typed(entry, entry.usage);
-    let text = Mrkdwn::default().code(&usage).raw("\n").raw(entry.summary).and(&not_yet(entry));
+    let text = Mrkdwn::default().code(&usage).raw("\n").raw(entry.summary);
     let blocks = vec![section(text), section(examples(entry, catalogue)), context(ladder(catalogue))];
     Said { text: format!("{usage}: {}", entry.summary), blocks }
-}
-
-fn not_yet(entry: &Entry) -> Mrkdwn {
-    if entry.ready { Mrkdwn::default() } else { Mrkdwn::new(" _(not in this version yet)_") }
 }
 
 pub fn misunderstood(what: &Misunderstanding, catalogue: &Catalogue) -> Said {

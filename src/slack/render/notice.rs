@@ -4,7 +4,7 @@ use super::Said;
 use super::blocks::section;
 use super::mrkdwn::{Mrkdwn, shorten};
 use crate::domain::actor::Role;
-use crate::domain::command::{Command, Verb};
+use crate::domain::command::Command;
 
 fn said(text: Mrkdwn) -> Said {
     Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
@@ -69,17 +69,6 @@ pub fn not_for(role: Role) -> Said {
 
 pub fn role_unknown() -> Said {
     said(Mrkdwn::new("Slack does not tell me right now who you are, so I cannot answer. Please try again in a minute."))
-}
-
-/// A verb that is understood but that this build cannot do.
-pub fn not_ready(verb: Verb) -> Said {
-    said(
-        Mrkdwn::new("I understand ")
-            .code(verb.entry().usage)
-            .raw(", but this version of me cannot do it yet. ")
-            .code("/list")
-            .raw(" shows what runs where."),
-    )
 }
 
 pub fn not_stored() -> Said {
