@@ -248,10 +248,17 @@ pub struct UnderWay {
     pub rolls_back: bool,
     /// The change itself, where it waits for approval.
     pub waiting: Option<Box<Change>>,
-    /// Whoever asks is its requester.
-    pub is_own: bool,
-    /// Whoever asks may approve there.
-    pub may_approve: bool,
+    pub asker: Asker,
+}
+
+/// What whoever asks is to a change of somebody's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asker {
+    /// Asked for it, and so can cancel it and not approve it.
+    Requester,
+    /// May approve there, and so can cancel it as well.
+    Approver,
+    Other,
 }
 
 impl From<&Change> for UnderWay {
@@ -266,8 +273,7 @@ impl From<&Change> for UnderWay {
             can_cancel: change.stage.can_cancel(),
             rolls_back: change.plan.rollback.is_some(),
             waiting: change.stage.awaiting().is_some().then(|| Box::new(change.clone())),
-            is_own: false,
-            may_approve: false,
+            asker: Asker::Other,
         }
     }
 }

@@ -14,7 +14,7 @@ use super::environment::{Catalogue, Environment, EnvironmentName, Ladder, Promot
 use super::gate::Watch;
 use super::lock::{Lock, LockId};
 use super::plan::{Checks, Facts, Pending, Plan, Waiting};
-use super::policy::{Act, Refusal, UnderWay};
+use super::policy::{Act, Asker, Refusal, UnderWay};
 use super::quarantine::{Hold, Quarantine};
 use super::rollback::{Bad, Found, ImageThere, Ran, Rollback};
 use super::version::{Commit, Sha, Version};
@@ -263,7 +263,7 @@ pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
             wanted: 3,
         },
         Refusal::Unreadable { below: below.clone(), why: text.into(), since: at },
-        Refusal::UnderWay(UnderWay { may_approve: true, ..UnderWay::from(&waits) }),
+        Refusal::UnderWay(UnderWay { asker: Asker::Approver, ..UnderWay::from(&waits) }),
         Refusal::CommitUnknown { artefact: artefact.clone(), below: below.clone(), version: version.clone() },
         Refusal::Manifest {
             artefact: artefact.clone(),

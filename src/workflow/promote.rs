@@ -12,7 +12,7 @@ use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
 use crate::domain::freeze;
 use crate::domain::gate::{Watch, Well};
 use crate::domain::plan::{Facts, ManifestFile, Plan, Waiting};
-use crate::domain::policy::{self, Act, Refusal, UnderWay};
+use crate::domain::policy::{self, Act, Asker, Refusal, UnderWay};
 use crate::domain::rollback::ImageThere;
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
@@ -234,10 +234,17 @@ impl Bot {
     /// What is under way, as it is for whoever asks.
     async fn under_way(&self, holder: &Change, by: &PersonId) -> UnderWay {
         let plan = &holder.plan;
-        let (is_own, asks) = (holder.requester == *by, holder.stage.can_cancel());
+        let asker = if holder.requester == *by {
+            Asker::Requester
         // Where nobody can tell, nothing is offered.
-        let may_approve = asks && self.may_approve(by, &plan.environment, &plan.repository).await.unwrap_or_default();
-        UnderWay { is_own, may_approve, ..UnderWay::from(holder) }
+        } else if holder.stage.can_cancel()
+            && self.may_approve(by, &plan.environment, &plan.repository).await.unwrap_or_default()
+        {
+            Asker::Approver
+        } else {
+            Asker::Other
+        };
+        UnderWay { asker, ..UnderWay::from(holder) }
     }
 
     /// The last change there, if it wanted the same and did not come to its end.

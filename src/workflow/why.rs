@@ -59,10 +59,7 @@ impl Bot {
     }
 
     async fn free(&self, plan: Plan) -> Free {
-        let awaits = match self.is_awaited(&plan) {
-            true => Some(self.awaiting(&plan, self.clock.now()).await),
-            false => None,
-        };
+        let awaits = if self.is_awaited(&plan) { Some(self.awaiting(&plan, self.clock.now()).await) } else { None };
         Free { plan: Box::new(plan), awaits }
     }
 }

@@ -8,7 +8,7 @@ use crate::production::{REPOSITORY, asked, card, head, newer_in_staging, pull};
 use crate::town::Town;
 
 /// Adds a line to an environment of the demo's configuration.
-fn with(environment: &'static str, line: &'static str) -> impl FnOnce(String) -> String {
+pub(crate) fn with(environment: &'static str, line: &'static str) -> impl FnOnce(String) -> String {
     move |yaml| {
         let name = format!("  - name: {environment}\n");
         yaml.replace(&name, &format!("{name}    {line}\n"))

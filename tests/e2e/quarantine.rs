@@ -30,6 +30,7 @@ async fn what_was_rolled_back_does_not_go_further_up_either() {
     town.carol().types(&format!("/promote checkout staging @qa-{}", bad.short())).await;
     assert_snapshot!(masked(&town, &town.carol().sees(), &[(&bad, "bad")]), @"
     *checkout* `qa-<bad>` may not come back to *staging*: <@U0BOB> rolled it back in *qa* <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong.
+    [Release]
     Next: promote what repairs it; or, if it was not to blame, `/gantry release checkout qa-<bad>`, or pass it with `--override reason` where you may.
     ");
     assert_eq!(head(&town, "staging"), before);

@@ -7,16 +7,9 @@ use gantry::sim::slack::Message;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
+use crate::gates::with;
 use crate::production::{REPOSITORY, asked, card, head, newer_in_staging, pull};
 use crate::town::{Town, has_button, plain, shown};
-
-/// Adds a line to an environment of the demo's configuration.
-fn with(environment: &'static str, line: &'static str) -> impl FnOnce(String) -> String {
-    move |yaml| {
-        let name = format!("  - name: {environment}\n");
-        yaml.replace(&name, &format!("{name}    {line}\n"))
-    }
-}
 
 /// What alice is told, with what is chance in it taken out.
 async fn why(town: &Town, text: &str) -> String {
@@ -27,9 +20,8 @@ async fn why(town: &Town, text: &str) -> String {
 fn masked(town: &Town, told: &str) -> String {
     let mut told = plain(town, told);
     for branch in ["develop", "qa", "staging", "prod"] {
-        let head = head(town, branch);
-        let (whole, short) = (format!("<{branch}>"), format!("<{branch}>"));
-        told = told.replace(head.as_str(), &whole).replace(head.short(), &short);
+        let (head, name) = (head(town, branch), format!("<{branch}>"));
+        told = told.replace(head.as_str(), &name).replace(head.short(), &name);
     }
     // Where a card stands, and which change it is, is chance.
     while let Some(at) = told.find("<https://acme.slack.com/") {
@@ -324,13 +316,11 @@ async fn what_can_never_go_there_says_so() {
     1 thing stands between *checkout* and *development*:
     :no_entry: Nothing is promoted to *development*: it is fed by pushes.
     Next: push to `develop`, or `/promote checkout qa`.
-    [Look again]
     ");
     assert_snapshot!(why(&town, "storefront staging").await, @"
     1 thing stands between *storefront* and *staging*:
     :no_entry: *storefront* is not in *staging*.
     Next: choose one of `development`, `qa`, `prod`.
-    [Look again]
     ");
     town.carol().types("/gantry lock qa not now").await;
     assert_snapshot!(why(&town, "search qa").await, @"

@@ -7,7 +7,7 @@ use super::mrkdwn::{Mrkdwn, shorten};
 use super::{approval, card, lock, rollback};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
-use crate::domain::policy::{Act, Refusal, UnderWay};
+use crate::domain::policy::{Act, Asker, Refusal, UnderWay};
 use crate::domain::quarantine::Quarantine;
 use crate::domain::version::{Sha, Version};
 
@@ -65,9 +65,9 @@ fn roll_back(artefact: &ArtefactName, environment: &EnvironmentName) -> Button {
 fn decisions(under_way: &UnderWay) -> Vec<Button> {
     let waits = under_way.waiting.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
     let approve = waits
-        .filter(|(_, awaiting)| under_way.may_approve && !under_way.is_own && !awaiting.is_approved())
+        .filter(|(_, awaiting)| under_way.asker == Asker::Approver && !awaiting.is_approved())
         .and_then(|(change, _)| Some(approval::approve(change, approval::value(change)?)));
-    let cancel = (under_way.can_cancel && (under_way.is_own || under_way.may_approve)).then(|| {
+    let cancel = (under_way.can_cancel && under_way.asker != Asker::Other).then(|| {
         let text = Mrkdwn::default()
             .raw("What ")
             .person(&under_way.requester)

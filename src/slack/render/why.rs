@@ -57,7 +57,7 @@ fn blocked(why: &Why) -> Said {
         let line = Mrkdwn::new(":grey_question: There may be more: ").plain(words.trim_end_matches('.')).raw(".");
         blocks.push(section(line));
     }
-    if !looks {
+    if !looks && (why.unasked.is_some() || why.blockers.iter().any(passes)) {
         blocks.push(actions(vec![look_again(why)]));
     }
     Said { text: text.into_string(), blocks }
