@@ -75,6 +75,9 @@ impl Lone {
             (Trailers::Rollback { restores, .. }, parents) => restores.is_some() && parents == 1,
             (Trailers::Reinstates { .. }, parents) => parents > 0,
         });
+        let merges = parents.len() > 1 && commit.pull_request().is_none();
+        // A trailer that cannot be true makes nobody's work a move of ours.
+        let commit = Commit { only_moves: trailers.is_some() || merges, ..commit };
         Self { commit, parents, tree, trailers }
     }
 

@@ -108,10 +108,12 @@ pub struct Next {
 impl Between {
     pub fn of(pending: &Pending, artefact: &Artefact, upper: &EnvironmentName) -> Self {
         let drift = Drift::of(pending, artefact);
-        if drift.is_nothing() {
+        // What concerns none of its files is nothing new for it.
+        let concerned = pending.files.concern(artefact);
+        if drift.is_nothing() || (!concerned && drift.hotfixes_in_all == 0 && !drift.hotfixes_cut) {
             return Self::Same;
         }
-        let behind = (drift.commits_in_all > 0).then(|| upper.clone());
+        let behind = (concerned && drift.commits_in_all > 0).then(|| upper.clone());
         Self::Differs { behind, newer: pending.target_is_newer(), drift: Box::new(drift) }
     }
 

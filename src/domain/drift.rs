@@ -19,6 +19,9 @@ pub struct Drift {
     /// Made on the target's branch and nowhere below.
     pub hotfixes: Vec<Commit>,
     pub hotfixes_in_all: u64,
+    /// There may be more of them: GitHub did not name all that only the target has.
+    #[serde(default)]
+    pub hotfixes_cut: bool,
     #[serde(default)]
     pub files: FileCount,
     /// Where people see the difference.
@@ -68,6 +71,7 @@ impl Drift {
             commits_in_all: read + untold,
             hotfixes_in_all: hotfixes.len() as u64,
             hotfixes: hotfixes.into_iter().take(MOST_COMMITS).collect(),
+            hotfixes_cut: pending.behind_by > pending.only_there.len() as u64,
             files: FileCount::of(&pending.files, artefact),
             url: pending.url.clone(),
         }
@@ -75,7 +79,7 @@ impl Drift {
 
     /// Nothing that anybody wrote differs.
     pub fn is_nothing(&self) -> bool {
-        self.commits_in_all == 0 && self.hotfixes_in_all == 0
+        self.commits_in_all == 0 && self.hotfixes_in_all == 0 && !self.hotfixes_cut
     }
 }
 

@@ -287,7 +287,8 @@ impl Plan {
         rollback: Rollback,
     ) -> Self {
         // What only the older one has is not lost by it.
-        let drift = Drift { hotfixes: Vec::new(), hotfixes_in_all: 0, ..Drift::of(lost, artefact) };
+        let drift =
+            Drift { hotfixes: Vec::new(), hotfixes_in_all: 0, hotfixes_cut: false, ..Drift::of(lost, artefact) };
         Self {
             artefact: artefact.name.clone(),
             environment: target.name.clone(),

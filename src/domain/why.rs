@@ -149,7 +149,7 @@ mod tests {
             });
             let overriding = overrides.then(|| (PersonId::new("U0BOB"), "it burns".into()));
             let facts =
-                Facts { checks, pending, checks_required, manifest, overriding, ..sample::facts(&catalogue, watch) };
+                Facts { manifest, pending, checks, checks_required, overriding, ..sample::facts(&catalogue, watch) };
             // What the facts do not tell was found before.
             let before = sample::blockers("").swap_remove(0);
             let judged = |mut blockers: Blockers| {

@@ -56,8 +56,22 @@ struct WirePatches {
 
 #[derive(Deserialize)]
 struct WirePatch {
-    filename: String,
+    #[serde(flatten)]
+    file: WireFile,
     patch: Option<String>,
+}
+
+impl WirePatch {
+    fn read(self) -> Patched {
+        Patched { file: self.file.into(), patch: self.patch }
+    }
+}
+
+/// A file that differs, with the text of it where GitHub shows that.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patched {
+    pub file: ChangedFile,
+    pub patch: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -150,9 +164,9 @@ impl Client {
         repository: &Repository,
         base: &Sha,
         head: &Sha,
-    ) -> Result<Found<Vec<(String, Option<String>)>>, GithubError> {
+    ) -> Result<Found<Vec<Patched>>, GithubError> {
         Ok(match self.read::<WirePatches>(&format!("/repos/{repository}/compare/{base}...{head}")).await? {
-            Found::Yes(wire) => Found::Yes(wire.files.into_iter().map(|file| (file.filename, file.patch)).collect()),
+            Found::Yes(wire) => Found::Yes(wire.files.into_iter().map(WirePatch::read).collect()),
             Found::No(why) => Found::No(why),
         })
     }
@@ -228,18 +242,23 @@ impl WireComparison {
             let (parents, tree, trailers) = (commit.parents.clone(), commit.tree.clone(), commit.trailers.clone());
             commits.push(Lone::new(commit.into(), parents, Some(tree), trailers));
         }
+        let base = sha(&self.base_commit.sha)?;
+        // The newest of all is named last; where the head has nothing of its own, it is where the two parted.
+        let head = match commits.first() {
+            Some(newest) => newest.commit.sha.clone(),
+            None => sha(&self.merge_base_commit.sha)?,
+        };
+        // GitHub names what was asked for, and a branch moves on.
+        let page = self.html_url.as_deref().and_then(|url| url.rsplit_once("/compare/")).map(|(page, _)| page);
+        let url = page.map(|page| format!("{page}/compare/{base}...{head}"));
         Ok(Comparison {
-            base: sha(&self.base_commit.sha)?,
-            // The newest of all is named last; where the head has nothing of its own, it is where the two parted.
-            head: match commits.first() {
-                Some(newest) => newest.commit.sha.clone(),
-                None => sha(&self.merge_base_commit.sha)?,
-            },
+            base,
+            head,
             ahead_by: self.ahead_by,
             behind_by: self.behind_by,
             commits,
             files: Files { changed: self.files.into_iter().map(ChangedFile::from).collect(), cut },
-            url: self.html_url,
+            url,
         })
     }
 }

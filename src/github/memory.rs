@@ -65,6 +65,7 @@ mod tests {
 
     use super::*;
 
+    #[expect(clippy::unnecessary_wraps, reason = "as an answer has it")]
     fn etag() -> Option<HeaderValue> {
         Some(HeaderValue::from_static("W/\"1\""))
     }

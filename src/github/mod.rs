@@ -16,7 +16,7 @@ mod tag;
 mod write;
 
 pub use client::{Client, Commit, GithubError};
-pub use facts::Compared;
+pub use facts::{Compared, Patched};
 pub use history::OpenRollback;
 pub use pulls::{MergePull, Mergeable, OpenPull, PullRequest, PullState, Review, Verdict};
 pub use read::Found;

@@ -20,6 +20,7 @@ fn etag(etag: &str) -> Vec<(&'static str, String)> {
     vec![("etag", etag.to_owned())]
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "as a request has it")]
 fn some(etag: &str) -> Option<String> {
     Some(etag.to_owned())
 }

@@ -351,8 +351,8 @@ mod tests {
         read.dedup();
         let expected = [("0", false, true), ("0", true, true), ("1", false, false), ("2", false, true)];
         assert_eq!(read, expected.map(|(base, whole, lists)| (base.to_owned(), whole, lists)));
-        let restored = store.restored_by(&shop, &[&sha('f'), &sha('b')]).await.unwrap();
-        assert_eq!(restored, HashMap::from([(sha('f'), sha('1'))]));
+        let brought_back = store.restored_by(&shop, &[&sha('f'), &sha('b')]).await.unwrap();
+        assert_eq!(brought_back, HashMap::from([(sha('f'), sha('1'))]));
     }
 
     #[tokio::test]

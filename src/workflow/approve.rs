@@ -103,7 +103,7 @@ impl Bot {
             let claim = Claim { change, due_at: Some(now), ..claim.clone() };
             match claim.change.by_pull() {
                 Some(frozen) => self.merge_by_pull(&claim, frozen).await?,
-                None => self.merge(&claim).await?,
+                None => Box::pin(self.merge(&claim)).await?,
             }
             return Ok(());
         }

@@ -17,7 +17,7 @@ use crate::domain::rollout::RolloutState;
 use crate::domain::text::{Difference, Unseen};
 use crate::domain::version::{Commit, Sha, Version};
 
-use crate::github::Found;
+use crate::github::{Found, Patched};
 use crate::slack::render::Said;
 use crate::slack::render::diff as render;
 use crate::slack::render::drift::Authors;
@@ -78,10 +78,12 @@ impl Bot {
             Err(error) => return asked.cannot(&error),
         };
         let code = match &diff.compared {
-            Some((upper, lower)) if wanted.code => match self.code_between(artefact, upper, lower).await {
-                Ok(code) => Some(code),
-                Err(error) => return asked.cannot(&error),
-            },
+            Some((upper, lower)) if wanted.code && matches!(diff.between, Between::Differs { .. }) => {
+                match self.code_between(artefact, upper, lower).await {
+                    Ok(code) => Some(code),
+                    Err(error) => return asked.cannot(&error),
+                }
+            }
             _ => None,
         };
         let authors = if openly { Authors::new() } else { self.known_authors(&diff, &artefact.repository) };
@@ -101,12 +103,13 @@ impl Bot {
             Found::Yes(patches) => patches,
             Found::No(why) => return Err(CannotAsk::never(why)),
         };
-        let concerned = patches
-            .into_iter()
-            .filter(|(file, _)| artefact.paths.is_empty() || artefact.is_concerned_by(file))
-            .map(|(file, patch)| {
-                let unseen = || Difference { unseen: Some(Unseen::TooLong), ..Difference::default() };
-                Text { difference: patch.as_deref().map_or_else(unseen, Difference::from_patch), file }
+        let concerned =
+            patches.into_iter().filter(|patched| patched.file.concerns(artefact)).map(|Patched { file, patch }| {
+                // What was only moved has no text that differs, and neither has what is no text.
+                let is_long = file.additions + file.deletions > 0;
+                let unseen = if is_long { Unseen::TooLong } else { Unseen::Binary };
+                let unseen = || Difference { unseen: Some(unseen), ..Difference::default() };
+                Text { difference: patch.as_deref().map_or_else(unseen, Difference::from_patch), file: file.path }
             });
         Ok(concerned.collect())
     }
@@ -202,12 +205,23 @@ impl Bot {
         let (mut from, mut to) = (self.known_of(artefact, source).await?, self.known_of(artefact, target).await?);
         let (lower, upper) =
             if diff::above(ladder, &source.name, &target.name) { (&mut to, &mut from) } else { (&mut from, &mut to) };
+        if matches!(artefact.delivery, Delivery::Manifest { .. }) {
+            self.look_at_manifest(artefact, lower).await?;
+            self.look_at_manifest(artefact, upper).await?;
+        }
+        let same_image = match (&lower.side.runs, &upper.side.runs) {
+            (Some(below), Some(above)) => below.is_image(above),
+            _ => false,
+        };
         let between = match missing(artefact, lower).or_else(|| missing(artefact, upper)) {
+            Some(Between::CommitUnknown(_)) if same_image => Between::Same,
             Some(between) => between,
             None => self.lies_between(artefact, lower, upper).await?,
         };
         let is_first = matches!(&between, Between::NothingRuns(name) if *name == upper.rung.name);
-        let next = if between.behind().is_some() || is_first {
+        // What a rollback restored is older code with the bad one in its history: it goes nowhere.
+        let restored = lower.commit != lower.code;
+        let next = if !restored && (between.behind().is_some() || is_first) {
             diff::next(artefact, &lower.side, upper.rung, ladder)
         } else {
             None
@@ -265,8 +279,8 @@ impl Bot {
             None => unreadable,
         });
         let since = known.as_ref().and_then(|seen| seen.running_at).or(rollout.since);
-        let runs = known.map(|seen| seen.version).or(rollout.version);
-        Side { environment, runs, state: rollout.state, since, git: InGit::Unknown }
+        let version = known.map(|seen| seen.version).or(rollout.version);
+        Side { environment, runs: version, state: rollout.state, since, git: InGit::Unknown }
     }
 
     async fn known_of<'a>(&self, artefact: &Artefact, rung: &'a Environment) -> Result<Known<'a>, CannotAsk> {
@@ -312,8 +326,6 @@ impl Bot {
     ) -> Result<Between, CannotAsk> {
         let (Some(down), Some(up)) = (lower.code.clone(), upper.code.clone()) else { return Ok(Between::NoComparison) };
         let pending = if matches!(artefact.delivery, Delivery::Manifest { .. }) {
-            self.look_at_manifest(artefact, lower).await?;
-            self.look_at_manifest(artefact, upper).await?;
             self.pending_between(&artefact.repository, &up, &down).await?
         } else {
             self.pending_by_branch(artefact, lower, upper, (&down, &up)).await?
@@ -330,41 +342,60 @@ impl Bot {
         (down, up): (&Sha, &Sha),
     ) -> Result<Option<Pending>, CannotAsk> {
         let repository = &artefact.repository;
-        let Some(there) = self.beyond(repository, up, down, lower).await? else { return Ok(None) };
+        let Some(there) = self.beyond(artefact, up, down, lower).await? else { return Ok(None) };
         let back = if there.behind_by == 0 {
-            self.look_at_branch(repository, upper).await?;
+            self.look_at_branch(artefact, upper).await?;
             None
         } else {
-            self.beyond(repository, down, up, upper).await?
+            self.beyond(artefact, down, up, upper).await?
         };
-        Ok(Some(Pending::of(there, back)))
+        let pending = Pending::of(there, back);
+        if upper.commit == upper.code && pending.may_be_rolled_back() {
+            // A hotfix upon a rollback, or one that the ledger does not know: what runs is what was restored.
+            let open = self.github.open_rollbacks(repository, up).await?;
+            if let Some(newest) = open.first()
+                && let Some(live) = self.pending_between(repository, &newest.restores, down).await?
+            {
+                let Pending { ahead_by, commits, files, url, .. } = live;
+                return Ok(Some(Pending { ahead_by, commits, files, url, ..pending }));
+            }
+        }
+        Ok(Some(pending))
     }
 
     /// What the code of `known` has that `base` does not; tells on the way where its branch stands.
     async fn beyond(
         &self,
-        repository: &Repository,
+        artefact: &Artefact,
         base: &Sha,
         code: &Sha,
         known: &mut Known<'_>,
     ) -> Result<Option<Comparison>, CannotAsk> {
+        let repository = &artefact.repository;
         if base == code {
-            self.look_at_branch(repository, known).await?;
+            self.look_at_branch(artefact, known).await?;
             return Ok(Some(Comparison::with_itself(base)));
         }
         // Asked the same way each time, so that GitHub can say that nothing is new.
         let Some(head) = self.comparison_with_head(repository, base, &known.rung.branch).await? else {
-            known.side.git = InGit::NoBranch { branch: known.rung.branch.clone() };
+            known.side.git = self.incomparable_branch(artefact, known.rung).await?;
             return self.comparison(repository, base, code).await;
         };
         let told = known.commit.as_ref().filter(|commit| head.has(commit)).and_then(|commit| head.up_to(commit));
-        match told {
+        match told.filter(|_| artefact.paths.is_empty()) {
             Some(deployed) => {
-                let undeployed = undeployed(head.commits.iter().filter(|lone| !deployed.has(&lone.commit.sha)));
+                let tree =
+                    |of: &Sha| head.commits.iter().find(|lone| lone.commit.sha == *of).and_then(|it| it.tree.as_ref());
+                let same_tree = tree(&head.head).is_some() && tree(&head.head) == tree(&deployed.head);
+                let undeployed = if same_tree {
+                    Undeployed::Nothing
+                } else {
+                    undeployed(head.commits.iter().filter(|lone| !deployed.has(&lone.commit.sha)))
+                };
                 let branch = known.rung.branch.clone();
                 known.side.git = InGit::Branch { branch, head: head.head.clone(), undeployed };
             }
-            None => self.look_at_branch(repository, known).await?,
+            None => self.look_at_branch(artefact, known).await?,
         }
         if head.head == *code {
             return Ok(Some(head));
@@ -373,17 +404,32 @@ impl Bot {
     }
 
     /// Where the branch stands to what runs.
-    async fn look_at_branch(&self, repository: &Repository, known: &mut Known<'_>) -> Result<(), CannotAsk> {
+    async fn look_at_branch(&self, artefact: &Artefact, known: &mut Known<'_>) -> Result<(), CannotAsk> {
         let Some(commit) = &known.commit else { return Ok(()) };
         let branch = known.rung.branch.clone();
-        known.side.git = match self.comparison_with_head(repository, commit, &branch).await? {
-            None => InGit::NoBranch { branch },
+        known.side.git = match self.comparison_with_head(&artefact.repository, commit, &branch).await? {
+            None => self.incomparable_branch(artefact, known.rung).await?,
             Some(head) => {
-                let undeployed = if head.behind_by > 0 { Undeployed::Other } else { undeployed(head.commits.iter()) };
+                let changes = head.files.cut || head.files.changed.iter().any(|file| file.concerns(artefact));
+                let undeployed = match head.behind_by {
+                    0 if changes => undeployed(head.commits.iter()),
+                    // The same code under another name, or nothing that is built for it.
+                    0 => Undeployed::Nothing,
+                    _ => Undeployed::Other,
+                };
                 InGit::Branch { branch, head: head.head, undeployed }
             }
         };
         Ok(())
+    }
+
+    /// A branch that has nothing in common with what runs, or that is not there.
+    async fn incomparable_branch(&self, artefact: &Artefact, rung: &Environment) -> Result<InGit, CannotAsk> {
+        let branch = rung.branch.clone();
+        Ok(match self.github.head(&artefact.repository, &branch).await? {
+            Some(head) => InGit::Branch { branch, head, undeployed: Undeployed::Other },
+            None => InGit::NoBranch { branch },
+        })
     }
 
     /// What the manifest says, and whether that runs.
@@ -421,6 +467,9 @@ fn missing(artefact: &Artefact, known: &Known<'_>) -> Option<Between> {
         return Some(Between::NotThere(name));
     }
     match (&known.side.runs, &known.code) {
+        (None, _) if let RolloutState::Unreadable { why, .. } = &known.side.state => {
+            Some(Between::Unknown(format!("the cluster of {name} cannot be read: {why}")))
+        }
         (None, _) => Some(Between::NothingRuns(name)),
         (Some(_), None) => Some(Between::CommitUnknown(name)),
         _ => None,

@@ -420,14 +420,11 @@ impl Bot {
         if here == below {
             return Ok(false);
         }
-        match self.comparison(&artefact.repository, here, below).await? {
-            Some(comparison) => Ok(comparison.ahead_by > 0),
-            None => {
-                let why =
-                    format!("{} and {} cannot be compared in {}", here.short(), below.short(), artefact.repository);
-                Err(CannotAsk::never(why))
-            }
+        if let Some(comparison) = self.comparison(&artefact.repository, here, below).await? {
+            return Ok(comparison.ahead_by > 0);
         }
+        let why = format!("{} and {} cannot be compared in {}", here.short(), below.short(), artefact.repository);
+        Err(CannotAsk::never(why))
     }
 
     /// What controllers said before we started: their words are told once, and some images tell nothing else.

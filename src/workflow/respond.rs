@@ -153,8 +153,8 @@ impl Bot {
                 Box::pin(self.diff(instead, Wanted { source, target, artefact, code }, openly)).await
             }
             Ok(Command::Why { artefact, environment }) => {
-                let asked = Asked { replace: true, ..asked };
-                self.why(asked, artefact, environment, !asked.from.private).await
+                // What everybody sees stays as it was answered to whoever asked.
+                self.why(instead, artefact, environment, false).await
             }
             _ => Ok(Work::default()),
         }
@@ -398,9 +398,10 @@ impl Asked<'_> {
         let from = self.from;
         let key = MessageKey::new(&format!("file:{}", from.key));
         let answer = MessageKey::new(&format!("answer:{}", from.key));
-        let (channel, thread) = match openly {
-            true => (from.channel.clone(), thread(from).or(Some(answer))),
-            false => (from.person.as_str().to_owned(), None),
+        let (channel, thread) = if openly {
+            (from.channel.clone(), thread(from).or(Some(answer)))
+        } else {
+            (from.person.as_str().to_owned(), None)
         };
         said.to(To::Post { channel, key, thread, asked: None }).with_file(file)
     }

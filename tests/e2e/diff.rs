@@ -166,7 +166,7 @@ async fn the_code_is_shown_on_request_with_the_words_that_differ() {
 #[tokio::test]
 async fn long_code_is_a_file_in_a_thread() {
     let town = Town::open().await;
-    let long: String = (0..400).map(|line| format!("line {line} of a long file\n")).collect();
+    let long = (0..400).map(|line| format!("line {line} of a long file\n")).collect::<Vec<_>>().concat();
     town.sim.push("checkout", "develop", "Write a lot", file("src/long.txt", &long), "alice").unwrap();
     town.settle().await;
     town.alice().types("/diff development qa checkout --code").await;
@@ -293,4 +293,57 @@ async fn many_are_shown_as_they_become_known_and_page_by_page() {
     let turned = town.alice().sees();
     assert!(turned.contains("Page 2 of 3.") && turned.contains("part-010"), "{turned}");
     assert_eq!((town.github_cost() - before).counted(), 0, "another page is known");
+}
+
+#[tokio::test]
+async fn what_a_rollback_restored_below_is_not_offered_upwards() {
+    let town = Town::open().await;
+    town.alice().types("/promote checkout qa").await;
+    town.settle().await;
+    town.push("checkout", "Not this one");
+    town.settle().await;
+    town.alice().types("/promote checkout qa").await;
+    town.settle().await;
+    town.alice().types("/rollback checkout qa --reason totals are wrong").await;
+    town.settle().await;
+    town.alice().types("/diff qa staging checkout").await;
+    let seen = town.alice().sees();
+    assert!(seen.contains("are in *qa* and not in *staging*"), "{seen}");
+    assert!(!seen.contains("/promote"), "promote would refuse it: {seen}");
+}
+
+#[tokio::test]
+async fn a_hotfix_upon_a_rollback_brings_nothing_back() {
+    let town = Town::open().await;
+    town.alice().types("/promote checkout qa").await;
+    town.settle().await;
+    town.alice().types("/rollback checkout qa --reason totals are wrong").await;
+    town.settle().await;
+    town.sim.push("checkout", "qa", "Stop the bleeding", file("hotfix.txt", "x"), "bob").unwrap();
+    town.settle().await;
+    town.alice().types("/diff development qa checkout").await;
+    let seen = town.alice().sees();
+    assert!(seen.contains("1 commit is in *development* and not in *qa*"), "{seen}");
+    assert!(seen.contains("Retry the payment provider once") && seen.contains("Stop the bleeding"), "{seen}");
+}
+
+#[tokio::test]
+async fn what_concerns_another_artefact_of_the_repository_is_nothing_new() {
+    let town = Town::open().await;
+    town.sim.push("storefront", "develop", "Paint it", file("storefront/a.txt", "x"), "bob").unwrap();
+    town.settle().await;
+    town.alice().types("/diff development qa mailer").await;
+    assert!(town.alice().sees().contains("run the same code"), "{}", town.alice().sees());
+    town.alice().types("/diff development qa storefront").await;
+    assert!(town.alice().sees().contains("1 commit is in *development*"), "{}", town.alice().sees());
+}
+
+#[tokio::test]
+async fn a_cluster_that_cannot_be_read_is_no_place_where_nothing_runs() {
+    let town = Town::open().await;
+    town.sim.cluster.forbid("prod");
+    town.wait(SignedDuration::from_mins(2)).await;
+    town.alice().types("/diff staging prod checkout").await;
+    let seen = town.alice().sees();
+    assert!(seen.contains("cannot be read") && !seen.contains("does not run in"), "{seen}");
 }

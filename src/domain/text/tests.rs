@@ -38,7 +38,8 @@ fn shown(difference: &Difference) -> String {
     for line in difference.hunks.iter().flat_map(|hunk| &hunk.lines) {
         shown.push(line.mark.sign());
         for Segment { emphasised, text } in &line.segments {
-            shown.push_str(&if *emphasised { format!("[{text}]") } else { text.clone() });
+            let (open, close) = if *emphasised { ("[", "]") } else { ("", "") };
+            shown.extend([open, text.as_str(), close]);
         }
         shown.push('\n');
     }
@@ -101,7 +102,7 @@ fn lines_that_are_too_long_for_their_words_show_what_lies_between_their_ends() {
 
 #[test]
 fn far_changes_are_hunks_of_their_own_and_the_patch_is_as_git_writes_it() {
-    let old: String = (1..=30).map(|n| format!("line {n}\n")).collect();
+    let old = (1..=30).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
     let new = old.replace("line 4\n", "line four\n").replace("line 30\n", "line 30");
     let patch = Difference::of(&old, &new).unified("a b/notes\n.txt");
     assert_snapshot!(patch, @r"

@@ -273,7 +273,7 @@ fn commits(drift: &Drift, authors: &Authors) -> Vec<Block> {
 
 /// What only the upper of the two has.
 fn only_above(diff: &Diff, drift: &Drift, newer: bool, ladder: &Ladder, authors: &Authors) -> Option<Block> {
-    if drift.hotfixes.is_empty() {
+    if drift.hotfixes.is_empty() && !drift.hotfixes_cut {
         return None;
     }
     let turned = diff.is_turned(ladder);
@@ -293,7 +293,13 @@ fn only_above(diff: &Diff, drift: &Drift, newer: bool, ladder: &Ladder, authors:
             .bold(upper.environment.as_str())
             .raw(", and not below")
     };
-    Some(section(drift::hotfixes(text, drift, HOTFIXES, authors)))
+    let text = drift::hotfixes(text, drift, HOTFIXES, authors);
+    Some(section(match &drift.url {
+        Some(url) if drift.hotfixes_cut => {
+            text.raw("\n").link(url, "There may be more: GitHub does not name all that only it has")
+        }
+        _ => text,
+    }))
 }
 
 fn files(drift: &Drift) -> Option<Block> {
@@ -307,19 +313,15 @@ fn files(drift: &Drift) -> Option<Block> {
 fn to_do(diff: &Diff) -> Option<Mrkdwn> {
     let Next { environment, version } = diff.next.as_ref()?;
     let command = format!("/promote {} {environment}", diff.artefact);
-    let text = match version {
-        Some(_) => Mrkdwn::new("To bring it there: ").code(&command),
-        None => {
-            let upper = diff.between.behind().unwrap_or(&diff.target.environment);
-            Mrkdwn::new("Next: ")
-                .code(&command)
-                .raw(", as ")
-                .bold(environment.as_str())
-                .raw(" comes before ")
-                .bold(upper.as_str())
-        }
+    if version.is_some() {
+        return Some(Mrkdwn::new("To bring it there: ").code(&command));
+    }
+    let upper = match &diff.between {
+        Between::NothingRuns(name) => name,
+        between => between.behind()?,
     };
-    Some(text)
+    let text = Mrkdwn::new("Next: ").code(&command).raw(", as ").bold(environment.as_str()).raw(" comes before ");
+    Some(text.bold(upper.as_str()))
 }
 
 /// A line for each artefact that differs. `count` is how many there are in all: some may not be compared yet.

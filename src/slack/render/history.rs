@@ -1,6 +1,7 @@
 //! What happened, newest first: changes, arrivals, and what people locked and released.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 
 use jiff::Timestamp;
 
@@ -27,7 +28,7 @@ pub fn history(
     filter: &Filter,
     count: Option<u32>,
     page: Page<Happening>,
-    links: &HashMap<MessageKey, String>,
+    links: &HashMap<MessageKey, String, impl BuildHasher>,
     whom: For<'_>,
     now: Timestamp,
 ) -> Said {

@@ -139,7 +139,7 @@ async fn the_places_of_messages_are_told_at_once() {
     house.store.commit(Batch::new().say(message)).await.unwrap();
     let turn = house.store.turns().await.unwrap().remove(0);
     let outgoing = house.store.outgoing(turn.id).await.unwrap().unwrap();
-    let unsaid = house.store.places(&[key.clone()]).await.unwrap();
+    let unsaid = house.store.places(std::slice::from_ref(&key)).await.unwrap();
     assert!(unsaid.is_empty(), "it is on its way");
     let place = Place { channel: "C0DEPLOYS".into(), ts: "1.2".into() };
     let said = Said { place: place.clone(), note: None };

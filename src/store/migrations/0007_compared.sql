@@ -11,5 +11,5 @@ CREATE TABLE compared_commit (
     pull       BIGINT,
     PRIMARY KEY (repository, base, head, sha)
 );
-CREATE INDEX compared_commit_sha ON compared_commit (sha);
+CREATE INDEX compared_commit_sha ON compared_commit (sha, repository, base, head);
 CREATE INDEX compared_commit_pull ON compared_commit (pull) WHERE pull IS NOT NULL;

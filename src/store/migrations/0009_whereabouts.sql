@@ -10,6 +10,7 @@ CREATE INDEX comparison_ends ON comparison (repository, base, head, ahead_by, be
 
 -- The commit whose code a rollback brought back, by its own word.
 ALTER TABLE compared_commit ADD COLUMN restores TEXT;
+CREATE INDEX compared_commit_restores ON compared_commit (repository, sha, restores) WHERE restores IS NOT NULL;
 
 -- Commits that somebody asked for and no comparison lists, with how people know them.
 CREATE TABLE found_commit (

@@ -45,6 +45,7 @@ const KINDS: [&str; 13] = [
     "Checks are still running",
 ];
 
+#[expect(clippy::needless_pass_by_value, reason = "as a town is configured")]
 fn configuration(yaml: String) -> String {
     let freezes = (0..24).step_by(3).map(|hour| {
         let window = |day: &str| format!("{{ from: \"{day} {hour:02}:00\", to: \"{day} {hour:02}:20\" }}");
@@ -137,9 +138,9 @@ impl Life<'_> {
     async fn reads(&self, namespace: &str, readable: bool) {
         let town = self.town;
         if readable {
-            town.sim.cluster.allow(namespace)
+            town.sim.cluster.allow(namespace);
         } else {
-            town.sim.cluster.forbid(namespace)
+            town.sim.cluster.forbid(namespace);
         }
         let catalogue = &town.bot.config.catalogue;
         let checkout = catalogue.artefact("checkout").expect("an artefact");

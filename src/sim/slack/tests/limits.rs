@@ -110,7 +110,8 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
     }
     change.plan.overridden = Some(Overridden { by: by.clone(), reason: text.to_owned(), gates: vec![Gate::Soak] });
     change.plan.also = vec![Also { artefact: ArtefactName::new("mailer"), changes: true }; 30];
-    change.plan.rollback = (number % 2 == 0).then(|| Rollback { reason: Some(text.to_owned()), ..sample::rollback() });
+    change.plan.rollback =
+        number.is_multiple_of(2).then(|| Rollback { reason: Some(text.to_owned()), ..sample::rollback() });
     let url = format!(
         "https://github.com/acme/{}/pull/1",
         text.chars().filter(char::is_ascii_alphanumeric).collect::<String>()
@@ -212,7 +213,7 @@ proptest! {
             };
             Happening { number: Number(i64::try_from(n).unwrap_or_default()), at: now, what, message: Some(MessageKey::new("card")) }
         };
-        let links = std::iter::once((MessageKey::new("card"), "https://acme.slack.com/archives/C0/p1".to_owned())).collect();
+        let links: std::collections::HashMap<_, _> = std::iter::once((MessageKey::new("card"), "https://acme.slack.com/archives/C0/p1".to_owned())).collect();
         let cursor = if back { Cursor::Later(Number(0)) } else { Cursor::Start };
         let page = Page::of(Order::NewestFirst, &cursor, (0..count).map(happening).collect(), 20);
         is_sound(history(&Filter::default(), Some(99), page, &links, For::Person, now))?;
@@ -235,6 +236,7 @@ proptest! {
             commits_in_all: 250,
             hotfixes: vec![commit; hotfixes],
             hotfixes_in_all: hotfixes as u64,
+            hotfixes_cut: turned,
             files: FileCount {
                 files: files as u64,
                 additions: u64::MAX,

@@ -51,6 +51,7 @@ fn usual() -> Drift {
         commits_in_all: 3,
         hotfixes: vec![Commit { author: "Bob".to_owned(), ..sample::commit('e', "Stop the bleeding") }],
         hotfixes_in_all: 1,
+        hotfixes_cut: false,
         files: FileCount {
             files: 3,
             additions: 12,
@@ -74,6 +75,7 @@ fn largest() -> Drift {
         commits_in_all: 250,
         hotfixes: vec![one; 20],
         hotfixes_in_all: 250,
+        hotfixes_cut: true,
         files: FileCount {
             files: 300,
             additions: 1_000_000,

@@ -40,7 +40,7 @@ fn shown(said: &Said) -> String {
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
         _ => {
             let buttons = block["elements"].as_array().into_iter().flatten();
-            buttons.map(|it| format!("[{} {}]", it["text"]["text"], it["value"])).collect()
+            buttons.map(|it| format!("[{} {}]", it["text"]["text"], it["value"])).collect::<Vec<_>>().concat()
         }
     });
     lines.collect::<Vec<_>>().join("\n")

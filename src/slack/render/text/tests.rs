@@ -121,7 +121,7 @@ fn of_a_long_line_what_differs_is_kept() {
 
 #[test]
 fn the_largest_ends_with_how_much_more_there_is() {
-    let new: String = (0..5_000).map(|n| format!("line {n} <&> `\n")).collect();
+    let new = (0..5_000).map(|n| format!("line {n} <&> `\n")).collect::<Vec<_>>().concat();
     let (largest, cut) = message("", &new, usize::MAX);
     assert!(cut);
     let text = plain(&largest);

@@ -10,6 +10,7 @@ use crate::domain::environment::EnvironmentName;
 use crate::domain::sample;
 use crate::domain::whereabouts::Tally;
 
+#[expect(clippy::unnecessary_wraps, reason = "as the answers have it")]
 fn at(seconds: i64) -> Option<Timestamp> {
     Some(Timestamp::from_second(1_763_283_600 + seconds).unwrap())
 }
