@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gantry::domain::rollout::RolloutState;
 use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
@@ -342,7 +343,12 @@ async fn what_concerns_another_artefact_of_the_repository_is_nothing_new() {
 async fn a_cluster_that_cannot_be_read_is_no_place_where_nothing_runs() {
     let town = Town::open().await;
     town.sim.cluster.forbid("prod");
-    town.wait(SignedDuration::from_mins(2)).await;
+    let catalogue = &town.bot.config.catalogue;
+    let checkout = catalogue.artefact("checkout").unwrap();
+    let place = &checkout.places[&catalogue.ladder.find("prod").unwrap().name];
+    while !matches!(town.bot.view.rollout(place, &checkout.image).state, RolloutState::Unreadable { .. }) {
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
     town.alice().types("/diff staging prod checkout").await;
     let seen = town.alice().sees();
     assert!(seen.contains("cannot be read") && !seen.contains("does not run in"), "{seen}");
