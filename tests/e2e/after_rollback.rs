@@ -92,6 +92,7 @@ async fn the_same_comes_back_once_it_is_released() {
     let refused = told(&town);
     assert_snapshot!(masked(&town, &refused, &[(&bad, "bad")]), @"
     *checkout* `develop-d6c66c2` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: totals are wrong.
+    [Release]
     Next: promote what repairs it; or, if it was not to blame, `/gantry release checkout qa-<bad>`, or pass it with `--override reason` where you may.
     ");
     assert_eq!(head(&town, "qa"), result, "nothing moved");

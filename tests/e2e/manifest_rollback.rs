@@ -98,6 +98,7 @@ async fn what_was_rolled_back_from_comes_back_only_when_it_is_released() {
     town.alice().types("/promote search qa").await;
     assert_snapshot!(masked(&town, &town.alice().sees()), @"
     *search* `1.0.3` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819613^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: too slow.
+    [Release]
     Next: promote what repairs it; or, if it was not to blame, `/gantry release search 1.0.3`, or pass it with `--override reason` where you may.
     ");
 

@@ -54,6 +54,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     let town = promoted_while(answers(401, "Bad credentials"), When::BeforeTheEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
     *Why:* GitHub refuses us: Bad credentials. Check the token, or the app's installation and permissions.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
@@ -63,6 +64,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     let town = promoted_while(answers(403, "Resource not accessible by integration"), When::BeforeTheEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
     *Why:* GitHub refuses us: Resource not accessible by integration. Check the token, or the app's installation and permissions.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
@@ -72,6 +74,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     let town = promoted_while(answers(404, "Not Found"), When::BeforeTheEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
     *Why:* GitHub does not find acme/checkout, or does not let me see it (Not Found). Check what the token may do.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
@@ -80,6 +83,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     let town = promoted_while(answers(404, "Base does not exist"), When::BeforeTheEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
     *Why:* The branch qa is gone from acme/checkout. Make it again: git push origin d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf:refs/heads/qa
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
@@ -88,6 +92,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     let town = promoted_while(answers(404, "Head does not exist"), When::BeforeTheEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
     *Why:* The commit d6c66c2 is not in acme/checkout any more.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
@@ -97,6 +102,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     let town = promoted_while(answers(409, protected), When::BeforeTheEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
     *Why:* GitHub does not let me merge into qa: You're not authorized to push to this branch. Visit https://docs.github.com for more information. Let me push there, or change the branch's rules.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
@@ -105,6 +111,7 @@ async fn what_is_final_is_told_at_once_and_not_repeated() {
     let town = promoted_while(answers(422, "Validation Failed"), When::BeforeTheEffect, 9).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
     *Why:* GitHub does not let me merge into qa: Validation Failed. Let me push there, or change the branch's rules.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
@@ -139,6 +146,7 @@ async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
     town.quiet().await;
     assert_snapshot!(card(&town), @"
     :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: merging into *qa*
+    1 file, +1 −0
     :warning: GitHub's rate limit is used up until 09:10 UTC. I keep trying.
     [Cancel]
     ");
@@ -149,6 +157,7 @@ async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
     town.quiet().await;
     assert_snapshot!(card(&town), @"
     :white_circle: *checkout* `develop-d6c66c2`: not promoted to *qa*, cancelled
+    1 file, +1 −0
     Cancelled by <@U0BOB>; nothing was merged. Again: `/promote checkout qa`
     ");
     town.settle().await;
@@ -268,6 +277,7 @@ async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
     let town = promoted_while(answers(503, "Unicorn"), When::BeforeTheEffect, 99).await;
     assert_snapshot!(card(&town), @"
     :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
     *Why:* GitHub is not available: it answered 503.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]

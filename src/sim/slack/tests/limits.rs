@@ -247,7 +247,9 @@ proptest! {
             },
             url: Some("https://github.com/acme/checkout/compare/a...b".to_owned()),
         };
-        let version = Version { tag: Some(text.as_str().into()), digest: None, commit: Some(sample::sha('c')) };
+        // No registry has a longer one.
+        let tag: String = text.chars().take(128).collect();
+        let version = Version { tag: Some(tag.as_str().into()), digest: None, commit: Some(sample::sha('c')) };
         let side = |environment: &str| Side {
             environment: EnvironmentName::new(environment),
             runs: Some(version.clone()),
