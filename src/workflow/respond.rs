@@ -153,8 +153,8 @@ impl Bot {
                 Box::pin(self.diff(instead, Wanted { source, target, artefact, code }, openly)).await
             }
             Ok(Command::Why { artefact, environment }) => {
-                // What everybody sees stays as it was answered to whoever asked.
-                self.why(instead, artefact, environment, false).await
+                let asked = Asked { replace: true, ..asked };
+                self.why(asked, artefact, environment, !asked.from.private).await
             }
             _ => Ok(Work::default()),
         }
