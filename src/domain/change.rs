@@ -13,13 +13,13 @@ use super::plan::{ManifestFile, Plan};
 use super::trailer::Trailers;
 use super::version::Sha;
 
+mod deploying;
 mod frozen;
 mod stage;
 
+pub use deploying::{Deploying, Nudge, Other, OtherState, Progress, Proof, RolledBack, Tag};
 pub use frozen::{Frozen, FrozenResult, Pull};
-pub use stage::{
-    By, Deploying, Impossible, Merging, Nudge, Other, OtherState, Progress, Proof, RolledBack, Stage, Tag, Trouble,
-};
+pub use stage::{By, Impossible, Merging, Stage, Trouble};
 
 /// A UUID of version 7: sorted by when the change was asked for. People see and type its last eight digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::ChangeId;
+use super::deploying::{Deploying, Proof, RolledBack, Tag};
 use crate::domain::actor::{Actor, PersonId};
-use crate::domain::approval::{Approval, Awaiting};
-use crate::domain::artefact::ArtefactName;
+use crate::domain::approval::Awaiting;
 use crate::domain::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,138 +112,6 @@ impl Trouble {
             Some(before) => Self { tries: before.tries.saturating_add(1), why, ..before },
             None => Self { since: now, tries: 1, why },
         }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Deploying {
-    /// The commit that the environment's branch got: what must run in the end, or a descendant of it.
-    pub result: Sha,
-    pub merged_at: Timestamp,
-    pub deadline: Timestamp,
-    pub tag: Tag,
-    /// Set when the controller was told to look, or could not be.
-    pub nudge: Option<Nudge>,
-    pub rollout: Option<Progress>,
-    /// What the artefacts do that are carried along.
-    #[serde(default)]
-    pub others: Vec<Other>,
-    /// Why nobody can tell yet whether it runs.
-    pub trouble: Option<Trouble>,
-    /// The approvals that it was merged by.
-    #[serde(default)]
-    pub approvals: Vec<Approval>,
-    /// Somebody merged the pull request by hand, before all had said yes.
-    #[serde(default)]
-    pub by_hand: Option<String>,
-    /// Where the branch stood when it was merged, if that is not what was shown: it moved at the last moment.
-    #[serde(default)]
-    pub unseen: Option<Sha>,
-    /// The image that the result runs as.
-    #[serde(default)]
-    pub runs_as: Option<String>,
-    #[serde(default)]
-    pub rolled_back: Option<RolledBack>,
-}
-
-/// What became of a promotion that had been merged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RolledBack {
-    /// Git says the version before it.
-    Done { by: ChangeId, at: Timestamp },
-    /// The environment's rule began a rollback.
-    Begun { by: ChangeId },
-    /// The environment's rule would, but could not.
-    Impossible { why: String },
-}
-
-/// The tag that marks the result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Tag {
-    NotYet,
-    /// Its name is stored before it is made, so that a restart does not choose another.
-    Chosen {
-        name: String,
-        tries: u32,
-    },
-    Made {
-        name: String,
-        at: Timestamp,
-    },
-    /// A warning on the card, no more.
-    Missing {
-        why: String,
-    },
-}
-
-impl Tag {
-    fn is_pending(&self) -> bool {
-        matches!(self, Self::NotYet | Self::Chosen { .. })
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Nudge {
-    Done,
-    Failed { why: String },
-}
-
-/// Another artefact of the same repository.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Other {
-    pub artefact: ArtefactName,
-    pub version: Option<String>,
-    pub state: OtherState,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OtherState {
-    Runs { ready: u32 },
-    RollsOut { ready: u32, wanted: u32 },
-    Fails { reason: String },
-    Unknown,
-}
-
-/// How far the rollout of the result has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Progress {
-    pub ready: u32,
-    pub wanted: u32,
-}
-
-/// What told us which commit the running image was built from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Proof {
-    #[serde(rename = "tag")]
-    TagPattern,
-    #[serde(rename = "label")]
-    RevisionLabel,
-    GitTag,
-    Report,
-    /// By manifest: exactly the tag or digest that was written.
-    Image,
-}
-
-impl Proof {
-    /// As the store keeps it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::TagPattern => "tag",
-            Self::RevisionLabel => "label",
-            Self::GitTag => "git_tag",
-            Self::Report => "report",
-            Self::Image => "image",
-        }
-    }
-
-    pub fn parse(text: &str) -> Option<Self> {
-        let all = [Self::TagPattern, Self::RevisionLabel, Self::GitTag, Self::Report, Self::Image];
-        all.into_iter().find(|it| it.as_str() == text)
     }
 }
 

@@ -1,12 +1,11 @@
-//! The answer to `diff`: one artefact in full, or a line for each of all of them, and what to do about it.
+//! The answer to `diff`: one artefact in full and what to do about it, or [`all`] of them.
 
 use jiff::Timestamp;
 
 use super::Said;
-use super::blocks::{Block, Button, Line, actions, context, section, table};
+use super::blocks::{Block, actions, context, section};
 use super::drift::{self, Authors, counted};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use super::page::{self, For, Request};
 use super::{command, promote, text};
 use crate::domain::diff::{Between, Diff, InGit, Next, Side, Text, Undeployed};
 use crate::domain::drift::Drift;
@@ -14,6 +13,10 @@ use crate::domain::environment::{EnvironmentName, Ladder};
 use crate::domain::message::File;
 use crate::domain::rollout::RolloutState;
 use crate::domain::text::Difference;
+
+mod all;
+
+pub use all::all;
 
 /// In characters: of commits in all, and in one section.
 const COMMITS: usize = 5_000;
@@ -24,11 +27,7 @@ const FILES: usize = 10;
 const LEAST_TEXT: usize = 200;
 const MOST_TEXTS: usize = 20;
 const PATH: usize = 120;
-/// Lines on a page of all artefacts, and buttons.
-pub const A_PAGE: usize = 10;
-const CELL: usize = 40;
 const WHY: usize = 200;
-const NAMES: usize = 20;
 
 pub fn same_environment(environment: &EnvironmentName) -> Said {
     let text = Mrkdwn::default()
@@ -322,185 +321,6 @@ fn to_do(diff: &Diff) -> Option<Mrkdwn> {
     };
     let text = Mrkdwn::new("Next: ").code(&command).raw(", as ").bold(environment.as_str()).raw(" comes before ");
     Some(text.bold(upper.as_str()))
-}
-
-/// A line for each artefact that differs. `count` is how many there are in all: some may not be compared yet.
-pub fn all(
-    diffs: &[Diff],
-    count: usize,
-    (source, target): (&EnvironmentName, &EnvironmentName),
-    page: usize,
-    whom: For<'_>,
-    ladder: &Ladder,
-    now: Timestamp,
-) -> Said {
-    let (same, differ): (Vec<&Diff>, Vec<&Diff>) =
-        diffs.iter().partition(|diff| diff.between.is_same() && !diff.is_undeployed());
-    let pages = differ.len().div_ceil(A_PAGE).max(1);
-    let page = page.min(pages - 1);
-    let head = all_head(differ.len(), count, count.saturating_sub(diffs.len()), (source, target));
-    let head = if pages > 1 { head.plain(&format!(" Page {} of {pages}.", page + 1)) } else { head };
-    let text = head.as_str().to_owned();
-    let mut blocks = vec![section(head)];
-    let shown: Vec<&Diff> = differ.iter().copied().skip(page * A_PAGE).take(A_PAGE).collect();
-    if let Some(first) = shown.first() {
-        let title = |text: String| shorten(&text, CELL).into_owned().into();
-        let mut lines: Vec<Line> = vec![vec![
-            "artefact".into(),
-            title(format!("{source} in Git")),
-            title(format!("runs in {source}")),
-            title(format!("runs in {target}")),
-            "between".into(),
-        ]];
-        lines.extend(shown.iter().map(|diff| line(diff, ladder, now)));
-        blocks.push(table(lines));
-        blocks.extend(same_names(&same));
-        blocks.extend(steps_in_words(&shown).map(section));
-        let command = format!("/diff {source} {target} {}", first.artefact);
-        blocks.push(context(Mrkdwn::new("One in full: ").code(&command)));
-    }
-    let request = |page: usize| Request::Diff { source: source.clone(), target: target.clone(), page };
-    let (earlier, later) = ((page > 0).then(|| request(page - 1)), (page + 1 < pages).then(|| request(page + 1)));
-    let mut buttons = promotes(&shown);
-    buttons.extend(page::turns(whom, earlier.as_ref(), later.as_ref()));
-    if !buttons.is_empty() {
-        blocks.push(actions(buttons));
-    }
-    Said { text, blocks }
-}
-
-fn all_head(
-    differs: usize,
-    count: usize,
-    waiting: usize,
-    (source, target): (&EnvironmentName, &EnvironmentName),
-) -> Mrkdwn {
-    let pair = Mrkdwn::default().bold(source.as_str()).raw(" and ").bold(target.as_str());
-    let artefacts = counted(count as u64, "artefact");
-    match (differs, waiting) {
-        (0, 0) if count == 0 => Mrkdwn::new("Nothing is meant to be in ").and(&pair).raw("."),
-        (0, 0) => pair.raw(" run the same code of ").plain(&artefacts).raw("."),
-        (differs, 0) => Mrkdwn::default()
-            .plain(&format!("{differs} of {artefacts}"))
-            .raw(if differs == 1 { " differs between " } else { " differ between " })
-            .and(&pair)
-            .raw("."),
-        (_, waiting) => Mrkdwn::default()
-            .plain(&format!("{} of {count} compared", count - waiting))
-            .raw(" between ")
-            .and(&pair)
-            .raw("; the others follow."),
-    }
-}
-
-fn same_names(same: &[&Diff]) -> Option<Block> {
-    let (first, rest) = same.split_first()?;
-    let name = |diff: &Diff| shorten(diff.artefact.as_str(), CELL).into_owned();
-    let names = Mrkdwn::new("The same in both: ").plain(&name(first));
-    let names = rest.iter().take(NAMES).fold(names, |text, diff| text.raw(", ").plain(&name(diff)));
-    let left = rest.len().saturating_sub(NAMES);
-    Some(context(if left > 0 { names.plain(&format!(" and {left} more")) } else { names }))
-}
-
-/// The button of each that can go one rung up as it was shown.
-fn promotes(shown: &[&Diff]) -> Vec<Button> {
-    let direct = |diff: &&&Diff| matches!(&diff.next, Some(Next { version: Some(_), .. }));
-    let alone = shown.iter().filter(direct).count() == 1;
-    let button = |diff: &&Diff| match &diff.next {
-        Some(Next { environment, version: Some(version) }) if alone => {
-            Some(promote::promote(&diff.artefact, environment, version))
-        }
-        Some(Next { environment, version: Some(version) }) => {
-            Some(promote::promote_one_of(&diff.artefact, environment, version))
-        }
-        _ => None,
-    };
-    shown.iter().filter_map(button).collect()
-}
-
-fn steps_in_words(steps: &[&Diff]) -> Option<Mrkdwn> {
-    let mut commands = steps.iter().filter_map(|diff| {
-        let next = diff.next.as_ref()?;
-        Some(format!("/promote {} {}", diff.artefact, next.environment))
-    });
-    let text = Mrkdwn::new("To bring them up to date: ").code(&commands.next()?);
-    Some(commands.fold(text, |text, command| text.raw(", ").code(&command)))
-}
-
-fn line(diff: &Diff, ladder: &Ladder, now: Timestamp) -> Line {
-    let short = |text: &str| shorten(text, CELL).into_owned();
-    let git = match &diff.source.git {
-        InGit::Unknown => "\u{2014}".to_owned(),
-        InGit::NoBranch { .. } => "no branch".to_owned(),
-        InGit::Branch { head, undeployed, .. } => format!("{}{}", head.short(), undeployed_in_words(*undeployed)),
-        InGit::Manifest { says, runs, .. } => {
-            format!("{}{}", short(says.label()), if *runs { "" } else { " \u{b7} not deployed" })
-        }
-        InGit::Unreadable { .. } => "unreadable".to_owned(),
-    };
-    let cell = |side: &Side| {
-        let Some(version) = &side.runs else { return "\u{2014}".to_owned() };
-        let text = short(version.label());
-        match &side.state {
-            RolloutState::Running { .. } => match side.since {
-                Some(since) => {
-                    let (count, unit) = span(now.duration_since(since));
-                    format!("{text} \u{b7} {count} {unit}")
-                }
-                None => text,
-            },
-            RolloutState::RollingOut { ready, wanted } => format!("{text} \u{b7} rolling out {ready}/{wanted}"),
-            RolloutState::Degraded { .. } => format!("{text} \u{b7} degraded"),
-            RolloutState::Missing => format!("{text} \u{b7} missing"),
-            RolloutState::Unreadable { .. } => format!("{text} \u{b7} unreadable"),
-        }
-    };
-    let target = match &diff.target.git {
-        InGit::Branch { undeployed, .. } => format!("{}{}", cell(&diff.target), undeployed_in_words(*undeployed)),
-        InGit::Manifest { runs: false, .. } => format!("{} \u{b7} not deployed", cell(&diff.target)),
-        _ => cell(&diff.target),
-    };
-    vec![
-        short(diff.artefact.as_str()).into(),
-        git.into(),
-        cell(&diff.source).into(),
-        target.into(),
-        between(diff, ladder).into(),
-    ]
-}
-
-fn undeployed_in_words(undeployed: Undeployed) -> String {
-    match undeployed {
-        Undeployed::Nothing => String::new(),
-        Undeployed::Commits(count) => format!(" \u{b7} {count} not deployed"),
-        Undeployed::Other => " \u{b7} not what runs".to_owned(),
-    }
-}
-
-fn between(diff: &Diff, ladder: &Ladder) -> String {
-    match &diff.between {
-        Between::NotThere(environment) => format!("not in {environment}"),
-        Between::NothingRuns(environment) => format!("nothing runs in {environment}"),
-        Between::CommitUnknown(environment) => format!("commit in {environment} unknown"),
-        Between::NoComparison => "no history in common".to_owned(),
-        Between::Unknown(_) => "could not be compared".to_owned(),
-        Between::Same => "the same code".to_owned(),
-        Between::Differs { behind, drift, .. } => {
-            let mut parts = Vec::new();
-            if let Some(behind) = behind {
-                let count = counted(drift.commits_in_all, "commit");
-                parts.push(if diff.is_turned(ladder) { format!("{behind} is behind by {count}") } else { count });
-            }
-            if drift.hotfixes_in_all > 0 {
-                let upper = if diff.is_turned(ladder) { &diff.source } else { &diff.target };
-                parts.push(format!("{} only in {}", drift.hotfixes_in_all, upper.environment));
-            }
-            if drift.files.files > 0 {
-                parts.push(counted(drift.files.files, "file"));
-            }
-            if parts.is_empty() { "nothing that anybody wrote".to_owned() } else { parts.join(", ") }
-        }
-    }
 }
 
 #[cfg(test)]

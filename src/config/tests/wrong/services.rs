@@ -1,0 +1,105 @@
+//! The services and the people.
+
+use super::Case;
+
+pub(super) const CASES: &[Case] = &[
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: #deploys }",
+        "2:13: this cannot be read as YAML (while parsing a flow mapping, did not find expected ',' or '}'): \
+         check the indentation, the brackets and the quotes (text with `#` or `: ` needs them) here and on \
+         the line before",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack:\n  channel: #deploys",
+        "2:3: `channel` is empty: give it a value or remove the key; text that begins with `#` must stand in \
+         quotes, else it is a comment",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack:",
+        "1:1: `slack` is empty: fill it or remove the key: how Slack is reached, and where messages go",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: 'deploys' }",
+        r##"1:19: `deploys` is not a channel: write it with its sign: "#deploys""##,
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#Big Deploys' }",
+        "1:19: `#Big Deploys` is not a channel: write its name, for example \"#deploys\", or its id, for \
+         example C024BE7LH",
+    ),
+    ("slack: { channel: '#deploys' }", "slack: { channel: C024BE7LH }", "nothing"),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys', list_to: everyone }",
+        "1:40: `list_to` cannot be `everyone`: use `person` or `channel`",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys', api_url: 'http://127.0.0.1:8484/sim/slack/api/' }",
+        "nothing",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys', api_url: 'file:///etc/passwd' }",
+        "1:40: `file:///etc/passwd` is not an http or https URL: write it out, for example \
+         `https://slack.com/api`",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys', hooks_origin: 'http://127.0.0.1:8484/' }",
+        "nothing",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys', hooks_origin: 'https://hooks.slack.com/a?b' }",
+        "1:45: `https://hooks.slack.com/a?b` has more than a path behind its host: end it with the path, for \
+         example `https://hooks.slack.com`",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "github: { api_url: https://api.github.com }",
+        "3:11: `development` has no channel: set `channel` here, or `channel` under `slack` for all \
+         environments\n6:11: `prod` has no channel: set `channel` here, or `channel` under `slack` for all \
+         environments",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: [ '#deploys' ]",
+        "1:8: `slack` cannot be a list: write a block with `api_url`, `channel`, `hooks_origin` or `list_to`",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nkubeconfig: ~\nregistry: { mirrors: {} }",
+        "nothing",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nregistry: { docker_config: ~/.docker/config.json }",
+        "2:28: `~/.docker/config.json` begins with `~`: write the directory out: `~` means something to a shell only",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nkubeconfig: 5",
+        "2:13: `kubeconfig` cannot be the number 5: write text (in quotes if it looks like something else) or `~`",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nslack: { channel: '#other' }",
+        "2:1: `slack` is given twice: keep one; the first stands on line 1",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\npeople: { U024BE7LH: octocat, U024BE7LJ: Octocat }",
+        "2:42: `Octocat` is two people's login: line 2 has it already; a login belongs to one person",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\npeople: { U024BE7LH: [octocat] }",
+        "2:22: `U024BE7LH` cannot be a list: write text (in quotes if it looks like something else)",
+    ),
+];
