@@ -1,6 +1,7 @@
 //! Questions to the database. Readers have their own small pool and never wait for the writer.
 
 use jiff::Timestamp;
+use sqlx::{QueryBuilder, Sqlite};
 
 use super::batch::{Entry, ImageCommit, version};
 use super::{InboxId, Pending, Received, Source, Store, StoreError, micros, timestamp};
@@ -151,6 +152,26 @@ impl Store {
         .bind(i64::from(limit))
         .fetch_all(&self.0.readers)
         .await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// The newest stays of some artefacts, so many in each environment, newest first.
+    pub async fn sightings_of(&self, artefacts: &[&ArtefactName], each: u32) -> Result<Vec<Sighting>, StoreError> {
+        if artefacts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut query: QueryBuilder<Sqlite> = QueryBuilder::new(
+            "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, well_since, failed, ended_at,
+                    announced
+             FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY artefact, environment ORDER BY seen_at DESC, id DESC) AS nth
+                   FROM sighting WHERE artefact IN (",
+        );
+        let mut names = query.separated(", ");
+        for artefact in artefacts {
+            names.push_bind(artefact.as_str());
+        }
+        query.push(")) AS stay WHERE nth <= ").push_bind(i64::from(each)).push(" ORDER BY artefact, environment, nth");
+        let rows: Vec<SightingRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
         Ok(rows.into_iter().map(Into::into).collect())
     }
 

@@ -363,6 +363,8 @@ async fn the_same_version_stays_and_another_one_ends_its_stay() {
         .map(|s| (s.version.label().to_owned(), s.ended_at.map(|at| at.duration_since(start()).as_secs())))
         .collect();
     assert_eq!(all, [("1.5".into(), None), ("1.4".into(), Some(60)), ("1.3".into(), Some(-50))]);
+    let two = house.store.sightings_of(&[&checkout, &ArtefactName::new("search")], 2).await.unwrap();
+    assert_eq!(two.iter().map(|stay| stay.version.label()).collect::<Vec<_>>(), ["1.5", "1.4"], "the newest of each");
 
     house.sees(Sighting { ended_at: Some(later(90)), ..sighting("1.5", later(60)) }).await;
     assert!(house.store.sightings_now().await.unwrap().is_empty(), "the workload is gone");

@@ -75,7 +75,11 @@ impl Bot {
             artefact.repository.is(&repository) && named.is_none_or(|named| named.name == artefact.name)
         };
         let artefacts: Vec<&Artefact> = self.config.catalogue.artefacts.iter().filter(of_it).collect();
+        let shown: Vec<&ArtefactName> = artefacts.iter().take(SHOWN).map(|artefact| &artefact.name).collect();
         let mut past = Past::default();
+        for stay in self.store.sightings_of(&shown, STAYS).await? {
+            past.stays.entry((stay.artefact.clone(), stay.environment.clone())).or_default().push(stay);
+        }
         let mut climbs = Vec::with_capacity(artefacts.len());
         for (at, artefact) in artefacts.iter().enumerate() {
             climbs.push(self.climb(artefact, at < SHOWN, &mut past).await?);
@@ -84,6 +88,9 @@ impl Bot {
         past.restored = self.store.restored_by(&repository, &running.into_iter().collect::<Vec<_>>()).await?;
         for here in climbs.iter_mut().flat_map(|climb| &mut climb.rungs) {
             here.code = here.raw.as_ref().map(|raw| past.code(here.moves.as_ref(), raw));
+            if let Some(restored) = self.restored_below(&repository, &sha, here).await? {
+                here.code = Some(restored);
+            }
         }
         let known = self.kept_commit(&repository, &sha, &climbs, &past).await?;
         let mut asking = Asking { repository: &repository, sha: &sha, known, untold: HashMap::new(), away: None };
@@ -94,6 +101,23 @@ impl Bot {
         let shown = climbs.iter().take(SHOWN).map(|climb| self.places(climb, &asking, &past, only_moves)).collect();
         let tally = (climbs.len() > SHOWN).then(|| tally(&climbs, &sha, &asking.known, self));
         Ok(Whereabouts { repository, sha, commit, artefacts: shown, tally })
+    }
+
+    /// A hotfix upon a rollback has what was taken back in its history, and its code is what was restored, save what came
+    /// with the hotfix itself.
+    async fn restored_below(
+        &self,
+        repository: &Repository,
+        sha: &Sha,
+        here: &Here<'_>,
+    ) -> Result<Option<Sha>, CannotAsk> {
+        let (Some(_), Some(raw), Some(back)) = (&here.moves, &here.raw, &here.back) else { return Ok(None) };
+        let (Some(result), Some(restored)) = (&back.result, &back.restored) else { return Ok(None) };
+        if raw == result {
+            return Ok(None);
+        }
+        let upon = self.comparison(repository, result, raw).await?;
+        Ok(upon.filter(|upon| upon.behind_by == 0 && !upon.has(sha)).map(|_| restored.clone()))
     }
 
     /// What one artefact runs on each rung, and how that came, as far as memory and the store know.
@@ -110,10 +134,7 @@ impl Bot {
                 past.changes.insert(moves.as_str().to_owned(), changes);
             }
             let sighting = self.seen.sighting(&artefact.name, &environment.name);
-            let stays = match &sighting {
-                Some(_) if shown => self.store.sightings(&artefact.name, &environment.name, STAYS).await?,
-                _ => Vec::new(),
-            };
+            let stays = past.stays.remove(&(artefact.name.clone(), environment.name.clone())).unwrap_or_default();
             rungs.push(Here {
                 environment,
                 rollout: self.view.rollout(place, &artefact.image),
@@ -226,6 +247,8 @@ fn trouble_of(rung: &Rung) -> Option<String> {
 /// What happened where something moves, read once for all that move together.
 #[derive(Default)]
 struct Past {
+    /// Of those that are shown, newest first.
+    stays: HashMap<(ArtefactName, EnvironmentName), Vec<Sighting>>,
     changes: HashMap<String, Vec<Change>>,
     codes: HashMap<String, Codes>,
     /// What commits restored by their own word, also where the ledger knows nothing of them.
@@ -234,6 +257,9 @@ struct Past {
 
 /// The rollback that was the last to move something.
 struct Back {
+    /// The commit that it made, and the one whose code that is.
+    result: Option<Sha>,
+    restored: Option<Sha>,
     from: Option<Sha>,
     told: TakenBack,
 }
@@ -263,6 +289,8 @@ impl Past {
         let last = changes.iter().filter(own).find(|change| change.stage.result().is_some())?;
         let rollback = last.plan.rollback.as_ref()?;
         Some(Back {
+            result: last.stage.result().cloned(),
+            restored: last.plan.version.commit.clone(),
             from: last.plan.from.as_ref().and_then(|from| from.commit.clone()),
             told: TakenBack {
                 by: Some(last.requester.clone()).filter(|_| !rollback.automatic),

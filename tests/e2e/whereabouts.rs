@@ -478,3 +478,18 @@ async fn what_was_found_is_known_after_a_restart() {
     let told = answers();
     assert!(told.iter().all(|one| *one == told[0]), "{told:#?}");
 }
+
+#[tokio::test]
+async fn a_hotfix_upon_a_rollback_brings_nothing_back() {
+    let town = Town::open().await;
+    let bad = town.running("checkout", "development")["develop-".len()..].to_owned();
+    town.alice().types("/promote checkout qa").await;
+    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    let hotfix = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
+    let hotfix = town.sim.push("checkout", "qa", "Stop the bleeding", hotfix, "bob").unwrap();
+    town.settle().await;
+    let seen = ask(&town, &bad).await;
+    assert!(seen.contains("not in *qa*"), "{seen}");
+    let seen = ask(&town, hotfix.short()).await;
+    assert!(seen.contains("in *qa* since"), "{seen}");
+}
