@@ -8,7 +8,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use crate::crowd::{commit, with_parts};
-use crate::town::{Town, has_button, plain};
+use crate::town::{Town, has_button, plain, shown};
 
 fn file(name: &str, text: &str) -> BTreeMap<String, Option<String>> {
     BTreeMap::from([(name.to_owned(), Some(text.to_owned()))])
@@ -289,8 +289,9 @@ async fn many_are_shown_as_they_become_known_and_page_by_page() {
     let seen = town.alice().sees();
     assert!(seen.contains("25 of 28 artefacts differ between *development* and *qa*. Page 1 of 3."), "{seen}");
     assert!(seen.contains("part-008") && !seen.contains("part-010"), "{seen}");
-    let before = town.github_cost();
+    let (before, shown) = (town.github_cost(), town.last_message("alice", "deploys").id);
     town.alice().clicks("Later").await;
+    assert_eq!(town.last_message("alice", "deploys").id, shown, "in place");
     let turned = town.alice().sees();
     assert!(turned.contains("Page 2 of 3.") && turned.contains("part-010"), "{turned}");
     assert_eq!((town.github_cost() - before).counted(), 0, "another page is known");
@@ -352,4 +353,29 @@ async fn a_cluster_that_cannot_be_read_is_no_place_where_nothing_runs() {
     town.alice().types("/diff staging prod checkout").await;
     let seen = town.alice().sees();
     assert!(seen.contains("cannot be read") && !seen.contains("does not run in"), "{seen}");
+}
+
+#[tokio::test]
+async fn in_a_thread_many_are_filled_in_in_place() {
+    let names: Vec<String> = (0..12).map(|n| format!("part-{n:03}")).collect();
+    let town = with_parts(&names).await;
+    town.alice().says("deploys", None, "look at this").await;
+    let first = town.sim.slack.messages("deploys", None)[0].id.clone();
+    let whims = town.sim.github.whims();
+    whims.plan("GET", "/acme/part-007/compare/", When::BeforeTheEffect, Whim::Holds, 1);
+    town.sim.slack.say("alice", "deploys", Some(&first), "@gantry diff development qa").await.unwrap();
+    let answer = || town.sim.slack.messages("deploys", None).into_iter().rfind(|it| it.thread.is_some());
+    let waits = async {
+        while !answer().is_some_and(|it| shown(&it).contains("the others follow")) {
+            town.quiet().await;
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), waits).await.expect("the first results");
+    let partly = answer().unwrap();
+    whims.release();
+    town.settle().await;
+    let whole = answer().unwrap();
+    assert_eq!((whole.id, whole.thread), (partly.id, Some(first)), "the same message");
+    assert!(shown(&answer().unwrap()).contains("13 of 16 artefacts differ"), "{}", shown(&answer().unwrap()));
 }

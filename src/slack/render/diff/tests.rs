@@ -8,6 +8,7 @@ use crate::domain::comparison::ChangedFile;
 use crate::domain::drift::FileCount;
 use crate::domain::sample;
 use crate::domain::version::{Commit, Version};
+use crate::slack::render::page::For;
 
 fn now() -> Timestamp {
     Timestamp::from_second(1_763_283_600).unwrap()
@@ -183,6 +184,33 @@ fn what_git_has_and_nobody_runs_is_said() {
 #[test]
 fn the_largest_is_cut_and_leads_on() {
     let text = one_said(&diff(differs(largest())));
+    let begins = |line: &str| line.chars().take(140).collect::<String>();
+    let mut lines: Vec<String> = text.lines().map(begins).collect();
+    lines.dedup();
+    assert_snapshot!(lines.join("\n"), @"
+    *checkout*: 250 commits are in *staging* and not in *prod*.
+    *staging* runs `staging-aaaaaaa` for 5 h · branch `staging` is at `aaaaaaa`
+    *prod* runs `prod-bbbbbbb` for 5 h · branch `prod` is at `bbbbbbb`
+    • <https://github.com/acme/checkout/commit/ffffffffffffffffffffffffffffffffffffffff|fffffff> &lt;!channel&gt; &lt;@U0EVIL&gt; &lt;http://evi
+    and 235 more · <https://github.com/acme/checkout/compare/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    :warning: 250 hotfixes are only in *prod*, and not below
+    • <https://github.com/acme/checkout/commit/ffffffffffffffffffffffffffffffffffffffff|fffffff> &lt;!channel&gt; &lt;@U0EVIL&gt; &lt;http://evi
+    and 247 more
+    <https://github.com/acme/checkout/compare/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+    300 files and more, which GitHub does not name, +1000000 −1000000
+    • `дуже/довгий/шлях&lt;!here&gt;дуже/довгий/шлях…гий/шлях&lt;!here&gt;дуже/довгий/шлях&lt;!here&gt;/0` +100000 −100000
+    • `дуже/довгий/шлях&lt;!here&gt;дуже/довгий/шлях…гий/шлях&lt;!here&gt;дуже/довгий/шлях&lt;!here&gt;/1` +100000 −100000
+    • `дуже/довгий/шлях&lt;!here&gt;дуже/довгий/шлях…гий/шлях&lt;!here&gt;дуже/довгий/шлях&lt;!here&gt;/2` +100000 −100000
+    • `дуже/довгий/шлях&lt;!here&gt;дуже/довгий/шлях…гий/шлях&lt;!here&gt;дуже/довгий/шлях&lt;!here&gt;/3` +100000 −100000
+    • `дуже/довгий/шлях&lt;!here&gt;дуже/довгий/шлях…гий/шлях&lt;!here&gt;дуже/довгий/шлях&lt;!here&gt;/4` +100000 −100000
+    • `дуже/довгий/шлях&lt;!here&gt;дуже/довгий/шлях…гий/шлях&lt;!here&gt;дуже/довгий/шлях&lt;!here&gt;/5` +100000 −100000
+    • `дуже/довгий/шлях&lt;!here&gt;дуже/довгий/шлях…гий/шлях&lt;!here&gt;дуже/довгий/шлях&lt;!here&gt;/6` +100000 −100000
+    • `дуже/довгий/шлях&lt;!here&gt;дуже/довгий/шлях…гий/шлях&lt;!here&gt;дуже/довгий/шлях&lt;!here&gt;/7` +100000 −100000
+    • `дуже/довгий/шлях&lt;!here&gt;дуже/довгий/шлях…гий/шлях&lt;!here&gt;дуже/довгий/шлях&lt;!here&gt;/8` +100000 −100000
+    • `дуже/довгий/шлях&lt;!here&gt;дуже/довгий/шлях…гий/шлях&lt;!here&gt;дуже/довгий/шлях&lt;!here&gt;/9` +100000 −100000
+    and 290 more
+    To bring it there: `/promote checkout prod`
+    ");
     assert!(text.contains("more · <https://github.com/acme/checkout/compare/"), "{text}");
     assert!(text.contains("300 files and more, which GitHub does not name"), "{text}");
 }
