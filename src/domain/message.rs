@@ -24,6 +24,9 @@ pub struct Message {
     /// Goes with a post or an edit: into the thread that it answers, else into its own. What is private has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<File>,
+    /// What is posted into a thread also stands in the channel.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broadcast: bool,
 }
 
 /// A text that is too long for a message.
@@ -48,6 +51,10 @@ pub struct LinkTo {
 pub const LINK: &str = "<{link}|";
 
 impl Message {
+    pub fn new(to: To, text: String, blocks: Vec<Value>) -> Self {
+        Self { to, text, blocks, plain: None, link_to: None, file: None, broadcast: false }
+    }
+
     /// The name by which the message can be edited later; private messages have none.
     pub fn key(&self) -> Option<&MessageKey> {
         match &self.to {
@@ -65,6 +72,11 @@ impl Message {
     #[must_use]
     pub fn elsewhere(self, key: MessageKey) -> Self {
         Self { link_to: Some(LinkTo { key, only_elsewhere: true }), ..self }
+    }
+
+    #[must_use]
+    pub fn to_the_channel_too(self) -> Self {
+        Self { broadcast: true, ..self }
     }
 
     #[must_use]
@@ -213,14 +225,11 @@ mod tests {
 
     #[test]
     fn a_link_is_filled_in_wherever_it_stands_or_left_out() {
-        let message = Message {
-            to: To::Edit { key: MessageKey::new("a") },
-            text: "see <{link}|the card>, <{link}|there>".into(),
-            blocks: vec![serde_json::json!({ "type": "section", "text": { "text": "<{link}|the card>!" } })],
-            plain: None,
-            link_to: None,
-            file: None,
-        };
+        let message = Message::new(
+            To::Edit { key: MessageKey::new("a") },
+            "see <{link}|the card>, <{link}|there>".into(),
+            vec![serde_json::json!({ "type": "section", "text": { "text": "<{link}|the card>!" } })],
+        );
         let linked = message.clone().linked(Some("https://acme.slack.com/p1"));
         assert_eq!(linked.text, "see <https://acme.slack.com/p1|the card>, <https://acme.slack.com/p1|there>");
         assert_eq!(linked.blocks[0]["text"]["text"], "<https://acme.slack.com/p1|the card>!");
@@ -242,8 +251,7 @@ mod tests {
     fn a_file_comes_back_from_the_store() {
         let file = File { name: "checkout.diff".into(), title: "checkout".into(), text: "+b".into() };
         let to = To::Edit { key: MessageKey::new("a") };
-        let message = Message { to, text: String::new(), blocks: vec![], plain: None, link_to: None, file: None };
-        let message = message.with_file(file);
+        let message = Message::new(to, String::new(), vec![]).with_file(file).to_the_channel_too();
         let stored = serde_json::to_string(&message).unwrap();
         assert_eq!(serde_json::from_str::<Message>(&stored).unwrap(), message);
     }

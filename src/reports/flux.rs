@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, BODY_LIMIT, Outcome, Report, ReportError, key};
+use super::{About, BODY_LIMIT, Outcome, Report, ReportError, Sender, key};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Sha;
 
@@ -71,13 +71,15 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
         at,
     ]);
     Ok(Report {
+        sender: Sender::Flux,
         environment: environment.clone(),
         about: About {
             kind,
             namespace,
             name: event.involved.name,
             artefact: told("artefact").or_else(|| told("artifact")),
-            image: told("image"),
+            images: told("image").into_iter().collect(),
+            repository: None,
         },
         revision,
         commit,
@@ -85,6 +87,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
         message,
         at: at.parse().ok(),
         key,
+        id: None,
     })
 }
 
@@ -247,8 +250,8 @@ mod tests {
         assert_eq!((oci.revision.as_deref(), oci.commit.is_some()), (Some("latest@sha256:ab"), true));
         let named = with(json!({ "artefact": "checkout", "event.toolkit.fluxcd.io/image": "acme/checkout:2" }));
         assert_eq!(
-            (named.about.artefact.as_deref(), named.about.image.as_deref()),
-            (Some("checkout"), Some("acme/checkout:2"))
+            (named.about.artefact.as_deref(), &*named.about.images),
+            (Some("checkout"), &["acme/checkout:2".to_owned()][..])
         );
         for nothing in [json!({}), json!(null), json!({ "revision": 7 }), json!({ "revision": " " })] {
             assert_eq!(with(nothing).revision, None);

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::domain::artefact::Repository;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Sha;
 
@@ -18,6 +19,8 @@ pub const BODY_LIMIT: usize = 128 * 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
+    #[serde(default)]
+    pub sender: Sender,
     /// Named by the way the report came in, never by its body.
     pub environment: EnvironmentName,
     pub about: About,
@@ -30,6 +33,36 @@ pub struct Report {
     pub at: Option<Timestamp>,
     /// The same for every delivery of the same event, whatever the order of its fields; another for every other event.
     pub key: String,
+    /// The sender's own name for the event, where it gives one inside of what is signed. Whatever it says, it counts once.
+    #[serde(default)]
+    pub id: Option<String>,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sender {
+    /// Also of what was kept before others were heard.
+    #[default]
+    Flux,
+    ArgoCd,
+    GitHub,
+    /// Plain JSON, by whatever can send it.
+    Deployments,
+    CdEvents,
+}
+
+impl Sender {
+    /// As people call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Flux => "Flux",
+            Self::ArgoCd => "Argo CD",
+            Self::GitHub => "GitHub",
+            Self::Deployments => "a deployment webhook",
+            Self::CdEvents => "CDEvents",
+        }
+    }
 }
 
 /// What the report may be about: the controller's object, and the artefact or image where the sender names it.
@@ -39,7 +72,12 @@ pub struct About {
     pub namespace: String,
     pub name: String,
     pub artefact: Option<String>,
-    pub image: Option<String>,
+    /// Images that it brought, with or without tag and digest.
+    #[serde(default)]
+    pub images: Vec<String>,
+    /// The repository of the code or of the manifests.
+    #[serde(default)]
+    pub repository: Option<Repository>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

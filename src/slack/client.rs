@@ -215,7 +215,7 @@ impl Client {
             (To::Post { channel, .. }, None) => {
                 // A thread is answered where it stands, wherever the message was meant to go.
                 let channel = known.thread.as_ref().map_or(channel, |parent| &parent.channel);
-                self.post(channel, thread, text, blocks).await
+                self.post(channel, thread.map(|thread| (thread, message.broadcast)), text, blocks).await
             }
             (To::Reply { response_url, in_channel, replace }, _) => {
                 self.respond(response_url, *in_channel, *replace, text, blocks).await.map(|()| None)
@@ -232,23 +232,28 @@ impl Client {
             }
             // A direct message is private by itself, and unlike an ephemeral one it stays.
             (To::Person { person, channel, .. }, _) => {
-                self.post(channel.as_deref().unwrap_or(person.as_str()), thread, text, blocks).await
+                let channel = channel.as_deref().unwrap_or(person.as_str());
+                self.post(channel, thread.map(|thread| (thread, false)), text, blocks).await
             }
         }
     }
 
+    /// Into a thread, and from there to the whole channel or not.
     async fn post(
         &self,
         channel: &str,
-        thread: Option<&str>,
+        thread: Option<(&str, bool)>,
         text: &str,
         blocks: &[Value],
     ) -> Result<Option<Place>, SendError> {
         let mut body = json!({
             "channel": channel, "text": text, "blocks": blocks, "unfurl_links": false, "unfurl_media": false,
         });
-        if let Some(thread) = thread {
+        if let Some((thread, broadcast)) = thread {
             body["thread_ts"] = thread.into();
+            if broadcast {
+                body["reply_broadcast"] = true.into();
+            }
         }
         let posted: Posted = self.write("chat.postMessage", &body).await?;
         Ok(Some(Place { channel: posted.channel, ts: posted.ts }))

@@ -69,18 +69,11 @@ impl House {
 
 fn post(channel: &str, key: &str, text: &str) -> Message {
     let to = To::Post { channel: channel.into(), key: MessageKey::new(key), thread: None, asked: None };
-    Message { to, text: text.into(), blocks: vec![], plain: None, link_to: None, file: None }
+    Message::new(to, text.into(), vec![])
 }
 
 fn edit(key: &str, text: &str) -> Message {
-    Message {
-        to: To::Edit { key: MessageKey::new(key) },
-        text: text.into(),
-        blocks: vec![],
-        plain: None,
-        link_to: None,
-        file: None,
-    }
+    Message::new(To::Edit { key: MessageKey::new(key) }, text.into(), vec![])
 }
 
 fn sighting(tag: &str, seen_at: Timestamp) -> Sighting {

@@ -99,7 +99,7 @@ function stayAtEnd() {
 
 function drawChannel({ jumpToEnd = false } = {}) {
   const all = visible(shown.channel);
-  const main = all.filter((message) => !message.thread || message.thread === message.id);
+  const main = all.filter((message) => !message.thread || message.thread === message.id || message.broadcast);
   drawMessages(byId("messages"), main, context(threads(all)));
   byId("quiet").hidden = main.length > 0;
   followEnd(jumpToEnd);

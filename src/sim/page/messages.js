@@ -60,6 +60,7 @@ function draw({ message, together, replies }, old, ctx) {
     h("div", { class: "what" },
       message.only_to ? h("p", { class: "only" }, icon("eye"), "Only visible to you") : null,
       together ? null : h("p", { class: "who" }, h("b", {}, ctx.town.display(message.user)), message.user === "gantry" ? h("span", { class: "app" }, "APP") : null, time),
+      message.broadcast && ctx.openThread ? h("button", { type: "button", class: "replied", onclick: () => ctx.openThread(message.thread) }, "replied to a thread") : null,
       content,
       message.reactions?.length ? h("p", { class: "reactions" }, message.reactions.map((reaction) => h("span", { title: reaction.users?.join(", ") }, emojiNode(reaction.name), ` ${reaction.users?.length ?? 1}`))) : null,
       replies.length ? threadLine(message, replies, ctx) : null),

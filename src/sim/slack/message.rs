@@ -14,6 +14,8 @@ pub(super) struct Stored {
     pub(super) text: String,
     pub(super) blocks: Vec<Value>,
     pub(super) thread: Option<String>,
+    /// A reply in a thread that the channel sees as well.
+    pub(super) broadcast: bool,
     pub(super) only_to: Option<String>,
     pub(super) metadata: Option<Value>,
     pub(super) files: Vec<Value>,
@@ -46,6 +48,9 @@ pub struct Message {
     pub blocks: Vec<Value>,
     /// The `id` of the message that this one replies to.
     pub thread: Option<String>,
+    /// A reply that stands in the channel as well as in its thread.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub broadcast: bool,
     /// How often it was edited; what it said before is in `history`, oldest first.
     pub edited: usize,
     pub history: Vec<Edit>,
@@ -67,6 +72,7 @@ impl Stored {
             text: String::new(),
             blocks: Vec::new(),
             thread: None,
+            broadcast: false,
             only_to: None,
             metadata: None,
             files: Vec::new(),
@@ -95,6 +101,7 @@ impl Stored {
             text: self.text.clone(),
             blocks: self.blocks.clone(),
             thread: self.thread.clone(),
+            broadcast: self.broadcast,
             edited: self.history.len(),
             history: self.history.clone(),
             only_to: self.only_to.as_deref().map(|id| state.name_of(id)),
@@ -126,6 +133,9 @@ impl Stored {
         }
         if let Some(thread) = &self.thread {
             message["thread_ts"] = json!(thread);
+        }
+        if self.broadcast {
+            message["subtype"] = json!("thread_broadcast");
         }
         if let Some(at) = &self.edited_at {
             message["edited"] = json!({ "user": self.author, "ts": at });

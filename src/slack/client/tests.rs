@@ -8,14 +8,7 @@ use crate::domain::actor::Role;
 use crate::domain::message::MessageKey;
 
 fn message(to: To) -> Message {
-    Message {
-        to,
-        text: "checkout 1.4 runs".into(),
-        blocks: vec![json!({ "type": "divider" })],
-        plain: None,
-        link_to: None,
-        file: None,
-    }
+    Message::new(to, "checkout 1.4 runs".into(), vec![json!({ "type": "divider" })])
 }
 
 fn post() -> Message {
@@ -58,11 +51,16 @@ async fn a_known_message_is_edited_and_a_thread_is_answered_where_it_stands() {
     let at = place("C0DEPLOYS", "7.0");
     let no_blocks = Message { blocks: vec![], ..post() };
     client.send(&no_blocks, &Known { at: Some(at.clone()), thread: None }).await.unwrap();
-    client.send(&post(), &Known { at: None, thread: Some(at) }).await.unwrap();
+    client.send(&post(), &Known { at: None, thread: Some(at.clone()) }).await.unwrap();
+    let (loud, nowhere) = (post().to_the_channel_too(), Known::default());
+    client.send(&loud, &Known { at: None, thread: Some(at) }).await.unwrap();
+    client.send(&loud, &nowhere).await.unwrap();
     let heard = slack.heard();
     let edit = json!({ "channel": "C0DEPLOYS", "ts": "7.0", "text": "checkout 1.4 runs", "blocks": [] });
     assert_eq!((heard[0].method.as_str(), &heard[0].body), ("chat.update", &edit));
     assert_eq!((&heard[1].body["channel"], &heard[1].body["thread_ts"]), (&json!("C0DEPLOYS"), &json!("7.0")));
+    let to_all: Vec<_> = heard.iter().map(|call| call.body["reply_broadcast"] == true).collect();
+    assert_eq!(to_all, [false, false, true, false], "only from a thread");
 }
 
 #[tokio::test]

@@ -76,7 +76,7 @@ pub struct Said {
 impl Said {
     pub fn to(self, to: To) -> Message {
         let plain = self.plain().as_deref().map(stored);
-        Message { to, blocks: stored(&self.blocks), plain, text: self.text, link_to: None, file: None }
+        Message { plain, ..Message::new(to, self.text, stored(&self.blocks)) }
     }
 
     /// As the answer to a slash command, in JSON.

@@ -135,7 +135,7 @@ async fn the_places_of_messages_are_told_at_once() {
     let house = House::new().await;
     let key = MessageKey::new("card:1");
     let to = To::Post { channel: "C0DEPLOYS".into(), key: key.clone(), thread: None, asked: None };
-    let message = Message { to, text: "card".into(), blocks: Vec::new(), plain: None, link_to: None, file: None };
+    let message = Message::new(to, "card".into(), Vec::new());
     house.store.commit(Batch::new().say(message)).await.unwrap();
     let turn = house.store.turns().await.unwrap().remove(0);
     let outgoing = house.store.outgoing(turn.id).await.unwrap().unwrap();

@@ -113,7 +113,7 @@ fn file_of(message: &Message, at: &Place, elsewhere: bool) -> Option<Message> {
         asked: None,
     };
     let text = escaped(&file.title);
-    Some(Message { to, text, blocks: vec![], plain: None, link_to: None, file: Some(file) })
+    Some(Message::new(to, text, vec![]).with_file(file))
 }
 
 /// The text alone, so that people still see something, and what they miss.

@@ -20,6 +20,7 @@ pub(super) fn post_message(_: &Slack, state: &mut State, params: &Params) -> Ans
     let mut message = Stored::new(state.next_ts(), place.id(), BOT_USER);
     message.text = text.unwrap_or_default();
     message.blocks = blocks.unwrap_or_default();
+    message.broadcast = thread.is_some() && params.flag("reply_broadcast");
     message.thread = thread;
     message.metadata = metadata(params)?;
     let json = message.json(&state.team.0);

@@ -28,8 +28,7 @@ async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
     let town = town().await;
     let client = town.ours();
     let to = |key: &str| To::Post { channel: "#deploys".into(), key: MessageKey::new(key), thread: None, asked: None };
-    let card =
-        Message { to: to("card"), text: "deployed".into(), blocks: vec![], plain: None, link_to: None, file: None };
+    let card = Message::new(to("card"), "deployed".into(), vec![]);
     let at = client.send(&card, &Known::default()).await.unwrap().at.unwrap();
     let file = File {
         name: "a & b.diff".into(), title: "All lines".into(), text: "-старе\n+нове \u{1f6d2}\n".into()
