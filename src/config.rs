@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 
 use crate::domain::actor::{Member, PersonId};
+use crate::domain::audience::Audience;
 use crate::domain::environment::{Catalogue, EnvironmentName, PromoteBy};
 use crate::domain::freeze::Freeze;
 
@@ -36,6 +37,8 @@ pub struct Config {
     pub catalogue: Catalogue,
     /// An entry for every environment of the ladder.
     pub environments: BTreeMap<EnvironmentName, Policy>,
+    /// Who else is told.
+    pub audience: Audience,
     /// Logins on GitHub, where the e-mail address does not tell.
     pub people: BTreeMap<PersonId, String>,
 }

@@ -35,6 +35,9 @@ pub(super) struct File {
     /// What can be moved along the ladder.
     #[schemars(extend("minItems" = 1))]
     pub(super) artefacts: At<Vec<Artefact>>,
+    /// Channels that are told too, apart from the environments' own.
+    #[serde(default)]
+    pub(super) channels: Vec<Channel>,
     /// People's ids in Slack and their logins on GitHub, where the e-mail address does not tell.
     #[serde(default)]
     pub(super) people: Entries<At<String>>,
@@ -169,6 +172,36 @@ pub(super) struct Environment {
     #[serde(default)]
     #[schemars(with = "String", example = &"{environment}/{date}-{n}")]
     pub(super) tag: Option<At<String>>,
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Channel {
+    /// The channel that is told. If it is an environment's own, the rule says which arrivals it hears of; the card of a
+    /// change stands there in any case.
+    #[schemars(example = &"#checkout")]
+    pub(super) channel: At<String>,
+    /// The artefacts that it is told of, by name or as globs; when absent all.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["checkout", "shop-*"]]))]
+    pub(super) artefacts: Vec<At<String>>,
+    /// The environments that it is told of; when absent all.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["prod"]]))]
+    pub(super) environments: Vec<At<String>>,
+    /// What it is told: of what has started, of what is deployed, of what failed; when absent all three.
+    #[serde(default)]
+    #[schemars(with = "Vec<State>", extend("examples" = [["failed"]]))]
+    pub(super) states: Option<At<Vec<State>>>,
+}
+
+#[derive(Clone, Copy, Debug, serde::Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub(super) enum State {
+    Started,
+    Deployed,
+    Failed,
 }
 
 #[derive(Debug, serde::Deserialize, JsonSchema)]

@@ -98,6 +98,9 @@ fn the_example_is_right_and_says_what_it_says() {
         matches!(&search.delivery, Delivery::Manifest { repository, branch: None, .. } if repository.name() == "gitops")
     );
     assert_eq!(config.people[&PersonId::new("U024BE7LH")], "octocat");
+    let ears = config.audience.beside(&mailer.name, prod);
+    let heard: Vec<_> = ears.iter().map(|ear| (ear.channel.as_str(), ear.states.len())).collect();
+    assert_eq!(heard, [("#mail", 3), ("#alarms", 1)]);
 }
 
 #[test]
@@ -240,7 +243,7 @@ fn a_file_that_is_none_says_so() {
     assert_eq!(problems("# nothing but a comment\n"), problems(""));
     assert_eq!(
         problems("[]"),
-        "gantry.yaml:1:1: the file cannot be a list: write a block with `artefacts`, `environments`, `github`, `kubeconfig`, \
+        "gantry.yaml:1:1: the file cannot be a list: write a block with `artefacts`, `channels`, `environments`, `github`, `kubeconfig`, \
          `people`, `registry` or `slack`"
     );
     let missing = Config::load(Path::new("/nowhere/gantry.yaml")).unwrap_err();
@@ -282,7 +285,7 @@ fn what_is_too_large_or_too_deep_is_refused_and_not_read() {
 #[test]
 fn ten_thousand_artefacts_are_not_too_large() {
     let mut text = EXAMPLE.to_owned();
-    let at = text.find("# Slack to GitHub").unwrap();
+    let at = text.find("# Channels that are told").unwrap();
     let (_, search) = EXAMPLE.split_once("  - name: search\n").unwrap();
     let (search, _) = search.split_once("  # Two artefacts").unwrap();
     let many = (0..10_000)

@@ -2,6 +2,7 @@
 //! Goes on after a finding, with whatever stands in for the wrong value, so that a person hears everything at once.
 
 mod artefacts;
+mod channels;
 mod environments;
 
 use std::collections::BTreeMap;
@@ -27,8 +28,9 @@ pub(super) fn validate(file: &File, findings: &mut Findings) -> Config {
     let people = check.people(&file.people);
     let (rungs, environments) = check.environments(&file.environments, slack.channel.as_deref());
     let artefacts = check.artefacts(&file.artefacts, &rungs);
+    let audience = check.channels(&file.channels, &rungs, &artefacts);
     let catalogue = Catalogue { ladder: Ladder::new(rungs), artefacts };
-    Config { slack, github, registry, kubeconfig, catalogue, environments, people }
+    Config { slack, github, registry, kubeconfig, catalogue, environments, audience, people }
 }
 
 struct Check<'a> {

@@ -5,6 +5,7 @@ pub mod actor;
 pub mod approval;
 pub mod arrival;
 pub mod artefact;
+pub mod audience;
 pub mod change;
 pub mod command;
 pub mod comparison;

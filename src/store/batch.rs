@@ -17,7 +17,7 @@ use crate::domain::change::{Change, ChangeId};
 use crate::domain::comparison::Comparison;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::lock::{Lock, LockId};
-use crate::domain::message::Message;
+use crate::domain::message::{Message, MessageKey};
 use crate::domain::quarantine::{Hold, Quarantine};
 use crate::domain::sighting::Sighting;
 use crate::domain::sought::Kind;
@@ -55,6 +55,7 @@ pub(super) enum Write {
     Done(InboxId),
     Postpone { id: InboxId, until: Timestamp, error: String, counts: bool },
     Say(Message),
+    SayUpon { message: Message, key: MessageKey },
     Sent { id: MessageId, revision: i64, said: Option<Said> },
     Delay { id: MessageId, until: Timestamp, error: Option<String> },
     Unsay { id: MessageId, revision: i64 },
@@ -109,6 +110,12 @@ impl Batch {
     #[must_use]
     pub fn say(self, message: Message) -> Self {
         self.with(Write::Say(message))
+    }
+
+    /// The same, but only where the message `key` stands or is about to.
+    #[must_use]
+    pub fn say_upon(self, key: MessageKey, message: Message) -> Self {
+        self.with(Write::SayUpon { message, key })
     }
 
     /// Slack has the message. The row stays if a newer text took its place meanwhile.
@@ -259,7 +266,7 @@ impl Batch {
 impl Write {
     /// Does it put something into the outbox?
     pub(super) fn speaks(&self) -> bool {
-        matches!(self, Self::Say(_))
+        matches!(self, Self::Say(_) | Self::SayUpon { .. })
     }
 
     pub(super) fn concerns_a_change(&self) -> bool {
@@ -292,6 +299,11 @@ impl Write {
                     .await?;
             }
             Self::Say(message) => outbox::say(connection, message, now).await?,
+            Self::SayUpon { message, key } => {
+                if outbox::is_spoken(&mut *connection, key).await? {
+                    outbox::say(connection, message, now).await?;
+                }
+            }
             Self::Sent { id, revision, said } => outbox::sent(connection, *id, *revision, said.as_ref(), now).await?,
             Self::Delay { id, until, error } => outbox::delay(connection, *id, *until, error.as_deref()).await?,
             Self::Unsay { id, revision } => outbox::unsay(connection, *id, *revision).await?,

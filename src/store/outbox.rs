@@ -86,13 +86,17 @@ impl Store {
 
     /// Was a message of this name posted, or is it about to be?
     pub async fn is_spoken(&self, key: &MessageKey) -> Result<bool, StoreError> {
-        let found: Option<i64> =
-            sqlx::query_scalar("SELECT 1 FROM said WHERE key = $1 UNION ALL SELECT 1 FROM outbox WHERE key = $1")
-                .bind(key.as_str())
-                .fetch_optional(&self.0.readers)
-                .await?;
-        Ok(found.is_some())
+        Ok(is_spoken(&self.0.readers, key).await?)
     }
+}
+
+pub(super) async fn is_spoken(database: impl sqlx::SqliteExecutor<'_>, key: &MessageKey) -> Result<bool, sqlx::Error> {
+    let found: Option<i64> =
+        sqlx::query_scalar("SELECT 1 FROM said WHERE key = $1 UNION ALL SELECT 1 FROM outbox WHERE key = $1")
+            .bind(key.as_str())
+            .fetch_optional(database)
+            .await?;
+    Ok(found.is_some())
 }
 
 pub(super) async fn say(

@@ -44,6 +44,7 @@ impl Bot {
         };
         let mut batch =
             Batch::new().begin(change.clone()).ledger(self.entry(&change, "begun", person)).say(self.card(&change));
+        batch = batch.and(self.tell_others(None, &change));
         if let Some(overridden) = &change.plan.overridden {
             let entry = Entry { body: json!(overridden), ..self.entry(&change, "overridden", person) };
             let key = MessageKey::new(&format!("override:{id}"));
@@ -105,7 +106,8 @@ impl Bot {
         let batch = Batch::new()
             .advance(change.clone(), claim.fence, Some(self.clock.now()))
             .ledger(self.entry(&change, "retried", person))
-            .say(self.card(&change));
+            .say(self.card(&change))
+            .and(self.tell_others(Some(&errored.stage), &change));
         Ok((change, batch))
     }
 

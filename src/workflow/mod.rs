@@ -3,6 +3,7 @@
 mod aftermath;
 pub mod answer;
 mod approve;
+mod audience;
 mod begin;
 pub mod changes;
 pub mod compare;

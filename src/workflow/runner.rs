@@ -244,6 +244,7 @@ impl Bot {
                 _ => Actor::Controller,
             };
             batch = batch.ledger(ledger_entry(change, change.stage.name(), actor, self.clock.now()));
+            batch = batch.and(self.tell_others(Some(&before.stage), change));
             if !change.stage.is_active() {
                 let end = render::card::end(change);
                 let now = self.clock.now().as_microsecond();

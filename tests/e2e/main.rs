@@ -8,6 +8,7 @@ mod apart;
 mod approvals;
 mod arrivals;
 mod asking;
+mod channels;
 mod cluster;
 mod commands;
 mod crowd;

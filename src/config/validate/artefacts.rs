@@ -204,7 +204,7 @@ struct Usual {
     container: Option<Arc<str>>,
 }
 
-fn instead(text: &str, rungs: &[Environment]) -> String {
+pub(super) fn instead(text: &str, rungs: &[Environment]) -> String {
     let by_alias = rungs.iter().find(|rung| rung.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text)));
     let near =
         by_alias.map(|rung| rung.name.as_str()).or_else(|| nearest(text, rungs.iter().map(|rung| rung.name.as_str())));

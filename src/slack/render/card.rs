@@ -75,6 +75,33 @@ pub fn end(change: &Change) -> Said {
     Said { text: text.into_string(), blocks }
 }
 
+/// For channels that are told beside the card: where it stands, and the way to the card. It mentions nobody.
+pub fn told(change: &Change) -> Said {
+    let head = head(change);
+    let mut blocks = vec![section(Mrkdwn::new(light(&change.stage)).and(&head))];
+    blocks.extend(trouble(change));
+    let way = Mrkdwn::new("<{link}|The card> follows it.");
+    let also = &change.plan.also;
+    blocks.push(context(match also.split_first() {
+        None => way,
+        Some((first, rest)) => {
+            let along = way.raw(" Along with it moves ").bold(first.artefact.as_str());
+            let along = rest.iter().take(FEW).fold(along, |text, also| text.raw(", ").bold(also.artefact.as_str()));
+            match rest.len().saturating_sub(FEW) {
+                0 => along.raw("."),
+                left => along.plain(&format!(" and {left} more.")),
+            }
+        }
+    }));
+    Said { text: head.into_string(), blocks }
+}
+
+/// The same in a sentence, for their thread.
+pub fn news(change: &Change) -> Said {
+    let text = Mrkdwn::new(light(&change.stage)).and(&head(change)).raw(".");
+    Said { text: text.clone().into_string(), blocks: vec![section(text)] }
+}
+
 pub(super) fn light(stage: &Stage) -> &'static str {
     match stage {
         Stage::AwaitingApproval(_) => ":raised_hand: ",

@@ -102,4 +102,44 @@ pub(super) const CASES: &[Case] = &[
         "slack: { channel: '#deploys' }\npeople: { U024BE7LH: [octocat] }",
         "2:22: `U024BE7LH` cannot be a list: write text (in quotes if it looks like something else)",
     ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nchannels:\n  - { channel: '#a', artefacts: [check*], environments: [production], states: [failed] }",
+        "nothing",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nchannels:\n  - { channel: a }",
+        "3:16: `a` is not a channel: write it with its sign: \"#a\"",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nchannels:\n  - { channel: '#a', artefacts: [chekout] }",
+        "3:34: no artefact is called `chekout`: did you mean `checkout`?",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nchannels:\n  - { channel: '#a', artefacts: ['x-*'] }",
+        "3:34: no artefact is called `x-*`: write the name of an artefact, or a pattern such as `shop-*`",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nchannels:\n  - { channel: '#a', environments: [pord] }",
+        "3:37: `pord` is not an environment: did you mean `prod`?",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nchannels:\n  - { channel: '#a', states: [] }",
+        "3:30: the list of states is empty: name some of `started`, `deployed` and `failed`, or leave `states` out to hear of all",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nchannels:\n  - { channel: '#a', states: [broken] }",
+        "3:31: an item of `states` cannot be `broken`: use `started` or `deployed` or `failed`",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nchannels:\n  - { chanel: '#a' }",
+        "3:7: unknown key `chanel`: did you mean `channel`?",
+    ),
 ];
