@@ -2,6 +2,7 @@
 //! Each speaks the real protocol; the bot reaches them only over HTTP.
 
 pub mod agenda;
+pub mod chance;
 pub mod ci;
 pub mod cluster;
 pub mod controller;

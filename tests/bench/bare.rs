@@ -1,4 +1,4 @@
-//! What `/list` is compared with: an axum handler that knows its answer and does nothing else.
+//! What the bot is compared with: an axum handler that knows its answer and does nothing else.
 //! It runs as a process of its own, made of this benchmark's program.
 
 use std::io::{Read, Write};
@@ -15,7 +15,7 @@ use crate::process::Server;
 
 pub(crate) const ARGUMENT: &str = "--serve-bare";
 
-/// Starts the process; it will answer every command with `answer`.
+/// Starts the process; it will answer every command and report with `answer`.
 pub(crate) fn start(answer: &[u8]) -> Outcome<Server> {
     let mut file = tempfile::NamedTempFile::new()?;
     file.write_all(answer)?;
@@ -40,7 +40,10 @@ pub(crate) fn serve() -> Outcome<()> {
         let answer = answer.clone();
         async move { ([(header::CONTENT_TYPE, "application/json")], answer) }
     };
-    let router = Router::new().route("/readyz", get(|| async { "ok\n" })).route("/slack/commands", post(handler));
+    let router = Router::new()
+        .route("/readyz", get(|| async { "ok\n" }))
+        .route("/slack/commands", post(handler.clone()))
+        .route("/webhooks/flux/{environment}", post(handler));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::bind(address.parse::<SocketAddr>()?).await?;

@@ -71,6 +71,12 @@ impl Connection {
 
     /// Sends one request and reads the body of its answer, which must be a 200.
     pub(crate) fn ask(&mut self, request: &[u8]) -> Outcome<&[u8]> {
+        let (status, body) = self.exchange(request)?;
+        if status == 200 { Ok(body) } else { Err(format!("This is a {status} and not a 200.").into()) }
+    }
+
+    /// Sends one request and reads its answer, whatever it says.
+    pub(crate) fn exchange(&mut self, request: &[u8]) -> Outcome<(u16, &[u8])> {
         self.stream.write_all(request)?;
         self.answer.clear();
         let mut block = [0; 16 * 1024];
@@ -80,24 +86,23 @@ impl Connection {
                 return Err("The connection was closed within an answer.".into());
             }
             self.answer.extend_from_slice(&block[..read]);
-            let Some((start, length)) = body(&self.answer)? else { continue };
+            let Some((status, start, length)) = head(&self.answer)? else { continue };
             if self.answer.len() >= start + length {
-                return Ok(&self.answer[start..start + length]);
+                return Ok((status, &self.answer[start..start + length]));
             }
         }
     }
 }
 
-/// Where the body begins and how long it is, once the whole head is there.
-fn body(answer: &[u8]) -> Outcome<Option<(usize, usize)>> {
+/// The status, where the body begins and how long it is, once the whole head is there.
+fn head(answer: &[u8]) -> Outcome<Option<(u16, usize, usize)>> {
     let Some(end) = answer.windows(4).position(|window| window == b"\r\n\r\n") else { return Ok(None) };
     let head = std::str::from_utf8(&answer[..end])?.to_ascii_lowercase();
-    if !head.starts_with("http/1.1 200") {
-        return Err(format!("This is not a 200: {head}").into());
-    }
+    let status = head.strip_prefix("http/1.1 ").and_then(|rest| rest.split_whitespace().next());
+    let status = status.ok_or("This is no answer of HTTP 1.1.")?.parse()?;
     let length =
         head.lines().find_map(|line| line.strip_prefix("content-length:")).ok_or("The answer has no length.")?;
-    Ok(Some((end + 4, length.trim().parse()?)))
+    Ok(Some((status, end + 4, length.trim().parse()?)))
 }
 
 /// Asks once.

@@ -22,7 +22,11 @@ impl Server {
     pub(crate) fn start(path: &str, command: impl FnOnce(SocketAddr) -> Command) -> Outcome<Self> {
         // The port is free again at once, and nobody on a quiet machine takes it before the server does.
         let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        let mut command = command(address);
+        Self::start_at(address, path, command(address))
+    }
+
+    /// The same where somebody has listened before.
+    pub(crate) fn start_at(address: SocketAddr, path: &str, mut command: Command) -> Outcome<Self> {
         let begun = Instant::now();
         let child = command.spawn()?;
         let mut server = Self { child, address, ready_after: Duration::ZERO };
@@ -58,6 +62,13 @@ impl Server {
     pub(crate) fn memory(&self) -> Outcome<Memory> {
         Memory::of(&self.child.id().to_string())
     }
+
+    /// As by `kill -9`: it is asked nothing, and has no time for anything.
+    pub(crate) fn kill(&mut self) -> Outcome<()> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
 }
 
 impl Drop for Server {
@@ -72,6 +83,8 @@ pub(crate) struct Memory {
     pub(crate) all: u64,
     /// Its own: without the pages of its program and libraries, which the kernel can drop and read again.
     pub(crate) own: u64,
+    /// The most of all that it ever had.
+    pub(crate) peak: u64,
 }
 
 impl Memory {
@@ -82,8 +95,8 @@ impl Memory {
             let line = status.lines().find_map(|line| line.strip_prefix(name))?;
             line.split_whitespace().next()?.parse::<u64>().ok().map(|kib| kib * 1024)
         };
-        match (field("VmRSS:"), field("RssAnon:")) {
-            (Some(all), Some(own)) => Ok(Self { all, own }),
+        match (field("VmRSS:"), field("RssAnon:"), field("VmHWM:")) {
+            (Some(all), Some(own), Some(peak)) => Ok(Self { all, own, peak }),
             _ => Err(format!("/proc/{process}/status is not understood.").into()),
         }
     }

@@ -191,17 +191,9 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
 
 /// How often a change was claimed so far.
 async fn steps(bot: &Bot) -> Outcome<u64> {
-    asked(bot, "SELECT SUM(fence) FROM change").await
+    bot.asked("SELECT SUM(fence) FROM change").await
 }
 
 async fn deployed(bot: &Bot) -> Outcome<usize> {
-    Ok(usize::try_from(asked(bot, "SELECT COUNT(*) FROM change WHERE stage = 'deployed'").await?)?)
-}
-
-async fn asked(bot: &Bot, question: &'static str) -> Outcome<u64> {
-    use sqlx::Connection as _;
-    let mut connection = sqlx::SqliteConnection::connect(&bot.database).await?;
-    let number: i64 = sqlx::query_scalar(question).fetch_one(&mut connection).await?;
-    connection.close().await?;
-    Ok(u64::try_from(number)?)
+    Ok(usize::try_from(bot.asked("SELECT COUNT(*) FROM change WHERE stage = 'deployed'").await?)?)
 }

@@ -1,6 +1,7 @@
 //! The simulated Slack, GitHub and cluster in this process, for a bot in another one. They rest while it is measured.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -46,30 +47,11 @@ impl Town {
         configure: impl FnOnce(String) -> String,
         prepare: impl FnOnce(&str) -> Outcome<()>,
     ) -> Outcome<Bot> {
-        let folder = tempfile::tempdir()?;
-        let kubeconfig = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, self.sim.kubeconfig())?;
-        let config = folder.path().join("gantry.yaml");
-        std::fs::write(&config, configure(self.sim.configuration(&kubeconfig)))?;
-        let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
-        prepare(&database)?;
-        let command = |address: SocketAddr| {
-            let mut serve = Command::new(env!("CARGO_BIN_EXE_gantry"));
-            serve.arg("serve").arg("--config").arg(&config).arg("--listen").arg(address.to_string());
-            serve.env_clear().env("DATABASE_URL", &database);
-            for name in ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "GITHUB_TOKEN"] {
-                serve.envs(sim::Town::secret(name).map(|secret| (name.to_owned(), secret)));
-            }
-            for (environment, _) in sim::ENVIRONMENTS {
-                let name = format!("FLUX_{}_SECRET", environment.to_ascii_uppercase());
-                serve.envs(sim::Town::secret(&name).map(|secret| (name, secret)));
-            }
-            serve.stdin(Stdio::null());
-            serve
-        };
-        let server = Server::start("/readyz", command)?;
+        let home = Home::furnish(&self.sim, configure)?;
+        prepare(&home.database)?;
+        let server = Server::start("/readyz", |address| home.serve(address))?;
         self.sim.slack.point_at(&format!("http://{}", server.address));
-        Ok(Bot { server, database, _folder: folder })
+        Ok(Bot { server, home })
     }
 
     /// Has alice ask until the answer comes at once, as a table: then she and the workspace are known.
@@ -98,14 +80,63 @@ impl Drop for Town {
     }
 }
 
-/// The bot in its own process.
-pub(crate) struct Bot {
-    pub(crate) server: Server,
+/// What outlives the process: its configuration and its database.
+pub(crate) struct Home {
     pub(crate) database: String,
+    config: PathBuf,
     _folder: tempfile::TempDir,
 }
 
+impl Home {
+    fn furnish(sim: &sim::Town, configure: impl FnOnce(String) -> String) -> Outcome<Self> {
+        let folder = tempfile::tempdir()?;
+        let kubeconfig = folder.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, sim.kubeconfig())?;
+        let config = folder.path().join("gantry.yaml");
+        std::fs::write(&config, configure(sim.configuration(&kubeconfig)))?;
+        let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
+        Ok(Self { database, config, _folder: folder })
+    }
+
+    fn serve(&self, address: SocketAddr) -> Command {
+        let mut serve = Command::new(env!("CARGO_BIN_EXE_gantry"));
+        serve.arg("serve").arg("--config").arg(&self.config).arg("--listen").arg(address.to_string());
+        serve.env_clear().env("DATABASE_URL", &self.database);
+        for name in ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "GITHUB_TOKEN"] {
+            serve.envs(sim::Town::secret(name).map(|secret| (name.to_owned(), secret)));
+        }
+        for (environment, _) in sim::ENVIRONMENTS {
+            let name = format!("FLUX_{}_SECRET", environment.to_ascii_uppercase());
+            serve.envs(sim::Town::secret(&name).map(|secret| (name, secret)));
+        }
+        serve.stdin(Stdio::null());
+        serve
+    }
+}
+
+/// The bot in its own process.
+pub(crate) struct Bot {
+    pub(crate) server: Server,
+    pub(crate) home: Home,
+}
+
 impl Bot {
+    /// A new process in the place of the one that was killed.
+    pub(crate) fn start_again(&mut self) -> Outcome<()> {
+        let address = self.server.address;
+        self.server = Server::start_at(address, "/readyz", self.home.serve(address))?;
+        Ok(())
+    }
+
+    /// One number out of the database, read beside the bot.
+    pub(crate) async fn asked(&self, question: &'static str) -> Outcome<u64> {
+        use sqlx::Connection as _;
+        let mut connection = sqlx::SqliteConnection::connect(&self.home.database).await?;
+        let number: i64 = sqlx::query_scalar(question).fetch_one(&mut connection).await?;
+        connection.close().await?;
+        Ok(u64::try_from(number)?)
+    }
+
     /// Waits until it has read the whole cluster and has done what follows from it.
     pub(crate) fn settle(&self) -> Outcome<()> {
         let begun = Instant::now();

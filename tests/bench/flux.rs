@@ -1,0 +1,74 @@
+//! Flux's side of a burst: signed reports, no two the same, of objects that we know and of others.
+
+use std::fmt::Write as _;
+
+use gantry::domain::environment::EnvironmentName;
+use gantry::reports::flux;
+use gantry::sim::chance::Chance;
+use gantry::sim::town::{ENVIRONMENTS, Town};
+use hmac::{Hmac, Mac};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+use sha2::Sha256;
+
+use crate::Outcome;
+
+/// The last two are about nothing that is configured.
+const OBJECTS: [&str; 6] = ["checkout", "search", "storefront", "mailer", "infrastructure", "flux-system"];
+
+/// One report as it goes over the wire, and the name under which it must have its one effect.
+pub(crate) struct Told {
+    pub(crate) request: Vec<u8>,
+    pub(crate) key: String,
+}
+
+pub(crate) fn reports(count: usize, seed: u64, now: Timestamp) -> Outcome<Vec<Told>> {
+    let mut chance = Chance::new(seed);
+    (0..count).map(|number| told(number, &mut chance, now)).collect()
+}
+
+fn told(number: usize, chance: &mut Chance, now: Timestamp) -> Outcome<Told> {
+    let (environment, branch) = ENVIRONMENTS[chance.below(ENVIRONMENTS.len())];
+    let at = now + SignedDuration::from_secs(i64::try_from(number / 20)?);
+    let body = event(number, OBJECTS[chance.below(OBJECTS.len())], environment, branch, at, chance).to_string();
+    let secret = Town::secret(&format!("FLUX_{}_SECRET", environment.to_ascii_uppercase()));
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.ok_or("There is no such secret.")?.as_bytes())?;
+    mac.update(body.as_bytes());
+    let signature = mac.finalize().into_bytes().iter().try_fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}")?;
+        Ok::<_, std::fmt::Error>(text)
+    })?;
+    let request = format!(
+        "POST /webhooks/flux/{environment} HTTP/1.1\r\nHost: gantry.example.com\r\nUser-Agent: Go-http-client/1.1\r\n\
+         Content-Type: application/json\r\nGotk-Component: kustomize-controller\r\nX-Signature: sha256={signature}\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let key = flux::parse(&EnvironmentName::new(environment), body.as_bytes())?.key;
+    Ok(Told { request: request.into_bytes(), key })
+}
+
+fn event(number: usize, name: &str, environment: &str, branch: &str, at: Timestamp, chance: &mut Chance) -> Value {
+    let (kind, severity, reason) = [
+        ("Kustomization", "info", "Progressing"),
+        ("Kustomization", "info", "ReconciliationSucceeded"),
+        ("Kustomization", "error", "HealthCheckFailed"),
+        ("HelmRelease", "info", "UpgradeSucceeded"),
+        ("GitRepository", "info", "NewArtifact"),
+    ][chance.below(5)];
+    // A failed apply names all that it touched.
+    let lines = if severity == "error" { 30 } else { 1 };
+    let message = (0..lines).fold(String::new(), |mut message, line| {
+        let _ = writeln!(message, "Deployment/{environment}/{name}-{line} configured, {number}");
+        message
+    });
+    json!({
+        "involvedObject": {
+            "apiVersion": "kustomize.toolkit.fluxcd.io/v1", "kind": kind, "name": name, "namespace": environment,
+            "uid": format!("5c5c8a4d-{:04x}-4c7e-9b62-{number:012x}", chance.below(0x1_0000)), "resourceVersion": number.to_string(),
+        },
+        "severity": severity, "timestamp": at.to_string(), "message": message, "reason": reason,
+        "metadata": { "kustomize.toolkit.fluxcd.io/revision": format!("{branch}@sha1:{number:040x}") },
+        "reportingController": "kustomize-controller", "reportingInstance": "kustomize-controller-7b7b47d5f6-x2x9z",
+    })
+}
