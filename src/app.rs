@@ -27,7 +27,7 @@ use crate::workflow::rights::Rights;
 use crate::workflow::seen::Seen;
 use crate::workflow::source::Sources;
 use crate::workflow::whereabouts::Absent;
-use crate::workflow::{Bot, Parts, compare, inbox, locks, observe, outbox, runner};
+use crate::workflow::{Bot, Parts, compare, hear, inbox, locks, observe, outbox, runner};
 use crate::{controller, github, registry, reports, slack};
 
 /// How long the end may take once it was asked for.
@@ -171,6 +171,7 @@ impl App {
             cancel.clone(),
         ));
         self.tasks.spawn(inbox::run(bot.clone(), cancel.clone()));
+        self.tasks.spawn(hear::run(bot.clone(), cancel.clone()));
         self.tasks.spawn(observe::run(bot.clone(), cancel.clone()));
         self.tasks.spawn(runner::run(bot.clone(), cancel.clone()));
         self.tasks.spawn(locks::run(bot.clone(), cancel.clone()));

@@ -117,9 +117,25 @@ impl Source {
         }
     }
 
+    fn line(self) -> Line {
+        match self {
+            Self::SlackCommand | Self::SlackInteraction | Self::SlackEvent | Self::GitHub => Line::Requests,
+            Self::Flux | Self::ArgoCd | Self::Deployments | Self::CdEvents => Line::Reports,
+        }
+    }
+
     fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|source| source.as_str() == text)
     }
+}
+
+/// The inbox has two lines, so that a burst of reports keeps nobody's command waiting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Each may take its time: it is answered by asking others.
+    Requests,
+    /// Understood at once, many together.
+    Reports,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use sqlx::{QueryBuilder, Sqlite};
 
 use super::batch::{Entry, ImageCommit, version};
-use super::{InboxId, Pending, Received, Source, Store, StoreError, micros, timestamp};
+use super::{InboxId, Line, Pending, Received, Source, Store, StoreError, micros, timestamp};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::sighting::Sighting;
@@ -74,29 +74,41 @@ impl From<EntryRow> for Entry {
     }
 }
 
+/// Reads along the index of what waits: however long the lines are, no more of them is read than is asked for.
+pub(super) fn ask_for_waiting(query: &mut QueryBuilder<Sqlite>, line: Line, now: Timestamp, limit: u32) {
+    query.push("SELECT id, source, key, body, received_at, attempts FROM inbox WHERE done_at IS NULL AND due_at <= ");
+    query.push_bind(micros(now));
+    stands_in(line, query);
+    query.push(" ORDER BY due_at, id LIMIT ").push_bind(i64::from(limit));
+}
+
+fn stands_in(line: Line, query: &mut QueryBuilder<Sqlite>) {
+    // Not by the index of the sources, which also holds everything that was done.
+    query.push(" AND source || '' IN (");
+    let mut sources = query.separated(", ");
+    for source in Source::ALL.into_iter().filter(|source| source.line() == line) {
+        sources.push_bind(source.as_str());
+    }
+    query.push(")");
+}
+
 type ReceivedRow = (i64, String, String, String, i64, i64);
 
 impl Store {
-    /// What is in the inbox and due, oldest first.
-    pub async fn waiting(&self, limit: u32) -> Result<Vec<Received>, StoreError> {
-        let rows: Vec<ReceivedRow> = sqlx::query_as(
-            "SELECT id, source, key, body, received_at, attempts FROM inbox
-             WHERE done_at IS NULL AND due_at <= $1 ORDER BY id LIMIT $2",
-        )
-        .bind(micros(self.0.clock.now()))
-        .bind(i64::from(limit))
-        .fetch_all(&self.0.readers)
-        .await?;
+    /// What stands in a line of the inbox and is due, the first due first.
+    pub async fn waiting(&self, line: Line, limit: u32) -> Result<Vec<Received>, StoreError> {
+        let mut query = QueryBuilder::default();
+        ask_for_waiting(&mut query, line, self.0.clock.now(), limit);
+        let rows: Vec<ReceivedRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
         Ok(rows.into_iter().filter_map(received).collect())
     }
 
-    /// When the next of the inbox will be due that is not due yet.
-    pub async fn next_waiting(&self) -> Result<Option<Timestamp>, StoreError> {
-        let due: Option<i64> =
-            sqlx::query_scalar("SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL AND due_at > $1")
-                .bind(micros(self.0.clock.now()))
-                .fetch_one(&self.0.readers)
-                .await?;
+    /// When the next of a line will be due that is not due yet.
+    pub async fn next_waiting(&self, line: Line) -> Result<Option<Timestamp>, StoreError> {
+        let mut query = QueryBuilder::new("SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL AND due_at > ");
+        query.push_bind(micros(self.0.clock.now()));
+        stands_in(line, &mut query);
+        let due: Option<i64> = query.build_query_scalar().fetch_one(&self.0.readers).await?;
         Ok(due.map(timestamp))
     }
 
@@ -217,12 +229,9 @@ impl Store {
     }
 }
 
-/// A row that another version of Gantry wrote and we cannot read must not hold up those behind it.
+/// Rows of sources that only another version of Gantry knows stand in neither line, and hold up nobody.
 fn received((id, source, key, body, received_at, attempts): ReceivedRow) -> Option<Received> {
-    let Some(source) = Source::parse(&source) else {
-        tracing::error!(row = id, source, "this row of the inbox cannot be read and is left alone");
-        return None;
-    };
+    let source = Source::parse(&source)?;
     Some(Received {
         id: InboxId(id),
         source,

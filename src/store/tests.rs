@@ -112,12 +112,12 @@ async fn a_replay_is_known_even_after_the_work_is_done() {
     assert_eq!(house.store.receive(Source::SlackCommand, "trigger-1", &body).await.unwrap(), Receipt::Replay);
     assert!(matches!(house.store.receive(Source::SlackEvent, "trigger-1", &body).await.unwrap(), Receipt::New(_)));
 
-    let waiting = house.store.waiting(10).await.unwrap();
+    let waiting = house.store.waiting(Line::Requests, 10).await.unwrap();
     assert_eq!(waiting.len(), 2);
     assert_eq!((waiting[0].id, waiting[0].source, &waiting[0].body), (id, Source::SlackCommand, &body));
 
     house.store.commit(Batch::new().done(id)).await.unwrap();
-    assert_eq!(house.store.waiting(10).await.unwrap().len(), 1);
+    assert_eq!(house.store.waiting(Line::Requests, 10).await.unwrap().len(), 1);
     assert_eq!(house.store.receive(Source::SlackCommand, "trigger-1", &body).await.unwrap(), Receipt::Replay);
     let kept: Option<String> = sqlx::query_scalar("SELECT body FROM inbox WHERE id = $1")
         .bind(id.0)
@@ -163,14 +163,36 @@ async fn what_was_postponed_comes_back_when_its_time_has_come() {
     // Not a whole microsecond: it must not come back a fraction too early.
     let later = start() + SignedDuration::new(30, 1);
     house.store.postpone(id, later, "GitHub did not answer").await.unwrap();
-    assert!(house.store.waiting(10).await.unwrap().is_empty());
+    assert!(house.store.waiting(Line::Reports, 10).await.unwrap().is_empty());
     let pending = house.store.pending().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (1, 0));
     assert!(pending.next_due.unwrap() >= later);
 
     house.clock.advance_to(pending.next_due.unwrap());
-    let waiting = house.store.waiting(10).await.unwrap();
+    let waiting = house.store.waiting(Line::Reports, 10).await.unwrap();
     assert_eq!((waiting[0].id, waiting[0].attempts), (id, 1));
+}
+
+#[tokio::test]
+async fn a_long_line_of_reports_stands_before_nobodys_command() {
+    let house = House::new().await;
+    for number in 0..40 {
+        house.store.receive(Source::Flux, &number.to_string(), &json!({})).await.unwrap();
+    }
+    house.store.receive(Source::SlackCommand, "asked", &json!({})).await.unwrap();
+    house.store.receive(Source::ArgoCd, "last", &json!({})).await.unwrap();
+    let keys = async |line, limit| {
+        let waiting = house.store.waiting(line, limit).await.unwrap();
+        waiting.into_iter().map(|received| received.key).collect::<Vec<_>>()
+    };
+    assert_eq!(keys(Line::Requests, 1).await, ["asked"]);
+    assert_eq!(keys(Line::Reports, 2).await, ["0", "1"]);
+    assert_eq!(keys(Line::Reports, 100).await.last().map(String::as_str), Some("last"));
+    let mut query = sqlx::QueryBuilder::new("EXPLAIN QUERY PLAN ");
+    read::ask_for_waiting(&mut query, Line::Reports, start(), 9);
+    let plan: Vec<(i64, i64, i64, String)> = query.build_query_as().fetch_all(&house.store.0.readers).await.unwrap();
+    let plan: Vec<String> = plan.into_iter().map(|(_, _, _, step)| step).collect();
+    assert_eq!(plan, ["SEARCH inbox USING INDEX inbox_waiting (due_at<?)"], "and it is never sorted");
 }
 
 #[tokio::test]

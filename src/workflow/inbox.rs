@@ -1,4 +1,4 @@
-//! Works off what was stored: the commands, mentions and clicks that memory alone could not answer, and reports.
+//! Works off what was stored: the commands, mentions and clicks that memory alone could not answer, and GitHub's webhooks.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,11 +8,10 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::change::Change;
-use crate::reports::Report;
 use crate::reports::github::Notice;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::Said;
-use crate::store::{Batch, InboxId, Received, Source, StoreError};
+use crate::store::{Batch, InboxId, Line, Received, Source, StoreError};
 
 use super::Bot;
 use super::respond::privately;
@@ -28,10 +27,10 @@ const PATIENCE: SignedDuration = SignedDuration::from_secs(2);
 const MOST_PATIENCE: SignedDuration = SignedDuration::from_mins(10);
 
 /// When the database cannot be read or written, it is tried again after this.
-const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
+pub(super) const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 
 /// What ended in a panic may end in another: it is not tried in a circle.
-const AFTER_PANIC: SignedDuration = SignedDuration::from_mins(5);
+pub(super) const AFTER_PANIC: SignedDuration = SignedDuration::from_mins(5);
 
 /// Runs until it is cancelled; what is under way then is worked off again by the next start.
 pub async fn run(bot: Bot, cancel: CancellationToken) {
@@ -87,10 +86,10 @@ async fn waiting(bot: &Bot, busy: &HashMap<Id, InboxId>) -> Result<(Vec<Received
         return Ok((Vec::new(), None));
     }
     let limit = u32::try_from(AT_ONCE + busy.len()).unwrap_or(u32::MAX);
-    let mut received = bot.store.waiting(limit).await?;
+    let mut received = bot.store.waiting(Line::Requests, limit).await?;
     received.retain(|received| !busy.values().any(|id| *id == received.id));
     received.truncate(free);
-    Ok((received, bot.store.next_waiting().await?))
+    Ok((received, bot.store.next_waiting(Line::Requests).await?))
 }
 
 /// What could not be done now, though it may be done later; and what is said if it never can.
@@ -196,19 +195,8 @@ impl Bot {
                 }
                 Ok(Work::default())
             }
-            Source::Flux | Source::ArgoCd | Source::Deployments | Source::CdEvents => {
-                match serde_json::from_value::<Report>(received.body.clone()) {
-                    Ok(report) => {
-                        let heard = self.reported(&report);
-                        self.wake.up();
-                        Ok(Batch::new().ledger(heard).into())
-                    }
-                    Err(error) => {
-                        tracing::error!(%error, key = received.key, "a stored report cannot be read any more");
-                        Ok(Work::default())
-                    }
-                }
-            }
+            // They stand in the other line.
+            Source::Flux | Source::ArgoCd | Source::Deployments | Source::CdEvents => Ok(Work::default()),
         }
     }
 }

@@ -9,6 +9,7 @@ pub mod changes;
 pub mod compare;
 mod deploy;
 mod diff;
+pub mod hear;
 mod history;
 pub mod inbox;
 pub mod locks;

@@ -1,0 +1,75 @@
+//! Works off the reports in the inbox, all that wait in one transaction: controllers speak in bursts.
+
+use std::panic::AssertUnwindSafe;
+
+use futures::FutureExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::reports::Report;
+use crate::store::{Batch, Line, Received, StoreError};
+
+use super::Bot;
+use super::inbox::{AFTER_PANIC, AFTER_STORE_FAILURE};
+
+/// Few enough that whoever waits for the writer behind them does not notice.
+const A_GROUP: u32 = 128;
+
+/// Runs until it is cancelled; what is under way then is worked off again by the next start.
+pub async fn run(bot: Bot, cancel: CancellationToken) {
+    let mut woken = bot.store.woken();
+    loop {
+        woken.mark_unchanged();
+        let next_due = match bot.hear().await {
+            Ok(true) if !cancel.is_cancelled() => continue,
+            Ok(_) => bot.store.next_waiting(Line::Reports).await,
+            Err(error) => Err(error),
+        };
+        let later = async {
+            match next_due {
+                Ok(Some(due)) => bot.clock.sleep_until(due).await,
+                Ok(None) => std::future::pending().await,
+                Err(error) => {
+                    tracing::error!(%error, "reports cannot be worked off");
+                    tokio::time::sleep(AFTER_STORE_FAILURE).await;
+                }
+            }
+        };
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            alive = woken.changed() => if alive.is_err() { return },
+            () = later => {}
+        }
+    }
+}
+
+impl Bot {
+    /// Works off what is due. `false`: nothing was.
+    async fn hear(&self) -> Result<bool, StoreError> {
+        let waiting = self.store.waiting(Line::Reports, A_GROUP).await?;
+        if waiting.is_empty() {
+            return Ok(false);
+        }
+        let mut batch = Batch::new();
+        for received in &waiting {
+            // What ended in a panic may end in another: it takes none of its neighbours with it.
+            let understood = AssertUnwindSafe(async { self.understand_report(received) }).catch_unwind().await;
+            batch = match understood {
+                Ok(heard) => batch.and(heard).done(received.id),
+                Err(_) => batch.postpone(received.id, self.clock.now() + AFTER_PANIC, "a panic"),
+            };
+        }
+        self.wake.up();
+        self.store.commit(batch).await?;
+        Ok(true)
+    }
+
+    fn understand_report(&self, received: &Received) -> Batch {
+        match serde_json::from_value::<Report>(received.body.clone()) {
+            Ok(report) => Batch::new().ledger(self.reported(&report)),
+            Err(error) => {
+                tracing::error!(%error, key = received.key, "a stored report cannot be read any more");
+                Batch::new()
+            }
+        }
+    }
+}
