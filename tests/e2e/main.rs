@@ -21,6 +21,7 @@ mod history;
 mod house;
 mod list;
 mod locks;
+mod lost;
 mod manifest;
 mod manifest_formats;
 mod manifest_moods;

@@ -13,8 +13,10 @@ use jiff::Timestamp;
 use crate::domain::artefact::{Workload, WorkloadKind};
 use crate::domain::version::{Image, Sha};
 
+pub use self::webhook::Weather;
 use self::webhook::{Delivery, FluxEvent, InvolvedObject, Metadata};
 use super::agenda::Agenda;
+use super::chance::Chance;
 use super::ci::Built;
 use super::cluster::{Cluster, Ended, Order, RolloutId};
 use super::faults::{Fault, Faults};
@@ -69,6 +71,7 @@ struct Inner {
     targets: Vec<Target>,
     /// By the target's number: what is on its way there. A newer one takes the place of the older.
     underway: Mutex<BTreeMap<usize, Underway>>,
+    weather: Mutex<(Weather, Chance)>,
 }
 
 struct Underway {
@@ -88,7 +91,8 @@ impl Controller {
         targets: Vec<Target>,
     ) -> Self {
         let underway = Mutex::default();
-        let inner = Inner { agenda, pace, cluster, registry, faults, webhooks, targets, underway };
+        let weather = Mutex::new((Weather::default(), Chance::new(0)));
+        let inner = Inner { agenda, pace, cluster, registry, faults, webhooks, targets, underway, weather };
         let controller = Self(Arc::new(inner));
         // Weak, because the cluster would otherwise hold its own listener's clone of itself for ever.
         let listener = Arc::downgrade(&controller.0);
@@ -98,6 +102,11 @@ impl Controller {
             }
         });
         controller
+    }
+
+    /// From now on this happens to every event, by chance that falls the same way for the same seed.
+    pub fn send_through(&self, weather: Weather, seed: u64) {
+        *self.0.weather.lock().unwrap_or_else(PoisonError::into_inner) = (weather, Chance::new(seed));
     }
 
     /// An image was built: it goes where its branch is deployed. For [`Ci::on_built`](super::ci::Ci::on_built).
@@ -221,9 +230,17 @@ impl Controller {
             reporting_instance: "kustomize-controller-0",
         };
         let url = format!("{}/webhooks/flux/{}", bot_url.trim_end_matches('/'), target.environment);
-        match Delivery::new(url, secret, &event) {
-            Ok(delivery) => webhook::send(&self.0.agenda, self.0.pace, http, delivery),
-            Err(error) => tracing::error!(%error, "a simulated event cannot be written as JSON"),
+        let delivery = match Delivery::new(url, secret, &event) {
+            Ok(delivery) => delivery,
+            Err(error) => return tracing::error!(%error, "a simulated event cannot be written as JSON"),
+        };
+        let copies = {
+            let mut weather = self.0.weather.lock().unwrap_or_else(PoisonError::into_inner);
+            let (weather, chance) = &mut *weather;
+            weather.befalls(chance)
+        };
+        for late in copies {
+            webhook::send(&self.0.agenda, self.0.pace, http, delivery.clone(), late);
         }
     }
 

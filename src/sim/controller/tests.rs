@@ -3,6 +3,7 @@
 use axum::body::Bytes;
 use axum::extract::Path;
 use axum::http::{HeaderMap, StatusCode};
+use jiff::SignedDuration;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -262,6 +263,36 @@ async fn a_webhook_can_be_lost_or_doubled() {
     world.rest().await;
     let succeeded = "qa checkout ReconciliationSucceeded";
     assert_eq!(world.told()[1..], ["qa checkout Progressing", succeeded, succeeded]);
+}
+
+#[tokio::test]
+async fn the_weather_loses_doubles_and_delays_the_same_way_for_the_same_seed() {
+    let told = async |weather, seed| {
+        let world = World::open().await;
+        world.controller.send_through(weather, seed);
+        for digit in ["1", "2", "3", "4", "5", "6", "7", "8"] {
+            world.ci.branch_moved("acme/checkout", "develop", &sha(digit));
+            world.rest().await;
+        }
+        world.told()
+    };
+    let calm = Weather::default();
+    let all = told(calm, 1).await;
+    assert_eq!(all.len(), 16);
+    assert_eq!(told(Weather { lost: 100, ..calm }, 1).await.len(), 0);
+    let some = told(Weather { lost: 50, ..calm }, 1).await;
+    assert!((1..16).contains(&some.len()), "{some:?}");
+    assert_eq!(told(Weather { lost: 50, ..calm }, 1).await, some);
+    assert_ne!(told(Weather { lost: 50, ..calm }, 2).await, some);
+    let late = told(Weather { twice: 100, late: SignedDuration::from_secs(20), ..calm }, 1).await;
+    assert_eq!(late.len(), 32);
+    let sorted = |mut told: Vec<String>| {
+        told.sort();
+        told.dedup();
+        told
+    };
+    assert_ne!(late, [all.clone(), all.clone()].concat());
+    assert_eq!(sorted(late).len(), sorted(all).len());
 }
 
 #[tokio::test]

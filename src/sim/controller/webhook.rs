@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use crate::sim::agenda::Agenda;
+use crate::sim::chance::Chance;
 use crate::sim::pace::Pace;
 use crate::sim::signature::sign;
 
@@ -42,6 +43,30 @@ pub(super) struct Metadata {
     pub(super) revision: String,
 }
 
+/// What happens to events on their way.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Weather {
+    /// So many out of a hundred are lost.
+    pub lost: u8,
+    /// So many out of a hundred arrive twice.
+    pub twice: u8,
+    /// Each is late by anything up to this, so that they overtake each other.
+    pub late: SignedDuration,
+}
+
+impl Weather {
+    /// How late each copy of the next event is; without any, it is lost.
+    pub(super) fn befalls(self, chance: &mut Chance) -> Vec<SignedDuration> {
+        if chance.falls(self.lost) {
+            return Vec::new();
+        }
+        let copies = if chance.falls(self.twice) { 2 } else { 1 };
+        let late = usize::try_from(self.late.as_millis()).unwrap_or_default();
+        let late_by = |_| SignedDuration::from_millis(i64::try_from(chance.below(late + 1)).unwrap_or_default());
+        (0..copies).map(late_by).collect()
+    }
+}
+
 /// An event on its way.
 #[derive(Clone)]
 pub(super) struct Delivery {
@@ -59,13 +84,11 @@ impl Delivery {
 }
 
 /// Sends on the agenda, so that the world is not at rest while an event is still on its way.
-pub(super) fn send(agenda: &Agenda, pace: Pace, http: &reqwest::Client, delivery: Delivery) {
-    attempt(agenda.clone(), pace, http.clone(), delivery, 0);
+pub(super) fn send(agenda: &Agenda, pace: Pace, http: &reqwest::Client, delivery: Delivery, late: SignedDuration) {
+    attempt(agenda.clone(), pace, http.clone(), delivery, late, 0);
 }
 
-fn attempt(agenda: Agenda, pace: Pace, http: reqwest::Client, delivery: Delivery, tried: u32) {
-    // The pause grows, as Flux's does.
-    let pause = pace.retry * i32::try_from(tried).unwrap_or(i32::MAX);
+fn attempt(agenda: Agenda, pace: Pace, http: reqwest::Client, delivery: Delivery, pause: SignedDuration, tried: u32) {
     agenda.clone().after(pause, move || async move {
         let answer = http
             .post(&delivery.url)
@@ -84,7 +107,9 @@ fn attempt(agenda: Agenda, pace: Pace, http: reqwest::Client, delivery: Delivery
         };
         if again && tried < RETRIES {
             tracing::debug!(url = delivery.url, why, "the webhook failed and is sent again");
-            attempt(agenda, pace, http, delivery, tried + 1);
+            // The pause grows, as Flux's does.
+            let pause = pace.retry * i32::try_from(tried + 1).unwrap_or(i32::MAX);
+            attempt(agenda, pace, http, delivery, pause, tried + 1);
         } else {
             tracing::warn!(url = delivery.url, why, "the webhook is lost");
         }
