@@ -20,6 +20,7 @@ use crate::cluster::{self, Clients, Reading, View};
 use crate::config::{Config, GithubAuth, Secrets};
 use crate::domain::artefact::{Namespace, WorkloadKind};
 use crate::store::{Store, StoreError};
+use crate::workflow::builds::Builds;
 use crate::workflow::changes::Changes;
 use crate::workflow::outbox::Tables;
 use crate::workflow::people::People;
@@ -112,12 +113,14 @@ impl App {
             store,
             seen,
             sources,
+            builds: Builds::default(),
             absent: Absent::default(),
             slack,
             github,
             registry,
         });
         bot.recall_reports().await?;
+        bot.recall_builds().await?;
         let router = router(&bot, &signing_secret, &secrets);
         let app = Self { bot, router, tasks: TaskTracker::new(), cancel: CancellationToken::new() };
         app.start();
@@ -202,23 +205,26 @@ fn router(bot: &Bot, signing_secret: &SecretString, secrets: &Secrets) -> Router
         let bot = answering.clone();
         Box::pin(async move { bot.answer(incoming).await })
     });
-    let keeping = bot.clone();
-    let keep: reports::receive::Keep = Arc::new(move |report| {
-        let bot = keeping.clone();
-        Box::pin(async move { bot.keep_report(&report).await })
-    });
     let hearing = bot.clone();
-    let hear: reports::receive::KeepNotice = Arc::new(move |notice| {
+    let keep: reports::receive::Keep = Arc::new(move |heard| {
         let bot = hearing.clone();
-        Box::pin(async move { bot.keep_notice(&notice).await })
+        Box::pin(async move { bot.keep_told(heard).await })
     });
+    let config = bot.config.clone();
+    let find: reports::receive::Find =
+        Arc::new(move |name| config.catalogue.ladder.find(name).map(|environment| environment.name.clone()));
+    let doors = reports::receive::Doors {
+        secrets: secrets.webhooks.clone(),
+        github: secrets.github_webhook_secret.clone(),
+        find,
+        keep,
+    };
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
         .route("/readyz", get(ready))
         .with_state(bot.clone())
         .merge(slack::receive::Receiver::new(signing_secret, bot.clock.clone(), answer).router())
-        .merge(reports::receive::router(secrets.webhooks.clone(), keep))
-        .merge(reports::receive::github_router(secrets.github_webhook_secret.clone(), hear))
+        .merge(reports::receive::router(doors))
 }
 
 /// Ready as soon as it can be asked: the store is open by then. A dead cluster is said, not waited for.

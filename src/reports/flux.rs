@@ -5,12 +5,8 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, BODY_LIMIT, Outcome, Report, ReportError, Sender, key};
+use super::{About, BODY_LIMIT, Outcome, Report, ReportError, Sender, brief, commit, failed, key};
 use crate::domain::environment::EnvironmentName;
-use crate::domain::version::Sha;
-
-/// Messages name every object of a failed apply; this is as much as a person reads.
-const MESSAGE_LIMIT: usize = 1_000;
 
 #[derive(Deserialize)]
 struct Event {
@@ -40,9 +36,13 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     if body.len() > BODY_LIMIT {
         return Err(ReportError::TooLarge(body.len()));
     }
-    let event: Event = serde_json::from_slice(body).map_err(|error| ReportError::Malformed(error.to_string()))?;
+    let event: Event = serde_json::from_slice(body).map_err(|error| {
+        ReportError::malformed(format!(
+            "The body is not an event of Flux: {error}. Point a Provider of type `generic-hmac` or `generic` here."
+        ))
+    })?;
     let (kind, severity, reason) = (event.involved.kind, text(&event.severity), text(&event.reason));
-    let message: String = text(&event.message).chars().take(MESSAGE_LIMIT).collect();
+    let message = brief(text(&event.message));
     let metadata = event.metadata.unwrap_or_default();
     let told = |name: &str| told(&metadata, name);
 
@@ -50,10 +50,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     // An OCI artefact's own revision is a digest; the commit that it was made from stands beside it.
     let origin = told("originRevision");
     let commit = revision.as_deref().and_then(commit).or_else(|| origin.as_deref().and_then(commit));
-    let outcome = match outcome(&kind, severity, reason, &message) {
-        Outcome::Failed { message } if message.trim().is_empty() => Outcome::Failed { message: reason.to_owned() },
-        outcome => outcome,
-    };
+    let outcome = outcome(&kind, severity, reason, &message);
     let at = text(&event.timestamp);
     let namespace = event.involved.namespace.unwrap_or_default();
     let revision_text = revision.as_deref().unwrap_or_default();
@@ -102,18 +99,7 @@ fn told(metadata: &BTreeMap<String, Value>, name: &str) -> Option<String> {
     value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-/// `main@sha1:<sha>`, `sha1:<sha>`, the older `main/<sha>`, or the name of the commit alone.
-fn commit(revision: &str) -> Option<Sha> {
-    let name = match revision.rsplit_once(':') {
-        Some((before, name)) if before == "sha1" || before.ends_with("@sha1") => name,
-        Some(_) => return None,
-        None => revision.rsplit_once('/').map_or(revision, |(_, name)| name),
-    };
-    name.parse().ok()
-}
-
 fn outcome(kind: &str, severity: &str, reason: &str, message: &str) -> Outcome {
-    let failed = || Outcome::Failed { message: message.to_owned() };
     // Sources, image automation and the rest do not deploy.
     if !matches!(kind, "Kustomization" | "HelmRelease") {
         return Outcome::Noise;
@@ -122,7 +108,7 @@ fn outcome(kind: &str, severity: &str, reason: &str, message: &str) -> Outcome {
         // These wait for somebody else, or were overtaken by a newer revision.
         ("error", "DependencyNotReady" | "HealthCheckCanceled") => Outcome::Noise,
         // A successful way back means that what was asked for does not run.
-        ("error", _) | ("info", "RollbackSucceeded" | "UninstallSucceeded") => failed(),
+        ("error", _) | ("info", "RollbackSucceeded" | "UninstallSucceeded") => failed(message, reason),
         ("info", "ReconciliationSucceeded" | "InstallSucceeded" | "UpgradeSucceeded" | "TestSucceeded") => {
             Outcome::Succeeded
         }
@@ -138,6 +124,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::reports::MESSAGE_LIMIT;
 
     const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
 

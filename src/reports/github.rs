@@ -1,11 +1,14 @@
-//! What GitHub tells of a repository by its webhooks: only that there is something to look at. What it is, we ask.
+//! What GitHub tells of a repository by its webhooks: that there is something to look at, how a build stands, and what
+//! somebody says of a deployment. What it really is, we ask.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::hex;
+use super::{About, Heard, Outcome, Report, Sender, Unread, brief, failed, hex, key};
 use crate::domain::artefact::Repository;
+use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Sha;
 
 /// Something happened there.
@@ -21,67 +24,189 @@ pub struct Notice {
     pub commit: Option<Sha>,
 }
 
-/// The events that can make a change go on. Others are none of our business.
+/// How a run of a workflow of GitHub Actions stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Build {
+    /// The same for every delivery of the same state.
+    pub key: String,
+    pub repository: Repository,
+    pub commit: Sha,
+    pub branch: Option<String>,
+    /// The workflow's: a commit may have several.
+    pub name: String,
+    pub run: u64,
+    pub attempt: u64,
+    pub state: BuildState,
+    pub url: String,
+    pub at: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BuildState {
+    Queued,
+    Running,
+    Succeeded,
+    /// As GitHub calls it: `failure`, `cancelled`, `timed_out`, ...
+    Failed {
+        conclusion: String,
+    },
+}
+
+/// The events that can make a change go on.
 pub const EVENTS: [&str; 5] = ["pull_request", "pull_request_review", "check_suite", "check_run", "status"];
 
-/// `None` for what tells us nothing.
-pub fn parse(event: &str, body: &[u8]) -> Result<Option<Notice>, String> {
-    if !EVENTS.contains(&event) {
+/// What is said of deployments and of builds.
+pub const DEPLOYMENT: &str = "deployment_status";
+pub const BUILD: &str = "workflow_run";
+
+/// `None` for what tells us nothing. `find` knows the environments by their names and aliases.
+pub fn parse(
+    event: &str,
+    body: &[u8],
+    find: impl Fn(&str) -> Option<EnvironmentName>,
+) -> Result<Option<Heard>, String> {
+    if !EVENTS.contains(&event) && event != DEPLOYMENT && event != BUILD {
         return Ok(None);
     }
-    let value: Value = serde_json::from_slice(body).map_err(|error| format!("The body is not JSON: {error}."))?;
-    let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str);
-    let repository = text("/repository/full_name").ok_or("The body has no `repository.full_name`.")?;
+    let value: Value = serde_json::from_slice(body).map_err(|error| {
+        format!("The body is not JSON: {error}. Choose the content type `application/json` for the webhook.")
+    })?;
+    let repository = text(&value, "/repository/full_name").ok_or("The body has no `repository.full_name`.")?;
     let repository = repository.parse().map_err(|error: String| format!("{error}."))?;
+    match event {
+        DEPLOYMENT => deployment(&value, body, repository, find).map(Some),
+        BUILD => Ok(build(&value, repository)?.map(Heard::Build)),
+        _ => Ok(Some(Heard::Notice(notice(event, &value, body, repository)))),
+    }
+}
+
+fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+    value.pointer(pointer).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
+}
+
+fn number(value: &Value, pointer: &str) -> Option<u64> {
+    value.pointer(pointer).and_then(Value::as_u64)
+}
+
+fn notice(event: &str, value: &Value, body: &[u8], repository: Repository) -> Notice {
     let commit = match event {
-        "status" => text("/sha"),
-        "check_run" => text("/check_run/head_sha"),
-        "check_suite" => text("/check_suite/head_sha"),
-        _ => text("/pull_request/head/sha"),
+        "status" => text(value, "/sha"),
+        "check_run" => text(value, "/check_run/head_sha"),
+        "check_suite" => text(value, "/check_suite/head_sha"),
+        _ => text(value, "/pull_request/head/sha"),
     };
-    Ok(Some(Notice {
+    Notice {
         key: hex(&Sha256::digest(body)),
         event: event.to_owned(),
         repository,
-        pull: value.pointer("/pull_request/number").and_then(Value::as_u64),
+        pull: number(value, "/pull_request/number"),
         commit: commit.and_then(|commit| commit.parse().ok()),
+    }
+}
+
+fn deployment(
+    value: &Value,
+    body: &[u8],
+    repository: Repository,
+    find: impl Fn(&str) -> Option<EnvironmentName>,
+) -> Result<Heard, String> {
+    let missing = |what: &str| format!("The body has no `{what}`, which every `deployment_status` of GitHub's has.");
+    let state = text(value, "/deployment_status/state").ok_or_else(|| missing("deployment_status.state"))?;
+    let named = text(value, "/deployment/environment").ok_or_else(|| missing("deployment.environment"))?;
+    let Some(environment) = find(named) else {
+        let why = format!("A deployment of {repository} goes to `{}`, which is no environment of ours.", brief(named));
+        return Ok(Heard::Unread(Unread::new(None, Sender::GitHub, why, body)));
+    };
+    let message = brief(text(value, "/deployment_status/description").unwrap_or_default());
+    let outcome = match state {
+        "success" => Outcome::Succeeded,
+        "failure" | "error" => failed(&message, "The deployment failed, says GitHub."),
+        "in_progress" | "queued" | "pending" | "waiting" => Outcome::Progressing,
+        // `inactive`: a newer one has taken its place.
+        _ => Outcome::Noise,
+    };
+    let (number, id) = (number(value, "/deployment/id"), number(value, "/deployment_status/id"));
+    let name = number.map(|number| number.to_string()).unwrap_or_default();
+    let sha = text(value, "/deployment/sha");
+    let at = text(value, "/deployment_status/created_at").unwrap_or_default();
+    let key = key(&[
+        environment.as_str(),
+        "github",
+        &repository.to_string(),
+        &name,
+        sha.unwrap_or_default(),
+        state,
+        &message,
+        at,
+    ]);
+    Ok(Heard::Report(Box::new(Report {
+        sender: Sender::GitHub,
+        environment,
+        about: About {
+            kind: "deployment".to_owned(),
+            namespace: repository.to_string(),
+            name,
+            artefact: artefact(value.pointer("/deployment/payload")),
+            images: Vec::new(),
+            repository: Some(repository),
+        },
+        revision: text(value, "/deployment/ref").map(str::to_owned),
+        commit: sha.and_then(|sha| sha.parse().ok()),
+        outcome,
+        message,
+        at: at.parse().ok(),
+        key,
+        id: id.map(|id| id.to_string()),
+    })))
+}
+
+/// The payload is what its creator gave: an object, or JSON in a text.
+fn artefact(payload: Option<&Value>) -> Option<String> {
+    let inside = match payload? {
+        Value::String(text) => serde_json::from_str(text).ok()?,
+        other => other.clone(),
+    };
+    let told = |name: &str| text(&inside, name).map(str::to_owned);
+    told("/artefact").or_else(|| told("/artifact"))
+}
+
+fn build(value: &Value, repository: Repository) -> Result<Option<Build>, String> {
+    let missing =
+        |what: &str| format!("The body has no `workflow_run.{what}`, which every `workflow_run` of GitHub's has.");
+    let commit = text(value, "/workflow_run/head_sha").and_then(|sha| sha.parse().ok());
+    let commit: Sha = commit.ok_or_else(|| missing("head_sha"))?;
+    let status = text(value, "/workflow_run/status").ok_or_else(|| missing("status"))?;
+    let run = number(value, "/workflow_run/id").ok_or_else(|| missing("id"))?;
+    let attempt = number(value, "/workflow_run/run_attempt").unwrap_or(1);
+    let conclusion = text(value, "/workflow_run/conclusion").unwrap_or_default();
+    let state = match (status, conclusion) {
+        // It was not for this commit.
+        (_, "skipped") => return Ok(None),
+        ("in_progress", _) => BuildState::Running,
+        ("completed", "success" | "neutral") => BuildState::Succeeded,
+        // Somebody must allow it first.
+        ("completed", "action_required") => BuildState::Queued,
+        ("completed", conclusion) => BuildState::Failed { conclusion: conclusion.to_owned() },
+        _ => BuildState::Queued,
+    };
+    let name = text(value, "/workflow_run/name").or_else(|| text(value, "/workflow/name")).unwrap_or("workflow");
+    let at = text(value, "/workflow_run/updated_at");
+    let numbers = (run.to_string(), attempt.to_string());
+    let key = key(&[&repository.to_string(), BUILD, &numbers.0, &numbers.1, status, conclusion]);
+    Ok(Some(Build {
+        key,
+        repository,
+        commit,
+        branch: text(value, "/workflow_run/head_branch").map(str::to_owned),
+        name: brief(name),
+        run,
+        attempt,
+        state,
+        url: text(value, "/workflow_run/html_url").unwrap_or_default().to_owned(),
+        at: at.and_then(|at| at.parse().ok()),
     }))
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn each_event_tells_what_to_look_at() {
-        let sha = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
-        let repository = json!({ "full_name": "acme/checkout" });
-        let pull = json!({ "number": 12, "head": { "sha": sha } });
-        let cases = [
-            ("pull_request", json!({ "action": "closed", "pull_request": pull }), (Some(12), true)),
-            ("pull_request_review", json!({ "action": "submitted", "pull_request": pull }), (Some(12), true)),
-            ("check_run", json!({ "check_run": { "head_sha": sha } }), (None, true)),
-            ("check_suite", json!({ "check_suite": { "head_sha": sha } }), (None, true)),
-            ("status", json!({ "sha": sha, "state": "success" }), (None, true)),
-            ("status", json!({ "sha": "nonsense" }), (None, false)),
-        ];
-        for (event, mut body, (number, commit)) in cases {
-            body["repository"] = repository.clone();
-            let notice = parse(event, body.to_string().as_bytes()).unwrap().unwrap();
-            assert_eq!((notice.pull, notice.commit.is_some()), (number, commit), "{event}");
-        }
-        assert_eq!(parse("ping", b"{}"), Ok(None));
-        assert!(parse("status", b"{}").is_err());
-        assert!(parse("status", b"nonsense").is_err());
-    }
-
-    proptest! {
-        #[test]
-        fn any_body_is_answered(event in prop::sample::select(EVENTS.to_vec()), body in "[\\[\\]{}\":,a-z0-9]{0,80}") {
-            let _ = parse(event, body.as_bytes());
-        }
-    }
-}
+mod tests;

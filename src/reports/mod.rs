@@ -1,6 +1,19 @@
 //! What deployment webhooks told us, in one shape whoever sent it: hints, never proofs.
 //! Pure functions over bytes; receiving, storing and acting on them is done elsewhere.
+//!
+//! # How to add a source of reports
+//!
+//! 1. A file beside these with `parse(&EnvironmentName, &[u8])`: bytes to a [`Report`], and a sentence for what is none. Its
+//!    `key` is made of what the report means and when, never of how it came; its `id` of what the sender calls it, if that is
+//!    inside of what is signed. The environment is never taken from the body.
+//! 2. A [`Sender`] with the name that people know, and a `Source` in the store under which it is kept.
+//! 3. Its route in [`receive`]: who may speak there is decided before anything is parsed.
+//! 4. Payloads as the real system sends them below `tests/data/reports`, with where they are from; the route in the table of
+//!    `tests/e2e/entrances.rs`; and what a team must set up, as a file below `deploy` that a test reads.
 
+pub mod argocd;
+pub mod cdevents;
+pub mod deployments;
 pub mod flux;
 pub mod github;
 pub mod receive;
@@ -16,6 +29,12 @@ use crate::domain::version::Sha;
 
 /// The most that is read of a webhook's body; senders stay far below it.
 pub const BODY_LIMIT: usize = 128 * 1024;
+
+/// Messages name every object of a failed apply; this is as much as a person reads.
+const MESSAGE_LIMIT: usize = 1_000;
+
+/// As much of a body as tells a person what was sent.
+const UNREAD_LIMIT: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
@@ -36,6 +55,44 @@ pub struct Report {
     /// The sender's own name for the event, where it gives one inside of what is signed. Whatever it says, it counts once.
     #[serde(default)]
     pub id: Option<String>,
+}
+
+impl Report {
+    /// One word for the sender's own name of the event: it counts once in an environment, whatever it says.
+    pub fn id_key(&self) -> Option<String> {
+        let id = self.id.as_deref()?;
+        Some(key(&[self.environment.as_str(), id]))
+    }
+}
+
+/// What a webhook brought. It is stored before the sender is told that it was heard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    Report(Box<Report>),
+    Notice(github::Notice),
+    Build(github::Build),
+    Unread(Unread),
+}
+
+/// What came with the right secret and still tells us nothing: somebody set something up in a way that does not work.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    /// `None` where the secret names none.
+    pub environment: Option<EnvironmentName>,
+    pub sender: Sender,
+    /// A sentence.
+    pub why: String,
+    /// How the body begins.
+    pub body: String,
+}
+
+impl Unread {
+    pub fn new(environment: Option<EnvironmentName>, sender: Sender, why: String, body: &[u8]) -> Self {
+        // No character has more than four bytes.
+        let begin = &body[..body.len().min(4 * UNREAD_LIMIT)];
+        let body = String::from_utf8_lossy(begin).chars().take(UNREAD_LIMIT).collect();
+        Self { environment, sender, why, body }
+    }
 }
 
 /// Who speaks.
@@ -92,12 +149,19 @@ pub enum Outcome {
     Noise,
 }
 
+/// Why a body is no report: a sentence that says what would be right.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReportError {
-    #[error("the body has {0} bytes; a report has {BODY_LIMIT} at most")]
+    #[error("The body has {0} bytes; a report has {BODY_LIMIT} at most.")]
     TooLarge(usize),
-    #[error("the body is not a report: {0}")]
+    #[error("{0}")]
     Malformed(String),
+}
+
+impl ReportError {
+    fn malformed(sentence: impl Into<String>) -> Self {
+        Self::Malformed(sentence.into())
+    }
 }
 
 /// One word for an event out of what it means. Lengths stand between the parts, so that none can lean on its neighbour.
@@ -108,6 +172,27 @@ fn key(parts: &[&str]) -> String {
         hash.update(part.as_bytes());
     }
     hex(&hash.finalize()[..16])
+}
+
+/// As much of a message as is kept.
+fn brief(message: &str) -> String {
+    message.chars().take(MESSAGE_LIMIT).collect()
+}
+
+/// A failure that says nothing else is called by what else is known of it.
+fn failed(message: &str, otherwise: &str) -> Outcome {
+    let said = if message.trim().is_empty() { otherwise } else { message };
+    Outcome::Failed { message: brief(said) }
+}
+
+/// The commit that a revision names: `main@sha1:<sha>`, `sha1:<sha>`, the older `main/<sha>`, or the commit alone.
+fn commit(revision: &str) -> Option<Sha> {
+    let name = match revision.rsplit_once(':') {
+        Some((before, name)) if before == "sha1" || before.ends_with("@sha1") => name,
+        Some(_) => return None,
+        None => revision.rsplit_once('/').map_or(revision, |(_, name)| name),
+    };
+    name.parse().ok()
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -1,10 +1,11 @@
-//! Webhooks of controllers and of GitHub: limited, verified with the sender's own secret, parsed, stored, and only then
-//! answered.
+//! Webhooks of controllers, pipelines and GitHub: limited, verified with the sender's own secret, parsed, stored, and
+//! only then answered.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Router;
+use axum::body::Bytes;
 use axum::extract::{Path, Request, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -12,94 +13,160 @@ use axum::routing::post;
 use futures::future::BoxFuture;
 use secrecy::SecretString;
 
-use super::github::{self, Notice};
-use super::{BODY_LIMIT, Report, flux, signature};
+use super::{
+    BODY_LIMIT, Heard, Report, ReportError, Sender, Unread, argocd, cdevents, deployments, flux, github, signature,
+};
 use crate::domain::environment::EnvironmentName;
 use crate::http::{read_body, refuse, without_panic};
 
-/// Stores a report, once. `false`: it could not be stored, so the sender must send it again.
-pub type Keep = Arc<dyn Fn(Report) -> BoxFuture<'static, bool> + Send + Sync>;
+/// Stores what was heard, once. `false`: it could not be stored, so the sender must send it again.
+pub type Keep = Arc<dyn Fn(Heard) -> BoxFuture<'static, bool> + Send + Sync>;
 
-/// The same for what GitHub tells.
-pub type KeepNotice = Arc<dyn Fn(Notice) -> BoxFuture<'static, bool> + Send + Sync>;
+/// The environment of that name or alias.
+pub type Find = Arc<dyn Fn(&str) -> Option<EnvironmentName> + Send + Sync>;
 
 /// GitHub's are longer than a controller's: they carry all of a pull request and of its repository.
 const GITHUB_LIMIT: usize = 1024 * 1024;
 
-#[derive(Clone)]
-struct Receiver {
-    secrets: Arc<BTreeMap<EnvironmentName, SecretString>>,
-    keep: Keep,
-}
-
-#[derive(Clone)]
-struct GithubReceiver {
+/// What the doors need to know.
+pub struct Doors {
+    /// An environment without one is not listened to.
+    pub secrets: BTreeMap<EnvironmentName, SecretString>,
     /// Without one, GitHub is not listened to.
-    secret: Option<SecretString>,
-    keep: KeepNotice,
+    pub github: Option<SecretString>,
+    pub find: Find,
+    pub keep: Keep,
 }
 
-pub fn router(secrets: BTreeMap<EnvironmentName, SecretString>, keep: Keep) -> Router {
-    let receiver = Receiver { secrets: Arc::new(secrets), keep };
-    Router::new().route("/webhooks/flux/{environment}", post(from_flux)).with_state(receiver)
+pub fn router(doors: Doors) -> Router {
+    Router::new()
+        .route("/webhooks/flux/{environment}", post(from_flux))
+        .route("/webhooks/argocd/{environment}", post(from_argocd))
+        .route("/webhooks/deployments", post(from_deployments))
+        .route("/webhooks/cdevents", post(from_cdevents))
+        .route("/webhooks/github", post(from_github))
+        .with_state(Arc::new(doors))
 }
 
-pub fn github_router(secret: Option<SecretString>, keep: KeepNotice) -> Router {
-    Router::new().route("/webhooks/github", post(from_github)).with_state(GithubReceiver { secret, keep })
+type Here = State<Arc<Doors>>;
+
+async fn from_flux(State(doors): Here, Path(environment): Path<String>, request: Request) -> Response {
+    without_panic(doors.take_by_path(Sender::Flux, &environment, request)).await
 }
 
-async fn from_github(State(receiver): State<GithubReceiver>, request: Request) -> Response {
-    without_panic(take_from_github(receiver, request)).await
+async fn from_argocd(State(doors): Here, Path(environment): Path<String>, request: Request) -> Response {
+    without_panic(doors.take_by_path(Sender::ArgoCd, &environment, request)).await
 }
 
-async fn take_from_github(receiver: GithubReceiver, request: Request) -> Response {
-    let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The webhook is not signed with GITHUB_WEBHOOK_SECRET.");
-    let (signature, event) = (header(&request, "x-hub-signature-256"), header(&request, "x-github-event"));
-    let (Some(secret), Some(signature)) = (&receiver.secret, signature) else { return unsigned() };
-    let body = match read_body(request, GITHUB_LIMIT).await {
-        Ok(body) => body,
-        Err(response) => return response,
-    };
-    if !signature::verify_hmac(&signature, &body, secret) {
-        return unsigned();
+async fn from_deployments(State(doors): Here, request: Request) -> Response {
+    without_panic(doors.take_by_secret(Sender::Deployments, request)).await
+}
+
+async fn from_cdevents(State(doors): Here, request: Request) -> Response {
+    without_panic(doors.take_by_secret(Sender::CdEvents, request)).await
+}
+
+async fn from_github(State(doors): Here, request: Request) -> Response {
+    without_panic(doors.take_from_github(request)).await
+}
+
+impl Doors {
+    /// Where the address names the environment. Argo CD cannot sign; Flux does, unless its provider is the plain `generic`.
+    async fn take_by_path(&self, sender: Sender, environment: &str, request: Request) -> Response {
+        // One answer for an environment that has no secret and for one that is not there: nobody learns which it was.
+        let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The report does not come with this environment's secret.");
+        let environment = EnvironmentName::new(environment);
+        let Some(secret) = self.secrets.get(&environment) else { return unsigned() };
+        let signed = header(&request, "x-signature").filter(|_| sender == Sender::Flux);
+        let bearer = header(&request, "authorization");
+        // A signature that is there must be right, whatever stands beside it.
+        if signed.is_none() && !bearer.is_some_and(|bearer| signature::verify_bearer(&bearer, secret)) {
+            return unsigned();
+        }
+        let body = match read_body(request, BODY_LIMIT).await {
+            Ok(body) => body,
+            Err(response) => return response,
+        };
+        if signed.is_some_and(|signed| !signature::verify_hmac(&signed, &body, secret)) {
+            return unsigned();
+        }
+        self.take(sender, environment, &body).await
     }
-    let notice = match github::parse(&event.unwrap_or_default(), &body) {
-        Ok(Some(notice)) => notice,
-        Ok(None) => return StatusCode::NO_CONTENT.into_response(),
-        Err(wrong) => return refuse(StatusCode::BAD_REQUEST, &wrong),
-    };
-    if (receiver.keep)(notice).await {
-        StatusCode::ACCEPTED.into_response()
-    } else {
-        refuse(StatusCode::SERVICE_UNAVAILABLE, "The webhook could not be kept. Please send it again.")
+
+    /// Where the secret names the environment, whatever the body says.
+    async fn take_by_secret(&self, sender: Sender, request: Request) -> Response {
+        let unsigned = || {
+            let words = "The report is not signed with any environment's secret: send `X-Signature: sha256=<hex>`, \
+                         the HMAC of the body.";
+            refuse(StatusCode::UNAUTHORIZED, words)
+        };
+        let Some(signed) = header(&request, "x-signature") else { return unsigned() };
+        let body = match read_body(request, BODY_LIMIT).await {
+            Ok(body) => body,
+            Err(response) => return response,
+        };
+        // All of them are tried, so that the time tells nobody which it was.
+        let verified = self.secrets.iter().filter(|(_, secret)| signature::verify_hmac(&signed, &body, secret));
+        let Some((environment, _)) = verified.last() else { return unsigned() };
+        self.take(sender, environment.clone(), &body).await
+    }
+
+    async fn take(&self, sender: Sender, environment: EnvironmentName, body: &Bytes) -> Response {
+        match parse(sender, &environment, body) {
+            Ok(Some(report)) => self.keep(Heard::Report(Box::new(report))).await,
+            Ok(None) => StatusCode::NO_CONTENT.into_response(),
+            Err(error) => self.cannot_read(Some(environment), sender, error.to_string(), body).await,
+        }
+    }
+
+    async fn take_from_github(&self, request: Request) -> Response {
+        let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The webhook is not signed with GITHUB_WEBHOOK_SECRET.");
+        let (signed, event) = (header(&request, "x-hub-signature-256"), header(&request, "x-github-event"));
+        let (Some(secret), Some(signed)) = (&self.github, signed) else { return unsigned() };
+        let body = match read_body(request, GITHUB_LIMIT).await {
+            Ok(body) => body,
+            Err(response) => return response,
+        };
+        if !signature::verify_hmac(&signed, &body, secret) {
+            return unsigned();
+        }
+        match github::parse(&event.unwrap_or_default(), &body, |name| (self.find)(name)) {
+            Ok(Some(heard)) => self.keep(heard).await,
+            Ok(None) => StatusCode::NO_CONTENT.into_response(),
+            Err(wrong) => self.cannot_read(None, Sender::GitHub, wrong, &body).await,
+        }
+    }
+
+    async fn keep(&self, heard: Heard) -> Response {
+        if (self.keep)(heard).await {
+            StatusCode::ACCEPTED.into_response()
+        } else {
+            refuse(StatusCode::SERVICE_UNAVAILABLE, "It could not be kept. Please send it again.")
+        }
+    }
+
+    /// Whoever has the secret meant to tell us something: the people who set it up must learn that it does not work.
+    async fn cannot_read(
+        &self,
+        environment: Option<EnvironmentName>,
+        sender: Sender,
+        why: String,
+        body: &[u8],
+    ) -> Response {
+        let refusal = refuse(StatusCode::BAD_REQUEST, &why);
+        (self.keep)(Heard::Unread(Unread::new(environment, sender, why, body))).await;
+        refusal
     }
 }
 
-async fn from_flux(State(receiver): State<Receiver>, Path(environment): Path<String>, request: Request) -> Response {
-    without_panic(take(receiver, environment, request)).await
-}
-
-async fn take(receiver: Receiver, environment: String, request: Request) -> Response {
-    // One answer for an environment that has no secret and for one that is not there: nobody learns which it was.
-    let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The report is not signed with this environment's secret.");
-    let environment = EnvironmentName::new(&environment);
-    let Some(secret) = receiver.secrets.get(&environment) else { return unsigned() };
-    let Some(header) = header(&request, "x-signature") else { return unsigned() };
-    let body = match read_body(request, BODY_LIMIT).await {
-        Ok(body) => body,
-        Err(response) => return response,
-    };
-    if !signature::verify_hmac(&header, &body, secret) {
-        return unsigned();
-    }
-    let report = match flux::parse(&environment, &body) {
-        Ok(report) => report,
-        Err(error) => return refuse(StatusCode::BAD_REQUEST, &error.to_string()),
-    };
-    if (receiver.keep)(report).await {
-        StatusCode::ACCEPTED.into_response()
-    } else {
-        refuse(StatusCode::SERVICE_UNAVAILABLE, "The report could not be kept. Please send it again.")
+fn parse(sender: Sender, environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report>, ReportError> {
+    match sender {
+        Sender::Flux => flux::parse(environment, body).map(Some),
+        Sender::ArgoCd => argocd::parse(environment, body).map(Some),
+        Sender::Deployments => deployments::parse(environment, body).map(Some),
+        Sender::CdEvents => cdevents::parse(environment, body),
+        // It has a door of its own.
+        Sender::GitHub => Ok(None),
     }
 }
 

@@ -119,8 +119,8 @@ impl Source {
 
     fn line(self) -> Line {
         match self {
-            Self::SlackCommand | Self::SlackInteraction | Self::SlackEvent | Self::GitHub => Line::Requests,
-            Self::Flux | Self::ArgoCd | Self::Deployments | Self::CdEvents => Line::Reports,
+            Self::SlackCommand | Self::SlackInteraction | Self::SlackEvent => Line::Requests,
+            Self::GitHub | Self::Flux | Self::ArgoCd | Self::Deployments | Self::CdEvents => Line::Webhooks,
         }
     }
 
@@ -129,13 +129,13 @@ impl Source {
     }
 }
 
-/// The inbox has two lines, so that a burst of reports keeps nobody's command waiting.
+/// The inbox has two lines, so that a burst of webhooks keeps nobody's command waiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Each may take its time: it is answered by asking others.
     Requests,
     /// Understood at once, many together.
-    Reports,
+    Webhooks,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -144,7 +144,7 @@ pub struct InboxId(i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
     New(InboxId),
-    /// The same source sent the same key before: there is nothing to do.
+    /// The same source sent the same key or called something else by the same name before: there is nothing to do.
     Replay,
 }
 
@@ -183,7 +183,18 @@ pub struct Wakes {
 impl Store {
     /// Stores what came from outside, durably, before it is acknowledged.
     pub async fn receive(&self, source: Source, key: &str, body: &Value) -> Result<Receipt, StoreError> {
-        let job = Job::Receive { source, key: key.to_owned(), body: body.to_string() };
+        self.receive_once(source, key, None, body).await
+    }
+
+    /// The same for what its sender calls by a name of its own: it counts once by the one and by the other.
+    pub async fn receive_once(
+        &self,
+        source: Source,
+        key: &str,
+        sender_id: Option<String>,
+        body: &Value,
+    ) -> Result<Receipt, StoreError> {
+        let job = Job::Receive { source, key: key.to_owned(), sender_id, body: body.to_string() };
         match self.request(job).await? {
             Outcome::Received(receipt) => Ok(receipt),
             Outcome::Committed | Outcome::Claimed(_) => Err(StoreError::Failed("a receipt was lost".into())),

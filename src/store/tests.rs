@@ -163,13 +163,13 @@ async fn what_was_postponed_comes_back_when_its_time_has_come() {
     // Not a whole microsecond: it must not come back a fraction too early.
     let later = start() + SignedDuration::new(30, 1);
     house.store.postpone(id, later, "GitHub did not answer").await.unwrap();
-    assert!(house.store.waiting(Line::Reports, 10).await.unwrap().is_empty());
+    assert!(house.store.waiting(Line::Webhooks, 10).await.unwrap().is_empty());
     let pending = house.store.pending().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (1, 0));
     assert!(pending.next_due.unwrap() >= later);
 
     house.clock.advance_to(pending.next_due.unwrap());
-    let waiting = house.store.waiting(Line::Reports, 10).await.unwrap();
+    let waiting = house.store.waiting(Line::Webhooks, 10).await.unwrap();
     assert_eq!((waiting[0].id, waiting[0].attempts), (id, 1));
 }
 
@@ -186,10 +186,10 @@ async fn a_long_line_of_reports_stands_before_nobodys_command() {
         waiting.into_iter().map(|received| received.key).collect::<Vec<_>>()
     };
     assert_eq!(keys(Line::Requests, 1).await, ["asked"]);
-    assert_eq!(keys(Line::Reports, 2).await, ["0", "1"]);
-    assert_eq!(keys(Line::Reports, 100).await.last().map(String::as_str), Some("last"));
+    assert_eq!(keys(Line::Webhooks, 2).await, ["0", "1"]);
+    assert_eq!(keys(Line::Webhooks, 100).await.last().map(String::as_str), Some("last"));
     let mut query = sqlx::QueryBuilder::new("EXPLAIN QUERY PLAN ");
-    read::ask_for_waiting(&mut query, Line::Reports, start(), 9);
+    read::ask_for_waiting(&mut query, Line::Webhooks, start(), 9);
     let plan: Vec<(i64, i64, i64, String)> = query.build_query_as().fetch_all(&house.store.0.readers).await.unwrap();
     let plan: Vec<String> = plan.into_iter().map(|(_, _, _, step)| step).collect();
     assert_eq!(plan, ["SEARCH inbox USING INDEX inbox_waiting (due_at<?)"], "and it is never sorted");
@@ -206,6 +206,27 @@ async fn many_at_once_are_all_stored_and_answered() {
     let new = receipts.iter().filter(|receipt| **receipt != Receipt::Replay).count();
     assert_eq!(new, 400);
     assert_eq!(house.store.pending().await.unwrap().inbox, 400);
+}
+
+#[tokio::test]
+async fn what_is_sent_again_by_its_key_or_by_its_senders_name_counts_once() {
+    let house = House::new().await;
+    let sent = [
+        ("a", Some("1"), true),
+        ("a", Some("2"), false),
+        ("b", Some("1"), false),
+        ("b", Some("2"), true),
+        ("c", None, true),
+        ("d", None, true),
+        ("d", Some("3"), false),
+    ];
+    for (key, id, new) in sent {
+        let id = id.map(str::to_owned);
+        let receipt = house.store.receive_once(Source::CdEvents, key, id, &json!({})).await.unwrap();
+        assert_eq!(matches!(receipt, Receipt::New(_)), new, "{key}");
+    }
+    let elsewhere = house.store.receive_once(Source::Deployments, "a", Some("1".to_owned()), &json!({})).await.unwrap();
+    assert!(matches!(elsewhere, Receipt::New(_)), "each source counts for itself");
 }
 
 #[tokio::test]

@@ -25,7 +25,7 @@ const KEEP_SAID: SignedDuration = SignedDuration::from_hours(180 * 24);
 
 #[derive(Debug)]
 pub(super) enum Job {
-    Receive { source: Source, key: String, body: String },
+    Receive { source: Source, key: String, sender_id: Option<String>, body: String },
     Batch(Vec<Write>),
     Claim(Vec<ChangeId>),
 }
@@ -134,13 +134,14 @@ async fn commit(
 async fn apply(connection: &mut SqliteConnection, now: Timestamp, job: &Job) -> Result<(Outcome, Wakes), sqlx::Error> {
     let mut touched = Wakes::default();
     match job {
-        Job::Receive { source, key, body } => {
+        Job::Receive { source, key, sender_id, body } => {
             let id: Option<i64> = sqlx::query_scalar(
-                "INSERT INTO inbox (source, key, body, received_at, due_at) VALUES ($1, $2, $3, $4, $5)
-                 ON CONFLICT (source, key) DO NOTHING RETURNING id",
+                "INSERT INTO inbox (source, key, sender_id, body, received_at, due_at) VALUES ($1, $2, $3, $4, $5, $6)
+                 ON CONFLICT DO NOTHING RETURNING id",
             )
             .bind(source.as_str())
             .bind(key)
+            .bind(sender_id)
             .bind(body)
             .bind(micros(now))
             .bind(micros(now))

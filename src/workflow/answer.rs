@@ -7,8 +7,6 @@ use crate::config::ListTo;
 use crate::domain::actor::Role;
 use crate::domain::command::{self, Command};
 use crate::domain::listing::Filter;
-use crate::reports::Report;
-use crate::reports::github::Notice;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::receive::Ack;
 use crate::slack::render::page::For;
@@ -83,20 +81,6 @@ impl Bot {
             Ok(()) => Ack::Silent,
             Err(_) => Ack::NotKept,
         }
-    }
-
-    /// Keeps a controller's report, once. `false`: it could not be kept.
-    pub async fn keep_report(&self, report: &Report) -> bool {
-        let body = serde_json::to_value(report).unwrap_or_default();
-        let kept = self.store.receive(Source::Flux, &report.key, &body).await;
-        kept.inspect_err(|error| tracing::error!(%error, "a report could not be stored")).is_ok()
-    }
-
-    /// The same for what GitHub tells.
-    pub async fn keep_notice(&self, notice: &Notice) -> bool {
-        let body = serde_json::to_value(notice).unwrap_or_default();
-        let kept = self.store.receive(Source::GitHub, &notice.key, &body).await;
-        kept.inspect_err(|error| tracing::error!(%error, "a webhook of GitHub's could not be stored")).is_ok()
     }
 
     async fn store(&self, source: Source, from: &Origin, incoming: &Incoming) -> Result<(), StoreError> {

@@ -1,15 +1,15 @@
-//! Works off the reports in the inbox, all that wait in one transaction: controllers speak in bursts.
+//! Works off what webhooks told, all that waits in one transaction: controllers speak in bursts.
 
 use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 
-use crate::reports::Report;
 use crate::store::{Batch, Line, Received, StoreError};
 
 use super::Bot;
 use super::inbox::{AFTER_PANIC, AFTER_STORE_FAILURE};
+use super::keep::Told;
 
 /// Few enough that whoever waits for the writer behind them does not notice.
 const A_GROUP: u32 = 128;
@@ -21,7 +21,7 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
         woken.mark_unchanged();
         let next_due = match bot.hear().await {
             Ok(true) if !cancel.is_cancelled() => continue,
-            Ok(_) => bot.store.next_waiting(Line::Reports).await,
+            Ok(_) => bot.store.next_waiting(Line::Webhooks).await,
             Err(error) => Err(error),
         };
         let later = async {
@@ -29,7 +29,7 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
                 Ok(Some(due)) => bot.clock.sleep_until(due).await,
                 Ok(None) => std::future::pending().await,
                 Err(error) => {
-                    tracing::error!(%error, "reports cannot be worked off");
+                    tracing::error!(%error, "webhooks cannot be worked off");
                     tokio::time::sleep(AFTER_STORE_FAILURE).await;
                 }
             }
@@ -45,14 +45,14 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
 impl Bot {
     /// Works off what is due. `false`: nothing was.
     async fn hear(&self) -> Result<bool, StoreError> {
-        let waiting = self.store.waiting(Line::Reports, A_GROUP).await?;
+        let waiting = self.store.waiting(Line::Webhooks, A_GROUP).await?;
         if waiting.is_empty() {
             return Ok(false);
         }
         let mut batch = Batch::new();
         for received in &waiting {
             // What ended in a panic may end in another: it takes none of its neighbours with it.
-            let understood = AssertUnwindSafe(async { self.understand_report(received) }).catch_unwind().await;
+            let understood = AssertUnwindSafe(async { self.understood(received) }).catch_unwind().await;
             batch = match understood {
                 Ok(heard) => batch.and(heard).done(received.id),
                 Err(_) => batch.postpone(received.id, self.clock.now() + AFTER_PANIC, "a panic"),
@@ -63,11 +63,16 @@ impl Bot {
         Ok(true)
     }
 
-    fn understand_report(&self, received: &Received) -> Batch {
-        match serde_json::from_value::<Report>(received.body.clone()) {
-            Ok(report) => Batch::new().ledger(self.reported(&report)),
+    fn understood(&self, received: &Received) -> Batch {
+        match serde_json::from_value(received.body.clone()) {
+            Ok(Told::Report(report)) => Batch::new().ledger(self.reported(&report)),
+            Ok(Told::Build(build)) => self.built(&build).map(|entry| Batch::new().ledger(entry)).unwrap_or_default(),
+            Ok(Told::Notice(notice)) => {
+                self.noticed(&notice);
+                Batch::new()
+            }
             Err(error) => {
-                tracing::error!(%error, key = received.key, "a stored report cannot be read any more");
+                tracing::error!(%error, key = received.key, "a stored webhook cannot be read any more");
                 Batch::new()
             }
         }

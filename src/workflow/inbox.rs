@@ -1,4 +1,4 @@
-//! Works off what was stored: the commands, mentions and clicks that memory alone could not answer, and GitHub's webhooks.
+//! Works off what was stored: the commands, mentions and clicks that memory alone could not answer.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,7 +8,6 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::change::Change;
-use crate::reports::github::Notice;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::Said;
 use crate::store::{Batch, InboxId, Line, Received, Source, StoreError};
@@ -186,17 +185,10 @@ impl Bot {
                 };
                 self.respond(received, incoming).await
             }
-            Source::GitHub => {
-                match serde_json::from_value::<Notice>(received.body.clone()) {
-                    Ok(notice) => self.noticed(&notice),
-                    Err(error) => {
-                        tracing::error!(%error, key = received.key, "a stored webhook cannot be read any more");
-                    }
-                }
+            // They stand in the other line.
+            Source::GitHub | Source::Flux | Source::ArgoCd | Source::Deployments | Source::CdEvents => {
                 Ok(Work::default())
             }
-            // They stand in the other line.
-            Source::Flux | Source::ArgoCd | Source::Deployments | Source::CdEvents => Ok(Work::default()),
         }
     }
 }

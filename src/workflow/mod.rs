@@ -5,6 +5,7 @@ pub mod answer;
 mod approve;
 mod audience;
 mod begin;
+pub mod builds;
 pub mod changes;
 pub mod compare;
 mod deploy;
@@ -12,6 +13,7 @@ mod diff;
 pub mod hear;
 mod history;
 pub mod inbox;
+pub mod keep;
 pub mod locks;
 mod memory;
 mod merge;
@@ -47,6 +49,7 @@ use crate::registry;
 use crate::slack;
 use crate::store::Store;
 
+use builds::Builds;
 use changes::Changes;
 use compare::Heads;
 use observe::Wake;
@@ -71,6 +74,7 @@ pub struct Parts {
     pub people: People,
     pub rights: Rights,
     pub sources: Sources,
+    pub builds: Builds,
     pub absent: Absent,
     pub tables: Tables,
     pub slack: slack::client::Client,

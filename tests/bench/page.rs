@@ -18,6 +18,7 @@ use gantry::domain::sighting::Sighting;
 use gantry::domain::version::{Image, Sha, Version};
 use gantry::slack::render::page::For;
 use gantry::store::Store;
+use gantry::workflow::builds::Builds;
 use gantry::workflow::changes::Changes;
 use gantry::workflow::compare::Heads;
 use gantry::workflow::outbox::Tables;
@@ -121,6 +122,7 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         clients: Clients::new(None),
         seen: Seen::default(),
         sources: Sources::default(),
+        builds: Builds::default(),
         absent: Absent::default(),
         registry: registry::Client::new(&mirrors, &BTreeMap::new())?,
         heads: Heads::default(),

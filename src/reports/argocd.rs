@@ -1,0 +1,138 @@
+//! What Argo CD's notifications tell by the template of `deploy/argocd/notifications.yaml`, to reports.
+//! Argo CD sends what a template says and nothing else, so the template and this file belong together.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{About, BODY_LIMIT, Outcome, Report, ReportError, Sender, brief, commit, failed, key};
+use crate::domain::artefact::Repository;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::version::Sha;
+
+/// The label of an Application that names the artefact it brings. Not an annotation: a template can only send all of them,
+/// and those hold what Argo CD and kubectl remember.
+pub const ARTEFACT_LABEL: &str = "gantry.dev/artefact";
+
+/// Whatever an Application does not have, the template sends as `null`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Told {
+    application: String,
+    namespace: Option<String>,
+    labels: Option<BTreeMap<String, Value>>,
+    repository: Option<String>,
+    /// How the last operation stands: `Running`, `Succeeded`, `Failed`, `Error`, `Terminating`.
+    phase: Option<String>,
+    message: Option<String>,
+    started_at: Option<String>,
+    finished_at: Option<String>,
+    /// What the operation brought.
+    revision: Option<String>,
+    revisions: Option<Vec<String>>,
+    /// How Git and the cluster stand to each other now, which may be about something newer.
+    sync: Option<String>,
+    sync_revision: Option<String>,
+    sync_revisions: Option<Vec<String>>,
+    /// `Healthy`, `Progressing`, `Degraded`, `Suspended`, `Missing`, `Unknown`.
+    health: Option<String>,
+    images: Option<Vec<String>>,
+}
+
+pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, ReportError> {
+    if body.len() > BODY_LIMIT {
+        return Err(ReportError::TooLarge(body.len()));
+    }
+    let told: Told = serde_json::from_slice(body).map_err(|error| {
+        ReportError::malformed(format!(
+            "The body is not what Gantry's template for Argo CD makes: {error}. Take it from deploy/argocd/notifications.yaml."
+        ))
+    })?;
+    if told.application.trim().is_empty() {
+        return Err(ReportError::malformed("`application` is empty: it must be the name of the Application."));
+    }
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let (phase, health, sync) = (text(&told.phase), text(&told.health), text(&told.sync));
+    let message = brief(&text(&told.message));
+    let outcome = outcome(&phase, &health, &message);
+    let (revision, commit) = revision(&told, &sync);
+    let at = told.finished_at.or(told.started_at).unwrap_or_default();
+    let namespace = told.namespace.unwrap_or_default();
+    // With its time: a return to an old revision is news.
+    let key = key(&[
+        environment.as_str(),
+        "argocd",
+        &namespace,
+        &told.application,
+        &phase,
+        &health,
+        revision.as_deref().unwrap_or_default(),
+        &message,
+        &at,
+    ]);
+    let artefact = told.labels.as_ref().and_then(|labels| labels.get(ARTEFACT_LABEL)).and_then(Value::as_str);
+    Ok(Report {
+        sender: Sender::ArgoCd,
+        environment: environment.clone(),
+        about: About {
+            kind: "Application".to_owned(),
+            namespace,
+            name: told.application,
+            artefact: artefact.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned),
+            images: told.images.unwrap_or_default(),
+            repository: told.repository.as_deref().and_then(repository),
+        },
+        revision,
+        commit,
+        outcome,
+        message,
+        at: at.parse().ok(),
+        key,
+        id: None,
+    })
+}
+
+fn outcome(phase: &str, health: &str, message: &str) -> Outcome {
+    match (phase, health) {
+        ("Error" | "Failed", _) => failed(message, "The sync failed."),
+        ("Running" | "Terminating", _) => Outcome::Progressing,
+        ("Succeeded", "Healthy") => Outcome::Succeeded,
+        // The operation's own words are of its success.
+        ("Succeeded", "Degraded") => failed("", "The sync succeeded, but the application is degraded."),
+        // What is not there yet may come; so may what somebody paused.
+        ("Succeeded", "Progressing" | "Missing" | "Suspended") => Outcome::Progressing,
+        _ => Outcome::Noise,
+    }
+}
+
+/// What the operation brought; what Git says counts only where the cluster is as Git says. Of several sources it is the one
+/// commit among them: the others are versions of charts.
+fn revision(told: &Told, sync: &str) -> (Option<String>, Option<Sha>) {
+    let of = |one: &Option<String>, several: &Option<Vec<String>>| {
+        // Where there are several, the one is empty.
+        let all = one.iter().chain(several.iter().flatten()).filter(|revision| !revision.trim().is_empty());
+        all.cloned().collect::<Vec<_>>()
+    };
+    let mut all = of(&told.revision, &told.revisions);
+    if all.is_empty() && sync == "Synced" {
+        all = of(&told.sync_revision, &told.sync_revisions);
+    }
+    let mut commits: Vec<Sha> = all.iter().filter_map(|revision| commit(revision)).collect();
+    commits.dedup();
+    let commit = if commits.len() == 1 { commits.pop() } else { None };
+    ((!all.is_empty()).then(|| all.join(" ")), commit)
+}
+
+/// `https://github.com/acme/shop.git`, `git@github.com:acme/shop.git`: the last two names.
+fn repository(url: &str) -> Option<Repository> {
+    let path = url.trim().trim_end_matches('/').trim_end_matches(".git");
+    let mut names = path.rsplit(['/', ':']);
+    let (name, owner) = (names.next()?, names.next()?);
+    // Without a host it is a path on somebody's disk, or no address at all.
+    names.next().filter(|host| !host.is_empty())?;
+    format!("{owner}/{name}").parse().ok()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Applications as Argo CD has them, through the template that is shipped.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
+
+fn qa() -> EnvironmentName {
+    EnvironmentName::new("qa")
+}
+
+/// The file that teams apply, with which Argo CD makes its bodies.
+fn shipped() -> Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/deploy/argocd/notifications.yaml");
+    serde_saphyr::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+fn inner(shipped: &Value, name: &str) -> Value {
+    serde_saphyr::from_str(shipped["data"][name].as_str().unwrap_or_else(|| panic!("no {name}"))).unwrap()
+}
+
+/// Fills in `{{ .app.a.b | toJson }}`, as Go's templates do: what is missing is nil, whose JSON is `null`.
+fn render(template: &str, app: &Value) -> String {
+    let mut out = String::new();
+    let mut rest = template;
+    while let Some((before, behind)) = rest.split_once("{{") {
+        out += before;
+        let (expression, behind) = behind.split_once("}}").expect("an end");
+        let (path, function) = expression.split_once('|').expect("a function");
+        assert_eq!(function.trim(), "toJson", "what is sent can be nothing but JSON");
+        let path = path.trim().strip_prefix(".app").expect("of the Application").replace('.', "/");
+        out += &app.pointer(&path).unwrap_or(&Value::Null).to_string();
+        rest = behind;
+    }
+    out + rest
+}
+
+fn told(app: &Value) -> Report {
+    let template = inner(&shipped(), "template.gantry");
+    let body = render(template["webhook"]["gantry-qa"]["body"].as_str().unwrap(), app);
+    parse(&qa(), body.as_bytes()).unwrap_or_else(|error| panic!("{error}: {body}"))
+}
+
+fn app(file: &str) -> Value {
+    let path = format!("{}/tests/data/reports/argocd/{file}.json", env!("CARGO_MANIFEST_DIR"));
+    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+}
+
+#[test]
+fn an_application_in_each_state_becomes_a_report_by_the_shipped_template() {
+    let message = |report: &Report| match &report.outcome {
+        Outcome::Failed { message } => format!("failed: {message}"),
+        other => format!("{other:?}"),
+    };
+    let cases = [
+        ("running", "Progressing"),
+        ("healthy", "Succeeded"),
+        ("progressing", "Progressing"),
+        ("degraded", "failed: The sync succeeded, but the application is degraded."),
+        (
+            "failed",
+            "failed: one or more objects failed to apply, reason: Deployment.apps \"checkout\" is invalid: spec.replicas: Invalid value: -1",
+        ),
+        (
+            "error",
+            "failed: ComparisonError: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = \"kustomize build\" failed exit status 1",
+        ),
+        ("suspended", "Progressing"),
+        ("missing", "Progressing"),
+        ("unsynced", "Noise"),
+    ];
+    for (file, expected) in cases {
+        assert_eq!(message(&told(&app(file))), expected, "{file}");
+    }
+}
+
+#[test]
+fn what_ran_is_told_with_its_commit_its_images_and_its_time() {
+    let report = told(&app("healthy"));
+    assert_eq!((report.sender, &report.environment), (Sender::ArgoCd, &qa()));
+    let about = &report.about;
+    assert_eq!((&*about.kind, &*about.namespace, &*about.name), ("Application", "argocd", "checkout-qa"));
+    assert_eq!(about.artefact.as_deref(), Some("checkout"));
+    assert_eq!(about.images, ["ghcr.io/acme/checkout:qa-9be01d7"]);
+    assert_eq!(about.repository.as_ref().unwrap().to_string(), "acme/checkout");
+    assert_eq!(report.commit.unwrap().as_str(), SHA);
+    assert_eq!(report.at.unwrap().to_string(), "2026-11-16T09:00:12Z");
+    assert_eq!(told(&app("running")).at.unwrap().to_string(), "2026-11-16T09:00:05Z", "it has no end yet");
+}
+
+#[test]
+fn of_several_sources_the_one_commit_counts() {
+    let report = told(&app("several-sources"));
+    assert_eq!(report.revision.unwrap(), format!("6.5.4 {SHA}"));
+    assert_eq!(report.commit.unwrap().as_str(), SHA);
+    assert_eq!((report.about.repository, report.about.artefact), (None, None));
+
+    let mut two = app("several-sources");
+    two["status"]["operationState"]["syncResult"]["revisions"] = json!([SHA, "a".repeat(40)]);
+    assert_eq!(told(&two).commit, None, "nobody can tell which of them it is");
+}
+
+#[test]
+fn what_git_says_counts_only_where_the_cluster_is_as_git_says() {
+    let mut app = app("healthy");
+    app["status"]["operationState"].as_object_mut().unwrap().remove("syncResult");
+    assert_eq!(told(&app).commit.unwrap().as_str(), SHA);
+    app["status"]["sync"]["status"] = json!("OutOfSync");
+    assert_eq!(told(&app).commit, None, "it is what the next sync would bring");
+}
+
+#[test]
+fn a_return_to_an_old_revision_is_news_and_a_repeated_word_is_not() {
+    let first = app("healthy");
+    assert_eq!(told(&first).key, told(&first).key);
+    let mut later = first.clone();
+    later["status"]["operationState"]["finishedAt"] = json!("2026-11-16T10:00:00Z");
+    assert_ne!(told(&first).key, told(&later).key);
+}
+
+#[test]
+fn the_shipped_triggers_tell_each_operation_once_and_by_its_time() {
+    let shipped = shipped();
+    assert_eq!(shipped["metadata"]["name"], "argocd-notifications-cm");
+    let service = inner(&shipped, "service.webhook.gantry-qa");
+    assert!(service["url"].as_str().unwrap().ends_with("/webhooks/argocd/qa"));
+    assert_eq!(service["headers"][0], json!({ "name": "Authorization", "value": "Bearer $gantry-qa" }));
+    assert_eq!(
+        inner(&shipped, "template.gantry")["webhook"]["gantry-qa"]["method"],
+        "POST",
+        "Argo CD's default is GET"
+    );
+    for (name, time) in
+        [("started", "startedAt"), ("deployed", "finishedAt"), ("failed", "finishedAt"), ("degraded", "finishedAt")]
+    {
+        let trigger = &inner(&shipped, &format!("trigger.on-gantry-{name}"))[0];
+        assert_eq!(trigger["oncePer"], format!("app.status.operationState.{time}"), "{name}");
+        assert_eq!(trigger["send"], json!(["gantry"]), "{name}");
+        // The operation may not have begun yet.
+        assert!(trigger["when"].as_str().unwrap().starts_with("app.status.operationState != nil and "), "{name}");
+    }
+}
+
+#[test]
+fn an_address_names_a_repository() {
+    let cases = [
+        ("https://github.com/acme/checkout.git", Some("acme/checkout")),
+        ("https://github.com/acme/checkout", Some("acme/checkout")),
+        ("https://git.acme.example/acme/checkout/", Some("acme/checkout")),
+        ("git@github.com:acme/checkout.git", Some("acme/checkout")),
+        ("ssh://git@github.com:22/acme/checkout.git", Some("acme/checkout")),
+        ("https://charts.example.com", None),
+        ("acme/checkout", None),
+        ("", None),
+    ];
+    for (url, expected) in cases {
+        assert_eq!(repository(url).map(|it| it.to_string()).as_deref(), expected, "{url}");
+    }
+}
+
+#[test]
+fn what_another_template_made_is_refused_in_words() {
+    let refusal = parse(&qa(), br#"{"app":"checkout"}"#).unwrap_err().to_string();
+    assert_eq!(
+        refusal,
+        "The body is not what Gantry's template for Argo CD makes: missing field `application` at line 1 column 18. \
+         Take it from deploy/argocd/notifications.yaml."
+    );
+    for wrong in [&b""[..], b"null", b"[]", br#"{"application":" "}"#, br#"{"application":7}"#] {
+        assert!(parse(&qa(), wrong).is_err(), "{wrong:?}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_answered(body in prop::collection::vec(any::<u8>(), 0..300)) {
+        let _ = parse(&qa(), &body);
+    }
+
+    #[test]
+    fn any_text_in_an_application_makes_a_body_that_is_read(texts in prop::collection::vec(".{0,40}", 8)) {
+        let report = told(&json!({
+            "metadata": { "name": format!("a{}", texts[0]), "namespace": texts[1], "labels": { "gantry.dev/artefact": texts[2] } },
+            "spec": { "source": { "repoURL": texts[3] } },
+            "status": {
+                "operationState": { "phase": texts[4], "message": texts[5], "syncResult": { "revision": texts[6] } },
+                "summary": { "images": [texts[7]] },
+            },
+        }));
+        prop_assert_eq!(&report.about.images, &[texts[7].clone()]);
+    }
+}

@@ -1,0 +1,300 @@
+//! CDEvents at `/webhooks/cdevents`, as CloudEvents over HTTP: structured, or binary with the event itself as the body.
+//! Headers are not signed, so `ce-*` is never asked: CDEvents repeat all of it in their `context`.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{About, BODY_LIMIT, Outcome, Report, ReportError, Sender, commit, key};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::version::Sha;
+
+#[derive(Deserialize)]
+struct Event {
+    context: Context,
+    subject: Subject,
+    #[serde(rename = "customData", default)]
+    custom: Value,
+}
+
+#[derive(Deserialize)]
+struct Context {
+    id: String,
+    source: String,
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    timestamp: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Subject {
+    id: String,
+    #[serde(default)]
+    content: Value,
+}
+
+/// `None` for events about something else than services, which tell us nothing.
+pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report>, ReportError> {
+    if body.len() > BODY_LIMIT {
+        return Err(ReportError::TooLarge(body.len()));
+    }
+    let wrong = |error: serde_json::Error| {
+        ReportError::malformed(format!(
+            "The body is not a CDEvent: {error}. Send one as JSON, alone or as the `data` of a CloudEvent."
+        ))
+    };
+    let mut value: Value = serde_json::from_slice(body).map_err(wrong)?;
+    // The envelope of structured mode; of the event itself nothing is called so.
+    if value.get("specversion").is_some() && value.get("context").is_none() {
+        value = value.get_mut("data").map(Value::take).unwrap_or_default();
+    }
+    let event: Event = serde_json::from_value(value).map_err(wrong)?;
+    let Some(rest) = event.context.kind.strip_prefix("dev.cdevents.") else {
+        return Err(ReportError::malformed(format!(
+            "`{}` is not a type of CDEvents: they begin with `dev.cdevents.`.",
+            super::brief(&event.context.kind)
+        )));
+    };
+    let mut parts = rest.split('.');
+    let (subject, predicate) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    if subject != "service" {
+        return Ok(None);
+    }
+    let outcome = match predicate {
+        "deployed" | "upgraded" => Outcome::Succeeded,
+        // Something else runs now, and nobody knows whether that was meant to: it is looked at, and proves nothing.
+        "rolledback" => Outcome::Progressing,
+        "removed" | "published" => Outcome::Noise,
+        _ => return Ok(None),
+    };
+    let word = |value: &Value| value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
+    let purl = word(&event.subject.content["artifactId"]);
+    let said = |name: &str| event.custom.get(name).and_then(word);
+    let told = said("commit").or_else(|| said("revision"));
+    let at = event.context.timestamp.unwrap_or_default();
+    // `deployment/checkout` as well as `checkout`.
+    let (kind, name) = event.subject.id.rsplit_once('/').unwrap_or(("service", &event.subject.id));
+    let commit = told.as_deref().and_then(commit);
+    let key = key(&[
+        environment.as_str(),
+        "cdevents",
+        predicate,
+        &event.subject.id,
+        purl.as_deref().unwrap_or_default(),
+        commit.as_ref().map_or("", Sha::as_str),
+        &at,
+    ]);
+    Ok(Some(Report {
+        sender: Sender::CdEvents,
+        environment: environment.clone(),
+        about: About {
+            kind: kind.to_owned(),
+            namespace: String::new(),
+            name: name.to_owned(),
+            artefact: said("artefact").or_else(|| said("artifact")),
+            images: purl.as_deref().and_then(image).into_iter().collect(),
+            repository: None,
+        },
+        revision: told.or(purl),
+        commit,
+        outcome,
+        message: format!("service {predicate}"),
+        at: at.parse().ok(),
+        key,
+        id: Some(format!("{} {}", event.context.source, event.context.id)),
+    }))
+}
+
+/// `pkg:oci/checkout@sha256%3Aab..?repository_url=ghcr.io/acme/checkout&tag=2.1` or `pkg:docker/acme/checkout@2.1`, as an
+/// image is written elsewhere.
+fn image(purl: &str) -> Option<String> {
+    let rest = purl.strip_prefix("pkg:")?;
+    let (rest, _subpath) = rest.split_once('#').unwrap_or((rest, ""));
+    let (rest, qualifiers) = rest.split_once('?').unwrap_or((rest, ""));
+    let (path, version) = rest.split_once('@').unwrap_or((rest, ""));
+    let path = path.strip_prefix("oci/").or_else(|| path.strip_prefix("docker/"))?;
+    let (path, version) = (decoded(path), decoded(version));
+    let qualifier = |name: &str| {
+        let mut pairs = form_urlencoded::parse(qualifiers.as_bytes());
+        pairs.find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.into_owned())
+    };
+    let last = path.rsplit('/').next().unwrap_or_default();
+    if last.is_empty() {
+        return None;
+    }
+    // The address of the registry may or may not end in the image's own name.
+    let name = match qualifier("repository_url") {
+        Some(url) => {
+            let url = url.trim_start_matches("https://").trim_end_matches('/');
+            if url.rsplit('/').next() == Some(last) { url.to_owned() } else { format!("{url}/{path}") }
+        }
+        None => path.clone().into_owned(),
+    };
+    let is_digest = version.starts_with("sha256:");
+    let tag = qualifier("tag").or_else(|| (!is_digest && !version.is_empty()).then(|| version.clone().into_owned()));
+    let tag = tag.map(|tag| format!(":{tag}")).unwrap_or_default();
+    let digest = if is_digest { format!("@{version}") } else { String::new() };
+    Some(format!("{name}{tag}{digest}"))
+}
+
+/// Without its percents. A plus stays a plus, unlike in a form.
+fn decoded(text: &str) -> Cow<'_, str> {
+    if !text.contains('%') {
+        return Cow::Borrowed(text);
+    }
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        match (first, behind) {
+            (b'%', [a, b, behind @ ..]) if crate::http::hex_byte([*a, *b]).is_some() => {
+                bytes.extend(crate::http::hex_byte([*a, *b]));
+                rest = behind;
+            }
+            _ => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    Cow::Owned(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn qa() -> EnvironmentName {
+        EnvironmentName::new("qa")
+    }
+
+    /// The conformance files of the specification.
+    fn conformance(predicate: &str) -> Value {
+        let path = format!("{}/tests/data/reports/cdevents/service_{predicate}.json", env!("CARGO_MANIFEST_DIR"));
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    fn read(body: &Value) -> Option<Report> {
+        parse(&qa(), body.to_string().as_bytes()).unwrap()
+    }
+
+    /// The same event as the `data` of a CloudEvent.
+    fn structured(event: &Value) -> Value {
+        json!({
+            "specversion": "1.0", "id": event["context"]["id"], "source": event["context"]["source"],
+            "type": event["context"]["type"], "subject": event["subject"]["id"], "time": event["context"]["timestamp"],
+            "datacontenttype": "application/json", "data": event,
+        })
+    }
+
+    #[test]
+    fn each_predicate_of_a_service_has_its_outcome_in_both_modes() {
+        let cases = [
+            ("deployed", Outcome::Succeeded),
+            ("upgraded", Outcome::Succeeded),
+            ("rolledback", Outcome::Progressing),
+            ("removed", Outcome::Noise),
+            ("published", Outcome::Noise),
+        ];
+        for (predicate, expected) in cases {
+            let event = conformance(predicate);
+            let report = read(&event).unwrap();
+            assert_eq!(report.outcome, expected, "{predicate}");
+            assert_eq!(read(&structured(&event)).unwrap(), report, "{predicate}");
+        }
+    }
+
+    #[test]
+    fn an_event_becomes_a_report_of_the_environment_whose_secret_it_has() {
+        let report = read(&conformance("deployed")).unwrap();
+        assert_eq!((report.sender, report.environment), (Sender::CdEvents, qa()));
+        assert_eq!((&*report.about.kind, &*report.about.name), ("service", "mySubject123"));
+        let digest = "sha256:0b31b1c02ff458ad9b7b81cbdf8f028bd54699fa151f221d1e8de6817db93427";
+        assert_eq!(report.about.images, [format!("myapp@{digest}")]);
+        assert_eq!(report.id.as_deref(), Some("/event/source/123 271069a8-fc18-44f1-b38f-9d70a1695819"));
+        assert_eq!(report.at.unwrap().to_string(), "2023-03-20T14:27:05.315384Z");
+        assert_eq!((report.commit, report.about.artefact), (None, None));
+    }
+
+    #[test]
+    fn every_version_of_the_specification_is_read() {
+        for version in ["0.1.0", "0.1.1", "0.2.0", "0.3.0", "0.3.0-draft", "0.4.0"] {
+            let mut event = conformance("upgraded");
+            event["context"]["type"] = format!("dev.cdevents.service.upgraded.{version}").into();
+            assert_eq!(read(&event).unwrap().outcome, Outcome::Succeeded, "{version}");
+        }
+    }
+
+    #[test]
+    fn what_a_team_adds_tells_the_artefact_and_its_commit() {
+        let sha = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
+        let mut event = conformance("deployed");
+        event["customData"] = json!({ "artefact": "checkout", "commit": sha });
+        event["subject"]["id"] = "deployment/checkout-web".into();
+        let report = read(&event).unwrap();
+        assert_eq!((report.about.artefact.as_deref(), report.commit.unwrap().as_str()), (Some("checkout"), sha));
+        assert_eq!((&*report.about.kind, &*report.about.name), ("deployment", "checkout-web"));
+        event["customData"] = json!("VGhpcyBpcyBub3QgSlNPTg==");
+        assert_eq!(read(&event).unwrap().about.artefact, None);
+    }
+
+    #[test]
+    fn other_events_tell_nothing_and_what_is_no_event_is_refused_in_words() {
+        let mut event = conformance("deployed");
+        for kind in [
+            "dev.cdevents.build.finished.0.2.0",
+            "dev.cdevents.environment.created.0.2.0",
+            "dev.cdevents.service",
+            "dev.cdevents.service.sung.1.0",
+        ] {
+            event["context"]["type"] = kind.into();
+            assert_eq!(read(&event), None, "{kind}");
+        }
+        event["context"]["type"] = "com.github.push".into();
+        let refusal = parse(&qa(), event.to_string().as_bytes()).unwrap_err().to_string();
+        assert_eq!(refusal, "`com.github.push` is not a type of CDEvents: they begin with `dev.cdevents.`.");
+        for wrong in ["", "[]", "{}", r#"{"specversion":"1.0"}"#, r#"{"specversion":"1.0","data":"x"}"#] {
+            let refusal = parse(&qa(), wrong.as_bytes()).unwrap_err().to_string();
+            assert!(refusal.starts_with("The body is not a CDEvent: "), "{wrong}: {refusal}");
+        }
+    }
+
+    #[test]
+    fn a_package_url_names_an_image() {
+        let cases = [
+            (
+                "pkg:oci/checkout@sha256%3Aab12?repository_url=ghcr.io/acme/checkout&tag=2.1",
+                Some("ghcr.io/acme/checkout:2.1@sha256:ab12"),
+            ),
+            ("pkg:oci/checkout?repository_url=ghcr.io/acme&tag=2.1", Some("ghcr.io/acme/checkout:2.1")),
+            ("pkg:oci/checkout?repository_url=ghcr.io%2Facme%2Fcheckout", Some("ghcr.io/acme/checkout")),
+            ("pkg:oci/checkout@sha256:ab12", Some("checkout@sha256:ab12")),
+            ("pkg:docker/acme/checkout@2.1?repository_url=ghcr.io", Some("ghcr.io/acme/checkout:2.1")),
+            ("pkg:docker/acme/checkout@2.1", Some("acme/checkout:2.1")),
+            ("pkg:golang/example.com/acme@234fd47e07d1004f0aed9c", None),
+            ("pkg:oci/", None),
+            ("checkout:2.1", None),
+            ("", None),
+        ];
+        for (purl, expected) in cases {
+            assert_eq!(image(purl).as_deref(), expected, "{purl}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_answered(body in prop::collection::vec(any::<u8>(), 0..300)) {
+            let _ = parse(&qa(), &body);
+        }
+
+        #[test]
+        fn any_package_url_is_answered(rest in ".{0,60}", junk in "[%@?/&=:#a-f0-9]{0,40}") {
+            let _ = image(&format!("pkg:oci/{rest}"));
+            let _ = image(&format!("pkg:docker/{junk}"));
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Keeps what webhooks told, once, before their senders are answered. What follows from it is worked off by `hear`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::domain::actor::Actor;
+use crate::reports::github::{Build, Notice};
+use crate::reports::{Heard, Report, Sender, Unread};
+use crate::store::{Batch, Entry, Source, StoreError};
+
+use super::Bot;
+
+/// How the ledger calls what came with the right secret and tells nothing.
+pub const UNREAD: &str = "report_unread";
+
+/// What a webhook told, as it waits in the inbox. Each has something that no other has.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Told {
+    Report(Box<Report>),
+    Build(Build),
+    Notice(Notice),
+}
+
+impl Bot {
+    /// `false`: it could not be kept, and must be sent again.
+    pub async fn keep_told(&self, heard: Heard) -> bool {
+        match heard {
+            Heard::Report(report) => self.keep_report(&report).await,
+            Heard::Notice(notice) => self.keep_from_github(&notice.key, &notice).await,
+            Heard::Build(build) => self.keep_from_github(&build.key, &build).await,
+            Heard::Unread(unread) => self.keep_unread(&unread).await,
+        }
+    }
+
+    /// Keeps a report once, by what it means and by what its sender calls it.
+    pub(crate) async fn keep_report(&self, report: &Report) -> bool {
+        let body = serde_json::to_value(report).unwrap_or_default();
+        kept(self.store.receive_once(source(report.sender), &report.key, report.id_key(), &body).await)
+    }
+
+    async fn keep_from_github(&self, key: &str, told: &impl Serialize) -> bool {
+        let body = serde_json::to_value(told).unwrap_or_default();
+        kept(self.store.receive(Source::GitHub, key, &body).await)
+    }
+
+    /// What nobody could make anything of is not dropped in silence.
+    pub(crate) async fn keep_unread(&self, unread: &Unread) -> bool {
+        let entry = Entry {
+            at: self.clock.now(),
+            change: None,
+            kind: UNREAD.to_owned(),
+            artefact: None,
+            environment: unread.environment.clone(),
+            actor: Some(Actor::Controller),
+            body: json!(unread),
+        };
+        kept(self.store.commit(Batch::new().ledger(entry)).await)
+    }
+}
+
+fn source(sender: Sender) -> Source {
+    match sender {
+        Sender::Flux => Source::Flux,
+        Sender::ArgoCd => Source::ArgoCd,
+        Sender::GitHub => Source::GitHub,
+        Sender::Deployments => Source::Deployments,
+        Sender::CdEvents => Source::CdEvents,
+    }
+}
+
+fn kept<T>(stored: Result<T, StoreError>) -> bool {
+    stored.inspect_err(|error| tracing::error!(%error, "what a webhook told could not be stored")).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::reports::github;
+
+    #[test]
+    fn what_github_told_is_read_back_as_what_it_was() {
+        let sha = "a".repeat(40);
+        let body = json!({
+            "repository": { "full_name": "acme/checkout" }, "sha": sha,
+            "deployment": { "id": 1, "sha": sha, "environment": "qa" }, "deployment_status": { "id": 2, "state": "success" },
+            "workflow_run": { "id": 3, "head_sha": sha, "status": "queued" },
+        })
+        .to_string();
+        let find = |name: &str| Some(crate::domain::environment::EnvironmentName::new(name));
+        for (event, expected) in [("status", "notice"), (github::DEPLOYMENT, "report"), (github::BUILD, "build")] {
+            let stored = match github::parse(event, body.as_bytes(), find).unwrap().unwrap() {
+                Heard::Report(report) => json!(report),
+                Heard::Build(build) => json!(build),
+                Heard::Notice(notice) => json!(notice),
+                Heard::Unread(unread) => panic!("{unread:?}"),
+            };
+            let read = match serde_json::from_value(stored).unwrap() {
+                Told::Report(_) => "report",
+                Told::Build(_) => "build",
+                Told::Notice(_) => "notice",
+            };
+            assert_eq!(read, expected);
+        }
+    }
+}
