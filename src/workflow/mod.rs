@@ -37,6 +37,7 @@ pub mod source;
 mod status;
 pub mod whereabouts;
 mod why;
+mod words;
 
 use std::sync::Arc;
 

@@ -14,10 +14,11 @@ use crate::domain::sighting::Sighting;
 use crate::domain::version::{Image, Sha, Version};
 use crate::github::{GithubError, tag_sha_candidate};
 use crate::registry::RegistryError;
-use crate::reports::{Outcome, Report};
+use crate::reports::Report;
 use crate::store::{Batch, ImageCommit};
 
 use super::Bot;
+use super::words::Words;
 
 /// An image that told nothing may get a Git tag of its name later.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_mins(10);
@@ -36,10 +37,8 @@ struct Memory {
     asking: HashMap<String, Arc<Mutex<()>>>,
     /// Artefacts of which nothing can be found out, until then: a refusal does not end by asking.
     resting: HashMap<ArtefactName, Timestamp>,
-    /// The last success that a controller reported, of artefacts whose images may tell nothing.
-    reports: HashMap<(EnvironmentName, ArtefactName), (Sha, Timestamp)>,
-    /// The last failure that a controller reported, and its words.
-    failures: HashMap<(EnvironmentName, ArtefactName), (Sha, String)>,
+    /// What controllers said last.
+    words: HashMap<(EnvironmentName, ArtefactName), Words>,
 }
 
 #[derive(Clone, Debug)]
@@ -60,20 +59,7 @@ impl Sources {
     /// Remembers what a controller says that it deployed.
     pub(super) fn hear(&self, artefact: &Artefact, report: &Report, now: Timestamp) {
         let here = (report.environment.clone(), artefact.name.clone());
-        match (&report.outcome, &report.commit) {
-            (Outcome::Succeeded, Some(commit)) => {
-                let mut memory = self.write();
-                memory.failures.remove(&here);
-                // By manifest it is a commit of the manifests, which tells nothing of the code.
-                if artefact.delivery == Delivery::Branch {
-                    memory.reports.insert(here, (commit.clone(), report.at.unwrap_or(now)));
-                }
-            }
-            (Outcome::Failed { message }, Some(commit)) => {
-                self.write().failures.insert(here, (commit.clone(), message.clone()));
-            }
-            _ => {}
-        }
+        self.write().words.entry(here).or_default().hear(report, now);
     }
 
     /// What a controller said of a commit that it could not deploy.
@@ -84,15 +70,16 @@ impl Sources {
         commit: &Sha,
     ) -> Option<String> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let (failed, message) = memory.failures.get(&(environment.clone(), artefact.clone()))?;
-        (failed == commit).then(|| message.clone())
+        let words = memory.words.get(&(environment.clone(), artefact.clone()))?;
+        words.failure(commit).map(str::to_owned)
     }
 
     /// What a controller said of the version that `sighting` is: reported since it came, in whole seconds as Flux counts, and
     /// soon after it ran. What is said much later may be about something newer that is not here yet.
     fn reported(&self, sighting: &Sighting) -> Option<Sha> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let (commit, at) = memory.reports.get(&(sighting.environment.clone(), sighting.artefact.clone()))?;
+        let words = memory.words.get(&(sighting.environment.clone(), sighting.artefact.clone()))?;
+        let (commit, at) = words.succeeded()?;
         let since = at.as_second() >= sighting.seen_at.as_second();
         let soon = sighting.running_at.is_some_and(|ran| at.duration_since(ran) <= REPORTED_WITHIN);
         (since && soon).then(|| commit.clone())
@@ -172,7 +159,10 @@ impl Bot {
             return Ok(Some(found));
         }
         let running = sighting.running_at.is_some() && sighting.failed.is_none();
-        let Some(commit) = self.sources.reported(sighting).filter(|_| running) else { return Ok(None) };
+        // By manifest it is a commit of the manifests, which tells nothing of the code.
+        let of_code = artefact.delivery == Delivery::Branch;
+        let told = self.sources.reported(sighting).filter(|_| running && of_code);
+        let Some(commit) = told else { return Ok(None) };
         if let Some(reference) = reference(&sighting.version) {
             self.keep_commit(&artefact.image, &reference, &commit, Proof::Report).await;
         }

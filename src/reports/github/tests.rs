@@ -139,7 +139,7 @@ fn the_same_state_has_one_key_and_the_next_another() {
 #[test]
 fn a_run_of_a_workflow_tells_how_the_build_stands() {
     let build = built(&example("workflow_run-completed")).unwrap();
-    assert_eq!(build.repository.to_string(), "Codertocat/Hello-World");
+    assert_eq!(build.repository.to_string(), "octo-org/octo-repo");
     assert_eq!(build.commit.as_str(), "3484a3fb816e0859fd6e1cea078d76385ff50625");
     assert_eq!((build.branch.as_deref(), build.run, build.attempt), (Some("master"), 289_782_451, 1));
     assert_eq!(build.state, BuildState::Succeeded);
