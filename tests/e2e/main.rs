@@ -39,6 +39,7 @@ mod quarantine;
 mod races;
 mod receiving;
 mod refusals;
+mod reports;
 mod restart;
 mod rollback;
 mod rollback_histories;

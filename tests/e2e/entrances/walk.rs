@@ -14,7 +14,7 @@ use gantry::store::LedgerFilter;
 use serde_json::{Value, json};
 
 use super::{Effect, Key, ROLES, Role, Scene, Who};
-use crate::receiving::{hex_hmac, report, slack};
+use crate::receiving::{hex_hmac, slack};
 use crate::town::{Town, has_button, shown};
 
 const REPOSITORY: &str = "acme/checkout";
@@ -401,12 +401,25 @@ pub(super) async fn knocks(route: &str, key: Key) {
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "prod" },
         "severity": "info", "reason": "ReconciliationSucceeded", "message": "done",
         "metadata": { "revision": format!("prod@sha1:{}", pull.head_sha) },
+        "application": "checkout", "phase": "Succeeded", "health": "Healthy", "revision": pull.head_sha,
+        "artefact": "checkout", "commit": pull.head_sha, "state": "succeeded",
+        "context": { "id": "1", "source": "/liar", "type": "dev.cdevents.service.deployed.0.2.0" },
+        "subject": { "id": "checkout", "content": { "environment": { "id": "prod" } } },
+        "customData": { "artefact": "checkout", "commit": pull.head_sha },
     })
     .to_string();
     let bare = reqwest::Client::new().post(&url).body(lie.clone()).send().await.unwrap().status().as_u16();
     let (without, with) = match key {
         Key::Slack => (401, None),
-        Key::Environment => (401, Some(report(&town, "prod", &lie, "flux-secret-of-prod").await)),
+        Key::Environment => {
+            let signature = format!("sha256={}", hex_hmac("flux-secret-of-prod", &[lie.as_bytes()]));
+            let told = reqwest::Client::new().post(&url).header("x-signature", signature).body(lie);
+            (401, Some(told.send().await.unwrap().status().as_u16()))
+        }
+        Key::Bearer => {
+            let told = reqwest::Client::new().post(&url).bearer_auth("flux-secret-of-prod").body(lie);
+            (401, Some(told.send().await.unwrap().status().as_u16()))
+        }
         Key::Github => {
             let signature = format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[lie.as_bytes()]));
             let told = reqwest::Client::new()
