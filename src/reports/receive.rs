@@ -173,3 +173,53 @@ fn parse(sender: Sender, environment: &EnvironmentName, body: &[u8]) -> Result<O
 fn header(request: &Request, name: &str) -> Option<String> {
     request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Body;
+    use hmac::digest::KeyInit;
+    use hmac::{Hmac, Mac};
+    use sha2::Sha256;
+    use tower::ServiceExt;
+
+    use super::*;
+
+    async fn told(kept: bool, path: &str, event: &str, body: &str) -> u16 {
+        let doors = Doors {
+            secrets: BTreeMap::from([(EnvironmentName::new("qa"), "secret".into())]),
+            github: Some("secret".into()),
+            find: Arc::new(|name| Some(EnvironmentName::new(name))),
+            keep: Arc::new(move |_| Box::pin(async move { kept })),
+        };
+        let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(b"secret").unwrap().chain_update(body);
+        let signature = format!("sha256={}", crate::reports::hex(&mac.finalize().into_bytes()));
+        let mut request = Request::post(path).header("x-github-event", event);
+        request = match path {
+            "/webhooks/argocd/qa" => request.header("authorization", "Bearer secret"),
+            "/webhooks/github" => request.header("x-hub-signature-256", signature),
+            _ => request.header("x-signature", signature),
+        };
+        let request = request.body(Body::from(body.to_owned())).unwrap();
+        router(doors).oneshot(request).await.unwrap().status().as_u16()
+    }
+
+    /// Whoever hears a 202 does not send it again, so it is said only of what is stored.
+    #[tokio::test]
+    async fn what_cannot_be_stored_is_to_be_sent_again() {
+        let cdevent = r#"{"context":{"id":"1","source":"/ci","type":"dev.cdevents.service.deployed.0.2.0"},"subject":{"id":"x"}}"#;
+        let deployment = r#"{"repository":{"full_name":"acme/checkout"},"deployment":{"environment":"qa"},"deployment_status":{"state":"success"}}"#;
+        let cases = [
+            ("/webhooks/flux/qa", "", r#"{"involvedObject":{"kind":"Kustomization","name":"x"}}"#),
+            ("/webhooks/argocd/qa", "", r#"{"application":"x"}"#),
+            ("/webhooks/deployments", "", r#"{"artefact":"x","state":"failed"}"#),
+            ("/webhooks/cdevents", "", cdevent),
+            ("/webhooks/github", "status", r#"{"repository":{"full_name":"acme/checkout"}}"#),
+            ("/webhooks/github", "deployment_status", deployment),
+        ];
+        for (path, event, body) in cases {
+            assert_eq!(told(true, path, event, body).await, 202, "{path} {event}");
+            assert_eq!(told(false, path, event, body).await, 503, "{path} {event}");
+            assert_eq!(told(false, path, "status", "nonsense").await, 400, "{path}");
+        }
+    }
+}

@@ -395,7 +395,7 @@ pub(super) async fn knocks(route: &str, key: Key) {
     let before = World::of(&town).await;
     let url = format!("{}{}", town.origin, route.replace("{environment}", "prod"));
     let pull = town.sim.github.pulls(REPOSITORY).pop().expect("a pull request");
-    let lie = json!({
+    let mut lie = json!({
         "action": "closed", "repository": { "full_name": REPOSITORY },
         "pull_request": { "number": pull.number, "merged": true, "state": "closed", "head": { "sha": pull.head_sha } },
         "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "prod" },
@@ -406,8 +406,11 @@ pub(super) async fn knocks(route: &str, key: Key) {
         "context": { "id": "1", "source": "/liar", "type": "dev.cdevents.service.deployed.0.2.0" },
         "subject": { "id": "checkout", "content": { "environment": { "id": "prod" } } },
         "customData": { "artefact": "checkout", "commit": pull.head_sha },
-    })
-    .to_string();
+    });
+    if route.contains("argocd") {
+        lie["repository"] = json!("https://github.com/acme/checkout.git");
+    }
+    let lie = lie.to_string();
     let bare = reqwest::Client::new().post(&url).body(lie.clone()).send().await.unwrap().status().as_u16();
     let (without, with) = match key {
         Key::Slack => (401, None),
