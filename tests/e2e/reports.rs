@@ -7,7 +7,7 @@ use gantry::reports::BODY_LIMIT;
 use gantry::reports::github::BuildState;
 use gantry::sim::faults::Fault;
 use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
-use gantry::store::{Entry, LedgerFilter};
+use gantry::store::{Batch, Entry, LedgerFilter};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -290,6 +290,26 @@ async fn a_build_is_known_by_its_commit_until_a_later_word() {
     assert_eq!(ledger(&town, "build").await.len(), 5, "each word once");
     assert!(card(&town).contains("deploying to *qa*"), "a build proves nothing: {}", card(&town));
     town.settle().await;
+
+    // What the ledger holds is known again after a start: here, of a commit that this bot has not heard of.
+    let mut told = ledger(&town, "build").await.remove(0);
+    told.body["commit"] = SHA.into();
+    town.bot.store.commit(Batch::new().ledger(told)).await.unwrap();
+    let known = || town.bot.builds.of(&repository, &SHA.parse().unwrap()).map(|build| build.state);
+    assert_eq!(known(), None);
+    town.bot.recall_builds().await.unwrap();
+    assert_eq!(known(), Some(BuildState::Succeeded));
+}
+
+#[tokio::test]
+async fn builds_of_other_peoples_repositories_are_not_ours() {
+    let town = Town::open().await;
+    let body = include_str!("../data/reports/github/workflow_run-completed.json").to_owned();
+    let signature = format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[body.as_bytes()]));
+    let headers = vec![("x-hub-signature-256", signature), ("x-github-event", "workflow_run".to_owned())];
+    assert_eq!(send(&town, "/webhooks/github", headers, body).await.0, 202);
+    town.settle().await;
+    assert_eq!(ledger(&town, "build").await.len(), 0);
 }
 
 #[tokio::test]
