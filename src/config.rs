@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use jiff::SignedDuration;
 
 use crate::domain::actor::{Member, PersonId};
+use crate::domain::attribution::Rule;
 use crate::domain::audience::Audience;
 use crate::domain::environment::{Catalogue, EnvironmentName, PromoteBy};
 use crate::domain::freeze::Freeze;
@@ -39,6 +40,8 @@ pub struct Config {
     pub environments: BTreeMap<EnvironmentName, Policy>,
     /// Who else is told.
     pub audience: Audience,
+    /// Whom reports are about; the first that fits is taken.
+    pub reports: Vec<Rule>,
     /// Logins on GitHub, where the e-mail address does not tell.
     pub people: BTreeMap<PersonId, String>,
 }

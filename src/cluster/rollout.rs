@@ -8,6 +8,7 @@ use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, DeploymentCondition, Sta
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
+use super::applier::applier;
 use super::shortened;
 use crate::domain::artefact::WorkloadKind;
 use crate::domain::rollout::RolloutState;
@@ -21,6 +22,8 @@ pub struct Standing {
     pub state: RolloutState,
     /// Since when it asks for these images, as far as the cluster tells.
     pub since: Option<Timestamp>,
+    /// The object by which a controller applied it, in one word.
+    pub applier: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +81,7 @@ impl Stands for Deployment {
             containers: containers(spec.map(|spec| &spec.template)),
             state,
             since: told.map(|time| time.0).or_else(|| created(&self.metadata)),
+            applier: applier(&self.metadata),
         }
     }
 
@@ -123,6 +127,7 @@ impl Stands for StatefulSet {
             containers: containers(spec.map(|spec| &spec.template)),
             state,
             since: specified(&self.metadata).or_else(|| created(&self.metadata)),
+            applier: applier(&self.metadata),
         }
     }
 
@@ -152,6 +157,7 @@ impl Stands for DaemonSet {
             containers: containers(self.spec.as_ref().map(|spec| &spec.template)),
             state,
             since: specified(&self.metadata).or_else(|| created(&self.metadata)),
+            applier: applier(&self.metadata),
         }
     }
 

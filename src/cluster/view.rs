@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::rollout::{Container, Standing, meant};
 use crate::clock::Clock;
 use crate::domain::artefact::{Namespace, Place, Workload, WorkloadKind};
+use crate::domain::attribution::Applied;
 use crate::domain::rollout::{Rollout, RolloutState};
 
 #[derive(Clone)]
@@ -69,6 +70,8 @@ struct Kept {
     since: Option<Timestamp>,
     /// Since when the rollout of these images is incomplete; `None` while it is complete.
     incomplete: Option<Timestamp>,
+    /// The object by which a controller applied it, in one word.
+    applier: Option<Arc<str>>,
 }
 
 impl Kept {
@@ -88,7 +91,7 @@ impl Kept {
             (_, Some(_), _) => Some(at),
             (_, None, _) => now.since.or(Some(at)),
         };
-        Self { containers: now.containers, state: now.state, since, incomplete }
+        Self { containers: now.containers, state: now.state, since, incomplete, applier: now.applier }
     }
 
     fn rollout(&self, container: Option<&str>, image: &str) -> Rollout {
@@ -138,6 +141,21 @@ impl View {
         Rollout::of_all(place.workloads.iter().map(|workload| {
             read(here, workload.kind).rollout(workload, place.container.as_deref(), image, self.0.began)
         }))
+    }
+
+    /// Who applied the workloads of a place that run the artefact's image now, and which version that is.
+    pub fn applied(&self, place: &Place, image: &str) -> Applied {
+        let mut applied = Applied::default();
+        let known = self.shelves();
+        let Some(here) = known.get(&place.namespace) else { return applied };
+        for workload in &place.workloads {
+            let collection = read(here, workload.kind);
+            let Some(kept) = collection.workloads.get(&workload.name) else { continue };
+            let Some(runs) = meant(&kept.containers, place.container.as_deref(), image) else { continue };
+            applied.version.get_or_insert_with(|| runs.image.version());
+            applied.by.extend(kept.applier.clone().filter(|word| !applied.by.contains(word)));
+        }
+        applied
     }
 
     /// Wakes whoever follows the view. The first wake-up tells of all that happened before.
@@ -282,12 +300,15 @@ impl View {
         self.0.shelves.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Container and image names repeat in every environment; they are kept once.
+    /// Container and image names repeat in every environment, and one object may apply many: they are kept once.
     fn shared(&self, mut standing: Standing) -> Standing {
         let mut words = self.0.words.lock().unwrap_or_else(PoisonError::into_inner);
         for container in &mut standing.containers {
             words.share(&mut container.name);
             words.share(&mut container.image.name);
+        }
+        if let Some(applier) = &mut standing.applier {
+            words.share(applier);
         }
         standing
     }
@@ -311,6 +332,7 @@ impl View {
                 weight += table(collection.workloads.capacity(), size_of::<(Arc<str>, Kept)>());
                 for (name, kept) in &collection.workloads {
                     weight += text(name) + size_of_val(&*kept.containers);
+                    weight += kept.applier.as_ref().map_or(0, &mut text);
                     for Container { name, image } in &kept.containers {
                         weight += text(name) + text(&image.name);
                         weight += image.tag.as_ref().map_or(0, &mut text) + image.digest.as_ref().map_or(0, &mut text);
@@ -427,7 +449,7 @@ mod tests {
 
     fn standing(images: Images<'_>, state: RolloutState, since: Option<i64>) -> Standing {
         let container = |(name, image): &(&str, &str)| Container { name: (*name).into(), image: Image::parse(image) };
-        Standing { containers: images.iter().map(container).collect(), state, since: since.map(at) }
+        Standing { containers: images.iter().map(container).collect(), state, since: since.map(at), applier: None }
     }
 
     fn running(image: &str) -> Standing {
@@ -630,10 +652,11 @@ mod tests {
         for environment in ["development", "qa", "staging", "prod"] {
             let workloads = (0..10_000).map(|n| {
                 let image = format!("ghcr.io/acme/artefact-{n:05}:1.{n}.0-9be01d7");
-                (
-                    format!("artefact-{n:05}"),
-                    standing(&[("app", &image), ("proxy", "envoy:9")], RolloutState::Running { ready: 3 }, Some(n)),
-                )
+                let ready = RolloutState::Running { ready: 3 };
+                // One object for each is the most that there can be.
+                let applier = Some(format!("Kustomization/{environment}/artefact-{n:05}").into());
+                let standing = standing(&[("app", &image), ("proxy", "envoy:9")], ready, Some(n));
+                (format!("artefact-{n:05}"), Standing { applier, ..standing })
             });
             view.replace(&namespace(environment), WorkloadKind::Deployment, workloads, 1);
             view.readable(&namespace(environment), WorkloadKind::Deployment);
@@ -642,6 +665,43 @@ mod tests {
         assert!(each > 100, "a weight of {each} bytes cannot be all");
         assert!(each < 1_500, "{each} bytes a workload");
         assert!(each < 600, "{each} bytes a workload with two containers is more than it was");
+    }
+
+    #[test]
+    fn who_applied_what_runs_in_a_place_is_told_once() {
+        let by = |word: &str, image: &str| Standing { applier: Some(word.into()), ..running(image) };
+        let proxied = standing(&[("a", "x:1"), ("b", "y:1")], RolloutState::Running { ready: 1 }, None);
+        let proxied = Standing { applier: Some("Kustomization/qa/proxied".into()), ..proxied };
+        let workloads = vec![
+            ("a", by("Kustomization/qa/apps", "x:1")),
+            ("b", by("Kustomization/qa/apps", "x:1")),
+            ("c", by("HelmRelease/qa/c", "x:1")),
+            ("d", proxied),
+            ("e", running("x:1")),
+        ];
+        let (view, _) = view_with(WorkloadKind::Deployment, workloads);
+        let applied = |names: &[&str], image: &str| {
+            let workloads: Vec<String> = names.iter().map(|name| format!("deployment/{name}")).collect();
+            let place = place(&workloads.iter().map(String::as_str).collect::<Vec<_>>());
+            view.applied(&place, image).by.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(applied(&["a", "b", "c"], "x"), ["Kustomization/qa/apps", "HelmRelease/qa/c"]);
+        assert_eq!(applied(&["d"], "y"), ["Kustomization/qa/proxied"]);
+        assert_eq!(applied(&["d"], "z"), <[&str; 0]>::default(), "it runs nothing of that image");
+        assert_eq!(applied(&["e", "nobody"], "x"), <[&str; 0]>::default());
+        let version = view.applied(&place(&["deployment/a"]), "x").version.unwrap();
+        assert_eq!(version.label(), "1");
+
+        view.apply(&namespace("qa"), WorkloadKind::Deployment, "a", by("Kustomization/qa/other", "x:1"), 8);
+        assert_eq!(applied(&["a"], "x"), ["Kustomization/qa/other"], "another took it over");
+        let known = view.0.words.lock().unwrap().known.len();
+        view.replace(
+            &namespace("qa"),
+            WorkloadKind::Deployment,
+            [("b".to_owned(), by("Kustomization/qa/apps", "x:1"))],
+            9,
+        );
+        assert_eq!(view.0.words.lock().unwrap().known.len(), known, "the word is kept once");
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub(super) struct File {
     /// Channels that are told too, apart from the environments' own.
     #[serde(default)]
     pub(super) channels: Vec<Channel>,
+    /// Whom reports of deployments are about, where neither they nor the cluster tell; the first rule that fits is taken.
+    #[serde(default)]
+    pub(super) reports: Vec<At<Rule>>,
     /// People's ids in Slack and their logins on GitHub, where the e-mail address does not tell.
     #[serde(default)]
     pub(super) people: Entries<At<String>>,
@@ -400,4 +403,28 @@ pub(super) struct Place {
     #[serde(default)]
     #[schemars(with = "String", example = &"app")]
     pub(super) container: Option<At<String>>,
+}
+
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct Rule {
+    /// The kind of the object that is reported of, as a glob.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"Kustomization")]
+    pub(super) kind: Option<At<String>>,
+    /// The namespace of that object, as a glob.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"flux-system")]
+    pub(super) namespace: Option<At<String>>,
+    /// The name of that object, as a glob.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"apps-*")]
+    pub(super) name: Option<At<String>>,
+    /// The environments that the rule is for; when absent all.
+    #[serde(default)]
+    #[schemars(extend("examples" = [["qa"]]))]
+    pub(super) environments: Vec<At<String>>,
+    /// The artefacts that such a report is about.
+    #[schemars(extend("minItems" = 1, "examples" = [["checkout", "search"]]))]
+    pub(super) artefacts: At<Vec<At<String>>>,
 }

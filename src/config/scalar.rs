@@ -50,6 +50,16 @@ pub(super) fn label(text: &str, what: &str) -> Checked<String> {
     Ok(text.to_owned())
 }
 
+/// A pattern for the kind, the namespace or the name of an object of Kubernetes.
+pub(super) fn name_glob(text: &str) -> Checked<String> {
+    let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'*');
+    if text.is_empty() || text.len() > 253 || !text.bytes().all(legal) {
+        let advice = "Kubernetes takes letters, digits, `-` and `.`; `*` stands for anything, for example `apps-*`";
+        return Err(wrong(format!("`{text}` fits the name of no object"), advice));
+    }
+    Ok(text.to_owned())
+}
+
 /// A context of a kubeconfig, whose names are free.
 pub(super) fn context(text: &str) -> Checked<String> {
     if text.trim().is_empty() {

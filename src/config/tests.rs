@@ -97,6 +97,8 @@ fn the_example_is_right_and_says_what_it_says() {
     assert!(
         matches!(&search.delivery, Delivery::Manifest { repository, branch: None, .. } if repository.name() == "gitops")
     );
+    let [rule] = &config.reports[..] else { panic!("{:?}", config.reports) };
+    assert_eq!((rule.name.as_deref(), rule.artefacts.len(), rule.environments.len()), (Some("apps-*"), 2, 1));
     assert_eq!(config.people[&PersonId::new("U024BE7LH")], "octocat");
     let ears = config.audience.beside(&mailer.name, prod);
     let heard: Vec<_> = ears.iter().map(|ear| (ear.channel.as_str(), ear.states.len())).collect();
@@ -124,6 +126,22 @@ fn what_the_example_leaves_out_is_what_it_says_is_the_default() {
     assert_eq!(config.registry.mirrors["ghcr.io"], "https://mirror.example.com");
     assert_eq!(config.registry.docker_config, Some("/etc/gantry/docker/config.json".into()));
     assert_eq!(config.kubeconfig, Some("/etc/gantry/kubeconfig".into()));
+}
+
+#[test]
+fn rules_for_reports_are_kept_in_their_order_and_by_the_names_of_environments() {
+    let rules = "\
+reports:
+  - { kind: Kustomization, namespace: flux-system, name: 'apps-*', environments: [Production], artefacts: [checkout] }
+  - { name: '*', artefacts: [checkout] }
+";
+    let config = Config::parse("gantry.yaml", &format!("{SMALL}{rules}")).unwrap();
+    let [first, second] = &config.reports[..] else { panic!("{:?}", config.reports) };
+    assert_eq!((first.kind.as_deref(), first.name.as_deref()), (Some("Kustomization"), Some("apps-*")));
+    assert_eq!(first.environments, [EnvironmentName::new("prod")]);
+    assert_eq!(first.artefacts, [crate::domain::artefact::ArtefactName::new("checkout")]);
+    assert_eq!((second.namespace.as_deref(), second.environments.len()), (None, 0));
+    assert_eq!(Config::parse("gantry.yaml", SMALL).unwrap().reports, []);
 }
 
 #[test]
@@ -243,8 +261,8 @@ fn a_file_that_is_none_says_so() {
     assert_eq!(problems("# nothing but a comment\n"), problems(""));
     assert_eq!(
         problems("[]"),
-        "gantry.yaml:1:1: the file cannot be a list: write a block with `artefacts`, `channels`, `environments`, `github`, `kubeconfig`, \
-         `people`, `registry` or `slack`"
+        "gantry.yaml:1:1: the file cannot be a list: write a block with `artefacts`, `channels`, `environments`, `github`, \
+         `kubeconfig`, `people`, `registry`, `reports` or `slack`"
     );
     let missing = Config::load(Path::new("/nowhere/gantry.yaml")).unwrap_err();
     assert_eq!(

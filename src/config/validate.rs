@@ -4,6 +4,7 @@
 mod artefacts;
 mod channels;
 mod environments;
+mod reports;
 
 use std::collections::BTreeMap;
 
@@ -30,7 +31,8 @@ pub(super) fn validate(file: &File, findings: &mut Findings) -> Config {
     let artefacts = check.artefacts(&file.artefacts, &rungs);
     let audience = check.channels(&file.channels, &rungs, &artefacts);
     let catalogue = Catalogue { ladder: Ladder::new(rungs), artefacts };
-    Config { slack, github, registry, kubeconfig, catalogue, environments, audience, people }
+    let reports = check.rules(&file.reports, &catalogue);
+    Config { slack, github, registry, kubeconfig, catalogue, environments, audience, reports, people }
 }
 
 struct Check<'a> {

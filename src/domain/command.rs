@@ -17,6 +17,7 @@
 //! lock     = "lock" environment [ artefact ] [ "for" length ] text       the text is the reason, as it is typed
 //! unlock   = "unlock" environment [ artefact ]
 //! locks    = "locks" [ environment ]
+//! doctor   = "doctor"
 //! release  = "release" artefact [ "@" ] version
 //! length   = { number ( "d" | "h" | "m" ) }
 //! reject   = "reject" change reason        everything behind the digits is the reason
@@ -112,6 +113,8 @@ pub enum Command {
         change: Arc<str>,
         reason: Arc<str>,
     },
+    /// What is not well with Gantry itself.
+    Doctor,
     /// What was rolled back from may come back.
     Release {
         artefact: ArtefactName,
@@ -136,6 +139,7 @@ pub enum Verb {
     Locks,
     Reject,
     Release,
+    Doctor,
     Help,
 }
 
@@ -267,6 +271,14 @@ pub const TABLE: &[Entry] = &[
         slash: false,
     },
     Entry {
+        verb: Verb::Doctor,
+        names: &["doctor"],
+        usage: "doctor",
+        summary: "what is not well with me: reports that I could not map to an artefact, and why",
+        examples: &["doctor"],
+        slash: false,
+    },
+    Entry {
         verb: Verb::Help,
         names: &["help", "?", "-h", "--help"],
         usage: "help [command]",
@@ -310,6 +322,7 @@ impl Command {
             Self::Locks { .. } => Verb::Locks,
             Self::Reject { .. } => Verb::Reject,
             Self::Release { .. } => Verb::Release,
+            Self::Doctor => Verb::Doctor,
         }
     }
 }
@@ -429,6 +442,7 @@ mod tests {
             Verb::Where,
             Verb::Why,
             Verb::History,
+            Verb::Doctor,
         ]) {
             assert_eq!(verb.entry().verb, verb);
             assert!(verb.entry().usage.starts_with(verb.name()));
@@ -493,6 +507,8 @@ mod tests {
                 "release checkout@1.4",
                 Command::Release { artefact: ArtefactName::new("checkout"), version: "1.4".into() },
             ),
+            ("Doctor", Command::Doctor),
+            ("doctor help", Command::Help { about: Some(Verb::Doctor) }),
             ("locks", Command::Locks { environment: None }),
             ("locks in prod", Command::Locks { environment: Some(EnvironmentName::new("prod")) }),
         ];
@@ -556,6 +572,9 @@ mod tests {
             ("unlock pord", NoEnvironment { verb: Verb::Unlock, word: "pord".into(), meant: environment("prod") }),
             ("unlock prod chekout", NoArtefact { word: "chekout".into(), meant: artefact("checkout") }),
             ("unlock prod qa", OneTooMany { verb: Verb::Unlock, what: "environment", word: "qa".into() }),
+            ("docter", NoVerb { word: "docter".into(), meant: Some("doctor") }),
+            ("doctor qa", Surplus { verb: Verb::Doctor, word: "qa".into() }),
+            ("doctor who", Surplus { verb: Verb::Doctor, word: "who".into() }),
             ("locks prod checkout", Surplus { verb: Verb::Locks, word: "checkout".into() }),
             ("locks pord", NoEnvironment { verb: Verb::Locks, word: "pord".into(), meant: environment("prod") }),
             ("diff staging pord", NoEnvironment { verb: Verb::Diff, word: "pord".into(), meant: environment("prod") }),

@@ -1,4 +1,4 @@
-//! Which paths a pattern names, as `paths` of an artefact has them.
+//! Which paths and names a pattern stands for, as `paths` of an artefact and rules for reports have them.
 
 /// `**` stands for any number of folders, `*` for anything within one name.
 pub fn matches(glob: &str, path: &str) -> bool {
@@ -12,16 +12,21 @@ pub fn matches(glob: &str, path: &str) -> bool {
             _ => false,
         }
     }
-    fn within(glob: &str, name: &str) -> bool {
-        match glob.split_once('*') {
-            None => glob == name,
-            Some((head, rest)) => name.strip_prefix(head).is_some_and(|left| {
-                left.char_indices().map(|(at, _)| at).chain([left.len()]).any(|at| within(rest, &left[at..]))
-            }),
-        }
-    }
     let split = |text| str::split(text, '/').collect::<Vec<_>>();
     folders(&split(glob), &split(path))
+}
+
+/// Is a name, of which a slash is a part like any other, one of those that the pattern stands for? Takes as long as both are.
+pub fn within(glob: &str, name: &str) -> bool {
+    let Some((head, rest)) = glob.split_once('*') else { return glob == name };
+    let Some(mut left) = name.strip_prefix(head) else { return false };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*') {
+        // The first place is as good as any later one, so nothing has to be tried twice.
+        let Some((_, behind)) = left.split_once(part) else { return false };
+        left = behind;
+    }
+    left.ends_with(tail)
 }
 
 #[cfg(test)]
@@ -44,5 +49,26 @@ mod tests {
         for (glob, path, expected) in cases {
             assert_eq!(matches(glob, path), expected, "{glob} {path}");
         }
+    }
+
+    #[test]
+    fn a_name_is_matched_as_a_whole_and_at_once() {
+        let cases = [
+            ("apps", "apps", true),
+            ("apps", "apps-eu", false),
+            ("*", "", true),
+            ("*", "a/b", true),
+            ("apps-*", "apps-", true),
+            ("*-apps", "shop-apps", true),
+            ("*-apps", "apps", false),
+            ("a*a", "a", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+            ("**", "x", true),
+        ];
+        for (glob, name, expected) in cases {
+            assert_eq!(within(glob, name), expected, "{glob} {name}");
+        }
+        assert!(!within(&"*a".repeat(40), &format!("{}b", "a".repeat(100_000))));
     }
 }

@@ -174,6 +174,7 @@ impl Town {
         let (ordered, builder) = (agenda.clone(), registry.clone());
         let controller = Controller::new(ordered, pace, cluster.clone(), builder, faults.clone(), webhooks, targets());
         let past = history::write(&clock, &github, &ci, &cluster)?;
+        controller.adopt();
         let (told, secret) = (agenda.clone(), GITHUB_WEBHOOK_SECRET.to_owned());
         github.send_webhooks(github::Webhooks { agenda: told, http, bot_url: origin.to_owned(), secret });
         let inner = Inner {

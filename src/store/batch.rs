@@ -9,10 +9,12 @@ use super::comparison;
 use super::locks;
 use super::outbox::{self, MessageId, Said};
 use super::quarantine;
+use super::unmapped;
 use super::whereabouts;
 use super::{InboxId, micros, micros_up, timestamp, unwritable};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::{ArtefactName, Repository};
+use crate::domain::attribution::{Object, Stray};
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::comparison::Comparison;
 use crate::domain::environment::EnvironmentName;
@@ -78,6 +80,8 @@ pub(super) enum Write {
     Release { change: ChangeId, by: PersonId },
     Hold(Box<Hold>),
     Lift(ChangeId),
+    Unmapped(Box<Stray>),
+    Mapped { environment: EnvironmentName, sender: String, object: Box<Object> },
 }
 
 impl Batch {
@@ -246,6 +250,18 @@ impl Batch {
         self.with(Write::Lift(rollback))
     }
 
+    /// A report that is about nobody is kept, or counted where one like it is.
+    #[must_use]
+    pub fn unmapped(self, stray: Stray) -> Self {
+        self.with(Write::Unmapped(Box::new(stray)))
+    }
+
+    /// A report of that object found its artefacts: whatever hindered those before it is repaired.
+    #[must_use]
+    pub fn mapped(self, environment: EnvironmentName, sender: &str, object: Object) -> Self {
+        self.with(Write::Mapped { environment, sender: sender.to_owned(), object: Box::new(object) })
+    }
+
     /// Everything of `other` behind everything of this.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
@@ -330,6 +346,10 @@ impl Write {
             }
             Self::Hold(new) => quarantine::hold(connection, new).await?,
             Self::Lift(change) => quarantine::lift(connection, *change).await?,
+            Self::Unmapped(stray) => unmapped::unmapped(connection, stray).await?,
+            Self::Mapped { environment, sender, object } => {
+                unmapped::mapped(connection, environment, sender, object).await?;
+            }
             Self::ImageCommit(known) => {
                 sqlx::query(
                     "INSERT INTO image_commit (image, reference, commit_sha, proof, learned_at)

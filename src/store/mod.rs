@@ -22,6 +22,7 @@ mod open;
 mod outbox;
 mod quarantine;
 mod read;
+mod unmapped;
 mod whereabouts;
 mod writer;
 

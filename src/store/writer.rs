@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::batch::Write;
 use super::lock::Lock;
-use super::{Claim, InboxId, Receipt, Source, StoreError, Wakes, change, locks, micros, open};
+use super::{Claim, InboxId, Receipt, Source, StoreError, Wakes, change, locks, micros, open, unmapped};
 use crate::clock::Clock;
 use crate::domain::change::ChangeId;
 use crate::domain::plan;
@@ -174,5 +174,6 @@ async fn prune_before(connection: &mut SqliteConnection, now: Timestamp) -> Resu
     let old_plan = micros(now - plan::GOOD_FOR);
     sqlx::query("DELETE FROM plan WHERE made_at < $1").bind(old_plan).execute(&mut *connection).await?;
     sqlx::query("DELETE FROM said WHERE said_at < $1").bind(micros(now - KEEP_SAID)).execute(&mut *connection).await?;
+    unmapped::prune(&mut *connection, now).await?;
     locks::prune(connection, now).await
 }

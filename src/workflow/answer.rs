@@ -70,10 +70,14 @@ impl Bot {
     /// What our own database answers, by index and within a few milliseconds, is no worse than memory's answer. If it
     /// takes longer for once, the answer follows.
     async fn told_at_once(&self, command: &Command) -> Option<Said> {
-        if !matches!(command, Command::Status { .. } | Command::History { .. }) {
-            return None;
-        }
-        tokio::time::timeout(AT_ONCE, self.told(command, For::Person)).await.ok()?.ok()?
+        let told = async {
+            match command {
+                Command::Status { .. } | Command::History { .. } => self.told(command, For::Person).await,
+                Command::Doctor => self.doctor().await.map(Some),
+                _ => Ok(None),
+            }
+        };
+        tokio::time::timeout(AT_ONCE, told).await.ok()?.ok()?
     }
 
     async fn keep(&self, source: Source, from: &Origin, incoming: &Incoming) -> Ack {

@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 
 use futures::FutureExt;
+use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use crate::store::{Batch, Line, Received, StoreError};
@@ -13,6 +14,9 @@ use super::keep::Told;
 
 /// Few enough that whoever waits for the writer behind them does not notice.
 const A_GROUP: u32 = 128;
+
+/// The pause before the next look, while the cluster has not been read at all.
+const UNREAD: SignedDuration = SignedDuration::from_secs(1);
 
 /// Runs until it is cancelled; what is under way then is worked off again by the next start.
 pub async fn run(bot: Bot, cancel: CancellationToken) {
@@ -53,9 +57,11 @@ impl Bot {
         for received in &waiting {
             // What ended in a panic may end in another: it takes none of its neighbours with it.
             let understood = AssertUnwindSafe(async { self.understood(received) }).catch_unwind().await;
+            let now = self.clock.now();
             batch = match understood {
-                Ok(heard) => batch.and(heard).done(received.id),
-                Err(_) => batch.postpone(received.id, self.clock.now() + AFTER_PANIC, "a panic"),
+                Ok(Some(heard)) => batch.and(heard).done(received.id),
+                Ok(None) => batch.wait(received.id, now + UNREAD, "the cluster was not read yet"),
+                Err(_) => batch.postpone(received.id, now + AFTER_PANIC, "a panic"),
             };
         }
         self.wake.up();
@@ -63,9 +69,10 @@ impl Bot {
         Ok(true)
     }
 
-    fn understood(&self, received: &Received) -> Batch {
-        match serde_json::from_value(received.body.clone()) {
-            Ok(Told::Report(report)) => Batch::new().ledger(self.reported(&report)),
+    /// `None`: it can be understood later.
+    fn understood(&self, received: &Received) -> Option<Batch> {
+        Some(match serde_json::from_value(received.body.clone()) {
+            Ok(Told::Report(report)) => return self.reported(&report, received.received_at),
             Ok(Told::Build(build)) => self.built(&build).map(|entry| Batch::new().ledger(entry)).unwrap_or_default(),
             Ok(Told::Notice(notice)) => {
                 self.noticed(&notice);
@@ -75,6 +82,6 @@ impl Bot {
                 tracing::error!(%error, key = received.key, "a stored webhook cannot be read any more");
                 Batch::new()
             }
-        }
+        })
     }
 }

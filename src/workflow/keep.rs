@@ -1,17 +1,13 @@
 //! Keeps what webhooks told, once, before their senders are answered. What follows from it is worked off by `hear`.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use crate::domain::actor::Actor;
+use crate::domain::attribution::Stray;
 use crate::reports::github::{Build, Notice};
 use crate::reports::{Heard, Report, Sender, Unread};
-use crate::store::{Batch, Entry, Source, StoreError};
+use crate::store::{Batch, Source, StoreError};
 
 use super::Bot;
-
-/// How the ledger calls what came with the right secret and tells nothing.
-pub const UNREAD: &str = "report_unread";
 
 /// What a webhook told, as it waits in the inbox. Each has something that no other has.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -46,16 +42,17 @@ impl Bot {
 
     /// What nobody could make anything of is not dropped in silence.
     pub(crate) async fn keep_unread(&self, unread: &Unread) -> bool {
-        let entry = Entry {
-            at: self.clock.now(),
-            change: None,
-            kind: UNREAD.to_owned(),
-            artefact: None,
+        let stray = Stray {
             environment: unread.environment.clone(),
-            actor: Some(Actor::Controller),
-            body: json!(unread),
+            sender: unread.sender.name().to_owned(),
+            object: None,
+            reason: "unread".to_owned(),
+            sentence: unread.why.clone(),
+            repair: "Repair what sends it: the README says what is understood.".to_owned(),
+            message: unread.body.clone(),
+            at: self.clock.now(),
         };
-        kept(self.store.commit(Batch::new().ledger(entry)).await)
+        kept(self.store.commit(Batch::new().unmapped(stray)).await)
     }
 }
 
@@ -75,6 +72,8 @@ fn kept<T>(stored: Result<T, StoreError>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::reports::github;
 

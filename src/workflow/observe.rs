@@ -20,9 +20,8 @@ use crate::domain::message::{Message, MessageKey, To};
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Commit, Sha};
-use crate::reports::Report;
 use crate::slack::render;
-use crate::store::{Batch, Entry, LedgerFilter, StoreError};
+use crate::store::{Batch, Entry};
 
 use super::Bot;
 use super::deploy::Belonging;
@@ -36,11 +35,6 @@ const COMPLETED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
 
 /// What is not known of an arrival by then is told without it.
 const TELL_WITHIN: Duration = Duration::from_secs(5);
-
-/// How the ledger calls a controller's report.
-const REPORT: &str = "report";
-/// More than controllers say while we are away, and little to read at a start.
-const RECALLED: u32 = 2000;
 
 /// Sightings in one transaction: the first look at a large catalogue writes one for each workload.
 const A_BATCH: usize = 500;
@@ -426,51 +420,10 @@ impl Bot {
         let why = format!("{} and {} cannot be compared in {}", here.short(), below.short(), artefact.repository);
         Err(CannotAsk::never(why))
     }
-
-    /// What controllers said before we started: their words are told once, and some images tell nothing else.
-    pub async fn recall_reports(&self) -> Result<(), StoreError> {
-        let filter = LedgerFilter { kind: Some(REPORT.to_owned()), ..LedgerFilter::default() };
-        for entry in self.store.ledger(&filter, RECALLED).await?.into_iter().rev() {
-            let Ok(report) = serde_json::from_value::<Report>(entry.body) else { continue };
-            for artefact in self.config.catalogue.artefacts.iter().filter(|artefact| concerns(&report, artefact)) {
-                self.sources.hear(artefact, &report, entry.at);
-            }
-        }
-        Ok(())
-    }
-
-    /// A controller's report: a hint that wakes the look, and the last source of a commit where the image tells none.
-    pub(super) fn reported(&self, report: &Report) -> Entry {
-        let concerned = self.config.catalogue.artefacts.iter().filter(|artefact| concerns(report, artefact));
-        for artefact in concerned {
-            self.sources.hear(artefact, report, self.clock.now());
-            if let Some(change) = self.changes.bringing(&artefact.name, &report.environment) {
-                self.changes.poke(change.id);
-            }
-        }
-        Entry {
-            at: self.clock.now(),
-            change: None,
-            kind: REPORT.to_owned(),
-            artefact: None,
-            environment: Some(report.environment.clone()),
-            actor: Some(Actor::Controller),
-            body: serde_json::to_value(report).unwrap_or_default(),
-        }
-    }
 }
 
 /// How the message of an arrival is called: by the stay that it is about.
 fn arrival_key(artefact: &Artefact, environment: &Environment, sighting: &Sighting) -> MessageKey {
     let seen_at = sighting.seen_at.as_microsecond();
     MessageKey::new(&format!("arrival:{}:{}:{seen_at}", environment.name, artefact.name))
-}
-
-/// Which artefact a report is about: what it says itself, else the name of the object that was applied.
-fn concerns(report: &Report, artefact: &Artefact) -> bool {
-    let name = artefact.name.as_str();
-    match &report.about.artefact {
-        Some(told) => told == name,
-        None => report.about.name == name,
-    }
 }

@@ -85,6 +85,14 @@ impl Sources {
         (since && soon).then(|| commit.clone())
     }
 
+    /// What was reported is not this artefact's.
+    fn unhear(&self, sighting: &Sighting, commit: &Sha) {
+        let here = (sighting.environment.clone(), sighting.artefact.clone());
+        if let Some(words) = self.write().words.get_mut(&here) {
+            words.forget_success(commit);
+        }
+    }
+
     pub(super) fn rest(&self, artefact: &ArtefactName, now: Timestamp) {
         self.write().resting.insert(artefact.clone(), now + ASK_AGAIN);
     }
@@ -163,6 +171,11 @@ impl Bot {
         let of_code = artefact.delivery == Delivery::Branch;
         let told = self.sources.reported(sighting).filter(|_| running && of_code);
         let Some(commit) = told else { return Ok(None) };
+        // An object may apply more than one repository's code, or name a commit of the manifests: then it tells nothing.
+        if self.github.commit(&artefact.repository, commit.as_str()).await?.is_none() {
+            self.sources.unhear(sighting, &commit);
+            return Ok(None);
+        }
         if let Some(reference) = reference(&sighting.version) {
             self.keep_commit(&artefact.image, &reference, &commit, Proof::Report).await;
         }

@@ -53,6 +53,12 @@ impl Words {
         self.succeeded.as_ref()
     }
 
+    pub(super) fn forget_success(&mut self, commit: &Sha) {
+        if self.succeeded.as_ref().is_some_and(|(succeeded, _)| succeeded == commit) {
+            self.succeeded = None;
+        }
+    }
+
     /// What was said of a commit that could not be deployed, unless something newer was.
     pub(super) fn failure(&self, commit: &Sha) -> Option<&str> {
         let (failed, _, message) = self.failed.as_ref()?;

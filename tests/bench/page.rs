@@ -175,7 +175,8 @@ fn fill(view: &View, catalogue: &Catalogue, clock: &Clock) -> usize {
             };
             let image = format!("{image}@sha256:{number:064x}");
             let containers = Box::new([container("app", &image), container("proxy", &proxy)]);
-            (artefact.name.as_str().to_owned(), Standing { containers, state, since })
+            let applier = Some(format!("Kustomization/flux-system/{}", artefact.name).into());
+            (artefact.name.as_str().to_owned(), Standing { containers, state, since, applier })
         });
         view.expect(&rung.namespace, WorkloadKind::Deployment);
         view.replace(&rung.namespace, WorkloadKind::Deployment, listed, 1);

@@ -144,6 +144,7 @@ const COMMANDS: &[(Verb, &str, Scene, [Who; 3])] = &[
     (Verb::Unlock, "unlock {environment}", Locked, HOLDERS),
     (Verb::Locks, "locks {environment}", Locked, [NOBODY; 3]),
     (Verb::Promote, "promote checkout {environment}", Locked, [NOBODY; 3]),
+    (Verb::Doctor, "doctor", Waiting, [NOBODY; 3]),
     (Verb::Help, "help", Waiting, [NOBODY; 3]),
 ];
 

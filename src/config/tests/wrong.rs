@@ -4,6 +4,7 @@ use super::with;
 
 mod artefacts;
 mod environments;
+mod reports;
 mod services;
 
 /// A line of the small file, what stands there instead, and what is said of it, without the file's name.
@@ -28,4 +29,9 @@ fn what_is_wrong_with_an_environment_is_told_with_its_place() {
 #[test]
 fn what_is_wrong_with_an_artefact_is_told_with_its_place() {
     check(artefacts::CASES);
+}
+
+#[test]
+fn what_is_wrong_with_a_rule_for_reports_is_told_with_its_place() {
+    check(reports::CASES);
 }

@@ -196,6 +196,7 @@ impl<'a> Words<'a> {
                 Command::Unlock { environment, artefact }
             }
             Verb::Locks => Command::Locks { environment: first(&mut self.environments) },
+            Verb::Doctor => Command::Doctor,
             Verb::Release => {
                 let artefact = self.artefact()?;
                 let version = first(&mut self.versions).or_else(|| first(&mut self.unknown));
@@ -296,7 +297,7 @@ impl<'a> Words<'a> {
             Verb::List | Verb::Status | Verb::History | Verb::Why | Verb::Unlock => what != "version",
             Verb::Diff | Verb::Where => what == "artefact",
             Verb::Locks => what == "environment",
-            Verb::Cancel | Verb::Reject | Verb::Lock | Verb::Help => false,
+            Verb::Cancel | Verb::Reject | Verb::Lock | Verb::Doctor | Verb::Help => false,
         };
         match surplus.into_iter().find_map(|(what, word)| Some((what, word?))) {
             Some((what, word)) if takes(what) => Err(Misunderstanding::OneTooMany { verb, what, word: echo(word) }),

@@ -1,6 +1,8 @@
 //! A workload that lives in the simulated cluster: its revisions, its pods, and how a rollout moves them.
 //! It has no clock and no agenda: it is told when to take the next step.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 
 use crate::domain::artefact::{Workload, WorkloadKind};
@@ -110,6 +112,8 @@ pub(super) struct Live {
     /// What the specification asks for.
     pub(super) containers: Vec<Container>,
     pub(super) replicas: u32,
+    /// Labels of the workload itself, which its pods do not have.
+    pub(super) marks: BTreeMap<String, String>,
     pub(super) generation: i64,
     pub(super) observed: i64,
     /// Oldest first; the last is the one the controller works on.
@@ -139,6 +143,7 @@ impl Live {
             created: at,
             containers: Vec::new(),
             replicas,
+            marks: BTreeMap::new(),
             generation: 0,
             observed: 0,
             revisions: Vec::new(),

@@ -201,6 +201,17 @@ impl Cluster {
         id
     }
 
+    /// A controller's `Kustomization` has applied it, by the labels that Flux leaves; its pods do not get them.
+    pub fn applied_by(&self, namespace: &str, workload: &Workload, kustomization: (&str, &str)) {
+        self.change(namespace, workload, |state, place| {
+            if let Some(live) = state.live.get_mut(place) {
+                let (namespace, name) = kustomization;
+                let mark = |key: &str, value: &str| (format!("kustomize.toolkit.fluxcd.io/{key}"), value.to_owned());
+                live.marks = [mark("name", name), mark("namespace", namespace)].into();
+            }
+        });
+    }
+
     pub fn remove(&self, namespace: &str, workload: &Workload) {
         self.change(namespace, workload, |state, place| state.live.remove(place));
     }

@@ -135,7 +135,7 @@ fn metadata(live: &Live) -> ObjectMeta {
         uid: Some(live.uid.clone()),
         generation: Some(live.generation),
         creation_timestamp: Some(time(live.created)),
-        labels: Some(labels(live)),
+        labels: Some(labels(live).into_iter().chain(live.marks.clone()).collect()),
         ..ObjectMeta::default()
     }
 }

@@ -128,6 +128,17 @@ impl Controller {
         }
     }
 
+    /// Everything that stands here was applied by this controller.
+    pub fn adopt(&self) {
+        for target in &self.0.targets {
+            target.workloads.iter().for_each(|workload| self.mark(target, workload));
+        }
+    }
+
+    fn mark(&self, target: &Target, workload: &Workload) {
+        self.0.cluster.applied_by(&target.namespace, workload, (&target.namespace, &target.artefact));
+    }
+
     fn notice(&self, at: usize, image: String, revision: Revision) {
         let controller = self.clone();
         self.0.agenda.after(self.0.pace.notice, move || async move { controller.reconcile(at, &image, revision) });
@@ -149,7 +160,14 @@ impl Controller {
             crashes: starts && self.strikes(Fault::CrashLoop, target),
             slowness: if starts && self.strikes(Fault::SlowRollout, target) { SLOW } else { 1 },
         };
-        let roll = |workload| self.0.cluster.roll_out(&target.namespace, workload, &order);
+        let roll = |workload: &Workload| {
+            let new = self.0.cluster.state(&target.namespace, workload).image.is_none();
+            let rollout = self.0.cluster.roll_out(&target.namespace, workload, &order);
+            if new {
+                self.mark(target, workload);
+            }
+            rollout
+        };
         let waiting: BTreeSet<RolloutId> = target.workloads.iter().filter_map(roll).collect();
         let configured: Vec<String> =
             target.workloads.iter().map(|workload| format!("{} configured", object(target, workload))).collect();

@@ -7,6 +7,7 @@ pub mod blocks;
 pub mod card;
 pub mod command;
 pub mod diff;
+pub mod doctor;
 pub mod drift;
 pub mod gate;
 pub mod help;

@@ -48,6 +48,7 @@ pub fn looking(command: &Command) -> Said {
         | Command::Status { .. }
         | Command::History { .. }
         | Command::Locks { .. }
+        | Command::Doctor
         | Command::Help { .. } => Mrkdwn::new("One moment..."),
     })
 }

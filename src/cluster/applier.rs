@@ -1,0 +1,90 @@
+//! Who applied a workload, by the marks that controllers leave on what they apply.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::domain::attribution::Object;
+
+/// The object in one word, as in `Kustomization/flux-system/checkout`.
+pub(super) fn applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
+    let label = |key: &str| mark(metadata.labels.as_ref(), key);
+    let annotation = |key: &str| mark(metadata.annotations.as_ref(), key);
+    let flux = |kind: &str, group: &str| {
+        let name = label(&format!("{group}.toolkit.fluxcd.io/name"))?;
+        Object::new(kind, label(&format!("{group}.toolkit.fluxcd.io/namespace")).unwrap_or_default(), name)
+    };
+    let argo_cd = || application(annotation("argocd.argoproj.io/tracking-id")?.split(':').next()?);
+    let helm = || {
+        let namespace = annotation("meta.helm.sh/release-namespace").unwrap_or_default();
+        Object::new("HelmRelease", namespace, annotation("meta.helm.sh/release-name")?)
+    };
+    // Argo CD's older mark; charts write the same label for their own ends, so everything else comes before it.
+    let instance = || application(label("argocd.argoproj.io/instance").or(label("app.kubernetes.io/instance"))?);
+    let found = flux("Kustomization", "kustomize")
+        .or_else(|| flux("HelmRelease", "helm"))
+        .or_else(argo_cd)
+        .or_else(helm)
+        .or_else(instance);
+    found.map(|object| object.word().into())
+}
+
+/// `checkout`, or `team_checkout` where applications live in other namespaces than Argo CD's own.
+fn application(name: &str) -> Option<Object> {
+    let (namespace, name) = name.split_once('_').unwrap_or(("", name));
+    Object::new("Application", namespace, name)
+}
+
+fn mark<'a>(marks: Option<&'a BTreeMap<String, String>>, key: &str) -> Option<&'a str> {
+    marks?.get(key).map(String::as_str).filter(|value| !value.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn found(labels: Value, annotations: Value) -> Option<String> {
+        let metadata = serde_json::from_value(json!({ "labels": labels, "annotations": annotations })).unwrap();
+        applier(&metadata).map(|word| word.to_string())
+    }
+
+    #[test]
+    fn each_controllers_mark_is_read() {
+        let kustomize = json!({ "kustomize.toolkit.fluxcd.io/name": "apps", "kustomize.toolkit.fluxcd.io/namespace": "flux-system",
+            "app.kubernetes.io/instance": "chart" });
+        let helm =
+            json!({ "helm.toolkit.fluxcd.io/name": "checkout", "helm.toolkit.fluxcd.io/namespace": "flux-system" });
+        let release = json!({ "meta.helm.sh/release-name": "shop-checkout", "meta.helm.sh/release-namespace": "shop" });
+        let tracked = |id: &str| json!({ "argocd.argoproj.io/tracking-id": id });
+        let cases = [
+            (kustomize.clone(), json!({}), "Kustomization/flux-system/apps"),
+            (kustomize, tracked("x:apps/Deployment:qa/x"), "Kustomization/flux-system/apps"),
+            (helm, release.clone(), "HelmRelease/flux-system/checkout"),
+            (json!({}), release.clone(), "HelmRelease/shop/shop-checkout"),
+            (json!({ "app.kubernetes.io/instance": "checkout" }), release, "HelmRelease/shop/shop-checkout"),
+            (json!({}), tracked("checkout:apps/Deployment:qa/checkout"), "Application//checkout"),
+            (json!({}), tracked("team-a_checkout:apps/Deployment:qa/checkout"), "Application/team-a/checkout"),
+            (json!({ "argocd.argoproj.io/instance": "checkout" }), json!({}), "Application//checkout"),
+            (json!({ "app.kubernetes.io/instance": "checkout" }), json!({}), "Application//checkout"),
+        ];
+        for (labels, annotations, word) in cases {
+            assert_eq!(found(labels, annotations).as_deref(), Some(word));
+        }
+    }
+
+    #[test]
+    fn what_is_no_mark_is_nobodys() {
+        for (labels, annotations) in [
+            (json!({}), json!({})),
+            (Value::Null, Value::Null),
+            (json!({ "kustomize.toolkit.fluxcd.io/namespace": "flux-system" }), json!({})),
+            (json!({ "kustomize.toolkit.fluxcd.io/name": "" }), json!({ "argocd.argoproj.io/tracking-id": ":" })),
+            (json!({}), json!({ "argocd.argoproj.io/tracking-id": "x".repeat(100_000) })),
+        ] {
+            assert_eq!(found(labels, annotations), None);
+        }
+    }
+}

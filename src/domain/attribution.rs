@@ -1,0 +1,380 @@
+//! Which artefacts a report is about: by what it says itself, by a rule, by what the cluster says of its object, or by name.
+//! What nothing tells has a reason, with the way to repair it.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::artefact::{Artefact, ArtefactName, Delivery, Place, Repository};
+use super::environment::{Catalogue, EnvironmentName};
+use super::glob::within;
+use super::near::nearest;
+use super::version::{Image, Version};
+
+/// Names in Kubernetes have no more; whatever is longer is nobody's name.
+const LONGEST: usize = 253;
+/// More than an application has.
+const MOST_IMAGES: usize = 100;
+/// As much of somebody's text as is repeated in a sentence.
+const REPEATED: usize = 100;
+
+/// An object by which a controller applies others: a `Kustomization`, a `HelmRelease`, an `Application`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Object {
+    pub kind: String,
+    /// Empty where nobody tells it.
+    pub namespace: String,
+    pub name: String,
+}
+
+impl Object {
+    /// `None` for what has no name, or one that no object can have.
+    pub fn new(kind: &str, namespace: &str, name: &str) -> Option<Self> {
+        let fits = !name.is_empty() && [kind, namespace, name].iter().all(|part| part.len() <= LONGEST);
+        fits.then(|| Self { kind: kind.to_owned(), namespace: namespace.to_owned(), name: name.to_owned() })
+    }
+
+    /// The same in one word, as a view keeps it: `Kustomization/flux-system/checkout`.
+    pub fn word(&self) -> String {
+        [&*self.kind, &*self.namespace, &*self.name].join("/")
+    }
+
+    /// Is this the object that the word names? A namespace that one of them does not tell is no difference.
+    pub fn is(&self, word: &str) -> bool {
+        let mut parts = word.splitn(3, '/');
+        let (kind, namespace, name) = (parts.next(), parts.next().unwrap_or_default(), parts.next());
+        kind == Some(&*self.kind)
+            && name == Some(&*self.name)
+            && (namespace == self.namespace || namespace.is_empty() || self.namespace.is_empty())
+    }
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [&self.kind, &self.namespace, &self.name].map(|part| cut(part, REPEATED));
+        let [kind, namespace, name] = parts;
+        match (&*kind, &*namespace) {
+            ("", "") => write!(f, "{name}"),
+            ("", _) => write!(f, "{namespace}/{name}"),
+            (_, "") => write!(f, "{kind} {name}"),
+            _ => write!(f, "{kind} {namespace}/{name}"),
+        }
+    }
+}
+
+/// What a report tells of what it is about. Its environment is the one whose secret signed it.
+#[derive(Clone, Debug)]
+pub struct Told<'a> {
+    /// Who speaks, as people call it.
+    pub sender: &'a str,
+    /// Where an artefact can be named to this sender: `in the Alert's eventMetadata`.
+    pub place: &'a str,
+    pub environment: &'a EnvironmentName,
+    pub object: Option<Object>,
+    pub artefact: Option<&'a str>,
+    /// With or without tag and digest.
+    pub images: &'a [String],
+    pub repository: Option<&'a Repository>,
+}
+
+/// Reports of these objects are about these artefacts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Globs; at least one of the three is there.
+    pub kind: Option<String>,
+    pub namespace: Option<String>,
+    pub name: Option<String>,
+    /// Empty means all.
+    pub environments: Vec<EnvironmentName>,
+    pub artefacts: Vec<ArtefactName>,
+}
+
+impl Rule {
+    fn is_for(&self, object: &Object, environment: &EnvironmentName) -> bool {
+        let fits = |glob: &Option<String>, text: &str| glob.as_ref().is_none_or(|glob| within(glob, text));
+        fits(&self.kind, &object.kind)
+            && fits(&self.namespace, &object.namespace)
+            && fits(&self.name, &object.name)
+            && (self.environments.is_empty() || self.environments.contains(environment))
+    }
+}
+
+/// What the cluster says of an artefact in a place: who applied the workloads that run it, and what they run now.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    /// Objects by their words.
+    pub by: Vec<Arc<str>>,
+    pub version: Option<Version>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// The report names the artefact.
+    Named,
+    Image,
+    Repository,
+    Rule,
+    /// The cluster says that the object applied it.
+    Cluster,
+    /// The object is called as the artefact.
+    Name,
+}
+
+impl Way {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::Image => "image",
+            Self::Repository => "repository",
+            Self::Rule => "rule",
+            Self::Cluster => "cluster",
+            Self::Name => "name",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attribution {
+    /// Never empty.
+    pub artefacts: Vec<ArtefactName>,
+    pub by: Way,
+}
+
+/// Why a report is about nobody.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Unmapped {
+    UnknownArtefact {
+        named: String,
+        meant: Option<ArtefactName>,
+    },
+    NotThere {
+        artefact: ArtefactName,
+    },
+    UnknownImage {
+        image: String,
+    },
+    UnknownRepository {
+        repository: Repository,
+    },
+    /// The rule of that number, counted from 1.
+    RuleNamesNobodyHere {
+        rule: usize,
+    },
+    NothingAppliedByIt {
+        object: Object,
+    },
+    NothingNamed,
+}
+
+impl Unmapped {
+    /// One word for each reason, by which reports are counted.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::UnknownArtefact { .. } => "unknown_artefact",
+            Self::NotThere { .. } => "not_there",
+            Self::UnknownImage { .. } => "unknown_image",
+            Self::UnknownRepository { .. } => "unknown_repository",
+            Self::RuleNamesNobodyHere { .. } => "rule_names_nobody_here",
+            Self::NothingAppliedByIt { .. } => "nothing_applied_by_it",
+            Self::NothingNamed => "nothing_named",
+        }
+    }
+
+    /// What is wrong.
+    pub fn sentence(&self, told: &Told<'_>) -> String {
+        let environment = told.environment;
+        match self {
+            Self::UnknownArtefact { named, .. } => {
+                format!("It names the artefact {}, which I do not know.", cut(named, REPEATED))
+            }
+            Self::NotThere { artefact } => format!("It is about {artefact}, which is not in {environment}."),
+            Self::UnknownImage { image } => {
+                format!("It brought {}, which is the image of no artefact in {environment}.", cut(image, 2 * REPEATED))
+            }
+            Self::UnknownRepository { repository } => {
+                format!("Nothing of {repository} is delivered to {environment} by branch.")
+            }
+            Self::RuleNamesNobodyHere { rule } => {
+                format!("Rule {rule} under `reports` is for it, and none of its artefacts is in {environment}.")
+            }
+            Self::NothingAppliedByIt { object } => {
+                format!("{}'s {object} applied nothing that I watch in {environment}.", told.sender)
+            }
+            Self::NothingNamed => "It names no artefact, no image and no object.".to_owned(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn repair(&self, told: &Told<'_>) -> String {
+        let (place, environment) = (told.place, told.environment);
+        match self {
+            Self::UnknownArtefact { meant: Some(meant), .. } => format!("Did you mean {meant}? Correct it {place}."),
+            Self::UnknownArtefact { meant: None, .. } => {
+                format!("Name one that the configuration has {place}, or add this one under `artefacts`.")
+            }
+            Self::NotThere { artefact } => format!(
+                "Send it to the environment that it is about, or let {artefact} be in {environment} under `artefacts`."
+            ),
+            Self::RuleNamesNobodyHere { .. } => {
+                format!("Name an artefact of {environment} in that rule, or limit it by `environments`.")
+            }
+            Self::UnknownImage { .. } | Self::UnknownRepository { .. } | Self::NothingAppliedByIt { .. } => {
+                format!("Name the artefact {place}, or add a rule under `reports`.")
+            }
+            Self::NothingNamed => format!("Name the artefact {place}."),
+        }
+    }
+}
+
+/// One report that is about nobody, to be kept and counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stray {
+    pub environment: Option<EnvironmentName>,
+    pub sender: String,
+    pub object: Option<Object>,
+    /// One word; reports that have it in common with all of the above are counted together.
+    pub reason: String,
+    pub sentence: String,
+    pub repair: String,
+    /// The sender's own words.
+    pub message: String,
+    pub at: Timestamp,
+}
+
+/// All of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strays {
+    pub last: Stray,
+    pub count: u64,
+    pub first_at: Timestamp,
+}
+
+/// What is known when a report comes.
+#[derive(Clone, Copy)]
+pub struct Known<'a> {
+    pub catalogue: &'a Catalogue,
+    pub rules: &'a [Rule],
+    /// What the cluster says of an artefact in its place.
+    pub applied: &'a dyn Fn(&Artefact, &Place) -> Applied,
+}
+
+impl Known<'_> {
+    /// What it says itself comes first, then the rules, then the cluster, and at last the name of its object.
+    pub fn attribute(&self, told: &Told<'_>) -> Result<Attribution, Unmapped> {
+        if let Some(named) = told.artefact {
+            return self.named(named, told.environment);
+        }
+        if let Some(found) = self.by_image(told)?.or_else(|| self.by_repository(told)) {
+            return Ok(found);
+        }
+        if let Some(object) = &told.object
+            && let Some(found) = self.by_object(object, told.environment)?
+        {
+            return Ok(found);
+        }
+        Err(match (told.images.first(), &told.object, told.repository) {
+            (Some(image), ..) => Unmapped::UnknownImage { image: cut(image, LONGEST).into_owned() },
+            (_, Some(object), _) => Unmapped::NothingAppliedByIt { object: object.clone() },
+            (_, _, Some(repository)) => Unmapped::UnknownRepository { repository: repository.clone() },
+            _ => Unmapped::NothingNamed,
+        })
+    }
+
+    fn named(&self, named: &str, environment: &EnvironmentName) -> Result<Attribution, Unmapped> {
+        let names = || self.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str());
+        let Some(artefact) = self.catalogue.artefacts.iter().find(|artefact| artefact.name.as_str() == named) else {
+            let meant = nearest(named, names()).map(ArtefactName::new);
+            return Err(Unmapped::UnknownArtefact { named: cut(named, LONGEST).into_owned(), meant });
+        };
+        if !artefact.places.contains_key(environment) {
+            return Err(Unmapped::NotThere { artefact: artefact.name.clone() });
+        }
+        Ok(Attribution { artefacts: vec![artefact.name.clone()], by: Way::Named })
+    }
+
+    fn by_image(&self, told: &Told<'_>) -> Result<Option<Attribution>, Unmapped> {
+        let mut found: Vec<ArtefactName> = Vec::new();
+        let mut absent = None;
+        for text in told.images.iter().take(MOST_IMAGES) {
+            let image = Image::parse(text);
+            let all = || self.catalogue.artefacts.iter().filter(|artefact| artefact.image == image.name);
+            let here: Vec<_> =
+                all().filter_map(|artefact| Some((artefact, artefact.places.get(told.environment)?))).collect();
+            absent = absent.or_else(|| all().next());
+            // Several may have one image. A version tells them apart where it can, and never leaves nobody.
+            let runs = |(artefact, place): &(&Artefact, &Place)| {
+                let version = (self.applied)(artefact, place).version;
+                here.len() > 1 && version.is_some_and(|version| version.is_image(&image.version()))
+            };
+            let exact: Vec<_> = here.iter().filter(|here| runs(here)).collect();
+            let names = if exact.is_empty() { here.iter().collect() } else { exact };
+            found.extend(names.into_iter().map(|(artefact, _)| artefact.name.clone()));
+        }
+        found.sort();
+        found.dedup();
+        match (found.is_empty(), absent) {
+            (false, _) => Ok(Some(Attribution { artefacts: found, by: Way::Image })),
+            (true, Some(artefact)) => Err(Unmapped::NotThere { artefact: artefact.name.clone() }),
+            (true, None) => Ok(None),
+        }
+    }
+
+    /// All of a repository that its branch brings here; or, where the object tells, those of them that it applied.
+    fn by_repository(&self, told: &Told<'_>) -> Option<Attribution> {
+        let repository = told.repository?;
+        let of_it = |artefact: &&Artefact| artefact.repository.is(repository) && artefact.delivery == Delivery::Branch;
+        let here: Vec<_> = self.here(told.environment).filter(|(artefact, _)| of_it(artefact)).collect();
+        let applied = |(artefact, place): &&(&Artefact, &Place)| {
+            told.object.as_ref().is_some_and(|object| self.is_applied_by(object, artefact, place))
+        };
+        let name = |(artefact, _): &(&Artefact, &Place)| artefact.name.clone();
+        let exact: Vec<ArtefactName> = here.iter().filter(applied).map(name).collect();
+        let artefacts = if exact.is_empty() { here.iter().map(name).collect() } else { exact };
+        (!artefacts.is_empty()).then_some(Attribution { artefacts, by: Way::Repository })
+    }
+
+    fn by_object(&self, object: &Object, environment: &EnvironmentName) -> Result<Option<Attribution>, Unmapped> {
+        let rules = self.rules.iter().enumerate();
+        if let Some((at, rule)) = rules.into_iter().find(|(_, rule)| rule.is_for(object, environment)) {
+            let here = self.here(environment).filter(|(artefact, _)| rule.artefacts.contains(&artefact.name));
+            let artefacts: Vec<_> = here.map(|(artefact, _)| artefact.name.clone()).collect();
+            if artefacts.is_empty() {
+                return Err(Unmapped::RuleNamesNobodyHere { rule: at + 1 });
+            }
+            return Ok(Some(Attribution { artefacts, by: Way::Rule }));
+        }
+        let applied = self.here(environment).filter(|(artefact, place)| self.is_applied_by(object, artefact, place));
+        let artefacts: Vec<_> = applied.map(|(artefact, _)| artefact.name.clone()).collect();
+        if !artefacts.is_empty() {
+            return Ok(Some(Attribution { artefacts, by: Way::Cluster }));
+        }
+        let called = self.catalogue.artefacts.iter().find(|artefact| artefact.name.as_str() == object.name);
+        match called {
+            Some(artefact) if !artefact.places.contains_key(environment) => {
+                Err(Unmapped::NotThere { artefact: artefact.name.clone() })
+            }
+            called => Ok(called.map(|it| Attribution { artefacts: vec![it.name.clone()], by: Way::Name })),
+        }
+    }
+
+    fn is_applied_by(&self, object: &Object, artefact: &Artefact, place: &Place) -> bool {
+        (self.applied)(artefact, place).by.iter().any(|word| object.is(word))
+    }
+
+    fn here<'b>(&'b self, environment: &'b EnvironmentName) -> impl Iterator<Item = (&'b Artefact, &'b Place)> {
+        self.catalogue.artefacts.iter().filter_map(|artefact| Some((artefact, artefact.places.get(environment)?)))
+    }
+}
+
+/// At most so many characters.
+fn cut(text: &str, most: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}\u{2026}", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
