@@ -30,6 +30,7 @@ mod manifest_refusals;
 mod manifest_registry;
 mod manifest_restart;
 mod manifest_rollback;
+mod mapping;
 mod moods;
 mod production;
 mod program;
