@@ -46,7 +46,7 @@ mod tests {
 
     use super::*;
 
-    fn found(labels: Value, annotations: Value) -> Option<String> {
+    fn found(labels: &Value, annotations: &Value) -> Option<String> {
         let metadata = serde_json::from_value(json!({ "labels": labels, "annotations": annotations })).unwrap();
         applier(&metadata).map(|word| word.to_string())
     }
@@ -71,7 +71,7 @@ mod tests {
             (json!({ "app.kubernetes.io/instance": "checkout" }), json!({}), "Application//checkout"),
         ];
         for (labels, annotations, word) in cases {
-            assert_eq!(found(labels, annotations).as_deref(), Some(word));
+            assert_eq!(found(&labels, &annotations).as_deref(), Some(word));
         }
     }
 
@@ -84,7 +84,7 @@ mod tests {
             (json!({ "kustomize.toolkit.fluxcd.io/name": "" }), json!({ "argocd.argoproj.io/tracking-id": ":" })),
             (json!({}), json!({ "argocd.argoproj.io/tracking-id": "x".repeat(100_000) })),
         ] {
-            assert_eq!(found(labels, annotations), None);
+            assert_eq!(found(&labels, &annotations), None);
         }
     }
 }

@@ -75,7 +75,8 @@ impl Bot {
                 object(report).map_or_else(Batch::new, repaired)
             }
             Some(Err(why)) => {
-                tracing::info!(environment = %report.environment, sender = report.sender.name(), why = why.reason(), "a report is about nobody");
+                let (environment, sender, why_not) = (&report.environment, report.sender.name(), why.reason());
+                tracing::info!(%environment, sender, why = why_not, "a report is about nobody");
                 Batch::new().unmapped(stray(report, &why, now))
             }
         };

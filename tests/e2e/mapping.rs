@@ -13,7 +13,7 @@ use crate::apart::{Apart, until};
 use crate::town::Town;
 
 /// A report of Flux's that something could not be deployed.
-fn failure(town: &Town, name: &str, revision: &str, metadata: Value) -> String {
+fn failure(town: &Town, name: &str, revision: &str, metadata: &Value) -> String {
     let mut event = json!({
         "involvedObject": { "kind": "Kustomization", "name": name, "namespace": "flux-system" },
         "severity": "error", "timestamp": town.clock.now().to_string(), "reason": "BuildFailed",
@@ -79,7 +79,7 @@ async fn found(town: &Town) -> (Value, Value) {
 #[tokio::test]
 async fn an_artefact_that_the_report_names_is_woken() {
     let (town, heads) = waiting(&["alpha", "beta"], "").await;
-    send(&town, "qa", &failure(&town, "all-of-it", &heads[0], json!({ "artefact": "alpha" }))).await;
+    send(&town, "qa", &failure(&town, "all-of-it", &heads[0], &json!({ "artefact": "alpha" }))).await;
     assert_eq!(found(&town).await, (json!(["alpha"]), json!("named")));
     assert!(has_heard(&town, "alpha").await, "{}", card(&town, "alpha"));
     assert!(!has_heard(&town, "beta").await, "{}", card(&town, "beta"));
@@ -89,7 +89,7 @@ async fn an_artefact_that_the_report_names_is_woken() {
 #[tokio::test]
 async fn an_image_tells_whose_report_it_is() {
     let (town, heads) = waiting(&["alpha"], "").await;
-    let image = json!({ "image": "ghcr.io/acme/alpha:9.9@sha256:00" });
+    let image = &json!({ "image": "ghcr.io/acme/alpha:9.9@sha256:00" });
     send(&town, "qa", &failure(&town, "all-of-it", &heads[0], image)).await;
     assert_eq!(found(&town).await, (json!(["alpha"]), json!("image")));
     assert!(has_heard(&town, "alpha").await, "{}", card(&town, "alpha"));
@@ -102,7 +102,7 @@ async fn a_rule_tells_whose_report_it_is() {
                  - { kind: 'Kustom*', namespace: flux-system, name: 'apps-*', artefacts: [alpha] }\n  \
                  - { name: '*', artefacts: [beta] }\n";
     let (town, heads) = waiting(&["alpha", "beta"], rules).await;
-    send(&town, "qa", &failure(&town, "apps-eu", &heads[0], json!({}))).await;
+    send(&town, "qa", &failure(&town, "apps-eu", &heads[0], &json!({}))).await;
     assert_eq!(found(&town).await, (json!(["alpha"]), json!("rule")), "the first that fits");
     assert!(has_heard(&town, "alpha").await, "{}", card(&town, "alpha"));
     town.settle().await;
@@ -117,13 +117,13 @@ async fn the_cluster_tells_what_an_object_applied() {
     }
     town.quiet().await;
     for (head, name) in heads.iter().zip(["alpha", "beta"]) {
-        send(&town, "qa", &failure(&town, "apps", head, json!({}))).await;
+        send(&town, "qa", &failure(&town, "apps", head, &json!({}))).await;
         assert_eq!(found(&town).await, (json!(["alpha", "beta"]), json!("cluster")));
         assert!(has_heard(&town, name).await, "{}", card(&town, name));
     }
     assert!(!has_heard(&town, "gamma").await);
     // Of another namespace, it is another object.
-    let other = failure(&town, "apps", &heads[2], json!({})).replace("flux-system", "elsewhere");
+    let other = failure(&town, "apps", &heads[2], &json!({})).replace("flux-system", "elsewhere");
     send(&town, "qa", &other).await;
     assert_eq!(found(&town).await, (Value::Null, Value::Null));
     town.settle().await;
@@ -143,12 +143,12 @@ async fn what_is_about_nobody_is_counted_and_shown_with_the_reason_and_the_repai
     let sha = "a".repeat(40);
     for second in 0..2 {
         town.clock.advance(SignedDuration::from_secs(second));
-        send(&town, "qa", &failure(&town, "infra", &sha, json!({}))).await;
+        send(&town, "qa", &failure(&town, "infra", &sha, &json!({}))).await;
     }
     // The same report once more is the same report.
-    send(&town, "qa", &failure(&town, "infra", &sha, json!({}))).await;
+    send(&town, "qa", &failure(&town, "infra", &sha, &json!({}))).await;
     town.clock.advance(SignedDuration::from_secs(1));
-    send(&town, "qa", &failure(&town, "x", &sha, json!({ "artefact": "chekout" }))).await;
+    send(&town, "qa", &failure(&town, "x", &sha, &json!({ "artefact": "chekout" }))).await;
     town.clock.advance(SignedDuration::from_mins(2));
     town.settle().await;
     assert_snapshot!(doctor(&town).await, @"
@@ -164,7 +164,7 @@ async fn what_is_about_nobody_is_counted_and_shown_with_the_reason_and_the_repai
 #[tokio::test]
 async fn noise_is_about_nobody_and_counts_for_nothing() {
     let town = Town::open().await;
-    let noise = failure(&town, "flux-system", &"a".repeat(40), json!({})).replace("Kustomization", "GitRepository");
+    let noise = failure(&town, "flux-system", &"a".repeat(40), &json!({})).replace("Kustomization", "GitRepository");
     send(&town, "qa", &noise).await;
     assert_eq!(town.bot.store.unmapped().await.unwrap(), []);
     assert_eq!(found(&town).await, (Value::Null, Value::Null), "the ledger has it");
@@ -181,12 +181,12 @@ async fn noise_is_about_nobody_and_counts_for_nothing() {
 async fn what_was_repaired_is_no_longer_complained_of() {
     let town = Town::open().await;
     let sha = "a".repeat(40);
-    send(&town, "qa", &failure(&town, "apps", &sha, json!({}))).await;
+    send(&town, "qa", &failure(&town, "apps", &sha, &json!({}))).await;
     assert_eq!(town.bot.store.unmapped().await.unwrap().len(), 1);
     town.sim.cluster.applied_by("qa", &"deployment/checkout".parse().unwrap(), ("flux-system", "apps"));
     town.quiet().await;
     town.clock.advance(SignedDuration::from_secs(1));
-    send(&town, "qa", &failure(&town, "apps", &sha, json!({}))).await;
+    send(&town, "qa", &failure(&town, "apps", &sha, &json!({}))).await;
     assert_eq!(town.bot.store.unmapped().await.unwrap(), []);
 }
 
@@ -200,12 +200,12 @@ async fn an_artefact_that_is_not_in_the_reports_environment_is_not_guessed_elsew
     })
     .await;
     let sha = "a".repeat(40);
-    send(&town, "qa", &failure(&town, "x", &sha, json!({ "artefact": "checkout" }))).await;
-    send(&town, "qa", &failure(&town, "checkout", &sha, json!({}))).await;
+    send(&town, "qa", &failure(&town, "x", &sha, &json!({ "artefact": "checkout" }))).await;
+    send(&town, "qa", &failure(&town, "checkout", &sha, &json!({}))).await;
     let all = town.bot.store.unmapped().await.unwrap();
     let said: Vec<&str> = all.iter().map(|strays| strays.last.sentence.as_str()).collect();
     assert_eq!(said, ["It is about checkout, which is not in qa."; 2]);
-    send(&town, "staging", &failure(&town, "checkout", &sha, json!({}))).await;
+    send(&town, "staging", &failure(&town, "checkout", &sha, &json!({}))).await;
     assert_eq!(found(&town).await.0, json!(["checkout"]));
 }
 
@@ -226,7 +226,7 @@ async fn an_environment_without_a_secret_and_one_without_a_report_are_told() {
 #[tokio::test]
 async fn the_answer_is_for_one_person_and_guests_get_none() {
     let town = Town::open().await;
-    send(&town, "qa", &failure(&town, "infra", &"a".repeat(40), json!({}))).await;
+    send(&town, "qa", &failure(&town, "infra", &"a".repeat(40), &json!({}))).await;
     let before = town.channel("deploys").len();
     let thread = town.alice().says("deploys", None, "What is wrong?").await;
     town.alice().says("deploys", Some(&thread), "@gantry doctor").await;
@@ -242,11 +242,11 @@ async fn a_hostile_name_is_only_text() {
     let town = Town::open().await;
     let sha = "a".repeat(40);
     let lines = "two\nlines <@U0BOB>";
-    send(&town, "qa", &failure(&town, "<!channel>", &sha, json!({}))).await;
-    send(&town, "qa", &failure(&town, "x", &sha, json!({ "artefact": lines }))).await;
+    send(&town, "qa", &failure(&town, "<!channel>", &sha, &json!({}))).await;
+    send(&town, "qa", &failure(&town, "x", &sha, &json!({ "artefact": lines }))).await;
     for n in 0..60 {
         let long = format!("{n}{}", "&<".repeat(126));
-        send(&town, "qa", &failure(&town, &long[..250], &sha, json!({}))).await;
+        send(&town, "qa", &failure(&town, &long[..250], &sha, &json!({}))).await;
     }
     let told = doctor(&town).await;
     assert!(!told.contains("<!") && !told.contains("<@"), "{told}");
@@ -276,7 +276,7 @@ async fn an_opaque_image_is_proved_by_a_report_that_a_rule_maps() {
         town.clock.advance(SignedDuration::from_secs(2));
         town.quiet().await;
         let result = town.sim.github.head("acme/shop", "qa").unwrap();
-        let success = failure(&town, "post", result.as_str(), json!({}))
+        let success = failure(&town, "post", result.as_str(), &json!({}))
             .replace("\"error\"", "\"info\"")
             .replace("BuildFailed", "ReconciliationSucceeded");
         send(&town, "qa", &success).await;
@@ -299,7 +299,7 @@ async fn a_commit_of_another_repository_proves_nothing() {
     town.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
     town.settle().await;
     let manifests = town.sim.github.head("acme/gitops", "main").unwrap();
-    let success = failure(&town, "post", manifests.as_str(), json!({}))
+    let success = failure(&town, "post", manifests.as_str(), &json!({}))
         .replace("\"error\"", "\"info\"")
         .replace("BuildFailed", "ReconciliationSucceeded");
     send(&town, "development", &success).await;
