@@ -6,7 +6,7 @@
 //!  Slack ──HTTP──> slack::receive ──> workflow::answer ──> store (inbox) ──> workflow::inbox ──┐
 //!                    verify, parse      memory knows: the                                      │
 //!                                       answer is the ack                                      v
-//!  controller ───> reports ─────────> store (inbox) ──> workflow::hear (many at once) ──> workflow::observe
+//!  controller ───> reports ─────────> store (inbox) ──> workflow::hear (in groups) ────> workflow::observe
 //!                    verify, parse                                                             │
 //!  cluster <─watch─ cluster::watch ──> cluster::View ──wakes────────────────────────────> (facts -> domain)
 //!                                                                                              │
