@@ -35,6 +35,8 @@ pub struct Config {
     pub registry: Registry,
     /// `None`: `$KUBECONFIG`, else the cluster that Gantry runs in.
     pub kubeconfig: Option<PathBuf>,
+    /// How often ledger and cluster are compared, whatever watches and webhooks tell.
+    pub look_every: SignedDuration,
     pub catalogue: Catalogue,
     /// An entry for every environment of the ladder.
     pub environments: BTreeMap<EnvironmentName, Policy>,
@@ -92,6 +94,8 @@ pub struct Policy {
     pub rollback: PromoteBy,
     /// A promotion that fails here is rolled back without asking.
     pub auto_rollback: bool,
+    /// How long what Git has may show no sign of life before the card says so.
+    pub stall_after: SignedDuration,
     /// How long a version must have run well in the environment below.
     pub soak: Option<SignedDuration>,
     pub webhook_secret: Option<SecretSource>,
@@ -112,6 +116,7 @@ impl Default for Policy {
             freezes: Vec::new(),
             rollback: PromoteBy::Merge,
             auto_rollback: false,
+            stall_after: SignedDuration::from_mins(5),
             soak: None,
             webhook_secret: None,
             trigger: None,

@@ -29,6 +29,10 @@ pub(super) struct File {
     /// The path of a kubeconfig; when absent `$KUBECONFIG`, else the cluster that Gantry runs in.
     #[serde(default)]
     pub(super) kubeconfig: Option<At<String>>,
+    /// How often ledger and cluster are compared, whatever watches and webhooks tell; when absent `1m`.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"1m")]
+    pub(super) look_every: Option<At<String>>,
     /// The ladder: the environments in order, lowest first.
     #[schemars(extend("minItems" = 2))]
     pub(super) environments: At<Vec<Environment>>,
@@ -143,6 +147,11 @@ pub(super) struct Environment {
     #[serde(default)]
     #[schemars(with = "String", example = &"20m")]
     pub(super) deploy_timeout: Option<At<String>>,
+    /// How long a change that Git has may show no sign of life before its card says so; shorter than `deploy_timeout`. When
+    /// absent `5m`, or a third of a `deploy_timeout` of less than `15m`.
+    #[serde(default)]
+    #[schemars(with = "String", example = &"5m")]
+    pub(super) stall_after: Option<At<String>>,
     /// When nobody may change it: every week, or from one date to another.
     #[serde(default)]
     pub(super) freezes: Vec<Freeze>,

@@ -66,6 +66,7 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(prod.promote, PromoteBy::PullRequest);
     assert_eq!(prod.deploy_timeout, SignedDuration::from_mins(20));
     assert_eq!(rungs[0].deploy_timeout, SignedDuration::from_mins(15));
+    assert_eq!(config.look_every, SignedDuration::from_mins(1));
 
     let policy = &config.environments[&prod.name];
     let managers = vec![Member::Handle("release-managers".to_owned())];
@@ -74,6 +75,7 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(policy.overriders, managers);
     assert_eq!(policy.promoters, [Member::Handle("developers".to_owned())]);
     assert_eq!(policy.soak, Some(SignedDuration::from_mins(30)));
+    assert_eq!(policy.stall_after, SignedDuration::from_mins(5));
     assert_eq!(policy.webhook_secret, Some(SecretSource::Variable("FLUX_PROD_SECRET".to_owned())));
     assert!(matches!(&policy.trigger, Some(Trigger::FluxReceiver(url)) if url.starts_with("https://flux.")));
     let moment = |weekday, hour| Moment { weekday, time: Time::constant(hour, 0, 0, 0) };
@@ -126,6 +128,7 @@ fn what_the_example_leaves_out_is_what_it_says_is_the_default() {
     assert_eq!(config.registry.mirrors["ghcr.io"], "https://mirror.example.com");
     assert_eq!(config.registry.docker_config, Some("/etc/gantry/docker/config.json".into()));
     assert_eq!(config.kubeconfig, Some("/etc/gantry/kubeconfig".into()));
+    assert_eq!(config.look_every, SignedDuration::from_secs(30));
 }
 
 #[test]
@@ -156,6 +159,18 @@ fn what_is_not_written_is_asked_of_nobody() {
     assert_eq!(policy.approval_timeout, SignedDuration::from_hours(24));
     assert_eq!(policy.approval_timeout, Policy::default().approval_timeout);
     assert_eq!((policy.approvals.as_ref(), policy.promoters.len(), policy.overriders.len()), (None, 0, 0));
+}
+
+#[test]
+fn silence_is_told_before_a_change_is_given_up() {
+    let stall_after = |keys: &str| {
+        let text = SMALL.replace("    branch: prod\n", &format!("    branch: prod\n{keys}"));
+        Config::parse("gantry.yaml", &text).unwrap().environments[&EnvironmentName::new("prod")].stall_after
+    };
+    assert_eq!(stall_after(""), SignedDuration::from_mins(5));
+    assert_eq!(stall_after("    deploy_timeout: 1h\n"), SignedDuration::from_mins(5));
+    assert_eq!(stall_after("    deploy_timeout: 90s\n"), SignedDuration::from_secs(30), "a third of it");
+    assert_eq!(stall_after("    stall_after: 14m59s\n"), SignedDuration::from_secs(899));
 }
 
 #[test]

@@ -8,12 +8,18 @@ mod reports;
 
 use std::collections::BTreeMap;
 
+use jiff::SignedDuration;
+
 use super::file::{self, Entries, File};
 use super::problem::{Findings, Position, Wrong, wrong};
 use super::tree::At;
 use super::{Config, Github, ListTo, Registry, Slack, scalar};
 use crate::domain::actor::PersonId;
 use crate::domain::environment::{Catalogue, Ladder};
+
+const USUAL_LOOK: SignedDuration = SignedDuration::from_mins(1);
+const CLOSEST_LOOK: SignedDuration = SignedDuration::from_secs(10);
+const RAREST_LOOK: SignedDuration = SignedDuration::from_hours(1);
 
 /// What comes back must not be used where there are findings.
 pub(super) fn validate(file: &File, findings: &mut Findings) -> Config {
@@ -26,13 +32,14 @@ pub(super) fn validate(file: &File, findings: &mut Findings) -> Config {
         docker_config: file.registry.docker_config.as_ref().and_then(|path| check.text(path, scalar::path)),
     };
     let kubeconfig = file.kubeconfig.as_ref().and_then(|path| check.text(path, scalar::path));
+    let look_every = check.look_every(file.look_every.as_ref());
     let people = check.people(&file.people);
     let (rungs, environments) = check.environments(&file.environments, slack.channel.as_deref());
     let artefacts = check.artefacts(&file.artefacts, &rungs);
     let audience = check.channels(&file.channels, &rungs, &artefacts);
     let catalogue = Catalogue { ladder: Ladder::new(rungs), artefacts };
     let reports = check.rules(&file.reports, &catalogue);
-    Config { slack, github, registry, kubeconfig, catalogue, environments, audience, reports, people }
+    Config { slack, github, registry, kubeconfig, look_every, catalogue, environments, audience, reports, people }
 }
 
 struct Check<'a> {
@@ -77,6 +84,16 @@ impl Check<'_> {
                 file::ListTo::Channel => ListTo::Channel,
             },
         }
+    }
+
+    fn look_every(&mut self, given: Option<&At<String>>) -> SignedDuration {
+        let check = |text: &str| match scalar::duration(text, RAREST_LOOK)? {
+            often if often < CLOSEST_LOOK => {
+                Err(wrong(format!("`{text}` is too short"), "10 seconds are the least: watches and webhooks tell sooner"))
+            }
+            fine => Ok(fine),
+        };
+        given.and_then(|text| self.text(text, check)).unwrap_or(USUAL_LOOK)
     }
 
     fn mirrors(&mut self, mirrors: &Entries<At<String>>) -> BTreeMap<String, String> {

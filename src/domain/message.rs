@@ -27,6 +27,10 @@ pub struct Message {
     /// What is posted into a thread also stands in the channel.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub broadcast: bool,
+    /// Says how far something has come: where the message was changed a moment ago, it waits a little, and a newer text takes
+    /// its place.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub patient: bool,
 }
 
 /// A text that is too long for a message.
@@ -52,7 +56,7 @@ pub const LINK: &str = "<{link}|";
 
 impl Message {
     pub fn new(to: To, text: String, blocks: Vec<Value>) -> Self {
-        Self { to, text, blocks, plain: None, link_to: None, file: None, broadcast: false }
+        Self { to, text, blocks, plain: None, link_to: None, file: None, broadcast: false, patient: false }
     }
 
     /// The name by which the message can be edited later; private messages have none.
@@ -77,6 +81,11 @@ impl Message {
     #[must_use]
     pub fn to_the_channel_too(self) -> Self {
         Self { broadcast: true, ..self }
+    }
+
+    #[must_use]
+    pub fn patiently(self) -> Self {
+        Self { patient: true, ..self }
     }
 
     #[must_use]

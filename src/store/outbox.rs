@@ -1,16 +1,20 @@
 //! The outbox's rows: one queue per channel or person, in order, and only the newest unsent text of each message.
+//! An edit that only says how far something has come steps aside until its message has stood for a moment.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use sqlx::SqliteConnection;
 
 use super::{Store, StoreError, micros, micros_up, timestamp, unwritable};
 use crate::domain::message::{Message, MessageKey, Place, To};
 
+/// How long a message stands at least before a patient edit changes it.
+const STANDS: SignedDuration = SignedDuration::from_secs(3);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId(i64);
 
-/// The first message of a queue: its turn comes at `due_at`.
+/// The first message of a queue, or one that stepped aside: its turn comes at `due_at`.
 #[derive(Clone, Debug)]
 pub struct Turn {
     pub id: MessageId,
@@ -40,13 +44,15 @@ pub struct Said {
 }
 
 impl Store {
-    /// The head of every queue, the longest due first.
+    /// The head of every queue and whatever stepped aside, the longest due first.
     pub async fn turns(&self) -> Result<Vec<Turn>, StoreError> {
         let rows: Vec<(i64, String, i64)> = sqlx::query_as(
             "SELECT o.id, o.queue, o.due_at FROM outbox o
-             JOIN (SELECT MIN(id) AS id FROM outbox GROUP BY queue) head ON head.id = o.id
+             JOIN (SELECT MIN(id) AS id FROM outbox WHERE NOT (patient AND due_at > $1) GROUP BY queue
+                   UNION ALL SELECT id FROM outbox WHERE patient AND due_at > $1) turn ON turn.id = o.id
              ORDER BY o.due_at, o.id",
         )
+        .bind(micros(self.0.clock.now()))
         .fetch_all(&self.0.readers)
         .await?;
         Ok(rows
@@ -110,19 +116,37 @@ pub(super) async fn say(
             .fetch_optional(&mut *connection)
             .await?;
         if let Some((id, body)) = unsent {
-            return replace(connection, id, &body, message).await;
+            return replace(connection, id, &body, message, now).await;
         }
     }
     let queue = queue_of(connection, message).await?;
-    sqlx::query("INSERT INTO outbox (queue, key, body, created_at, due_at) VALUES ($1, $2, $3, $4, $5)")
-        .bind(queue)
-        .bind(message.key().map(MessageKey::as_str))
-        .bind(serde_json::to_string(message).map_err(unwritable)?)
-        .bind(micros(now))
-        .bind(micros(now))
-        .execute(connection)
-        .await?;
+    let stands_until = stands_until(connection, message).await?;
+    sqlx::query(
+        "INSERT INTO outbox (queue, key, body, created_at, due_at, patient) VALUES ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(queue)
+    .bind(message.key().map(MessageKey::as_str))
+    .bind(serde_json::to_string(message).map_err(unwritable)?)
+    .bind(micros(now))
+    .bind(stands_until.unwrap_or_default().max(micros(now)))
+    .bind(stands_until.is_some())
+    .execute(connection)
+    .await?;
     Ok(())
+}
+
+/// Until when what is said stays as it is, if the new text can wait. What nobody has read yet waits for nothing.
+async fn stands_until(connection: &mut SqliteConnection, message: &Message) -> Result<Option<i64>, sqlx::Error> {
+    let Some(key) = message.key().filter(|_| message.patient) else { return Ok(None) };
+    let said_at: Option<i64> = sqlx::query_scalar("SELECT said_at FROM said WHERE key = $1")
+        .bind(key.as_str())
+        .fetch_optional(connection)
+        .await?;
+    Ok(said_at.map(|said_at| said_at.saturating_add(micros_of(STANDS))))
+}
+
+fn micros_of(pause: SignedDuration) -> i64 {
+    i64::try_from(pause.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// Keeps the row's place in its queue, where it goes and what was to go with it, and takes the newer text.
@@ -131,6 +155,7 @@ async fn replace(
     id: i64,
     unsent: &str,
     message: &Message,
+    now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     let mut newer = message.clone();
     if let Ok(unsent) = serde_json::from_str::<Message>(unsent) {
@@ -138,11 +163,18 @@ async fn replace(
         newer.file = newer.file.or(unsent.file);
     }
     let body = serde_json::to_string(&newer).map_err(unwritable)?;
-    sqlx::query("UPDATE outbox SET body = $1, revision = revision + 1 WHERE id = $2")
-        .bind(body)
-        .bind(id)
-        .execute(connection)
-        .await?;
+    // What cannot wait goes at once, in the place of what could; what could not wait is not made to by what comes after it.
+    sqlx::query(
+        "UPDATE outbox SET body = $1, revision = revision + 1, patient = patient AND $2,
+             due_at = CASE WHEN patient AND NOT $2 THEN MIN(due_at, $3) ELSE due_at END
+         WHERE id = $4",
+    )
+    .bind(body)
+    .bind(message.patient)
+    .bind(micros(now))
+    .bind(id)
+    .execute(connection)
+    .await?;
     Ok(())
 }
 
@@ -206,10 +238,21 @@ pub(super) async fn sent(
         .await?;
     }
     // A newer text that came meanwhile starts afresh.
-    sqlx::query("UPDATE outbox SET attempts = 0, error = NULL WHERE id = $1")
-        .bind(id.0)
-        .execute(&mut *connection)
-        .await?;
+    let newer: Option<String> = sqlx::query_scalar(
+        "UPDATE outbox SET attempts = 0, error = NULL WHERE id = $1 AND revision <> $2 RETURNING body",
+    )
+    .bind(id.0)
+    .bind(revision)
+    .fetch_optional(&mut *connection)
+    .await?;
+    let newer = newer.and_then(|body| serde_json::from_str::<Message>(&body).ok());
+    if newer.is_some_and(|newer| newer.patient) {
+        sqlx::query("UPDATE outbox SET patient = TRUE, due_at = MAX(due_at, $1) WHERE id = $2")
+            .bind(micros(now).saturating_add(micros_of(STANDS)))
+            .bind(id.0)
+            .execute(&mut *connection)
+            .await?;
+    }
     unsay(connection, id, revision).await
 }
 

@@ -118,7 +118,9 @@ impl Store {
             "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL),
                     (SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL),
                     (SELECT COUNT(*) FROM outbox),
-                    (SELECT MIN(due_at) FROM outbox WHERE id IN (SELECT MIN(id) FROM outbox GROUP BY queue)),
+                    (SELECT MIN(due_at) FROM outbox
+                     WHERE (patient AND due_at > $1)
+                        OR id IN (SELECT MIN(id) FROM outbox WHERE NOT (patient AND due_at > $1) GROUP BY queue)),
                     (SELECT COUNT(*) FROM change WHERE active AND NOT waits),
                     (SELECT MIN(due_at) FROM change WHERE NOT waits OR due_at <= $1),
                     (SELECT MIN(nudge_at) FROM lock WHERE nudge_at <= $1 AND (until IS NULL OR until > $1))",

@@ -287,6 +287,64 @@ async fn a_database_of_a_newer_gantry_is_refused() {
     assert!(refusal.contains("newer Gantry"), "{refusal}");
 }
 
+/// What is said of a card after it was posted, when, and when it is due then.
+#[tokio::test]
+async fn a_patient_edit_waits_until_its_message_has_stood_for_a_moment() {
+    let cases: [(&str, &[(i64, bool, &str)], i64, &str); 6] = [
+        ("at once", &[(1_000, true, "1/3")], 3_000, "1/3"),
+        ("the newest text of those that wait", &[(1_000, true, "1/3"), (2_000, true, "2/3")], 3_000, "2/3"),
+        ("what stood long enough", &[(4_000, true, "1/3")], 4_000, "1/3"),
+        ("what cannot wait", &[(1_000, false, "failed")], 1_000, "failed"),
+        ("what cannot wait in the place of what could", &[(500, true, "1/3"), (1_000, false, "failed")], 1_000, "failed"),
+        ("what could after what cannot", &[(500, false, "failed"), (1_000, true, "failed, 1/3")], 500, "failed, 1/3"),
+    ];
+    for (name, said, due, text) in cases {
+        let house = House::new().await;
+        house.says(post("#deploys", "card", "merging").patiently()).await;
+        let turn = house.store.turns().await.unwrap().remove(0);
+        assert_eq!(turn.due_at, start(), "{name}: what nobody has read yet waits for nothing");
+        let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
+        house.store.commit(Batch::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
+        for (at, patient, text) in said {
+            house.clock.advance_to(start() + SignedDuration::from_millis(*at));
+            let edit = edit("card", text);
+            house.says(if *patient { edit.patiently() } else { edit }).await;
+        }
+        let turn = house.store.turns().await.unwrap().remove(0);
+        assert_eq!(turn.due_at, start() + SignedDuration::from_millis(due), "{name}");
+        assert_eq!(house.store.pending().await.unwrap().next_due, Some(turn.due_at), "{name}");
+        assert_eq!(house.turns().await, [("#deploys".into(), text.into())], "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_patient_edit_holds_up_nobody_and_keeps_its_place() {
+    let house = House::new().await;
+    house.says(post("#deploys", "card", "merging")).await;
+    let turn = house.store.turns().await.unwrap().remove(0);
+    let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
+    house.store.commit(Batch::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
+    house.says(edit("card", "1/3").patiently()).await;
+    house.says(post("#deploys", "other", "first")).await;
+    house.says(post("#deploys", "another", "second")).await;
+    let turns = |texts: &[&str]| texts.iter().map(|text| ("#deploys".to_owned(), (*text).to_owned())).collect::<Vec<_>>();
+    assert_eq!(house.turns().await, turns(&["first", "1/3"]));
+    house.says(edit("card", "failed")).await;
+    assert_eq!(house.turns().await, turns(&["failed"]), "it was said before the others");
+}
+
+#[tokio::test]
+async fn a_patient_text_that_came_while_another_was_on_its_way_waits_as_well() {
+    let house = House::new().await;
+    house.says(post("#deploys", "card", "merging")).await;
+    let turn = house.store.turns().await.unwrap().remove(0);
+    house.says(edit("card", "1/3").patiently()).await;
+    let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
+    house.store.commit(Batch::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
+    let turn = house.store.turns().await.unwrap().remove(0);
+    assert_eq!(turn.due_at, start() + SignedDuration::from_secs(3));
+}
+
 #[tokio::test]
 async fn a_file_that_is_no_database_is_refused_with_its_name() {
     let dir = TempDir::new().unwrap();

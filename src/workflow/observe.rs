@@ -27,9 +27,6 @@ use super::Bot;
 use super::deploy::Belonging;
 use super::source::CannotAsk;
 
-/// Replaces what a lost wake-up would have told, and judges rollouts that have no end.
-const PERIODIC_LOOK: SignedDuration = SignedDuration::from_secs(60);
-
 /// A message about an arrival is completed only while people still read it.
 const COMPLETED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
 
@@ -89,14 +86,15 @@ impl Drop for Working {
     }
 }
 
-/// Looks whenever the watch saw something, and at least once a minute. Runs until it is cancelled.
+/// Looks whenever the watch saw something, and every `look_every` in any case. Runs until it is cancelled.
 pub async fn run(bot: Bot, cancel: CancellationToken) {
     let wake = bot.wake.clone();
     let mut changes = bot.view.changes();
     let mut woken = wake.0.look.subscribe();
     let mut observer = Observer { bot, looked: HashSet::new() };
     let mut only: Option<BTreeSet<Namespace>> = None;
-    let mut next_look = observer.bot.clock.now() + PERIODIC_LOOK;
+    // Replaces what a lost wake-up would have told, and judges rollouts that have no end.
+    let mut next_look = observer.bot.clock.now() + observer.bot.config.look_every;
     loop {
         tokio::select! {
             () = cancel.cancelled() => return,
@@ -113,7 +111,7 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
                 only = None;
             }
             () = observer.bot.clock.sleep_until(next_look) => {
-                next_look = observer.bot.clock.now() + PERIODIC_LOOK;
+                next_look = observer.bot.clock.now() + observer.bot.config.look_every;
                 only = None;
             }
         }

@@ -28,9 +28,6 @@ const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 /// What ended in a panic may end in another: it is not tried in a circle.
 const AFTER_PANIC: SignedDuration = SignedDuration::from_mins(5);
 
-/// Replaces what a lost wake-up would have told.
-const PERIODIC_LOOK: SignedDuration = SignedDuration::from_secs(60);
-
 /// Runs until it is cancelled; what is under way then is carried on by the next start.
 pub async fn run(bot: Bot, cancel: CancellationToken) {
     let mut runner = Runner {
@@ -43,7 +40,8 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
     };
     let bot = runner.bot.clone();
     let (mut woken, mut pokes) = (bot.store.woken(), bot.changes.pokes());
-    let mut next_look = bot.clock.now() + PERIODIC_LOOK;
+    // Replaces what a lost wake-up would have told.
+    let mut next_look = bot.clock.now() + bot.config.look_every;
     loop {
         woken.mark_unchanged();
         pokes.mark_unchanged();
@@ -72,7 +70,7 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
             },
             () = due => {}
             () = bot.clock.sleep_until(next_look) => {
-                next_look = bot.clock.now() + PERIODIC_LOOK;
+                next_look = bot.clock.now() + bot.config.look_every;
                 runner.awake.extend(bot.changes.all().iter().map(|change| change.id));
             }
         }

@@ -54,7 +54,7 @@ impl Check<'_> {
             } else {
                 self.idle(environment);
             }
-            policies.insert(rung.name.clone(), self.policy(environment, &mut taken));
+            policies.insert(rung.name.clone(), self.policy(environment, rung.deploy_timeout, &mut taken));
             rungs.push(rung);
         }
         self.nested_branches(&taken.branches);
@@ -135,6 +135,7 @@ impl Check<'_> {
             ("overriders", file.overriders.first().map(|overrider| overrider.at)),
             ("freezes", file.freezes.first().map(|freeze| freeze.from.at)),
             ("soak", file.soak.as_ref().map(|soak| soak.at)),
+            ("stall_after", file.stall_after.as_ref().map(|after| after.at)),
             ("rollback", file.rollback.as_ref().map(|rollback| rollback.at)),
             ("auto_rollback", file.auto_rollback.as_ref().map(|rollback| rollback.at)),
         ];
@@ -159,7 +160,19 @@ impl Check<'_> {
         }
     }
 
-    fn policy(&mut self, file: &file::Environment, taken: &mut Taken) -> Policy {
+    /// What is silent must be told before it is given up.
+    fn stall_after(&mut self, file: &file::Environment, timeout: SignedDuration) -> SignedDuration {
+        let usual = Policy::default().stall_after.min(timeout / 3);
+        let Some(text) = &file.stall_after else { return usual };
+        let given = self.text(text, |text| scalar::duration(text, LONGEST_TIMEOUT));
+        if given.is_some_and(|given| given >= timeout) {
+            let message = format!("`stall_after` of `{}` is not shorter than its `deploy_timeout`", file.name.value);
+            self.say(text.at, message, "write less, so that silence is told before the change counts as stalled");
+        }
+        given.unwrap_or(usual)
+    }
+
+    fn policy(&mut self, file: &file::Environment, timeout: SignedDuration, taken: &mut Taken) -> Policy {
         let usual = Policy::default();
         let approval_timeout = file.approval_timeout.as_ref();
         Policy {
@@ -175,6 +188,7 @@ impl Check<'_> {
                 Some(file::Rollback::PullRequest) => PromoteBy::PullRequest,
             },
             auto_rollback: file.auto_rollback.as_ref().is_some_and(|rollback| rollback.value),
+            stall_after: self.stall_after(file, timeout),
             soak: file.soak.as_ref().and_then(|soak| self.text(soak, |text| scalar::duration(text, LONGEST_SOAK))),
             webhook_secret: file.webhook_secret.as_ref().and_then(|source| self.secret_source(source, taken)),
             trigger: file.trigger.as_ref().and_then(|trigger| self.trigger(trigger)),

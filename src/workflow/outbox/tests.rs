@@ -210,6 +210,28 @@ async fn edits_are_coalesced_while_the_channel_waits() {
 }
 
 #[tokio::test]
+async fn how_far_something_has_come_is_said_every_few_seconds_and_its_end_at_once() {
+    let house = Post::open().await;
+    house.say(post("#deploys", "card", "merging")).await;
+    house.at_rest().await;
+    for n in 1..=20 {
+        house.say(edit("card", &format!("{n}/20")).patiently()).await;
+        house.say(post("#deploys", &format!("other {n}"), &format!("other {n}"))).await;
+        house.clock.advance(SignedDuration::from_millis(500));
+        house.at_rest().await;
+    }
+    house.say(edit("card", "deployed")).await;
+    house.settle().await;
+    let lines = house.slack.lines();
+    let edits: Vec<_> = lines.iter().filter_map(|line| line.strip_prefix("chat.update C-#deploys: ")).collect();
+    assert!((4..=5).contains(&edits.len()), "ten seconds have three edits and the end: {edits:?}");
+    assert_eq!(edits.last(), Some(&"deployed"));
+    let others: Vec<_> = lines.iter().filter(|line| line.contains("other")).cloned().collect();
+    let expected: Vec<_> = (1..=20).map(|n| format!("{POST} #deploys: other {n}")).collect();
+    assert_eq!(others, expected, "in their order");
+}
+
+#[tokio::test]
 async fn a_message_that_somebody_deleted_is_posted_anew() {
     let house = Post::open().await;
     house.say(post("#deploys", "card", "merging")).await;

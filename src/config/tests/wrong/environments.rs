@@ -232,6 +232,23 @@ pub(super) const CASES: &[Case] = &[
         "    deploy_timeout: -5m",
         "7:21: `-5m` is too short: one second is the least: write it as `20m`, `30s` or `1h30m`",
     ),
+    (
+        "    aliases: [production]",
+        "    stall_after: 15m",
+        "7:18: `stall_after` of `prod` is not shorter than its `deploy_timeout`: write less, so that silence is told \
+         before the change counts as stalled",
+    ),
+    (
+        "    aliases: [production]",
+        "    stall_after: soon",
+        "7:18: `soon` is not a duration: write it as `20m`, `30s` or `1h30m`",
+    ),
+    (
+        "    branch: develop",
+        "    branch: develop\n    stall_after: 5m",
+        "5:18: `stall_after` has no effect on `development`, the lowest environment: remove it: pushes are \
+         deployed there without asking, nothing is promoted into it",
+    ),
     ("    aliases: [production]", "    deploy_timeout: 48h", "7:21: `48h` is too long: 24 hours are the most"),
     (
         "    aliases: [production]",

@@ -18,6 +18,17 @@ pub(super) const CASES: &[Case] = &[
     ),
     (
         "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nlook_every: 5s",
+        "2:13: `5s` is too short: 10 seconds are the least: watches and webhooks tell sooner",
+    ),
+    (
+        "slack: { channel: '#deploys' }",
+        "slack: { channel: '#deploys' }\nlook_every: 2h",
+        "2:13: `2h` is too long: one hour is the most",
+    ),
+    ("slack: { channel: '#deploys' }", "slack: { channel: '#deploys' }\nlook_every: 10s", "nothing"),
+    (
+        "slack: { channel: '#deploys' }",
         "slack:",
         "1:1: `slack` is empty: fill it or remove the key: how Slack is reached, and where messages go",
     ),
