@@ -15,7 +15,8 @@
 //!  Slack <── slack::client <── workflow::outbox <── store (outbox, ledger: one transaction) <── slack::render
 //!
 //!  a promotion: workflow::respond ──> promote (facts -> domain::policy -> domain::plan) ──> store (change: its row is
-//!  the lock; card in the outbox) ──> runner claims it ──> merge ──> deploy (tag, controller told, proof) ──> card
+//!  the lock; card in the outbox) ──> runner claims it ──> merge ──> deploy (tag, controller told, proof; silence: what
+//!  was last seen) ──> card
 //!  questions: ... ──> diff, whereabouts (the cluster says what runs, compare what lies between: kept, else GitHub) ──> answer
 //!  why: the same way through the rules, which then do not stop at the first no (domain::why::Blockers)
 //!  into production: ... ──> runner ──> approve (who said yes, what else must hold) with pull (frozen branch, pull request)

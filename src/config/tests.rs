@@ -277,7 +277,7 @@ fn a_file_that_is_none_says_so() {
     assert_eq!(
         problems("[]"),
         "gantry.yaml:1:1: the file cannot be a list: write a block with `artefacts`, `channels`, `environments`, `github`, \
-         `kubeconfig`, `people`, `registry`, `reports` or `slack`"
+         `kubeconfig`, `look_every`, `people`, `registry`, `reports` or `slack`"
     );
     let missing = Config::load(Path::new("/nowhere/gantry.yaml")).unwrap_err();
     assert_eq!(

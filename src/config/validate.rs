@@ -88,9 +88,10 @@ impl Check<'_> {
 
     fn look_every(&mut self, given: Option<&At<String>>) -> SignedDuration {
         let check = |text: &str| match scalar::duration(text, RAREST_LOOK)? {
-            often if often < CLOSEST_LOOK => {
-                Err(wrong(format!("`{text}` is too short"), "10 seconds are the least: watches and webhooks tell sooner"))
-            }
+            often if often < CLOSEST_LOOK => Err(wrong(
+                format!("`{text}` is too short"),
+                "10 seconds are the least: watches and webhooks tell sooner",
+            )),
             fine => Ok(fine),
         };
         given.and_then(|text| self.text(text, check)).unwrap_or(USUAL_LOOK)

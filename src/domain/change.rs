@@ -15,10 +15,12 @@ use super::version::Sha;
 
 mod deploying;
 mod frozen;
+mod silence;
 mod stage;
 
 pub use deploying::{Deploying, Nudge, Other, OtherState, Progress, Proof, RolledBack, Tag};
 pub use frozen::{Frozen, FrozenResult, Pull};
+pub use silence::{BranchSeen, BuildSeen, ImageSeen, Runs, Silence, Word, WordSaid};
 pub use stage::{By, Impossible, Merging, Stage, Trouble};
 
 /// A UUID of version 7: sorted by when the change was asked for. People see and type its last eight digits.

@@ -251,7 +251,8 @@ impl Client {
         });
         if let Some((thread, broadcast)) = thread {
             body["thread_ts"] = thread.into();
-            if broadcast {
+            // Who has a direct message reads its threads as well.
+            if broadcast && !channel.starts_with('D') {
                 body["reply_broadcast"] = true.into();
             }
         }

@@ -121,17 +121,15 @@ pub(super) async fn say(
     }
     let queue = queue_of(connection, message).await?;
     let stands_until = stands_until(connection, message).await?;
-    sqlx::query(
-        "INSERT INTO outbox (queue, key, body, created_at, due_at, patient) VALUES ($1, $2, $3, $4, $5, $6)",
-    )
-    .bind(queue)
-    .bind(message.key().map(MessageKey::as_str))
-    .bind(serde_json::to_string(message).map_err(unwritable)?)
-    .bind(micros(now))
-    .bind(stands_until.unwrap_or_default().max(micros(now)))
-    .bind(stands_until.is_some())
-    .execute(connection)
-    .await?;
+    sqlx::query("INSERT INTO outbox (queue, key, body, created_at, due_at, patient) VALUES ($1, $2, $3, $4, $5, $6)")
+        .bind(queue)
+        .bind(message.key().map(MessageKey::as_str))
+        .bind(serde_json::to_string(message).map_err(unwritable)?)
+        .bind(micros(now))
+        .bind(stands_until.unwrap_or_default().max(micros(now)))
+        .bind(stands_until.is_some())
+        .execute(connection)
+        .await?;
     Ok(())
 }
 

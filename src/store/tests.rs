@@ -295,7 +295,12 @@ async fn a_patient_edit_waits_until_its_message_has_stood_for_a_moment() {
         ("the newest text of those that wait", &[(1_000, true, "1/3"), (2_000, true, "2/3")], 3_000, "2/3"),
         ("what stood long enough", &[(4_000, true, "1/3")], 4_000, "1/3"),
         ("what cannot wait", &[(1_000, false, "failed")], 1_000, "failed"),
-        ("what cannot wait in the place of what could", &[(500, true, "1/3"), (1_000, false, "failed")], 1_000, "failed"),
+        (
+            "what cannot wait in the place of what could",
+            &[(500, true, "1/3"), (1_000, false, "failed")],
+            1_000,
+            "failed",
+        ),
         ("what could after what cannot", &[(500, false, "failed"), (1_000, true, "failed, 1/3")], 500, "failed, 1/3"),
     ];
     for (name, said, due, text) in cases {
@@ -327,7 +332,8 @@ async fn a_patient_edit_holds_up_nobody_and_keeps_its_place() {
     house.says(edit("card", "1/3").patiently()).await;
     house.says(post("#deploys", "other", "first")).await;
     house.says(post("#deploys", "another", "second")).await;
-    let turns = |texts: &[&str]| texts.iter().map(|text| ("#deploys".to_owned(), (*text).to_owned())).collect::<Vec<_>>();
+    let turns =
+        |texts: &[&str]| texts.iter().map(|text| ("#deploys".to_owned(), (*text).to_owned())).collect::<Vec<_>>();
     assert_eq!(house.turns().await, turns(&["first", "1/3"]));
     house.says(edit("card", "failed")).await;
     assert_eq!(house.turns().await, turns(&["failed"]), "it was said before the others");

@@ -43,7 +43,7 @@ impl Bot {
             let told = directly(&lock.by, rollback::passed(change, lock));
             batch = batch.say(told.linking(Self::card_key(change.id)));
         }
-        if let Some(said) = rollback::lost(change, &self.authors(change).await) {
+        if let Some(said) = rollback::lost(change, &self.authors(change, usize::MAX).await) {
             batch = batch.say(self.in_thread(change, "lost", said));
         }
         batch
@@ -64,11 +64,14 @@ impl Bot {
         Ok(Some((marked, batch)))
     }
 
-    /// Those who wrote what was lost and are in Slack, each once; not the one who rolled it back.
-    async fn authors(&self, change: &Change) -> Vec<PersonId> {
+    /// Those who wrote what moves and are in Slack, each once and `most` of them; not the one who asked for it, and no bots.
+    pub(super) async fn authors(&self, change: &Change, most: usize) -> Vec<PersonId> {
         let mut authors: Vec<PersonId> = Vec::new();
         for commit in &change.plan.drift.commits {
             let Some(login) = &commit.login else { continue };
+            if authors.len() >= most {
+                break;
+            }
             // Who cannot be found now is not told: it is a courtesy, and nothing waits for it.
             if let Ok(Some(person)) = self.person_of(login, &change.plan.repository).await
                 && person != change.requester

@@ -1,5 +1,7 @@
 //! The steps of a change after the merge: the tag, a word to the controller, and the wait for the proof that it runs.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::artefact::Artefact;
@@ -20,6 +22,10 @@ const MOST_TAG_TRIES: u32 = 6;
 /// The pause before the next look, while the cluster has not been read at all.
 const UNREAD: SignedDuration = SignedDuration::from_secs(1);
 
+/// How many authors are called to a failure, and how long it takes at most to find out who they are.
+const MOST_AUTHORS: usize = 10;
+const AUTHORS_WITHIN: Duration = Duration::from_secs(5);
+
 /// The pause before the next look, where a rule waits for something to be clear.
 const RULE_LOOKS: SignedDuration = SignedDuration::from_secs(5);
 
@@ -32,10 +38,11 @@ pub(super) enum Belonging {
 }
 
 /// What the cluster shows of a change's result.
-enum Look {
-    /// It is not there yet; what is, by name.
+pub(super) enum Look {
+    /// It is not there yet; what is, by name. `untold`: that came after the merge, and nothing tells its commit.
     NotYet {
         runs: Option<String>,
+        untold: bool,
     },
     Rolling(Progress),
     Runs {
@@ -44,6 +51,8 @@ enum Look {
     },
     Failed {
         reason: String,
+        /// It was rolled out, and not only refused by the controller.
+        seen: bool,
     },
     /// Nobody can tell now.
     Unclear(String),
@@ -213,6 +222,8 @@ impl Bot {
             return self.keep_stage(claim, told, Some(self.clock.now() + UNREAD)).await;
         }
         let look = self.look_at_result(&claim.change, &deploying.result).await;
+        let silence = self.silence(&claim.change, &look).await;
+        let seen_at = self.first_seen(&claim.change, deploying, &look);
         let others = self.others(&claim.change);
         let runs_as = match &look {
             Look::Unclear(_) => None,
@@ -225,6 +236,8 @@ impl Bot {
         let learned = before.clone().still_deploying(|known| Deploying {
             nudge,
             others,
+            silence,
+            seen_at,
             // What is only shown at the end is not worth a step of its own before.
             runs_as: match &look {
                 Look::Runs { .. } | Look::Failed { .. } => runs_as.or(known.runs_as),
@@ -246,8 +259,8 @@ impl Bot {
         let late = waiting && now >= deadline;
         let stage = match look {
             Look::Runs { ready, proof } => learned.deployed(ready, proof, now),
-            Look::Failed { reason } if !matches!(learned, Stage::Failed { .. }) => learned.failed(reason, now),
-            Look::NotYet { runs } if late => learned.stalled(runs, false, now),
+            Look::Failed { reason, .. } if !matches!(learned, Stage::Failed { .. }) => learned.failed(reason, now),
+            Look::NotYet { runs, .. } if late => learned.stalled(runs, false, now),
             Look::Rolling(Progress { ready, wanted }) if late => {
                 learned.stalled(Some(format!("{ready} of {wanted} replicas of it")), false, now)
             }
@@ -262,14 +275,46 @@ impl Bot {
             _ => Ok(learned),
         };
         let Ok(stage) = stage else { return Ok(()) };
+        let stage = self.with_authors(&claim.change, stage).await;
         let due = if stage.is_active() {
-            Some(tag_due.map_or(deadline, |due| due.min(deadline)))
+            let silent_from =
+                Some(self.silent_from(&claim.change, deploying)).filter(|at| *at > now && seen_at.is_none());
+            [tag_due, silent_from].into_iter().flatten().chain([deadline]).min()
         } else if self.owes_rollback(&Change { stage: stage.clone(), ..claim.change.clone() }) {
             Some(now)
         } else {
             tag_due.filter(|_| stage.is_open())
         };
         self.keep_stage(claim, stage, due).await
+    }
+
+    /// When the rollout of the result was first seen, as far as it was.
+    fn first_seen(&self, change: &Change, deploying: &Deploying, look: &Look) -> Option<Timestamp> {
+        let plan = &change.plan;
+        let seen = match look {
+            Look::Rolling(_) | Look::Runs { .. } | Look::Failed { seen: true, .. } => {
+                let seen = self.seen.sighting(&plan.artefact, &plan.environment);
+                // What is built once and only retagged may have been there before.
+                Some(seen.map_or_else(|| self.clock.now(), |seen| seen.seen_at.max(deploying.merged_at)))
+            }
+            Look::NotYet { .. } | Look::Unclear(_) | Look::Failed { seen: false, .. } => None,
+        };
+        deploying.seen_at.or(seen)
+    }
+
+    /// With those who wrote what failed, to be told of it. A rollback's are told otherwise: it took their work back.
+    async fn with_authors(&self, before: &Change, stage: Stage) -> Stage {
+        let told = stage.deploying().is_none_or(|deploying| deploying.authors.is_some());
+        if told || before.plan.rollback.is_some() || !matches!(stage, Stage::Failed { .. }) {
+            return stage;
+        }
+        // A failure is told now, with or without them.
+        let authors =
+            tokio::time::timeout(AUTHORS_WITHIN, self.authors(before, MOST_AUTHORS)).await.unwrap_or_default();
+        match stage.clone().still_deploying(|known| Deploying { authors: Some(authors), ..known }) {
+            Ok(named) => named,
+            Err(_) => stage,
+        }
     }
 
     /// Writes only what is new.
@@ -304,12 +349,17 @@ impl Bot {
         let runs = rollout.version.as_ref().map(|version| version.label().to_owned());
         let seen = self.seen.sighting(&artefact.name, &change.plan.environment);
         let seen = seen.filter(|seen| rollout.version.as_ref().is_some_and(|version| seen.version.is_image(version)));
+        let mut untold = false;
         let ours = match &seen {
             // Nothing runs, or the observer is about to tell of it, and wakes us then.
             None => None,
             Some(seen) => match self.belongs(artefact, change, result, seen).await {
                 Ok(Belonging::Ours(proof)) => Some(proof),
-                Ok(Belonging::Foreign | Belonging::Unknown) => None,
+                Ok(Belonging::Foreign) => None,
+                Ok(Belonging::Unknown) => {
+                    untold = change.stage.deploying().is_some_and(|deploying| seen.seen_at >= deploying.merged_at);
+                    None
+                }
                 Err(error) => return Look::Unclear(format!("{error}.")),
             },
         };
@@ -328,10 +378,11 @@ impl Bot {
                     Some(told) => format!("{reason}: {told}"),
                     None => reason.to_string(),
                 }),
+                seen: true,
             },
-            (_, _) => match told {
-                Some(reason) => Look::Failed { reason },
-                None => Look::NotYet { runs },
+            (ours, _) => match told {
+                Some(reason) => Look::Failed { reason, seen: ours.is_some() },
+                None => Look::NotYet { runs, untold },
             },
         }
     }

@@ -35,6 +35,7 @@ pub mod rights;
 mod rollback;
 pub mod runner;
 pub mod seen;
+mod silence;
 pub mod source;
 mod status;
 pub mod whereabouts;

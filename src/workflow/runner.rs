@@ -231,9 +231,9 @@ impl Bot {
         let moved_on = before.stage.name() != change.stage.name();
         let mut batch = Batch::new().advance(change.clone(), fence, due);
         let card = self.card(change);
-        // Not every step is one that people see.
+        // Not every step is one that people see; and how far it has come in its stage can wait for a moment.
         if card != self.card(before) {
-            batch = batch.say(card);
+            batch = batch.say(if moved_on { card } else { card.patiently() });
         }
         if moved_on {
             let actor = match &change.stage {
@@ -244,9 +244,12 @@ impl Bot {
             batch = batch.ledger(ledger_entry(change, change.stage.name(), actor, self.clock.now()));
             batch = batch.and(self.tell_others(Some(&before.stage), change));
             if !change.stage.is_active() {
-                let end = render::card::end(change);
+                let end = render::card::end(change, &before.stage);
                 let now = self.clock.now().as_microsecond();
-                batch = batch.say(self.in_thread(change, &format!("{}:{now}", change.stage.name()), end));
+                let end = self.in_thread(change, &format!("{}:{now}", change.stage.name()), end);
+                // What went wrong, or right after all, concerns more people than those who follow the thread.
+                let loud = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
+                batch = batch.say(if loud { end.to_the_channel_too() } else { end });
             }
         }
         batch

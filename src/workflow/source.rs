@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
 use crate::domain::artefact::{Artefact, ArtefactName, Delivery};
-use crate::domain::change::Proof;
+use crate::domain::change::{Proof, Word};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Image, Sha, Version};
@@ -60,6 +60,12 @@ impl Sources {
     pub(super) fn hear(&self, artefact: &Artefact, report: &Report, now: Timestamp) {
         let here = (report.environment.clone(), artefact.name.clone());
         self.write().words.entry(here).or_default().hear(report, now);
+    }
+
+    /// The last that a controller said of an artefact there.
+    pub(super) fn last_word(&self, environment: &EnvironmentName, artefact: &ArtefactName) -> Option<Word> {
+        let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        memory.words.get(&(environment.clone(), artefact.clone()))?.last().cloned()
     }
 
     /// What a controller said of a commit that it could not deploy.
@@ -282,6 +288,31 @@ mod tests {
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+    }
+
+    #[test]
+    fn the_last_word_is_kept_whatever_it_says() {
+        let catalogue = sample::catalogue();
+        let mailer = catalogue.artefact("mailer").unwrap();
+        let environment = EnvironmentName::new("qa");
+        let sources = Sources::default();
+        let last = || sources.last_word(&environment, &mailer.name).map(|word| (word.said, word.at));
+        assert_eq!(last(), None);
+        let words = [
+            ("ReconciliationSucceeded", "info", 10, (WordSaid::Succeeded, at(10))),
+            ("HealthCheckFailed", "error", 20, (WordSaid::Failed, at(20))),
+            ("ReconciliationSucceeded", "info", 15, (WordSaid::Failed, at(20))),
+        ];
+        for (reason, severity, seconds, kept) in words {
+            let event = serde_json::json!({
+                "involvedObject": { "kind": "Kustomization", "name": "mailer" }, "severity": severity,
+                "reason": reason, "timestamp": at(seconds).to_string(), "message": "words",
+                "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
+            });
+            let report = flux::parse(&environment, event.to_string().as_bytes()).unwrap();
+            sources.hear(mailer, &report, at(100));
+            assert_eq!(last(), Some(kept), "{reason} at {seconds}");
+        }
     }
 
     #[test]

@@ -2,8 +2,12 @@
 
 use jiff::Timestamp;
 
+use crate::domain::change::{Word, WordSaid};
 use crate::domain::version::Sha;
 use crate::reports::{Outcome, Report};
+
+/// As much of a word as people read.
+const LONGEST_WORD: usize = 600;
 
 /// Of each kind the newest, by the time that the sender gives it: webhooks overtake each other.
 #[derive(Debug, Default)]
@@ -11,13 +15,16 @@ pub(super) struct Words {
     began: Option<(Sha, Timestamp)>,
     succeeded: Option<(Sha, Timestamp)>,
     failed: Option<(Sha, Timestamp, String)>,
+    /// The last that was said, whatever it was.
+    last: Option<Word>,
 }
 
 impl Words {
     pub(super) fn hear(&mut self, report: &Report, now: Timestamp) {
-        let Some(commit) = &report.commit else { return };
         // A clock that is ahead must not make us deaf until it is that late.
         let at = report.at.map_or(now, |at| at.min(now));
+        self.keep_last(report, at);
+        let Some(commit) = &report.commit else { return };
         match &report.outcome {
             Outcome::Noise => {}
             Outcome::Progressing => {
@@ -46,6 +53,24 @@ impl Words {
                 }
             }
         }
+    }
+
+    fn keep_last(&mut self, report: &Report, at: Timestamp) {
+        let (said, text) = match &report.outcome {
+            Outcome::Succeeded => (WordSaid::Succeeded, &report.message),
+            Outcome::Failed { message } => (WordSaid::Failed, message),
+            Outcome::Progressing => (WordSaid::Progressing, &report.message),
+            Outcome::Noise => return,
+        };
+        if self.last.as_ref().is_none_or(|before| before.at <= at) {
+            let text = text.chars().take(LONGEST_WORD).collect();
+            let (by, commit) = (report.sender.name().to_owned(), report.commit.clone());
+            self.last = Some(Word { by, said, text, commit, at });
+        }
+    }
+
+    pub(super) fn last(&self) -> Option<&Word> {
+        self.last.as_ref()
     }
 
     /// The last success, and when it was.

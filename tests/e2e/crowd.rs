@@ -77,11 +77,11 @@ async fn a_hundred_artefacts_go_all_at_once() {
 
 /// A town with artefacts that its CI and its controller do not know: each runs a newer commit in development than in qa.
 pub(crate) async fn with_parts(names: &[String]) -> Town {
-    with_parts_and(names, "").await
+    with_parts_and(names, |configuration| configuration).await
 }
 
-/// The same with more of a configuration.
-pub(crate) async fn with_parts_and(names: &[String], more: &str) -> Town {
+/// The same with another configuration.
+pub(crate) async fn with_parts_and(names: &[String], edit: impl FnOnce(String) -> String) -> Town {
     Town::prepared(
         |sim| {
             for name in names {
@@ -105,7 +105,7 @@ pub(crate) async fn with_parts_and(names: &[String], more: &str) -> Town {
                 format!("  - name: {name}\n    repository: acme/{name}\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n")
             });
             let parts = parts.collect::<Vec<_>>().concat();
-            configuration.replace("people:", &format!("{parts}{more}people:"))
+            edit(configuration.replace("people:", &format!("{parts}people:")))
         },
     )
     .await

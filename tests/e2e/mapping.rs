@@ -40,7 +40,7 @@ fn card(town: &Town, artefact: &str) -> String {
 /// Artefacts that neither CI nor the controller of the town knows, each merged to qa and waited for there.
 async fn waiting(names: &[&str], rules: &str) -> (Town, Vec<String>) {
     let owned: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-    let town = crate::crowd::with_parts_and(&owned, rules).await;
+    let town = crate::crowd::with_parts_and(&owned, |yaml| yaml.replace("people:", &format!("{rules}people:"))).await;
     let mut heads = Vec::new();
     for name in names {
         town.alice().types_in("deploys", &format!("/promote {name} qa")).await;

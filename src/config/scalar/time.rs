@@ -18,10 +18,13 @@ pub(in crate::config) fn duration(text: &str, most: SignedDuration) -> Checked<S
         return Err(wrong(format!("`{text}` is too short"), format!("one second is the least: {written}")));
     }
     if parsed > most {
-        return Err(wrong(format!("`{text}` is too long"), match most.as_hours() {
+        return Err(wrong(
+            format!("`{text}` is too long"),
+            match most.as_hours() {
                 1 => "one hour is the most".to_owned(),
                 hours => format!("{hours} hours are the most"),
-            }));
+            },
+        ));
     }
     Ok(parsed)
 }

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::ChangeId;
+use super::silence::Silence;
 use super::stage::Trouble;
+use crate::domain::actor::PersonId;
 use crate::domain::approval::Approval;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::version::Sha;
@@ -38,6 +40,15 @@ pub struct Deploying {
     pub runs_as: Option<String>,
     #[serde(default)]
     pub rolled_back: Option<RolledBack>,
+    /// When the rollout of the result was first seen.
+    #[serde(default)]
+    pub seen_at: Option<Timestamp>,
+    /// While there is no sign of life: what was last seen.
+    #[serde(default)]
+    pub silence: Option<Box<Silence>>,
+    /// Who wrote what did not run, and was told so: nobody is told twice.
+    #[serde(default)]
+    pub authors: Option<Vec<PersonId>>,
 }
 
 /// What became of a promotion that had been merged.

@@ -190,6 +190,16 @@ impl Stage {
         }
     }
 
+    /// It ended otherwise than it was meant to.
+    pub fn is_failure(&self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::Stalled { .. } | Self::Errored { .. } | Self::Conflicted { .. })
+    }
+
+    /// It runs, after it was said that it does not.
+    pub fn is_recovery(&self, before: &Self) -> bool {
+        matches!(self, Self::Deployed { .. }) && before.is_failure()
+    }
+
     /// The commit that Git got by it.
     pub fn result(&self) -> Option<&Sha> {
         match self {
@@ -281,6 +291,9 @@ impl Stage {
                 unseen: None,
                 runs_as: None,
                 rolled_back: None,
+                seen_at: None,
+                silence: None,
+                authors: None,
             })
         })
     }
@@ -452,6 +465,15 @@ mod tests {
             let possible: Vec<_> = tried.into_iter().filter(|(_, to)| to.is_ok()).map(|(name, _)| name).collect();
             assert_eq!(possible.join(" "), ways, "{}", stage.name());
         }
+    }
+
+    #[test]
+    fn a_recovery_is_what_runs_after_it_did_not() {
+        let deploying = Stage::begin().merged(sha(), at(1), at(9)).unwrap();
+        let stalled = deploying.clone().stalled(None, false, at(9)).unwrap();
+        let late = stalled.clone().deployed(2, Proof::TagPattern, at(10)).unwrap();
+        assert!(late.is_recovery(&stalled) && !late.is_recovery(&deploying) && !stalled.is_recovery(&deploying));
+        assert!(stalled.is_failure() && !late.is_failure());
     }
 
     #[test]

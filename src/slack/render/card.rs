@@ -8,17 +8,16 @@ use super::blocks::{Block, actions, button, context, section};
 use super::drift::{Authors, FEW, lines};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::plan::what;
-use super::{Said, approval, rollback};
+use super::{Said, approval, rollback, silence, steps};
 use crate::domain::approval::{Awaiting, Waits};
-use crate::domain::change::{By, Change, Deploying, Merging, Nudge, Other, OtherState, Proof, RolledBack, Stage, Tag};
-use crate::domain::environment::{EnvironmentName, PromoteBy};
-use crate::domain::plan::Plan;
-use crate::domain::version::{Commit, Sha, Version};
+use crate::domain::change::{By, Change, Deploying, Merging, RolledBack, Stage};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::version::{Commit, Version};
 
 pub const CANCEL: &str = "change_cancel";
 pub const RETRY: &str = "change_retry";
 
-const REASON: usize = 600;
+pub(super) const REASON: usize = 600;
 const LABEL: usize = 80;
 const MOST_FILES: usize = 10;
 
@@ -26,12 +25,13 @@ const MOST_FILES: usize = 10;
 pub fn card(change: &Change, next: Option<&EnvironmentName>) -> Said {
     let head = head(change);
     let mut blocks = vec![section(Mrkdwn::new(light(&change.stage)).and(&head))];
-    blocks.extend(steps(change));
+    blocks.extend(steps::steps(change));
     if let Stage::AwaitingApproval(awaiting) = &change.stage {
         blocks.extend(approval::waiting(change, awaiting));
     }
     blocks.extend(what(&change.plan, FEW));
     blocks.extend(trouble(change));
+    blocks.extend(silence::silence(change).map(section));
     blocks.extend(advice(change, next).map(context));
     blocks.extend(buttons(change));
     let asked = Mrkdwn::new("asked by ");
@@ -64,9 +64,12 @@ pub fn details(change: &Change) -> Option<Said> {
     Some(Said { text, blocks })
 }
 
-/// Told in the thread at the end, to the one who asked. A failure can be taken back from there.
-pub fn end(change: &Change) -> Said {
-    let text = Mrkdwn::default().person(&change.requester).raw(" ").and(&head(change)).raw(".");
+/// Told in the thread at the end, to the one who asked, and of a failure to those who wrote what failed, once. A failure can
+/// be taken back from there. `before` is where the change stood.
+pub fn end(change: &Change, before: &Stage) -> Said {
+    let text = Mrkdwn::default().person(&change.requester).raw(" ");
+    let text = if change.stage.is_recovery(before) { text.raw("It runs after all. ") } else { text };
+    let text = text.and(&head(change)).raw(".").and(&written_by(&change.stage, before));
     let mut blocks = vec![section(text.clone())];
     if change.stage.is_watched() {
         blocks.extend(trouble(change));
@@ -100,6 +103,17 @@ pub fn told(change: &Change) -> Said {
 pub fn news(change: &Change) -> Said {
     let text = Mrkdwn::new(light(&change.stage)).and(&head(change)).raw(".");
     Said { text: text.clone().into_string(), blocks: vec![section(text)] }
+}
+
+/// Who wrote it, at the first failure only: whoever was told need not be told again.
+fn written_by(stage: &Stage, before: &Stage) -> Mrkdwn {
+    let told = |stage: &Stage| stage.deploying().is_some_and(|deploying| deploying.authors.is_some());
+    let authors = stage.deploying().and_then(|deploying| deploying.authors.as_deref()).unwrap_or_default();
+    if told(before) || authors.is_empty() {
+        return Mrkdwn::default();
+    }
+    let text = authors.iter().fold(Mrkdwn::new(" Written by"), |text, author| text.raw(" ").person(author));
+    text.raw(".")
 }
 
 pub(super) fn light(stage: &Stage) -> &'static str {
@@ -208,119 +222,6 @@ fn head_back(change: &Change) -> Mrkdwn {
         Stage::Expired { .. } => here.raw(": it could not be done in time"),
         Stage::Superseded { .. } => here.raw(": another rollback takes its place"),
     }
-}
-
-/// What was done, and how long each step took.
-fn steps(change: &Change) -> Option<Block> {
-    let deploying = change.stage.deploying()?;
-    let plan = &change.plan;
-    let merged = match (&plan.manifest, &plan.rollback) {
-        (Some(at), _) => Mrkdwn::new(":white_check_mark: written to ").code(&at.file),
-        (None, Some(_)) => Mrkdwn::new(":white_check_mark: restored on ").code(&plan.branch),
-        (None, None) => Mrkdwn::new(":white_check_mark: merged into ").code(&plan.branch),
-    };
-    let merged = merged
-        .raw(" as ")
-        .and(&result(&change.plan, &deploying.result))
-        .and(&took(change.asked_at, deploying.merged_at));
-    let merged = match &deploying.by_hand {
-        None => merged,
-        Some(by) if by.is_empty() => merged.raw(" \u{b7} by hand"),
-        Some(by) => merged.raw(" \u{b7} by hand, by ").code(by).raw(" on GitHub"),
-    };
-    let merged = merged.and(&unseen(change, deploying)).and(&approval::given(&deploying.approvals));
-    let text = merged.and(&tagged(deploying)).and(&nudged(deploying));
-    let since = match &deploying.tag {
-        Tag::Made { at, .. } => *at,
-        _ => deploying.merged_at,
-    };
-    let last = match &change.stage {
-        Stage::Deploying(Deploying { rollout: Some(_), .. }) => {
-            Mrkdwn::new("\n:hourglass_flowing_sand: the cluster rolls it out")
-        }
-        Stage::Deploying(_) => Mrkdwn::new("\n:hourglass_flowing_sand: waiting for the image and the controller"),
-        Stage::Deployed { at, proof, .. } => Mrkdwn::new("\n:white_check_mark: rolled out")
-            .and(&took(since, *at))
-            .raw(" \u{b7} known by ")
-            .raw(match proof {
-                Proof::TagPattern => "the image's tag",
-                Proof::RevisionLabel => "the image's revision label",
-                Proof::GitTag => "the Git tag of its name",
-                Proof::Image => "its image",
-                Proof::Report => "the controller's report",
-            }),
-        Stage::Failed { at, .. } => Mrkdwn::new("\n:x: rollout failed").and(&took(since, *at)),
-        _ => Mrkdwn::new("\n:grey_question: not seen running").and(&took(since, deploying.deadline)),
-    };
-    Some(section(deploying.others.iter().fold(text.and(&last), |text, one| text.raw("\n").and(&other(one)))))
-}
-
-/// GitHub guards what is merged, but not what it is merged into.
-fn unseen(change: &Change, deploying: &Deploying) -> Mrkdwn {
-    match &deploying.unseen {
-        None => Mrkdwn::default(),
-        Some(head) => Mrkdwn::new("\n:warning: ")
-            .code(change.plan.lever().1)
-            .raw(" moved to ")
-            .and(&result(&change.plan, head))
-            .raw(if change.plan.rollback.is_some() && change.plan.promote == PromoteBy::Merge {
-                " at the last moment: what came with that is taken back as well"
-            } else {
-                " at the last moment: what came with that was not shown when this was approved"
-            }),
-    }
-}
-
-fn result(plan: &Plan, result: &Sha) -> Mrkdwn {
-    match plan.web() {
-        Some(repository) => Mrkdwn::default().link(&format!("{repository}/commit/{result}"), result.short()),
-        None => Mrkdwn::default().code(result.short()),
-    }
-}
-
-/// An artefact that is carried along.
-fn other(other: &Other) -> Mrkdwn {
-    let text = Mrkdwn::new(match other.state {
-        OtherState::Runs { .. } => ":small_blue_diamond: ",
-        OtherState::RollsOut { .. } => ":hourglass_flowing_sand: ",
-        OtherState::Fails { .. } => ":x: ",
-        OtherState::Unknown => ":grey_question: ",
-    });
-    let text = text.bold(other.artefact.as_str());
-    let text = match &other.version {
-        Some(version) => text.raw(" ").code(version),
-        None => text,
-    };
-    match &other.state {
-        OtherState::Runs { ready } => text.plain(&format!(" runs, {ready} of {ready} ready")),
-        OtherState::RollsOut { ready, wanted } => text.plain(&format!(" rolls out, {ready} of {wanted} ready")),
-        OtherState::Fails { reason } => text.raw(" fails: ").plain(&shorten(reason, REASON)),
-        OtherState::Unknown => text.raw(" is not seen"),
-    }
-}
-
-fn tagged(deploying: &Deploying) -> Mrkdwn {
-    match &deploying.tag {
-        Tag::NotYet | Tag::Chosen { .. } => Mrkdwn::default(),
-        Tag::Made { name, at } => {
-            Mrkdwn::new("\n:white_check_mark: tagged ").code(name).and(&took(deploying.merged_at, *at))
-        }
-        Tag::Missing { why } => Mrkdwn::new("\n:warning: not tagged: ").plain(&shorten(why, REASON)),
-    }
-}
-
-fn nudged(deploying: &Deploying) -> Mrkdwn {
-    match &deploying.nudge {
-        Some(Nudge::Failed { why }) => {
-            Mrkdwn::new("\n:warning: the controller could not be told, it looks by itself: ")
-                .plain(&shorten(why, REASON))
-        }
-        None | Some(Nudge::Done) => Mrkdwn::default(),
-    }
-}
-
-fn took(from: Timestamp, to: Timestamp) -> Mrkdwn {
-    Mrkdwn::new(" \u{b7} ").plain(&lasted(from, to))
 }
 
 pub(super) fn lasted(from: Timestamp, to: Timestamp) -> String {

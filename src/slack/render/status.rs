@@ -4,13 +4,12 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::Said;
-use super::approval;
 use super::blocks::{Block, actions, button, context, section};
 use super::card::{CANCEL, advice, head, label, lasted, light};
 use super::mrkdwn::{Mrkdwn, shorten};
 use super::page::{For, Item, Request, paged, within};
 use super::timeline::timeline;
+use super::{Said, approval, silence, steps};
 use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::change::{Change, ChangeId, Deploying, Merging, Stage};
 use crate::domain::history::Step;
@@ -192,13 +191,15 @@ fn waits(change: &Change) -> Vec<Mrkdwn> {
         }
         Stage::Merging(Merging { trouble: Some(trouble), .. })
         | Stage::Deploying(Deploying { trouble: Some(trouble), .. }) => vec![still(&trouble.why)],
-        Stage::Deploying(Deploying { rollout: Some(_), .. }) => {
-            vec![Mrkdwn::new(":hourglass_flowing_sand: the cluster rolls it out")]
-        }
-        Stage::Deploying(_) => vec![Mrkdwn::new(":hourglass_flowing_sand: waiting for the image and the controller")],
+        Stage::Deploying(_) => steps::bar(change).into_iter().chain(silence::silence(change)).collect(),
         Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => vec![why(reason)],
-        Stage::Stalled { runs: Some(runs), .. } => vec![why(&format!("The cluster runs {runs}."))],
-        Stage::Stalled { .. } => vec![why("Nothing of it runs in the cluster.")],
+        Stage::Stalled { runs, .. } => {
+            let runs = match runs {
+                Some(runs) => why(&format!("The cluster runs {runs}.")),
+                None => why("Nothing of it runs in the cluster."),
+            };
+            std::iter::once(runs).chain(silence::silence(change)).collect()
+        }
         Stage::Errored { why: error, .. } => vec![why(error)],
         Stage::Merging(_)
         | Stage::Deployed { .. }

@@ -216,7 +216,9 @@ async fn how_far_something_has_come_is_said_every_few_seconds_and_its_end_at_onc
     house.at_rest().await;
     for n in 1..=20 {
         house.say(edit("card", &format!("{n}/20")).patiently()).await;
-        house.say(post("#deploys", &format!("other {n}"), &format!("other {n}"))).await;
+        if n % 4 == 0 {
+            house.say(post("#deploys", &format!("other {n}"), &format!("other {n}"))).await;
+        }
         house.clock.advance(SignedDuration::from_millis(500));
         house.at_rest().await;
     }
@@ -227,7 +229,7 @@ async fn how_far_something_has_come_is_said_every_few_seconds_and_its_end_at_onc
     assert!((4..=5).contains(&edits.len()), "ten seconds have three edits and the end: {edits:?}");
     assert_eq!(edits.last(), Some(&"deployed"));
     let others: Vec<_> = lines.iter().filter(|line| line.contains("other")).cloned().collect();
-    let expected: Vec<_> = (1..=20).map(|n| format!("{POST} #deploys: other {n}")).collect();
+    let expected: Vec<_> = (1..=5).map(|n| format!("{POST} #deploys: other {}", 4 * n)).collect();
     assert_eq!(others, expected, "in their order");
 }
 

@@ -6,9 +6,10 @@ use jiff::SignedDuration;
 use super::*;
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
-use crate::domain::change::{Progress, Trouble};
+use crate::domain::change::{Nudge, Other, OtherState, Progress, Proof, Tag, Trouble};
 use crate::domain::message::{MessageKey, To};
 use crate::domain::sample;
+use crate::domain::version::Sha;
 
 fn after(seconds: i64) -> Timestamp {
     sample::change().asked_at + SignedDuration::from_secs(seconds)
@@ -175,5 +176,62 @@ fn many_commits_are_listed_whole_and_counted_truly() {
 #[test]
 fn the_end_mentions_the_one_who_asked() {
     let done = deploying().deployed(2, Proof::TagPattern, after(9)).unwrap();
-    assert_eq!(end(&at(done)).text, "<@U0ALICE> *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready.");
+    let running = "*checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready.";
+    assert_eq!(end(&at(done.clone()), &deploying()).text, format!("<@U0ALICE> {running}"));
+    let stalled = deploying().stalled(None, false, after(902)).unwrap();
+    assert_eq!(end(&at(done), &stalled).text, format!("<@U0ALICE> It runs after all. {running}"));
+}
+
+#[test]
+fn those_who_wrote_what_failed_are_told_once() {
+    let (bob, carol) = (PersonId::new("U0BOB"), PersonId::new("U0CAROL"));
+    let failed = deploying().failed("CrashLoopBackOff".into(), after(20)).unwrap();
+    let named = |authors: Vec<PersonId>| {
+        failed.clone().still_deploying(|known| Deploying { authors: Some(authors), ..known }).unwrap()
+    };
+    let both = named(vec![bob, carol]);
+    let head = "<@U0ALICE> *checkout* `develop-4f1c2ab`: failed in *qa*.";
+    assert_eq!(end(&at(both.clone()), &deploying()).text, format!("{head} Written by <@U0BOB> <@U0CAROL>."));
+    assert_eq!(end(&at(both.clone()), &both).text, head, "they were told");
+    assert_eq!(end(&at(named(vec![])), &deploying()).text, head, "nobody is known");
+}
+
+/// The line of steps of a change.
+fn bar(change: &Change) -> String {
+    steps::bar(change).map(Mrkdwn::into_string).unwrap_or_default()
+}
+
+#[test]
+fn the_steps_stand_in_one_line_with_the_time_that_each_took() {
+    let known = |learn: fn(Deploying) -> Deploying| deploying().still_deploying(learn).unwrap();
+    let seen =
+        || known(|it| Deploying { seen_at: Some(after(42)), rollout: Some(Progress { ready: 3, wanted: 5 }), ..it });
+    let awaiting = Stage::begin_awaiting(Awaiting::new(1, vec![], after(0), SignedDuration::from_hours(1)));
+    let approved = awaiting.clone().still_awaiting(|it| Awaiting {
+        approvals: vec![crate::domain::approval::Approval {
+            by: PersonId::new("U0BOB"),
+            at: after(180),
+            way: crate::domain::approval::Way::Slack,
+        }],
+        ..it
+    });
+    let approved = approved.unwrap().approved().unwrap();
+    let lines: Vec<String> = [
+        awaiting,
+        approved.clone(),
+        approved.merged("a".repeat(40).parse().unwrap(), after(182), after(902)).unwrap(),
+        Stage::begin(),
+        deploying(),
+        seen(),
+        seen().deployed(5, Proof::TagPattern, after(57)).unwrap(),
+        seen().failed("CrashLoopBackOff".into(), after(57)).unwrap(),
+        deploying().failed("no".into(), after(57)).unwrap(),
+        seen().stalled(None, false, after(902)).unwrap(),
+        deploying().stalled(None, false, after(902)).unwrap(),
+        Stage::begin().conflicted(vec![], after(2)).unwrap(),
+    ]
+    .into_iter()
+    .map(|stage| bar(&at(stage)))
+    .collect();
+    assert_snapshot!(lines.join("\n"), @"");
 }

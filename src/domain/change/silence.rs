@@ -1,0 +1,95 @@
+//! What was last seen of a result that Git has and nobody else speaks of: where it may have got stuck.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::version::Sha;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Silence {
+    /// When the facts that others are asked for were last asked for.
+    pub looked_at: Timestamp,
+    pub branch: BranchSeen,
+    pub build: BuildSeen,
+    pub image: ImageSeen,
+    /// What a controller last said of the artefact there, whatever it was about.
+    #[serde(default)]
+    pub word: Option<Word>,
+    /// What the cluster runs instead.
+    #[serde(default)]
+    pub runs: Option<Runs>,
+}
+
+/// The head of the branch that the change moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BranchSeen {
+    AsMerged,
+    MovedOn { to: Sha },
+    Gone,
+    Unread { why: String },
+}
+
+/// What CI makes of the result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BuildSeen {
+    /// By manifest the image was there before.
+    NotNeeded,
+    NotBegun,
+    Running {
+        names: Vec<String>,
+    },
+    Failed {
+        names: Vec<String>,
+        url: Option<String>,
+    },
+    Done,
+    Unread {
+        why: String,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImageSeen {
+    There {
+        tag: String,
+    },
+    /// None of that name, or none that is named after the commit.
+    Missing {
+        name: String,
+    },
+    /// Images there are not named after commits, so that nobody can tell.
+    Untold,
+    Unread {
+        why: String,
+    },
+}
+
+/// A controller's words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Word {
+    /// As people call who said it.
+    pub by: String,
+    pub said: WordSaid,
+    pub text: String,
+    /// What it was about, as far as it said so.
+    pub commit: Option<Sha>,
+    pub at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WordSaid {
+    Succeeded,
+    Failed,
+    Progressing,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Runs {
+    pub version: String,
+    /// It came after the merge, and nothing tells which commit it was built from.
+    pub untold: bool,
+}

@@ -1,0 +1,128 @@
+//! A change that Git has and that shows no sign of life: what was last seen of it, and where to look.
+
+use super::mrkdwn::{Mrkdwn, shorten};
+use super::steps::commit;
+use crate::domain::change::{BranchSeen, BuildSeen, Change, Deploying, ImageSeen, Silence, Stage, Word, WordSaid};
+
+const WORDS: usize = 200;
+const NAMES: usize = 5;
+
+/// What the card says while it lasts, and after it was given up.
+pub(super) fn silence(change: &Change) -> Option<Mrkdwn> {
+    let (deploying, silence) = change.stage.deploying().and_then(|it| Some((it, it.silence.as_deref()?)))?;
+    let head = match &change.stage {
+        Stage::Deploying(_) => {
+            let merged = match (&change.plan.manifest, &change.plan.rollback) {
+                (Some(_), _) => ":warning: Written ",
+                (None, Some(_)) => ":warning: Restored ",
+                (None, None) => ":warning: Merged ",
+            };
+            Mrkdwn::new(merged).moment(deploying.merged_at).raw(", and no sign of life since. Last seen:")
+        }
+        _ => Mrkdwn::new("*Last seen:*"),
+    };
+    let text = facts(change, deploying, silence).iter().fold(head, |text, fact| text.raw("\n\u{2022} ").and(fact));
+    Some(match &change.stage {
+        Stage::Deploying(_) => text.raw("\n").raw(next(silence)).raw(" I keep looking."),
+        _ => text,
+    })
+}
+
+fn facts(change: &Change, deploying: &Deploying, silence: &Silence) -> Vec<Mrkdwn> {
+    let plan = &change.plan;
+    let branch = Mrkdwn::new("branch ").code(plan.lever().1);
+    let branch = match &silence.branch {
+        BranchSeen::AsMerged => branch.raw(" is at ").and(&commit(plan, &deploying.result)).raw(", as merged"),
+        // By manifest it is everybody's branch.
+        BranchSeen::MovedOn { to } => branch.raw(" has moved on to ").and(&commit(plan, to)),
+        BranchSeen::Gone => branch.raw(" is gone"),
+        BranchSeen::Unread { why } => branch.raw(" cannot be read: ").and(&words(why)),
+    };
+    let runs = silence.runs.as_ref().map(|runs| {
+        let text = Mrkdwn::new("the cluster runs ").code(&shorten(&runs.version, WORDS));
+        if runs.untold { text.raw(", and nothing tells which commit that was built from") } else { text }
+    });
+    [Some(branch), build(&silence.build), image(&silence.image), silence.word.as_ref().map(said), runs]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn build(build: &BuildSeen) -> Option<Mrkdwn> {
+    let named = |names: &[String]| {
+        let all = names.iter().take(NAMES).enumerate();
+        let text = all.fold(
+            Mrkdwn::new("CI: "),
+            |text, (at, name)| {
+                if at == 0 { text.code(name) } else { text.raw(", ").code(name) }
+            },
+        );
+        match names.len().saturating_sub(NAMES) {
+            0 => text,
+            left => text.plain(&format!(" and {left} more")),
+        }
+    };
+    let many = |names: &[String], one: &'static str, more: &'static str| if names.len() == 1 { one } else { more };
+    Some(match build {
+        BuildSeen::NotNeeded => return None,
+        BuildSeen::NotBegun => {
+            Mrkdwn::new("CI: nothing is known of this commit, it has not begun or does not tell GitHub")
+        }
+        BuildSeen::Running { names } => named(names).raw(many(names, " is still running", " are still running")),
+        BuildSeen::Failed { names, url } => {
+            let text = named(names).raw(" failed");
+            match url {
+                Some(url) => text.raw(" (").link(url, "see").raw(")"),
+                None => text,
+            }
+        }
+        BuildSeen::Done => Mrkdwn::new("CI: all is green"),
+        BuildSeen::Unread { why } => Mrkdwn::new("CI: cannot be asked: ").and(&words(why)),
+    })
+}
+
+fn image(image: &ImageSeen) -> Option<Mrkdwn> {
+    Some(match image {
+        ImageSeen::There { tag } => Mrkdwn::new("image: ").code(&shorten(tag, WORDS)).raw(" is in the registry"),
+        ImageSeen::Missing { name } => {
+            Mrkdwn::new("image: the registry has none for ").code(&shorten(name, WORDS)).raw(" yet")
+        }
+        ImageSeen::Untold => return None,
+        ImageSeen::Unread { why } => Mrkdwn::new("image: the registry cannot be asked: ").and(&words(why)),
+    })
+}
+
+fn said(word: &Word) -> Mrkdwn {
+    let text = Mrkdwn::default().plain(&word.by).raw(" said ").moment(word.at).raw(match word.said {
+        WordSaid::Succeeded => ", of a success",
+        WordSaid::Failed => ", of a failure",
+        WordSaid::Progressing => ", of something under way",
+    });
+    let text = match &word.commit {
+        Some(commit) => text.raw(" with ").code(commit.short()),
+        None => text,
+    };
+    if word.text.trim().is_empty() { text } else { text.raw(": ").and(&words(&word.text)) }
+}
+
+fn words(text: &str) -> Mrkdwn {
+    Mrkdwn::default().plain(shorten(text.trim(), WORDS).trim_end_matches('.'))
+}
+
+/// Where it is stuck most likely.
+fn next(silence: &Silence) -> &'static str {
+    match (&silence.build, &silence.image) {
+        (_, ImageSeen::There { .. }) => "Next: look why the controller does not pick it up.",
+        (BuildSeen::Failed { .. }, _) => "Next: run the build again, or push a repair and promote it.",
+        (BuildSeen::Running { .. }, _) => "Next: wait for the build, or look what holds it up.",
+        (BuildSeen::NotBegun, _) => "Next: look why CI does not build this commit.",
+        (BuildSeen::NotNeeded, ImageSeen::Missing { .. }) => "Next: look why the image is gone, or *Roll back*.",
+        _ if silence.runs.as_ref().is_some_and(|runs| runs.untold) => {
+            "Next: see whether that is it; only a controller's report could tell me."
+        }
+        _ => "Next: look at CI and at the controller.",
+    }
+}
+
+#[cfg(test)]
+mod tests;

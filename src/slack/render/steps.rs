@@ -1,0 +1,226 @@
+//! How far a change has come: its steps in one line, each with the time that it took, and below it what there is to know of
+//! them.
+
+use jiff::Timestamp;
+
+use super::approval;
+use super::blocks::{Block, section};
+use super::card::{REASON, lasted};
+use super::mrkdwn::{Mrkdwn, shorten};
+use crate::domain::approval::Awaiting;
+use crate::domain::change::{Change, Deploying, Nudge, Other, OtherState, Progress, Proof, Stage, Tag};
+use crate::domain::environment::PromoteBy;
+use crate::domain::plan::Plan;
+use crate::domain::version::Sha;
+
+const DONE: &str = ":white_check_mark: ";
+const NOW: &str = ":hourglass_flowing_sand: ";
+const LATER: &str = ":white_circle: ";
+const FAILED: &str = ":x: ";
+const UNKNOWN: &str = ":grey_question: ";
+
+/// What the steps are called: done, and while they are under way.
+struct Names {
+    merged: (&'static str, &'static str),
+    built: (&'static str, &'static str),
+}
+
+impl Names {
+    fn of(plan: &Plan) -> Self {
+        // By manifest the image is there already: what is waited for is the controller.
+        match (&plan.manifest, &plan.rollback) {
+            (Some(_), _) => Self { merged: ("written", "writing"), built: ("picked up", "to be picked up") },
+            (None, Some(_)) => Self { merged: ("restored", "restoring"), built: ("built", "building") },
+            (None, None) => Self { merged: ("merged", "merging"), built: ("built", "building") },
+        }
+    }
+}
+
+/// One line of steps.
+#[derive(Default)]
+struct Bar(Vec<(&'static str, String)>);
+
+impl Bar {
+    fn step(mut self, mark: &'static str, text: impl Into<String>) -> Self {
+        self.0.push((mark, text.into()));
+        self
+    }
+
+    fn took(self, name: &str, from: Timestamp, to: Timestamp) -> Self {
+        self.step(DONE, format!("{name} {}", lasted(from, to)))
+    }
+
+    fn words(self) -> Mrkdwn {
+        let steps = self.0.iter().enumerate();
+        steps.fold(Mrkdwn::default(), |text, (at, (mark, step))| {
+            let text = if at == 0 { text } else { text.raw("  \u{203a}  ") };
+            text.raw(mark).plain(step)
+        })
+    }
+}
+
+/// `None` for what ended before Git had it.
+pub(super) fn bar(change: &Change) -> Option<Mrkdwn> {
+    let names = Names::of(&change.plan);
+    let bar = match &change.stage {
+        Stage::AwaitingApproval(awaiting) => waiting(change, awaiting).step(LATER, names.merged.0),
+        Stage::Merging(merging) => match &merging.awaiting {
+            Some(awaiting) => approved(change, awaiting).0.step(NOW, names.merged.1),
+            None => Bar::default().step(NOW, names.merged.1),
+        },
+        stage => return stage.deploying().map(|deploying| merged(change, deploying, &names).words()),
+    };
+    Some(bar.step(LATER, names.built.0).step(LATER, "rollout").step(LATER, "running").words())
+}
+
+fn waiting(change: &Change, awaiting: &Awaiting) -> Bar {
+    match awaiting.missing() {
+        0 if awaiting.required == 0 => Bar::default().step(":raised_hand: ", "waiting for GitHub"),
+        0 => approved(change, awaiting).0,
+        _ => Bar::default().step(":raised_hand: ", "waiting for approval"),
+    }
+}
+
+/// With the time at which the last of them came.
+fn approved(change: &Change, awaiting: &Awaiting) -> (Bar, Timestamp) {
+    approved_by(change, awaiting.approvals.iter().map(|approval| approval.at).max())
+}
+
+fn approved_by(change: &Change, last: Option<Timestamp>) -> (Bar, Timestamp) {
+    match last {
+        Some(last) => (Bar::default().took("approved", change.asked_at, last), last),
+        None => (Bar::default(), change.asked_at),
+    }
+}
+
+fn merged(change: &Change, deploying: &Deploying, names: &Names) -> Bar {
+    let (bar, since) = approved_by(change, deploying.approvals.iter().map(|approval| approval.at).max());
+    let bar = bar.took(names.merged.0, since, deploying.merged_at);
+    let bar = match deploying.seen_at {
+        Some(seen_at) => bar.took(names.built.0, deploying.merged_at, seen_at),
+        None => bar,
+    };
+    let since = deploying.seen_at.unwrap_or(deploying.merged_at);
+    let counted = |Progress { ready, wanted }: Progress| format!("rolling out {ready}/{wanted}");
+    match &change.stage {
+        Stage::Deployed { at, .. } => {
+            bar.took("rolled out", since, *at).step(DONE, format!("running after {}", lasted(change.asked_at, *at)))
+        }
+        Stage::Failed { at, .. } => {
+            let what = if deploying.seen_at.is_some() { "rollout failed" } else { "failed" };
+            bar.step(FAILED, format!("{what} after {}", lasted(since, *at))).step(LATER, "running")
+        }
+        Stage::Stalled { .. } => {
+            let waited = lasted(since, deploying.deadline);
+            let bar = match (deploying.rollout, deploying.seen_at) {
+                (Some(progress), _) => bar.step(UNKNOWN, format!("{} after {waited}", counted(progress))),
+                (None, Some(_)) => bar.step(UNKNOWN, format!("not rolled out after {waited}")),
+                (None, None) => bar.step(UNKNOWN, format!("not seen after {waited}")),
+            };
+            bar.step(LATER, "running")
+        }
+        _ => match (deploying.rollout, deploying.seen_at) {
+            (Some(progress), _) => bar.step(NOW, counted(progress)),
+            (None, Some(_)) => bar.step(NOW, "rolling out"),
+            (None, None) => bar.step(NOW, names.built.1).step(LATER, "rollout"),
+        }
+        .step(LATER, "running"),
+    }
+}
+
+/// The line of steps, and what there is to know of them.
+pub(super) fn steps(change: &Change) -> Option<Block> {
+    let bar = bar(change)?;
+    let Some(deploying) = change.stage.deploying() else { return Some(section(bar)) };
+    let plan = &change.plan;
+    let merged = match (&plan.manifest, &plan.rollback) {
+        (Some(at), _) => Mrkdwn::new("\nwritten to ").code(&at.file),
+        (None, Some(_)) => Mrkdwn::new("\nrestored on ").code(&plan.branch),
+        (None, None) => Mrkdwn::new("\nmerged into ").code(&plan.branch),
+    };
+    let merged = merged.raw(" as ").and(&commit(plan, &deploying.result));
+    let merged = match &deploying.by_hand {
+        None => merged,
+        Some(by) if by.is_empty() => merged.raw(" \u{b7} by hand"),
+        Some(by) => merged.raw(" \u{b7} by hand, by ").code(by).raw(" on GitHub"),
+    };
+    let merged = match &deploying.tag {
+        Tag::Made { name, .. } => merged.raw(" \u{b7} tagged ").code(name),
+        Tag::NotYet | Tag::Chosen { .. } | Tag::Missing { .. } => merged,
+    };
+    let merged = match &change.stage {
+        Stage::Deployed { proof, .. } => merged.raw(" \u{b7} known by ").raw(match proof {
+            Proof::TagPattern => "the image's tag",
+            Proof::RevisionLabel => "the image's revision label",
+            Proof::GitTag => "the Git tag of its name",
+            Proof::Image => "its image",
+            Proof::Report => "the controller's report",
+        }),
+        _ => merged,
+    };
+    let text = bar.and(&merged).and(&unseen(change, deploying)).and(&approval::given(&deploying.approvals));
+    let text = text.and(&untagged(deploying)).and(&nudged(deploying));
+    Some(section(deploying.others.iter().fold(text, |text, one| text.raw("\n").and(&other(one)))))
+}
+
+/// GitHub guards what is merged, but not what it is merged into.
+fn unseen(change: &Change, deploying: &Deploying) -> Mrkdwn {
+    match &deploying.unseen {
+        None => Mrkdwn::default(),
+        Some(head) => Mrkdwn::new("\n:warning: ")
+            .code(change.plan.lever().1)
+            .raw(" moved to ")
+            .and(&commit(&change.plan, head))
+            .raw(if change.plan.rollback.is_some() && change.plan.promote == PromoteBy::Merge {
+                " at the last moment: what came with that is taken back as well"
+            } else {
+                " at the last moment: what came with that was not shown when this was approved"
+            }),
+    }
+}
+
+/// A commit of the repository that the change moved.
+pub(super) fn commit(plan: &Plan, sha: &Sha) -> Mrkdwn {
+    match plan.web() {
+        Some(repository) => Mrkdwn::default().link(&format!("{repository}/commit/{sha}"), sha.short()),
+        None => Mrkdwn::default().code(sha.short()),
+    }
+}
+
+/// An artefact that is carried along.
+fn other(other: &Other) -> Mrkdwn {
+    let text = Mrkdwn::new(match other.state {
+        OtherState::Runs { .. } => ":small_blue_diamond: ",
+        OtherState::RollsOut { .. } => NOW,
+        OtherState::Fails { .. } => FAILED,
+        OtherState::Unknown => UNKNOWN,
+    });
+    let text = text.bold(other.artefact.as_str());
+    let text = match &other.version {
+        Some(version) => text.raw(" ").code(version),
+        None => text,
+    };
+    match &other.state {
+        OtherState::Runs { ready } => text.plain(&format!(" runs, {ready} of {ready} ready")),
+        OtherState::RollsOut { ready, wanted } => text.plain(&format!(" rolls out, {ready} of {wanted} ready")),
+        OtherState::Fails { reason } => text.raw(" fails: ").plain(&shorten(reason, REASON)),
+        OtherState::Unknown => text.raw(" is not seen"),
+    }
+}
+
+fn untagged(deploying: &Deploying) -> Mrkdwn {
+    match &deploying.tag {
+        Tag::Missing { why } => Mrkdwn::new("\n:warning: not tagged: ").plain(&shorten(why, REASON)),
+        Tag::NotYet | Tag::Chosen { .. } | Tag::Made { .. } => Mrkdwn::default(),
+    }
+}
+
+fn nudged(deploying: &Deploying) -> Mrkdwn {
+    match &deploying.nudge {
+        Some(Nudge::Failed { why }) => {
+            Mrkdwn::new("\n:warning: the controller could not be told, it looks by itself: ")
+                .plain(&shorten(why, REASON))
+        }
+        None | Some(Nudge::Done) => Mrkdwn::default(),
+    }
+}
