@@ -8,7 +8,7 @@ use gantry::sim::github::{Pull, Rules, Verdict, When, Whim};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::town::{Town, plain, shown};
+use crate::town::{Town, plain, shown, untimed};
 
 pub(crate) const REPOSITORY: &str = "acme/checkout";
 
@@ -28,15 +28,13 @@ pub(crate) fn card(town: &Town) -> String {
     }
     // Whether GitHub tells at once that it can be merged is chance, and with it a second or two.
     let steps = card.lines().map(|line| match line.strip_prefix(":white_check_mark: ") {
-        Some(step) => step.split(" \u{b7} ").filter(|part| !is_moment(part)).collect::<Vec<_>>().join(" \u{b7} "),
+        _ if line.contains(" \u{203a} ") => untimed(line),
+        Some(step) => {
+            step.split(" \u{b7} ").filter(|part| !part.starts_with("<!date^")).collect::<Vec<_>>().join(" \u{b7} ")
+        }
         None => line.to_owned(),
     });
     steps.collect::<Vec<_>>().join("\n")
-}
-
-/// How long something took, or when it was.
-fn is_moment(part: &str) -> bool {
-    part.starts_with("<!date^") || part.strip_suffix(" s").is_some_and(|count| count.parse::<u32>().is_ok())
 }
 
 /// The newest pull request.

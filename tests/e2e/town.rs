@@ -305,6 +305,19 @@ fn shown_block(block: &Value) -> String {
     }
 }
 
+/// A line of steps without the time that each took.
+pub(crate) fn untimed(line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let is_count =
+        |at: usize| words.get(at).is_some_and(|word| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit()));
+    let is_unit = |at: usize| words.get(at).is_some_and(|word| matches!(*word, "s" | "min"));
+    let kept = (0..words.len()).filter(|at| {
+        let (counts, measures) = (is_count(*at) && is_unit(at + 1), *at > 0 && is_unit(*at) && is_count(at - 1));
+        !counts && !measures
+    });
+    kept.map(|at| words[at]).collect::<Vec<_>>().join(" ")
+}
+
 /// What differs from run to run stands for itself.
 pub(crate) fn plain(town: &Town, text: &str) -> String {
     let text = text.replace(&town.origin, "http://town");

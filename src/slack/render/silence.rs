@@ -38,7 +38,9 @@ fn facts(change: &Change, deploying: &Deploying, silence: &Silence) -> Vec<Mrkdw
         BranchSeen::Gone => branch.raw(" is gone"),
         BranchSeen::Unread { why } => branch.raw(" cannot be read: ").and(&words(why)),
     };
-    let runs = silence.runs.as_ref().map(|runs| {
+    // What was given up says itself what runs instead.
+    let given_up = !matches!(change.stage, Stage::Deploying(_));
+    let runs = silence.runs.as_ref().filter(|runs| runs.untold || !given_up).map(|runs| {
         let text = Mrkdwn::new("the cluster runs ").code(&shorten(&runs.version, WORDS));
         if runs.untold { text.raw(", and nothing tells which commit that was built from") } else { text }
     });
@@ -93,15 +95,16 @@ fn image(image: &ImageSeen) -> Option<Mrkdwn> {
 }
 
 fn said(word: &Word) -> Mrkdwn {
-    let text = Mrkdwn::default().plain(&word.by).raw(" said ").moment(word.at).raw(match word.said {
-        WordSaid::Succeeded => ", of a success",
-        WordSaid::Failed => ", of a failure",
-        WordSaid::Progressing => ", of something under way",
-    });
+    let text = Mrkdwn::default().plain(&word.by).raw(" said ").moment(word.at).raw(" that ");
     let text = match &word.commit {
-        Some(commit) => text.raw(" with ").code(commit.short()),
-        None => text,
+        Some(commit) => text.code(commit.short()),
+        None => text.raw("something"),
     };
+    let text = text.raw(match word.said {
+        WordSaid::Succeeded => " is applied",
+        WordSaid::Failed => " failed",
+        WordSaid::Progressing => " is under way",
+    });
     if word.text.trim().is_empty() { text } else { text.raw(": ").and(&words(&word.text)) }
 }
 

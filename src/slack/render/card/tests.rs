@@ -57,12 +57,16 @@ fn a_card_says_what_moves_and_who_asked() {
 #[test]
 fn every_stage_says_how_far_it_is_and_what_is_next() {
     let now = after(20);
-    assert_snapshot!(shown(&sample::change()), @":hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*");
+    assert_snapshot!(shown(&sample::change()), @"
+    :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
+    :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
+    ");
 
     let why = "GitHub is not available: it answered 502.".to_owned();
     let troubled = Stage::begin().merge_troubled(Trouble { since: now, tries: 1, why }, true).unwrap();
     assert_snapshot!(shown(&at(troubled)), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
+    :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
     :warning: GitHub is not available: it answered 502. I keep trying.
     [Cancel]
     ");
@@ -76,37 +80,33 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     let tagged = tagged.unwrap();
     assert_snapshot!(shown(&at(tagged.clone())), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*, 1 of 2 ready
-    :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
-    :white_check_mark: tagged `qa/2026.11.16-1` · 1 s
+    :white_check_mark: merged 2 s  ›  :hourglass_flowing_sand: rolling out 1/2  ›  :white_circle: running
+    merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
     :warning: the controller could not be told, it looks by itself: it answered 500
-    :hourglass_flowing_sand: the cluster rolls it out
     [Roll back]
     ");
     assert_snapshot!(shown(&at(tagged.clone().deployed(2, Proof::RevisionLabel, now).unwrap())), @"
     :large_green_circle: *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready
-    :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
-    :white_check_mark: tagged `qa/2026.11.16-1` · 1 s
+    :white_check_mark: merged 2 s  ›  :white_check_mark: rolled out 18 s  ›  :white_check_mark: running after 20 s
+    merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1` · known by the image's revision label
     :warning: the controller could not be told, it looks by itself: it answered 500
-    :white_check_mark: rolled out · 17 s · known by the image's revision label
     Next: `/promote checkout staging`
     [Roll back]
     ");
     assert_snapshot!(shown(&at(tagged.clone().failed("CrashLoopBackOff: exit code 1".into(), now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
-    :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
-    :white_check_mark: tagged `qa/2026.11.16-1` · 1 s
+    :white_check_mark: merged 2 s  ›  :x: failed after 18 s  ›  :white_circle: running
+    merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
     :warning: the controller could not be told, it looks by itself: it answered 500
-    :x: rollout failed · 17 s
     *Why:* CrashLoopBackOff: exit code 1
     Next: *Roll back*, or push a repair and promote it. It is still watched: should it come to run, this turns green.
     [Roll back]
     ");
     assert_snapshot!(shown(&at(tagged.stalled(Some("qa-1111111".into()), false, after(902)).unwrap())), @"
     :large_yellow_circle: *checkout* `develop-4f1c2ab`: no proof that it runs in *qa*
-    :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
-    :white_check_mark: tagged `qa/2026.11.16-1` · 1 s
+    :white_check_mark: merged 2 s  ›  :grey_question: rolling out 1/2 after 15 min  ›  :white_circle: running
+    merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
     :warning: the controller could not be told, it looks by itself: it answered 500
-    :grey_question: not seen running · 14 min
     *Why:* After 15 min the cluster runs qa-1111111.
     Next: look at CI and at the controller, or *Roll back*. It is still watched: should it come to run, this turns green.
     [Roll back]
@@ -131,9 +131,9 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     });
     assert_snapshot!(shown(&at(untagged.unwrap())), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*
-    :white_check_mark: merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · 2 s
+    :white_check_mark: merged 2 s  ›  :hourglass_flowing_sand: building  ›  :white_circle: rollout  ›  :white_circle: running
+    merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7>
     :warning: not tagged: GitHub refuses us: no
-    :hourglass_flowing_sand: waiting for the image and the controller
     :small_blue_diamond: *mailer* `build-7` runs, 2 of 2 ready
     :x: *storefront* fails: OOMKilled
     :warning: I cannot read qa: forbidden. I keep trying.
@@ -233,5 +233,17 @@ fn the_steps_stand_in_one_line_with_the_time_that_each_took() {
     .into_iter()
     .map(|stage| bar(&at(stage)))
     .collect();
-    assert_snapshot!(lines.join("\n"), @"");
+    assert_snapshot!(lines.join("\n"), @"
+    :raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
+    :white_check_mark: approved 3 min  ›  :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
+    :white_check_mark: approved 3 min  ›  :white_check_mark: merged 2 s  ›  :hourglass_flowing_sand: building  ›  :white_circle: rollout  ›  :white_circle: running
+    :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
+    :white_check_mark: merged 2 s  ›  :hourglass_flowing_sand: building  ›  :white_circle: rollout  ›  :white_circle: running
+    :white_check_mark: merged 2 s  ›  :white_check_mark: built 40 s  ›  :hourglass_flowing_sand: rolling out 3/5  ›  :white_circle: running
+    :white_check_mark: merged 2 s  ›  :white_check_mark: built 40 s  ›  :white_check_mark: rolled out 15 s  ›  :white_check_mark: running after 57 s
+    :white_check_mark: merged 2 s  ›  :white_check_mark: built 40 s  ›  :x: rollout failed after 15 s  ›  :white_circle: running
+    :white_check_mark: merged 2 s  ›  :x: failed after 55 s  ›  :white_circle: running
+    :white_check_mark: merged 2 s  ›  :white_check_mark: built 40 s  ›  :grey_question: rolling out 3/5 after 14 min  ›  :white_circle: running
+    :white_check_mark: merged 2 s  ›  :grey_question: not seen after 15 min  ›  :white_circle: running
+    ");
 }

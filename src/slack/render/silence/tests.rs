@@ -38,7 +38,14 @@ fn said(stage: Stage) -> String {
 
 #[test]
 fn what_was_last_seen_is_said_with_where_to_look() {
-    assert_snapshot!(said(deploying(silent())), @"");
+    assert_snapshot!(said(deploying(silent())), @"
+    :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` is at <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa>, as merged
+    • CI: `build` is still running
+    • image: the registry has none for `aaaaaaa` yet
+    • the cluster runs `qa-1111111`
+    Next: wait for the build, or look what holds it up. I keep looking.
+    ");
     let word = Word {
         by: "Flux".into(),
         said: WordSaid::Failed,
@@ -55,10 +62,30 @@ fn what_was_last_seen_is_said_with_where_to_look() {
         word: Some(word),
         ..silent()
     };
-    assert_snapshot!(said(deploying(failed)), @"");
+    assert_snapshot!(said(deploying(failed)), @"
+    :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` has moved on to <https://github.com/acme/checkout/commit/cccccccccccccccccccccccccccccccccccccccc|ccccccc>
+    • CI: `build`, `lint` failed (<https://github.com/acme/checkout/commit/aaaaaaa/checks|see>)
+    • image: the registry has none for `aaaaaaa` yet
+    • Flux said <!date^1763283800^{date_short_pretty} {time}|2025-11-16 09:03 UTC> that `bbbbbbb` failed: kustomize build failed: &lt;!channel&gt; no such file
+    • the cluster runs `qa-1111111`
+    Next: run the build again, or push a repair and promote it. I keep looking.
+    ");
     let stuck = Silence { build: BuildSeen::Done, image: ImageSeen::There { tag: "qa-aaaaaaa".into() }, ..silent() };
-    assert_snapshot!(said(deploying(stuck.clone())), @"");
-    assert_snapshot!(said(deploying(stuck).stalled(Some("qa-1111111".into()), false, after(902)).unwrap()), @"");
+    assert_snapshot!(said(deploying(stuck.clone())), @"
+    :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` is at <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa>, as merged
+    • CI: all is green
+    • image: `qa-aaaaaaa` is in the registry
+    • the cluster runs `qa-1111111`
+    Next: look why the controller does not pick it up. I keep looking.
+    ");
+    assert_snapshot!(said(deploying(stuck).stalled(Some("qa-1111111".into()), false, after(902)).unwrap()), @"
+    *Last seen:*
+    • branch `qa` is at <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa>, as merged
+    • CI: all is green
+    • image: `qa-aaaaaaa` is in the registry
+    ");
     let untold = Silence {
         branch: BranchSeen::Unread { why: "GitHub is not available: it answered 502.".into() },
         build: BuildSeen::Unread { why: "GitHub is not available: it answered 502.".into() },
@@ -66,7 +93,13 @@ fn what_was_last_seen_is_said_with_where_to_look() {
         runs: Some(Runs { version: "build-8".into(), untold: true }),
         ..silent()
     };
-    assert_snapshot!(said(deploying(untold)), @"");
+    assert_snapshot!(said(deploying(untold)), @"
+    :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` cannot be read: GitHub is not available: it answered 502
+    • CI: cannot be asked: GitHub is not available: it answered 502
+    • the cluster runs `build-8`, and nothing tells which commit that was built from
+    Next: see whether that is it; only a controller's report could tell me. I keep looking.
+    ");
 }
 
 #[test]

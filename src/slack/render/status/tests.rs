@@ -116,7 +116,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
     under way for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
-    :hourglass_flowing_sand: waiting for the image and the controller
+    :white_check_mark: merged 2 s  ›  :hourglass_flowing_sand: building  ›  :white_circle: rollout  ›  :white_circle: running
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
     let rolling = deploying()
@@ -127,7 +127,7 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: deploying to *qa*, 3 of 5 ready
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
     under way for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
-    :hourglass_flowing_sand: the cluster rolls it out
+    :white_check_mark: merged 2 s  ›  :hourglass_flowing_sand: rolling out 3/5  ›  :white_circle: running
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
     let Stage::Deploying(merged) = deploying() else { panic!("deploying") };
