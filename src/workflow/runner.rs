@@ -233,7 +233,7 @@ impl Bot {
         let card = self.card(change);
         // Not every step is one that people see; and how far it has come in its stage can wait for a moment.
         if card != self.card(before) {
-            batch = batch.say(if moved_on { card } else { card.patiently() });
+            batch = batch.say(if change.stage.is_only_further(&before.stage) { card.patiently() } else { card });
         }
         if moved_on {
             let actor = match &change.stage {

@@ -360,6 +360,7 @@ async fn a_rollback_waits_where_github_wants_a_review() {
     let pull = town.sim.github.pulls(REPOSITORY).pop().expect("a pull request");
     assert_snapshot!(masked(&town, &waiting, &[(&bad, "bad"), (&pull.head_sha, "frozen")]), @"
     :raised_hand: *checkout* back to `qa-6cff9ae` in *qa*: waiting for GitHub
+    :raised_hand: waiting for GitHub  ›  :white_circle: restored  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
     :twisted_rightwards_arrows: pull request <http://town/sim/github/acme/checkout/pull/1|#1>, frozen at `<frozen>`
     :hourglass_flowing_sand: GitHub's own rules for `qa` want 1 approving review there: an approval in Slack is none
     `qa-<bad>` → `qa-6cff9ae`, commit `6cff9ae` · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>

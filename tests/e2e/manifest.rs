@@ -147,9 +147,8 @@ async fn a_promotion_writes_the_tag_and_nothing_else() {
     assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"));
     assert_snapshot!(masked(&town, &card(&town, "deploys")), @"
     :large_green_circle: *search* `1.0.3`: running in *qa*, 2 of 2 ready
-    :white_check_mark: written to `envs/qa/search/kustomization.yaml` as <http://town/sim/github/acme/gitops/commit/<ours 1>|<ours 1>> · 0 s
-    :white_check_mark: tagged `qa/search/2026.11.16-1` · 0 s
-    :white_check_mark: rolled out · 3 s · known by its image
+    :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
+    written to `envs/qa/search/kustomization.yaml` as <http://town/sim/github/acme/gitops/commit/<ours 1>|<ours 1>> · tagged `qa/search/2026.11.16-1` · known by its image
     `1.0.2` → `1.0.3`, commit `2b48be3` as it runs in development · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...2b48be3e40bc824af3f3e76133d98f253041e9ed|compare>
     runs well in development since <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     1 commit:
@@ -181,7 +180,6 @@ async fn the_card_tells_each_step_and_is_green_only_when_all_runs() {
     }
     assert_snapshot!(heads.join("\n"), @"
     :hourglass_flowing_sand: *search* `1.0.3`: deploying to *qa*
-    :hourglass_flowing_sand: *search* `1.0.3`: deploying to *qa*, 0 of 2 ready
     :hourglass_flowing_sand: *search* `1.0.3`: deploying to *qa*, 1 of 2 ready
     :large_green_circle: *search* `1.0.3`: running in *qa*, 2 of 2 ready
     ");

@@ -71,6 +71,7 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     assert_eq!(differ.iter().map(|(path, _)| path.as_str()).collect::<Vec<_>>(), [path("prod")]);
     assert_snapshot!(masked(&town, &card(&town, "releases")), @"
     :raised_hand: *search* `1.0.3` for *prod*: waiting for 1 approval
+    :raised_hand: waiting for approval  ›  :white_circle: written  ›  :white_circle: picked up  ›  :white_circle: rollout  ›  :white_circle: running
     :twisted_rightwards_arrows: pull request <http://town/sim/github/acme/gitops/pull/1|#1>, frozen at `<ours 3>`
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     `1.0.2` → `1.0.3`, commit `16ce161` as it runs in staging · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...16ce161342ed3b94e902d178cfa005522789cfe1|compare>
@@ -79,7 +80,7 @@ async fn a_second_person_must_approve_the_pull_request_in_the_manifests() {
     • <http://town/sim/github/acme/search/commit/16ce161342ed3b94e902d178cfa005522789cfe1|16ce161> Find plurals · Alice Adler · <http://town/sim/github/acme/search/pull/42|#42>
     1 file, +1 −0
     [Approve] [Reject] [Cancel]
-    asked by <@U0ALICE> · <!date^1794819619^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
+    asked by <@U0ALICE> · <!date^1794819618^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     let (body, trailer) = pull.body.split_once("Gantry-Change: ").expect("a trailer");
     assert_eq!((pull.title.as_str(), trailer.trim().len()), ("Promote search 1.0.3 to prod", 36));

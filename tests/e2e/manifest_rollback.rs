@@ -41,16 +41,15 @@ async fn a_rollback_brings_back_the_old_image_itself() {
     assert!(trailers.contains("Rollback") || trailers.starts_with("Change"), "{trailers}");
     assert_snapshot!(masked(&town, &card(&town, "deploys")), @"
     :large_green_circle: *search* `1.0.2`, restored: running in *qa*, 2 of 2 ready
-    :white_check_mark: written to `envs/qa/search/kustomization.yaml` as <http://town/sim/github/acme/gitops/commit/<ours 2>|<ours 2>> · 0 s
-    :white_check_mark: tagged `qa/search/2026.11.16-2` · 0 s
-    :white_check_mark: rolled out · 3 s · known by its image
+    :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
+    written to `envs/qa/search/kustomization.yaml` as <http://town/sim/github/acme/gitops/commit/<ours 2>|<ours 2>> · tagged `qa/search/2026.11.16-2` · known by its image
     `1.0.3` → `1.0.2`, commit `cd8f8f2` · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...2b48be3e40bc824af3f3e76133d98f253041e9ed|compare>
     I saw it run well there from <!date^1794398400^{date_short_pretty} {time}|2026-11-11 12:00 UTC> to <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 4 d
     *Reason:* it finds too much
     *Lost by it:* 1 commit:
     • <http://town/sim/github/acme/search/commit/2b48be3e40bc824af3f3e76133d98f253041e9ed|2b48be3> Find plurals · Alice Adler
     Quarantined: `1.0.3` does not come back here or above before `/gantry release search 1.0.3`. The next promotion asks once more.
-    asked by <@U0BOB> · <!date^1794819609^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
+    asked by <@U0BOB> · <!date^1794819608^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     let lost = town.channel("deploys").into_iter().find(|said| said.contains("your commits")).expect("a word");
     assert_snapshot!(masked(&town, &lost), @"
@@ -97,7 +96,7 @@ async fn what_was_rolled_back_from_comes_back_only_when_it_is_released() {
     let after = head(&town);
     town.alice().types("/promote search qa").await;
     assert_snapshot!(masked(&town, &town.alice().sees()), @"
-    *search* `1.0.3` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819613^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: too slow.
+    *search* `1.0.3` may not come back to *qa*: <@U0BOB> rolled it back in *qa* <!date^1794819612^{date_short_pretty} {time}|2026-11-16 09:00 UTC>: too slow.
     [Release]
     Next: promote what repairs it; or, if it was not to blame, `/gantry release search 1.0.3`, or pass it with `--override reason` where you may.
     ");
@@ -265,28 +264,28 @@ async fn a_version_of_which_nothing_tells_the_commit_goes_up_and_back() {
     }
     assert_snapshot!(masked(&town, &card(&town, "deploys")), @"
     :large_green_circle: *search* `nightly-8`: running in *qa*, 2 of 2 ready
-    :white_check_mark: written to `envs/qa/search/kustomization.yaml` as `<ours 2>` · 0 s
+    :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
+    written to `envs/qa/search/kustomization.yaml` as `<ours 2>` · known by its image
     :warning: not tagged: nothing tells which commit the image was built from
-    :white_check_mark: rolled out · 3 s · known by its image
     `nightly-7` → `nightly-8`, of a commit that nothing tells, as it runs in development
-    runs well in development since <!date^1794819611^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
+    runs well in development since <!date^1794819610^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
     Next: `/promote search staging`
     [Roll back]
-    asked by <@U0ALICE> · <!date^1794819611^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
+    asked by <@U0ALICE> · <!date^1794819610^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
 
     town.bob().types("/rollback search qa").await;
     assert_eq!(runs(&town, "qa"), format!("{IMAGE}:nightly-7"), "{}", town.bob().sees());
     assert_snapshot!(masked(&town, &card(&town, "deploys")), @"
     :large_green_circle: *search* `nightly-7`, restored: running in *qa*, 2 of 2 ready
-    :white_check_mark: written to `envs/qa/search/kustomization.yaml` as `<ours 3>` · 0 s
+    :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
+    written to `envs/qa/search/kustomization.yaml` as `<ours 3>` · known by its image
     :warning: not tagged: nothing tells which commit the image was built from
-    :white_check_mark: rolled out · 3 s · known by its image
     `nightly-8` → `nightly-7`
     I saw it run well there from <!date^1794819607^{date_short_pretty} {time}|2026-11-16 09:00 UTC> to <!date^1794819611^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 4 s
     What is lost by it cannot be told: the commits are not known.
     Quarantined: `nightly-8` does not come back here or above before `/gantry release search nightly-8`. The next promotion asks once more.
-    asked by <@U0BOB> · <!date^1794819615^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
+    asked by <@U0BOB> · <!date^1794819614^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
     town.alice().types("/promote search qa").await;
     assert!(

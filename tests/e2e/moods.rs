@@ -146,6 +146,7 @@ async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
     town.quiet().await;
     assert_snapshot!(card(&town), @"
     :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: merging into *qa*
+    :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
     1 file, +1 −0
     :warning: GitHub's rate limit is used up until 09:10 UTC. I keep trying.
     [Cancel]

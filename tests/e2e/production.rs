@@ -89,6 +89,7 @@ async fn a_second_person_must_approve_production() {
     assert_eq!((pull.base.as_str(), pull.state), ("prod", "open"));
     assert_snapshot!(card(&town), @"
     :raised_hand: *checkout* `staging-84d172a` for *prod*: waiting for 1 approval
+    :raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
     :twisted_rightwards_arrows: pull request <http://town/sim/github/acme/checkout/pull/1|#1>, frozen at `<frozen>`
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     `prod-<prod>` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://town/sim/github/acme/checkout/compare/<prod>...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
@@ -113,10 +114,9 @@ async fn a_second_person_must_approve_production() {
     assert!(town.running("checkout", "prod").ends_with(merged.short()));
     assert_snapshot!(card(&town), @"
     :large_green_circle: *checkout* `staging-84d172a`: running in *prod*, 3 of 3 ready
-    merged into `prod` as <http://town/sim/github/acme/checkout/commit/<prod>|<prod>>
+    :white_check_mark: approved  ›  :white_check_mark: merged  ›  :white_check_mark: built  ›  :white_check_mark: rolled out  ›  :white_check_mark: running after
+    merged into `prod` as <http://town/sim/github/acme/checkout/commit/<prod>|<prod>> · tagged `prod/2026.11.16-1` · known by the image's tag
     approved by <@U0BOB>
-    tagged `prod/2026.11.16-1`
-    rolled out · known by the image's tag
     `prod-0702d4d` → `staging-84d172a`, commit `84d172a` as it runs in staging · <http://town/sim/github/acme/checkout/compare/0702d4deb94bb002366e986264d69205d7f07e8e...84d172adf91d04a6d97bb88e3ffc330537fadd1f|compare>
     runs well in staging since <!date^1794747600^{date_short_pretty} {time}|2026-11-15 13:00 UTC>
     1 commit:

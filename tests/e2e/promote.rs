@@ -37,9 +37,8 @@ async fn a_promotion_goes_from_merging_to_running() {
     let card = told[0].replace(result.as_str(), "<result>").replace(result.short(), "<short>");
     assert_snapshot!(plain(&town, &card), @"
     :large_green_circle: *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready
-    :white_check_mark: merged into `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<short>> · 0 s
-    :white_check_mark: tagged `qa/2026.11.16-1` · 0 s
-    :white_check_mark: rolled out · 5 s · known by the image's tag
+    :white_check_mark: merged 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
+    merged into `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<short>> · tagged `qa/2026.11.16-1` · known by the image's tag
     `qa-6cff9ae` → `develop-d6c66c2`, commit `d6c66c2` as it runs in development · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|compare>
     runs well in development since <!date^1794736800^{date_short_pretty} {time}|2026-11-15 10:00 UTC>
     1 commit:
@@ -85,7 +84,6 @@ async fn the_card_tells_each_step_as_it_happens() {
     assert_snapshot!(heads.join("\n"), @"
     :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: deploying to *qa*
     :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: deploying to *qa*, 0 of 2 ready
-    :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: deploying to *qa*, 1 of 2 ready
     :large_green_circle: *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready
     ");
 }

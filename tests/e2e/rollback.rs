@@ -67,9 +67,8 @@ async fn a_rollback_brings_back_the_code_that_ran_before() {
     let card = told.iter().find(|card| card.contains("'s code")).expect("the card");
     assert_snapshot!(masked(&town, card, &[(&result, "result"), (&bad, "bad")]), @"
     :large_green_circle: *checkout* `qa-6cff9ae`'s code, restored as `qa-<result>`: running in *qa*, 2 of 2 ready
-    :white_check_mark: restored on `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · 0 s
-    :white_check_mark: tagged `qa/2026.11.16-2` · 0 s
-    :white_check_mark: rolled out · 5 s · known by the image's tag
+    :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
+    restored on `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
     `qa-<bad>` → `qa-6cff9ae`, commit `6cff9ae` · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
     I saw it run well there from <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC> to <!date^1794819602^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 21 h
     *Reason:* totals are wrong
@@ -169,9 +168,8 @@ async fn artefacts_of_one_repository_go_back_together_and_are_asked_for() {
     let card = card(&town, "deploys");
     assert_snapshot!(masked(&town, &card, &[(&result, "result"), (&bad, "bad")]), @"
     :large_green_circle: *storefront* `qa-58c6a35`'s code, restored as `qa-<result>`: running in *qa*, 2 of 2 ready
-    :white_check_mark: restored on `qa` as <http://town/sim/github/acme/shop/commit/<result>|<result>> · 0 s
-    :white_check_mark: tagged `qa/2026.11.16-2` · 0 s
-    :white_check_mark: rolled out · 5 s · known by the image's tag
+    :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
+    restored on `qa` as <http://town/sim/github/acme/shop/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
     :small_blue_diamond: *mailer* `build-11` runs, 4 of 4 ready
     `qa-<bad>` → `qa-58c6a35`, commit `58c6a35` · <http://town/sim/github/acme/shop/compare/58c6a35c450e66a817309588ef113328953314a9...<bad>|compare>
     I saw it run well there from <!date^1794398400^{date_short_pretty} {time}|2026-11-11 12:00 UTC> to <!date^1794819607^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 4 d
@@ -179,7 +177,7 @@ async fn artefacts_of_one_repository_go_back_together_and_are_asked_for() {
     • <http://town/sim/github/acme/shop/commit/93a8acb014a12ebb17866d458363d48bb3aa2199|93a8acb> Paint it blue · Alice Adler
     :twisted_rightwards_arrows: Moves as well, as it is in the same repository: *mailer*
     Quarantined: `qa-<bad>` does not come back here or above before `/gantry release storefront qa-<bad>`. The next promotion asks once more.
-    asked by <@U0BOB> · <!date^1794819611^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
+    asked by <@U0BOB> · <!date^1794819610^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
     ");
 }
 

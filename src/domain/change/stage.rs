@@ -195,6 +195,14 @@ impl Stage {
         matches!(self, Self::Failed { .. } | Self::Stalled { .. } | Self::Errored { .. } | Self::Conflicted { .. })
     }
 
+    /// How far it has come is all that is new: counts, a tag, what others do. Why it is held up is more than that.
+    pub fn is_only_further(&self, before: &Self) -> bool {
+        let same = self.deploying().zip(before.deploying()).is_some_and(|(now, then)| {
+            now.trouble.is_some() == then.trouble.is_some() && now.rolled_back == then.rolled_back
+        });
+        same && self.name() == before.name()
+    }
+
     /// It runs, after it was said that it does not.
     pub fn is_recovery(&self, before: &Self) -> bool {
         matches!(self, Self::Deployed { .. }) && before.is_failure()
@@ -474,6 +482,12 @@ mod tests {
         let late = stalled.clone().deployed(2, Proof::TagPattern, at(10)).unwrap();
         assert!(late.is_recovery(&stalled) && !late.is_recovery(&deploying) && !stalled.is_recovery(&deploying));
         assert!(stalled.is_failure() && !late.is_failure());
+        let trouble = Trouble::again(None, "GitHub is away".into(), at(3));
+        let held_up = deploying.clone().still_deploying(|it| Deploying { trouble: Some(trouble), ..it }).unwrap();
+        let tag = Tag::Missing { why: "no".into() };
+        let untagged = deploying.clone().still_deploying(|it| Deploying { tag, ..it }).unwrap();
+        assert!(untagged.is_only_further(&deploying));
+        assert!(!held_up.is_only_further(&deploying) && !late.is_only_further(&stalled));
     }
 
     #[test]
