@@ -88,22 +88,52 @@ async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_s
     assert!(card(&town, "*part*").contains(":hourglass_flowing_sand: building"), "{}", card(&town, "*part*"));
     assert_eq!(silence(&town), "", "it is early");
     five_minutes(&town).await;
-    assert_snapshot!(silence(&town), @"");
+    assert_snapshot!(silence(&town), @"
+    :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: nothing is known of this commit, it has not begun or does not tell GitHub
+    • image: the registry has none for `<short>` yet
+    • the cluster runs `c3465688c4ea`
+    Next: look why CI does not build this commit. I keep looking.
+    ");
 
     town.sim.github.set_check(PART, &head(&town), "build", "in_progress").unwrap();
     another_look(&town).await;
-    assert_snapshot!(silence(&town), @"");
+    assert_snapshot!(silence(&town), @"
+    :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: `build` is still running
+    • image: the registry has none for `<short>` yet
+    • the cluster runs `c3465688c4ea`
+    Next: wait for the build, or look what holds it up. I keep looking.
+    ");
 
     town.sim.github.set_check(PART, &head(&town), "build", "failure").unwrap();
     says(&town, &"b".repeat(40), "ReconciliationFailed", "error", "kustomize build failed: no such file").await;
     another_look(&town).await;
-    assert_snapshot!(silence(&town), @"");
+    assert_snapshot!(silence(&town), @"
+    :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: `build` failed (<http://town/sim/github/acme/part/commit/<sha>/checks|see>)
+    • image: the registry has none for `<short>` yet
+    • Flux said <!date^1794819989^{date_short_pretty} {time}|2026-11-16 09:06 UTC> that `bbbbbbb` failed: kustomize build failed: no such file
+    • the cluster runs `c3465688c4ea`
+    Next: run the build again, or push a repair and promote it. I keep looking.
+    ");
 
     town.sim.github.set_check(PART, &head(&town), "build", "success").unwrap();
     let tag = head(&town).as_str()[..12].to_owned();
     town.sim.registry.publish("ghcr.io/acme/part", &tag, None, town.clock.now());
     another_look(&town).await;
-    assert_snapshot!(silence(&town).replace(&tag, "<tag>"), @"");
+    assert_snapshot!(silence(&town).replace(&tag, "<tag>"), @"
+    :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: all is green
+    • image: `<short>a11cc` is in the registry
+    • Flux said <!date^1794819989^{date_short_pretty} {time}|2026-11-16 09:06 UTC> that `bbbbbbb` failed: kustomize build failed: no such file
+    • the cluster runs `c3465688c4ea`
+    Next: look why the controller does not pick it up. I keep looking.
+    ");
 
     crate::crowd::roll_out(&town, "part", &tag, None);
     pass(&town, 4).await;
@@ -150,7 +180,14 @@ async fn what_cannot_be_asked_is_said_and_the_branch_that_moved_on_too() {
     town.sim.registry.set_down(true);
     five_minutes(&town).await;
     assert!(silence(&town).contains("cannot be asked"), "{}", silence(&town));
-    assert_snapshot!(silence(&town).replace(&other, "<other>").replace(&other[..7], "<other>"), @"");
+    assert_snapshot!(silence(&town).replace(&other, "<other>").replace(&other[..7], "<other>"), @"
+    :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` has moved on to <http://town/sim/github/acme/part/commit/<sha>|<short>>
+    • CI: cannot be asked: GitHub is not available: it answered 502
+    • image: the registry cannot be asked: the registry is not available: it answered 503
+    • the cluster runs `c3465688c4ea`
+    Next: look at CI and at the controller. I keep looking.
+    ");
     town.sim.registry.set_down(false);
 }
 
@@ -160,7 +197,12 @@ async fn what_is_given_up_keeps_what_was_last_seen() {
     town.settle().await;
     let shown = card(&town, "*part*");
     assert!(shown.contains("no proof that it runs in *qa*"), "{shown}");
-    assert_snapshot!(silence(&town), @"");
+    assert_snapshot!(silence(&town), @"
+    *Last seen:*
+    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: nothing is known of this commit, it has not begun or does not tell GitHub
+    • image: the registry has none for `<short>` yet
+    ");
     town.alice().types("/gantry status part qa").await;
     let told = town.alice().sees();
     assert!(told.contains("*Last seen:*"), "{told}");
@@ -176,10 +218,10 @@ async fn what_is_given_up_keeps_what_was_last_seen() {
 #[tokio::test]
 async fn with_every_webhook_lost_every_change_ends_right() {
     let town = Town::open().await;
-    town.sim.faults.arm(Fault::LostWebhook, u32::MAX, None, None);
     let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
     town.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
     town.settle().await;
+    town.sim.faults.arm(Fault::LostWebhook, u32::MAX, None, None);
 
     town.alice().types("/promote checkout qa").await;
     assert!(card(&town, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&town, "*checkout*"));

@@ -66,7 +66,7 @@ async fn the_steps_of_a_rollout_are_shown_every_few_seconds_and_a_new_stage_at_o
     assert!((1..=4).contains(&in_stage), "{bars:#?}");
     assert!(card(&town).edited <= edits.len() + 1, "no more edits than were seen, but for two new stages at once");
     town.settle().await;
-    assert_snapshot!(bar(&shown(&card(&town))), @"");
+    assert_snapshot!(bar(&shown(&card(&town))), @":white_check_mark: merged 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 7 s  ›  :white_check_mark: running after 9 s");
 }
 
 #[tokio::test]
@@ -74,21 +74,21 @@ async fn by_manifest_and_back_the_steps_have_their_own_names() {
     let town = Town::open().await;
     crate::manifest::pushed(&town, "Find plurals").await;
     town.alice().types("/promote search qa").await;
-    assert_snapshot!(bar(&crate::rollback::card(&town, "deploys")), @"");
+    assert_snapshot!(bar(&crate::rollback::card(&town, "deploys")), @":white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s");
     town.alice().types("/promote checkout qa").await;
     town.alice().types("/rollback checkout qa").await;
-    assert_snapshot!(bar(&crate::rollback::card(&town, "deploys")), @"");
+    assert_snapshot!(bar(&crate::rollback::card(&town, "deploys")), @":white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s");
 }
 
 #[tokio::test]
 async fn a_change_that_waits_shows_for_what_first() {
     let town = Town::open().await;
     crate::production::asked(&town).await;
-    assert_snapshot!(bar(&crate::rollback::card(&town, "releases")), @"");
+    assert_snapshot!(bar(&crate::rollback::card(&town, "releases")), @":raised_hand: waiting for approval  ›  :white_circle: merged  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running");
     town.wait(SignedDuration::from_secs(90)).await;
     town.bob().presses("releases", "Approve").await;
     // Whether GitHub tells at once that it can be merged is chance.
-    assert_snapshot!(untimed(&bar(&crate::rollback::card(&town, "releases"))), @"");
+    assert_snapshot!(untimed(&bar(&crate::rollback::card(&town, "releases"))), @":white_check_mark: approved  ›  :white_check_mark: merged  ›  :white_check_mark: built  ›  :white_check_mark: rolled out  ›  :white_check_mark: running after");
 }
 
 #[tokio::test]
