@@ -125,9 +125,8 @@ async fn by_rule_a_failed_promotion_is_rolled_back_once() {
     assert!(all[0].contains("failed in *qa*") && all[0].contains("Rolled back"), "{}", all[0]);
     assert_snapshot!(masked(&town, &all[1], &[(&result, "result"), (&bad, "bad")]), @"
     :large_green_circle: *checkout* `qa-6cff9ae`'s code, restored as `qa-<result>`: running in *qa*, 2 of 2 ready
-    :white_check_mark: restored on `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · 0 s
-    :white_check_mark: tagged `qa/2026.11.16-2` · 0 s
-    :white_check_mark: rolled out · 5 s · known by the image's tag
+    :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 5 s
+    restored on `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-2` · known by the image's tag
     `qa-<bad>` → `qa-6cff9ae`, commit `6cff9ae` · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
     I saw it run well there from <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC> to <!date^1794819602^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 21 h
     *Reason:* develop-d6c66c2 failed: CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
@@ -295,9 +294,8 @@ async fn a_rollback_that_fails_says_what_runs_and_why() {
     let failed = card(&town, "deploys");
     assert_snapshot!(masked(&town, &failed, &[(&result, "result"), (&parents(&town, &result)[0], "bad")]), @"
     :red_circle: *checkout* back to `qa-6cff9ae` in *qa*: the rollback failed
-    :white_check_mark: restored on `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · 0 s
-    :white_check_mark: tagged `qa/2026.11.16-2` · 0 s
-    :x: rollout failed · 9 s
+    :white_check_mark: restored 0 s  ›  :white_check_mark: built 2 s  ›  :x: rollout failed after 7 s  ›  :white_circle: running
+    restored on `qa` as <http://town/sim/github/acme/checkout/commit/<result>|<result>> · tagged `qa/2026.11.16-2`
     `qa-<bad>` → `qa-6cff9ae`, commit `6cff9ae` · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
     I saw it run well there from <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC> to <!date^1794819602^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, for 21 h
     *Lost by it:* 1 commit:

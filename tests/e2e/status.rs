@@ -130,7 +130,7 @@ async fn what_rolls_out_says_how_far_it_is() {
     :hourglass_flowing_sand: *checkout* `develop-<hex>`: deploying to *qa*, 1 of 2 ready
     `qa-<hex>` → `develop-<hex>` · asked by <@U0ALICE> <when>
     under way for <n> s
-    :hourglass_flowing_sand: the cluster rolls it out
+    :white_check_mark: merged <n> s  ›  :white_check_mark: built <n> s  ›  :hourglass_flowing_sand: rolling out 1/2  ›  :white_circle: running
     <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
     ");
     town.settle().await;
