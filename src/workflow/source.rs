@@ -283,6 +283,7 @@ fn reference(version: &Version) -> Option<Arc<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::change::WordSaid;
     use crate::domain::sample;
     use crate::reports::flux;
 
