@@ -3,9 +3,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::actor::PersonId;
 use super::artefact::ArtefactName;
 use super::environment::EnvironmentName;
 use super::message::MessageKey;
+use super::origin::Origin;
 use super::rollout::{Rollout, RolloutState};
 use super::sighting::Sighting;
 use super::version::{Commit, Version};
@@ -29,6 +31,8 @@ pub struct Look<'a> {
 pub enum News {
     Arrived,
     Failed,
+    /// It failed, that was told, and now it runs after all.
+    Recovered,
 }
 
 #[derive(Debug)]
@@ -47,11 +51,22 @@ pub struct Arrival {
     pub branch: String,
     pub version: Version,
     pub commit: Option<Commit>,
+    /// Whom a failure concerns; nobody is called for what runs.
+    pub authors: Vec<Author>,
+    pub origin: Origin,
     pub end: End,
     /// The rung it could go to next; `None` on the last.
     pub above: Option<EnvironmentName>,
     /// The first rung is fed by pushes, and repaired by them.
     pub is_first_rung: bool,
+}
+
+/// Who wrote what came.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Author {
+    Person(PersonId),
+    /// Slack does not know them.
+    Named(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +141,8 @@ impl Look<'_> {
                 sighting.running_at = Some(self.now);
                 sighting.well_since = Some(self.now);
                 sighting.failed = None;
-                Some(News::Arrived)
+                let told = before.failed.is_some() && before.announced;
+                Some(if told { News::Recovered } else { News::Arrived })
             }
             RolloutState::Running { .. } if before.well_since.is_none() => {
                 sighting.well_since = Some(self.now);
@@ -232,7 +248,7 @@ mod tests {
                 "a failure that recovers is told again",
                 true,
                 vec![("1", running()), ("2", degraded()), ("2", running())],
-                vec![(1, Failed), (2, Arrived)],
+                vec![(1, Failed), (2, Recovered)],
             ),
             ("a rollout missed is told at its end", true, vec![("1", running()), ("2", running())], vec![(1, Arrived)]),
             (

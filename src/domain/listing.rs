@@ -32,6 +32,8 @@ pub struct Cell {
     pub since: Option<Timestamp>,
     /// The rung below runs something that is not here; `None` until that is known.
     pub behind: Option<bool>,
+    /// Its branch or manifest does not explain it, as far as anybody could tell.
+    pub not_from_git: bool,
 }
 
 /// One page.
@@ -119,7 +121,8 @@ mod tests {
     use crate::domain::sample;
 
     fn running(_: &Artefact, _: &EnvironmentName) -> Cell {
-        Cell { version: Some("1".into()), state: RolloutState::Running { ready: 1 }, since: None, behind: None }
+        let version = Some("1".into());
+        Cell { version, state: RolloutState::Running { ready: 1 }, since: None, behind: None, not_from_git: false }
     }
 
     fn large(artefacts: usize) -> Catalogue {

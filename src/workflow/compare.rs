@@ -16,12 +16,19 @@ use super::source::CannotAsk;
 /// People ask the same thing twice, and each other; a branch that moved meanwhile is seen soon enough.
 const HEAD: SignedDuration = SignedDuration::from_secs(15);
 
+/// Commits that have nothing in common will not have it later; an hour keeps the memory small.
+const STRANGERS: SignedDuration = SignedDuration::from_hours(1);
+
 /// Where branches stood a moment ago.
-pub struct Heads(Memory<(Repository, String), Sha>);
+pub struct Heads {
+    known: Memory<(Repository, String), Sha>,
+    /// A commit and a head that GitHub cannot compare.
+    strangers: Memory<(Repository, Sha, Sha), ()>,
+}
 
 impl Default for Heads {
     fn default() -> Self {
-        Self(Memory::new(HEAD))
+        Self { known: Memory::new(HEAD), strangers: Memory::new(STRANGERS) }
     }
 }
 
@@ -57,17 +64,52 @@ impl Bot {
         branch: &str,
     ) -> Result<Option<Comparison>, CannotAsk> {
         let key = (repository.clone(), branch.to_owned());
-        if let Some(head) = self.heads.0.recall(&key, self.clock.now()) {
+        if let Some(head) = self.heads.known.recall(&key, self.clock.now()) {
             return self.comparison(repository, base, &head).await;
         }
         match self.github.comparison(repository, base.as_str(), branch).await? {
             Found::Yes(comparison) => {
-                self.heads.0.keep(key, comparison.head.clone(), self.clock.now());
+                self.heads.known.keep(key, comparison.head.clone(), self.clock.now());
                 self.keep_comparison(repository, comparison.clone()).await;
                 Ok(Some(comparison))
             }
             Found::No(_) => Ok(None),
         }
+    }
+
+    /// Does the branch have the commit? `None`: there is no such branch.
+    pub(super) async fn contains(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        commit: &Sha,
+    ) -> Result<Option<bool>, CannotAsk> {
+        let key = (repository.clone(), branch.to_owned());
+        let known = self.heads.known.recall(&key, self.clock.now());
+        if let Some(head) = &known
+            && self.has(repository, head, commit).await?
+        {
+            return Ok(Some(true));
+        }
+        // What came a moment ago is not in a head that is older.
+        let Some(head) = self.github.head(repository, branch).await? else { return Ok(None) };
+        self.heads.known.keep(key, head.clone(), self.clock.now());
+        if known.as_ref() == Some(&head) {
+            return Ok(Some(false));
+        }
+        self.has(repository, &head, commit).await.map(Some)
+    }
+
+    async fn has(&self, repository: &Repository, head: &Sha, commit: &Sha) -> Result<bool, CannotAsk> {
+        let pair = (repository.clone(), commit.clone(), head.clone());
+        if self.heads.strangers.recall(&pair, self.clock.now()).is_some() {
+            return Ok(false);
+        }
+        if let Some(comparison) = self.comparison(repository, commit, head).await? {
+            return Ok(comparison.behind_by == 0);
+        }
+        self.heads.strangers.keep(pair, (), self.clock.now());
+        Ok(false)
     }
 
     /// What `head` would bring to where `base` stands, and what only `base` has. `None` as above.

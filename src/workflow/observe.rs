@@ -3,41 +3,30 @@
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
-use futures::StreamExt;
 use jiff::SignedDuration;
-use serde_json::json;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::actor::Actor;
-use crate::domain::arrival::{Arrival, End, Look, News};
+use crate::domain::arrival::Look;
 use crate::domain::artefact::{Artefact, ArtefactName, Namespace, Place};
 use crate::domain::environment::{Environment, EnvironmentName};
-use crate::domain::history::ArrivalTold;
-use crate::domain::message::{Message, MessageKey, To};
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
-use crate::domain::version::{Commit, Sha};
-use crate::slack::render;
-use crate::store::{Batch, Entry};
+use crate::domain::version::{Sha, Version};
+use crate::store::Batch;
 
 use super::Bot;
-use super::deploy::Belonging;
+use super::arrive::Found;
 use super::source::CannotAsk;
 
 /// A message about an arrival is completed only while people still read it.
 const COMPLETED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
 
-/// What is not known of an arrival by then is told without it.
-const TELL_WITHIN: Duration = Duration::from_secs(5);
 
 /// Sightings in one transaction: the first look at a large catalogue writes one for each workload.
 const A_BATCH: usize = 500;
-
-/// How many arrivals are looked into at once.
-const AT_ONCE: usize = 8;
 
 /// Wakes the observer from outside the watch, and knows whether it is at work.
 #[derive(Clone, Debug)]
@@ -140,14 +129,6 @@ struct Observer {
     looked: HashSet<(ArtefactName, EnvironmentName)>,
 }
 
-/// Something that is new, with all that is needed to tell it.
-struct Found<'a> {
-    artefact: &'a Artefact,
-    environment: &'a Environment,
-    sighting: Sighting,
-    news: Option<News>,
-}
-
 impl Observer {
     /// Looks at everything, or only at what stands in some namespaces.
     async fn look(&mut self, only: Option<&BTreeSet<Namespace>>) {
@@ -200,52 +181,13 @@ impl Observer {
             let _alone = self.bot.seen.alone().await;
             self.bot.commit_seen(batch, some.iter().map(|found| &found.sighting)).await;
         }
-        futures::stream::iter(told).for_each_concurrent(AT_ONCE, |found| self.tell(found)).await;
-    }
-
-    async fn tell(&self, mut found: Found<'_>) {
-        let bot = &self.bot;
-        if bot.is_brought(found.artefact, found.environment, &found.sighting).await {
-            let batch = Batch::new().saw(found.sighting.clone());
-            let _alone = bot.seen.alone().await;
-            return bot.commit_seen(batch, std::iter::once(&found.sighting)).await;
-        }
-        // GitHub or the registry may be away or slow: the channel is told now, and the message completed later.
-        let described = tokio::time::timeout(TELL_WITHIN, bot.describe(found.artefact, &found.sighting)).await;
-        let (sha, commit) = described.unwrap_or(Ok((None, None))).unwrap_or_default();
-        found.sighting.version.commit = sha;
-        if found.news == Some(News::Failed)
-            && let Some(reason) = bot.reason(found.artefact, found.environment).await
-        {
-            found.sighting.failed = Some(reason);
-        }
-        let took = found.sighting.running_at.map(|at| at.duration_since(found.sighting.seen_at));
-        let told = ArrivalTold {
-            version: found.sighting.version.clone(),
-            failed: found.sighting.failed.clone(),
-            commit: commit.clone(),
-            took: took.filter(|took| !took.is_zero()),
-            message: Some(arrival_key(found.artefact, found.environment, &found.sighting)),
-        };
-        let entry = Entry {
-            at: bot.clock.now(),
-            change: None,
-            kind: if found.news == Some(News::Failed) { "arrival_failed" } else { "arrived" }.to_owned(),
-            artefact: Some(found.artefact.name.clone()),
-            environment: Some(found.environment.name.clone()),
-            actor: Some(Actor::Controller),
-            body: json!(told),
-        };
-        let message = bot.arrival_message(found.artefact, found.environment, &found.sighting, commit);
-        let batch = Batch::new().saw(found.sighting.clone()).ledger(entry).say(message);
-        let _alone = bot.seen.alone().await;
-        bot.commit_seen(batch, std::iter::once(&found.sighting)).await;
+        self.bot.tell(told).await;
     }
 }
 
 impl Bot {
     /// Memory follows the store: what could not be stored is found again at the next look.
-    async fn commit_seen(&self, batch: Batch, sightings: impl Iterator<Item = &Sighting>) {
+    pub(super) async fn commit_seen(&self, batch: Batch, sightings: impl Iterator<Item = &Sighting>) {
         match self.store.commit(batch).await {
             Ok(()) => sightings.for_each(|sighting| {
                 self.seen.put(sighting.clone());
@@ -257,18 +199,6 @@ impl Bot {
         }
     }
 
-    /// Does it come by a change of ours? Then its card tells of it.
-    async fn is_brought(&self, artefact: &Artefact, environment: &Environment, sighting: &Sighting) -> bool {
-        let Some(change) = self.changes.bringing(&artefact.name, &environment.name) else { return false };
-        let Some(deploying) = change.stage.deploying() else { return false };
-        let known = tokio::time::timeout(TELL_WITHIN, self.belongs(artefact, &change, &deploying.result, sighting));
-        match known.await {
-            Ok(Ok(Belonging::Foreign)) => false,
-            // What nothing tells yet is most likely ours: it came after our merge.
-            Ok(Ok(_) | Err(_)) | Err(_) => true,
-        }
-    }
-
     pub(super) async fn reason(&self, artefact: &Artefact, environment: &Environment) -> Option<String> {
         let place = artefact.places.get(&environment.name)?;
         for workload in &place.workloads {
@@ -277,53 +207,6 @@ impl Bot {
             }
         }
         None
-    }
-
-    /// The commit of what was seen, and how people know it.
-    async fn describe(
-        &self,
-        artefact: &Artefact,
-        sighting: &Sighting,
-    ) -> Result<(Option<Sha>, Option<Commit>), CannotAsk> {
-        let sha = match &sighting.version.commit {
-            Some(sha) => sha.clone(),
-            None => match self.source_of(artefact, sighting).await? {
-                Some((sha, _)) => sha,
-                None => return Ok((None, None)),
-            },
-        };
-        let commit = self.github.commit(&artefact.repository, sha.as_str()).await?;
-        Ok((Some(sha), commit.map(Into::into)))
-    }
-
-    fn arrival_message(
-        &self,
-        artefact: &Artefact,
-        environment: &Environment,
-        sighting: &Sighting,
-        commit: Option<Commit>,
-    ) -> Message {
-        let ladder = &self.config.catalogue.ladder;
-        let end = match (&sighting.failed, sighting.running_at) {
-            (Some(reason), _) => End::Failed { reason: reason.clone() },
-            (None, running_at) => End::Runs {
-                took: running_at.map(|at| at.duration_since(sighting.seen_at)).filter(|took| !took.is_zero()),
-            },
-        };
-        let key = arrival_key(artefact, environment, sighting);
-        let arrival = Arrival {
-            name: key.clone(),
-            artefact: artefact.name.clone(),
-            environment: environment.name.clone(),
-            branch: environment.branch.clone(),
-            version: sighting.version.clone(),
-            commit,
-            end,
-            above: ladder.above(&environment.name, artefact).map(|rung| rung.name.clone()),
-            is_first_rung: ladder.below(&environment.name, artefact).is_none(),
-        };
-        let to = To::Post { channel: environment.channel.clone(), key, thread: None, asked: None };
-        render::arrival::arrival(&arrival).to(to)
     }
 
     /// Finds out the commits of what runs, where they are not known yet, and marks the rungs that are behind.
@@ -370,6 +253,7 @@ impl Bot {
                     self.seen.mark(&artefact.name, &environment.name, pair, behind);
                 }
             }
+            self.settle_origin(artefact, environment).await?;
             below = commit;
         }
         Ok(())
@@ -383,15 +267,10 @@ impl Bot {
         seen: Sighting,
     ) -> Result<Option<Sha>, CannotAsk> {
         let Some((sha, _)) = self.source_of(artefact, &seen).await? else { return Ok(None) };
-        let told_at = seen.running_at.unwrap_or(seen.seen_at);
-        let fresh = seen.announced && self.clock.now().duration_since(told_at) < COMPLETED_WITHIN;
-        let key = arrival_key(artefact, environment, &seen);
+        let learned = Version { commit: Some(sha.clone()), ..seen.version.clone() };
+        let described = Sighting { version: learned, ..seen.clone() };
         // GitHub is asked how people know the commit only where somebody reads it.
-        let commit = if fresh && self.store.is_spoken(&key).await.unwrap_or_default() {
-            self.github.commit(&artefact.repository, sha.as_str()).await?.map(Into::into)
-        } else {
-            None
-        };
+        let telling = self.telling_of(artefact, environment, &described, COMPLETED_WITHIN).await?;
         // Asking took time: only what still stands there is completed.
         let _alone = self.seen.alone().await;
         let now_there = self.seen.sighting(&artefact.name, &environment.name);
@@ -400,9 +279,11 @@ impl Bot {
         };
         sighting.version.commit = Some(sha.clone());
         let mut batch = Batch::new().saw(sighting.clone());
-        if commit.is_some() {
+        if let Some(telling) = telling.filter(|telling| telling.commit.is_some()) {
             // Said again under the same name, it takes the place of what was said, or is still to be said.
-            batch = batch.say(self.arrival_message(artefact, environment, &sighting, commit));
+            let concerned = self.tell_concerned(artefact, environment, &sighting, &telling);
+            let messages = self.tell_again(artefact, environment, &sighting, telling);
+            batch = messages.into_iter().chain(concerned).fold(batch, Batch::say);
         }
         self.commit_seen(batch, std::iter::once(&sighting)).await;
         Ok(Some(sha))
@@ -418,10 +299,4 @@ impl Bot {
         let why = format!("{} and {} cannot be compared in {}", here.short(), below.short(), artefact.repository);
         Err(CannotAsk::never(why))
     }
-}
-
-/// How the message of an arrival is called: by the stay that it is about.
-fn arrival_key(artefact: &Artefact, environment: &Environment, sighting: &Sighting) -> MessageKey {
-    let seen_at = sighting.seen_at.as_microsecond();
-    MessageKey::new(&format!("arrival:{}:{}:{seen_at}", environment.name, artefact.name))
 }

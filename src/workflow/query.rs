@@ -13,7 +13,8 @@ impl Bot {
     pub fn list(&self, filter: Filter, page: usize, whom: For<'_>) -> Said {
         let listing = Listing::page(&self.config.catalogue, filter, page, |artefact, environment| {
             let Some(place) = artefact.places.get(environment) else {
-                return Cell { version: None, state: RolloutState::Missing, since: None, behind: None };
+                let state = RolloutState::Missing;
+                return Cell { version: None, state, since: None, behind: None, not_from_git: false };
             };
             let rollout = self.view.rollout(place, &artefact.image);
             let version = rollout.version;
@@ -37,6 +38,7 @@ impl Bot {
                     // What broke later is as old as its breaking, not as the version.
                     since: here.filter(|_| running).and_then(|entry| entry.sighting.running_at).or(rollout.since),
                     behind: here.and_then(|entry| entry.behind_of(below?)),
+                    not_from_git: here.is_some_and(|entry| entry.origin.is_not_from_git()),
                     state: rollout.state,
                 }
             })

@@ -1,14 +1,21 @@
 //! What was seen running, in memory: a mirror of the store's sightings, so that `list` asks nobody.
+//! And the stays of the last hours, so that what arrives together is told together.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use foldhash::HashMap;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Mutex, MutexGuard};
 
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
+use crate::domain::origin::Origin;
 use crate::domain::sighting::Sighting;
-use crate::domain::version::Sha;
+use crate::domain::version::{Commit, Sha, Version};
+
+/// Longer than any card of a wave is edited.
+const RECENT: SignedDuration = SignedDuration::from_hours(3);
 
 #[derive(Clone, Debug, Default)]
 pub struct Seen(Arc<Inner>);
@@ -16,6 +23,7 @@ pub struct Seen(Arc<Inner>);
 #[derive(Debug, Default)]
 struct Inner {
     artefacts: RwLock<HashMap<ArtefactName, Entries>>,
+    recent: RwLock<HashMap<EnvironmentName, BTreeMap<(Timestamp, ArtefactName), Stay>>>,
     writing: Mutex<()>,
 }
 
@@ -40,11 +48,24 @@ pub struct Entry {
     pub behind: Option<bool>,
     /// The commits that were compared: here and below.
     pub compared: Option<(Sha, Sha)>,
+    /// Whether Git explains it, as it was found out last.
+    pub origin: Origin,
+    pub origin_asked: Option<Timestamp>,
+}
+
+/// A version's stay that began in the last hours, be it over by now.
+#[derive(Clone, Debug)]
+pub(super) struct Stay {
+    pub(super) sighting: Sighting,
+    /// A change of ours brought it, and its card tells of it.
+    pub(super) ours: bool,
+    /// How people know its commit, once that was asked.
+    pub(super) commit: Option<Commit>,
 }
 
 impl Entry {
     fn new(sighting: Sighting) -> Self {
-        Self { sighting, behind: None, compared: None }
+        Self { sighting, behind: None, compared: None, origin: Origin::Unknown, origin_asked: None }
     }
 
     /// Whether it is behind `below`, if that is what it was compared with.
@@ -83,12 +104,76 @@ impl Seen {
 
     /// Another version forgets the mark: it belonged to the old one.
     pub fn put(&self, sighting: Sighting) {
+        let before = self.sighting(&sighting.artefact, &sighting.environment).map(|before| before.seen_at);
+        self.keep(&sighting, before);
         let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
         let entries = seen.entry(sighting.artefact.clone()).or_default();
         match entries.of_mut(&sighting.environment) {
             Some(entry) if entry.sighting.version.is(&sighting.version) => entry.sighting = sighting,
             Some(entry) => *entry = Entry::new(sighting),
             None => entries.0.push(Entry::new(sighting)),
+        }
+    }
+
+    fn keep(&self, sighting: &Sighting, before: Option<Timestamp>) {
+        let mut recent = self.0.recent.write().unwrap_or_else(PoisonError::into_inner);
+        let stays = recent.entry(sighting.environment.clone()).or_default();
+        let here = (sighting.seen_at, sighting.artefact.clone());
+        if let Some(stay) = stays.get_mut(&here) {
+            stay.sighting = sighting.clone();
+        } else {
+            let before = before.and_then(|before| stays.get_mut(&(before, sighting.artefact.clone())));
+            if let Some(stay) = before {
+                stay.sighting.ended_at.get_or_insert(sighting.seen_at);
+            }
+            stays.insert(here, Stay { sighting: sighting.clone(), ours: false, commit: None });
+        }
+        let Some(((newest, _), _)) = stays.last_key_value() else { return };
+        let newest = *newest;
+        while let Some(oldest) = stays.first_entry() {
+            if newest.duration_since(oldest.key().0) <= RECENT {
+                break;
+            }
+            oldest.remove();
+        }
+    }
+
+    /// The stays of the last hours in an environment, oldest first.
+    pub(super) fn recent(&self, environment: &EnvironmentName) -> Vec<Stay> {
+        let recent = self.0.recent.read().unwrap_or_else(PoisonError::into_inner);
+        recent.get(environment).map(|stays| stays.values().cloned().collect()).unwrap_or_default()
+    }
+
+    pub(super) fn brought(&self, sighting: &Sighting) {
+        self.amend(sighting, |stay| stay.ours = true);
+    }
+
+    pub(super) fn describe(&self, sighting: &Sighting, commit: Commit) {
+        self.amend(sighting, |stay| stay.commit = Some(commit));
+    }
+
+    fn amend(&self, sighting: &Sighting, change: impl FnOnce(&mut Stay)) {
+        let mut recent = self.0.recent.write().unwrap_or_else(PoisonError::into_inner);
+        let here = (sighting.seen_at, sighting.artefact.clone());
+        if let Some(stay) = recent.get_mut(&sighting.environment).and_then(|stays| stays.get_mut(&here)) {
+            change(stay);
+        }
+    }
+
+    /// Keeps whether Git explains what runs there, if it is still that version.
+    pub(super) fn explain(
+        &self,
+        artefact: &ArtefactName,
+        environment: &EnvironmentName,
+        version: &Version,
+        origin: Origin,
+        now: Timestamp,
+    ) {
+        let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
+        let entry = seen.get_mut(artefact).and_then(|entries| entries.of_mut(environment));
+        if let Some(entry) = entry.filter(|entry| entry.sighting.version.is(version)) {
+            entry.origin = origin;
+            entry.origin_asked = Some(now);
         }
     }
 

@@ -3,12 +3,15 @@
 use super::Said;
 use super::blocks::{actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use crate::domain::arrival::{Arrival, End};
+use crate::domain::arrival::{Arrival, Author, End};
+use crate::domain::origin::Unexplained;
 
 pub const PROMOTE: &str = "arrival_promote";
 
 const SUBJECT: usize = 120;
 const REASON: usize = 600;
+const NAME: usize = 60;
+const FILE: usize = 120;
 
 pub fn arrival(arrival: &Arrival) -> Said {
     let (light, words) = match &arrival.end {
@@ -28,11 +31,89 @@ pub fn arrival(arrival: &Arrival) -> Said {
     if let End::Failed { reason } = &arrival.end {
         blocks.push(section(Mrkdwn::new("*Why:* ").plain(&shorten(reason, REASON))));
     }
+    if let Some(why) = arrival.origin.unexplained() {
+        blocks.push(section(not_from_git(why)));
+    }
     blocks.push(context(next(arrival)));
     if let (End::Runs { .. }, Some(_)) = (&arrival.end, &arrival.above) {
         blocks.push(actions(vec![button("Promote", PROMOTE, arrival.name.as_str().to_owned())]));
     }
     Said { text, blocks }
+}
+
+/// For its thread, and the channel too: what was told as failed came to run.
+pub fn recovered(arrival: &Arrival) -> Said {
+    let text = Mrkdwn::new(":large_green_circle: ")
+        .bold(arrival.artefact.as_str())
+        .raw(" ")
+        .code(&shorten(arrival.version.label(), SUBJECT))
+        .raw(" runs in ")
+        .bold(arrival.environment.as_str())
+        .raw(" after all.");
+    Said { text: text.clone().into_string(), blocks: vec![section(text)] }
+}
+
+/// For its thread, and the channel too: whose commit it was became known only after the failure was told.
+pub fn concerned(arrival: &Arrival) -> Said {
+    let text = Mrkdwn::new(":red_circle: ")
+        .bold(arrival.artefact.as_str())
+        .raw(" ")
+        .code(&shorten(arrival.version.label(), SUBJECT))
+        .raw(" failed in ")
+        .bold(arrival.environment.as_str())
+        .raw("; it was written by ")
+        .and(&named(&arrival.authors))
+        .raw(".");
+    Said { text: text.clone().into_string(), blocks: vec![section(text)] }
+}
+
+/// What Git says instead, and what to do about it.
+pub(super) fn not_from_git(why: &Unexplained) -> Mrkdwn {
+    let text = Mrkdwn::new(":warning: not from Git: ");
+    match why {
+        Unexplained::NotInBranch { branch, commit } => text
+            .code(&shorten(branch, NAME))
+            .raw(" does not contain ")
+            .code(commit.short())
+            .raw(". Bring it into ")
+            .code(&shorten(branch, NAME))
+            .raw(", or let the controller put back what Git says."),
+        Unexplained::RolledBack { branch, commit } => text
+            .raw("a rollback took ")
+            .code(commit.short())
+            .raw(" away from ")
+            .code(&shorten(branch, NAME))
+            .raw(". Let the controller put back what Git says, or release it and promote it again."),
+        Unexplained::NotInManifest { file, says } => text
+            .code(&shorten(file, FILE))
+            .raw(" says ")
+            .code(&shorten(says.label(), NAME))
+            .raw(". Write this version there, or let the controller put back what Git says."),
+    }
+}
+
+/// People are mentioned, who is not in Slack is named.
+pub(super) fn named(authors: &[Author]) -> Mrkdwn {
+    let mut text = Mrkdwn::default();
+    for (index, author) in authors.iter().enumerate() {
+        text = match index {
+            0 => text,
+            last if last + 1 == authors.len() => text.raw(" and "),
+            _ => text.raw(", "),
+        };
+        text = match author {
+            Author::Person(person) => text.person(person),
+            Author::Named(name) => text.plain(&shorten(name, NAME)),
+        };
+    }
+    text
+}
+
+fn written_by(arrival: &Arrival, author: &str) -> Mrkdwn {
+    match (&arrival.end, &arrival.authors[..]) {
+        (End::Failed { .. }, [_, ..]) => named(&arrival.authors),
+        _ => Mrkdwn::default().plain(&shorten(author, SUBJECT)),
+    }
 }
 
 fn commit(arrival: &Arrival) -> Mrkdwn {
@@ -42,7 +123,7 @@ fn commit(arrival: &Arrival) -> Mrkdwn {
             .raw(" ")
             .plain(&shorten(&commit.subject, SUBJECT))
             .raw(" \u{b7} ")
-            .plain(&shorten(&commit.author, SUBJECT)),
+            .and(&written_by(arrival, &commit.author)),
         (None, Some(sha)) => Mrkdwn::new("commit ").code(sha.short()),
         (None, None) => Mrkdwn::new("its image does not tell which commit it was built from"),
     };

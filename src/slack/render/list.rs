@@ -150,6 +150,9 @@ fn describe(cell: &Cell, now: Timestamp, version: usize, reason: usize) -> Strin
     if cell.behind == Some(true) {
         text.push_str(" \u{b7} \u{2b06} behind");
     }
+    if cell.not_from_git {
+        text.push_str(" \u{b7} \u{26a0} not from Git");
+    }
     text
 }
 
@@ -199,14 +202,17 @@ fn text(head: &Mrkdwn, lines: &[Line]) -> String {
 }
 
 fn foot(blocks: &mut Vec<Block>, listing: &Listing, whom: For<'_>) {
-    let marked = match &listing.shape {
-        Shape::Grid { lines, .. } => {
-            lines.iter().flat_map(|(_, cells)| cells).flatten().any(|cell| cell.behind == Some(true))
-        }
-        Shape::Lines(lines) => lines.iter().any(|(_, _, cell)| cell.behind == Some(true)),
+    let any = |marked: fn(&Cell) -> bool| match &listing.shape {
+        Shape::Grid { lines, .. } => lines.iter().flat_map(|(_, cells)| cells).flatten().any(marked),
+        Shape::Lines(lines) => lines.iter().any(|(_, _, cell)| marked(cell)),
     };
-    if marked {
+    if any(|cell| cell.behind == Some(true)) {
         blocks.push(context(Mrkdwn::new("\u{2b06} behind: the environment below runs something newer.")));
+    }
+    if any(|cell| cell.not_from_git) {
+        let legend =
+            "\u{26a0} not from Git: the branch or the manifest of the environment does not explain this version.";
+        blocks.push(context(Mrkdwn::new(legend)));
     }
     if let For::Channel { shared_by: Some(person) } = whom {
         blocks.push(context(Mrkdwn::new("Shared by ").person(person).raw(".")));

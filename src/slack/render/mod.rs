@@ -27,6 +27,7 @@ pub mod status;
 mod steps;
 pub mod text;
 mod timeline;
+pub mod wave;
 pub mod whereabouts;
 pub mod why;
 

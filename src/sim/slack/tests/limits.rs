@@ -57,6 +57,7 @@ proptest! {
             state: RolloutState::Degraded { reason: reason.as_str().into() },
             since: Some(Timestamp::UNIX_EPOCH),
             behind: Some(true),
+            not_from_git: true,
         });
         let said = list(&listing, For::Person, Timestamp::UNIX_EPOCH);
         let message = said.to(To::Edit { key: MessageKey::new("list") });

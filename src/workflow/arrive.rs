@@ -1,0 +1,404 @@
+//! Tells what arrived without a change of ours: one message for each arrival or one card for a wave of them, once.
+//! What is learned later is edited in; a failure calls the authors, and a recovery is said in the thread and the channel.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures::StreamExt;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+use tokio::time::{Instant, timeout_at};
+
+use crate::domain::actor::Actor;
+use crate::domain::arrival::{Arrival, Author, End, News};
+use crate::domain::artefact::{Artefact, ArtefactName};
+use crate::domain::environment::{Environment, EnvironmentName};
+use crate::domain::history::ArrivalTold;
+use crate::domain::message::{Message, MessageKey, To};
+use crate::domain::origin::Origin;
+use crate::domain::sighting::Sighting;
+use crate::domain::version::{Commit, Sha};
+use crate::slack::render::{Said, arrival};
+use crate::store::{Batch, Entry};
+
+use super::Bot;
+use super::deploy::Belonging;
+use super::source::CannotAsk;
+
+/// What is not known of an arrival by then is told without it.
+pub(super) const TELL_WITHIN: Duration = Duration::from_secs(5);
+
+/// How many arrivals are looked into at once.
+pub(super) const AT_ONCE: usize = 8;
+
+/// More people than these are not called for one failure.
+const MOST_AUTHORS: usize = 5;
+
+/// Something that is new, with all that is needed to tell it.
+pub(super) struct Found<'a> {
+    pub(super) artefact: &'a Artefact,
+    pub(super) environment: &'a Environment,
+    pub(super) sighting: Sighting,
+    pub(super) news: Option<News>,
+}
+
+/// What was found out about an arrival in time.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) commit: Option<Commit>,
+    pub(super) origin: Origin,
+    /// Whom a failure concerns.
+    pub(super) authors: Vec<Author>,
+}
+
+/// How a message about arrivals stands, for rules that choose by it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// Of a wave: some still roll out, and none has failed.
+    RollsOut,
+    Runs,
+    Failed,
+    Recovered,
+}
+
+/// One message about arrivals, before it is known who gets it.
+#[derive(Debug)]
+pub(super) struct Told {
+    pub(super) artefacts: Vec<ArtefactName>,
+    pub(super) state: State,
+    pub(super) key: MessageKey,
+    /// A reply stands in the channel too.
+    pub(super) thread: Option<MessageKey>,
+    pub(super) said: Said,
+}
+
+/// Where an arrival was told, and all that is needed to say it again.
+#[derive(Debug)]
+pub(super) struct Telling {
+    /// The beginning of its wave; `None` where it has a message of its own.
+    wave: Option<Timestamp>,
+    pub(super) commit: Option<Commit>,
+    authors: Vec<Author>,
+    /// Slack has it already: whoever is mentioned by an edit is not called.
+    stands: bool,
+}
+
+impl Bot {
+    /// Every message about an arrival is made here: what is said, and where. The same key edits what was said.
+    fn arrival_messages(environment: &Environment, told: Told) -> Vec<Message> {
+        let Told { artefacts, state, key, thread, said } = told;
+        tracing::debug!(%key, ?state, artefacts = artefacts.len(), "an arrival is told");
+        let in_thread = thread.is_some();
+        let message = said.to(To::Post { channel: environment.channel.clone(), key, thread, asked: None });
+        vec![if in_thread { message.to_the_channel_too() } else { message }]
+    }
+
+    /// The same as what is stored with it.
+    pub(super) fn say_arrival(batch: Batch, environment: &Environment, told: Told) -> Batch {
+        Self::arrival_messages(environment, told).into_iter().fold(batch, Batch::say)
+    }
+
+    /// Tells all that one look found. What a change of ours brings is on its card.
+    pub(super) async fn tell(&self, found: Vec<Found<'_>>) {
+        let asked: Vec<_> = found
+            .into_iter()
+            .map(|found| async move {
+                let brought = self.is_brought(found.artefact, found.environment, &found.sighting).await;
+                (found, brought)
+            })
+            .collect();
+        let known: Vec<(Found<'_>, bool)> = futures::stream::iter(asked).buffer_unordered(AT_ONCE).collect().await;
+        let mut foreign = Vec::new();
+        for (found, brought) in known {
+            if !brought {
+                foreign.push(found);
+                continue;
+            }
+            let _alone = self.seen.alone().await;
+            self.commit_seen(Batch::new().saw(found.sighting.clone()), std::iter::once(&found.sighting)).await;
+            self.seen.brought(&found.sighting);
+        }
+        let mut alone = Vec::new();
+        let mut waves: BTreeMap<(EnvironmentName, Timestamp), Vec<Found<'_>>> = BTreeMap::new();
+        let begun = self.begun(&foreign);
+        for (found, began) in foreign.into_iter().zip(begun) {
+            match began {
+                Some(began) if !self.is_told_alone(&found).await => {
+                    waves.entry((found.environment.name.clone(), began)).or_default().push(found);
+                }
+                _ => alone.push(found),
+            }
+        }
+        let alone: Vec<_> = alone.into_iter().map(|found| self.tell_alone(found)).collect();
+        futures::stream::iter(alone).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
+        for ((_, began), found) in waves {
+            self.tell_wave(began, found).await;
+        }
+    }
+
+    /// What has a message of its own keeps it, whatever came after it.
+    async fn is_told_alone(&self, found: &Found<'_>) -> bool {
+        let key = arrival_key(&found.artefact.name, &found.environment.name, &found.sighting);
+        self.store.is_spoken(&key).await.unwrap_or_default()
+    }
+
+    /// Does it come by a change of ours? Then its card tells of it.
+    async fn is_brought(&self, artefact: &Artefact, environment: &Environment, sighting: &Sighting) -> bool {
+        let Some(change) = self.changes.bringing(&artefact.name, &environment.name) else { return false };
+        let Some(deploying) = change.stage.deploying() else { return false };
+        let known = tokio::time::timeout(TELL_WITHIN, self.belongs(artefact, &change, &deploying.result, sighting));
+        match known.await {
+            Ok(Ok(Belonging::Foreign)) => false,
+            // What nothing tells yet is most likely ours: it came after our merge.
+            Ok(Ok(_) | Err(_)) | Err(_) => true,
+        }
+    }
+
+    async fn tell_alone(&self, mut found: Found<'_>) {
+        let known = self.look_into(&mut found).await;
+        let Found { artefact, environment, sighting, .. } = &found;
+        let key = arrival_key(&artefact.name, &environment.name, sighting);
+        let entry = self.arrival_entry(&found, known.commit.clone(), key.clone());
+        let mut batch = Batch::new().saw(sighting.clone()).ledger(entry);
+        let origin = known.origin.clone();
+        let arrival = self.arrival(artefact, environment, sighting, known);
+        if found.news == Some(News::Recovered) {
+            batch = Self::say_arrival(batch, environment, told_again(&arrival, State::Recovered));
+        }
+        batch = Self::say_arrival(batch, environment, told(&arrival));
+        let _alone = self.seen.alone().await;
+        self.commit_seen(batch, std::iter::once(sighting)).await;
+        self.seen.explain(&artefact.name, &environment.name, &sighting.version, origin, self.clock.now());
+    }
+
+    /// Finds out what can be found out in time. GitHub or the registry may be away or slow: the channel is told now, and
+    /// the message completed later.
+    pub(super) async fn look_into(&self, found: &mut Found<'_>) -> Known {
+        let until = Instant::now() + TELL_WITHIN;
+        let described = timeout_at(until, self.describe(found.artefact, &found.sighting)).await;
+        let (sha, commit) = described.unwrap_or(Ok((None, None))).unwrap_or_default();
+        found.sighting.version.commit = sha;
+        let (artefact, environment) = (found.artefact, found.environment);
+        let origin = timeout_at(until, self.origin_of(artefact, environment, &found.sighting.version)).await;
+        let origin = origin.ok().and_then(Result::ok).unwrap_or_default();
+        let mut authors = Vec::new();
+        if found.news == Some(News::Failed) {
+            if let Some(reason) = self.reason(artefact, environment).await {
+                found.sighting.failed = Some(reason);
+            }
+            let asked = self.authors_of(artefact, environment, &found.sighting, commit.as_ref());
+            let named = || commit.iter().map(|commit| Author::Named(commit.author.clone())).collect();
+            authors = timeout_at(until, asked).await.unwrap_or_else(|_| named());
+        }
+        Known { commit, origin, authors }
+    }
+
+    /// The commit of what was seen, and how people know it.
+    async fn describe(
+        &self,
+        artefact: &Artefact,
+        sighting: &Sighting,
+    ) -> Result<(Option<Sha>, Option<Commit>), CannotAsk> {
+        let sha = match &sighting.version.commit {
+            Some(sha) => sha.clone(),
+            None => match self.source_of(artefact, sighting).await? {
+                Some((sha, _)) => sha,
+                None => return Ok((None, None)),
+            },
+        };
+        let commit = self.github.commit(&artefact.repository, sha.as_str()).await?;
+        Ok((Some(sha), commit.map(Into::into)))
+    }
+
+    /// Who wrote what came with a version, each once: all since the version before, as far as that can be known.
+    async fn authors_of(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        sighting: &Sighting,
+        commit: Option<&Commit>,
+    ) -> Vec<Author> {
+        let Some(commit) = commit else { return Vec::new() };
+        let mut commits = self.commits_since(artefact, environment, sighting, &commit.sha).await;
+        commits.retain(|commit| !commit.only_moves);
+        if commits.is_empty() {
+            commits.push(commit.clone());
+        }
+        let mut authors: Vec<Author> = Vec::new();
+        for commit in commits {
+            let person = match &commit.login {
+                // Who cannot be found now is named: nothing waits for it.
+                Some(login) => self.person_of(login, &artefact.repository).await.ok().flatten(),
+                None => None,
+            };
+            let author = person.map_or(Author::Named(commit.author), Author::Person);
+            if !authors.contains(&author) {
+                authors.push(author);
+            }
+            if authors.len() == MOST_AUTHORS {
+                break;
+            }
+        }
+        authors
+    }
+
+    async fn commits_since(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        sighting: &Sighting,
+        sha: &Sha,
+    ) -> Vec<Commit> {
+        let stays = self.store.sightings(&artefact.name, &environment.name, 2).await.unwrap_or_default();
+        let before = stays.into_iter().find(|stay| !stay.version.is_image(&sighting.version));
+        let Some(before) = before.and_then(|stay| stay.version.commit) else { return Vec::new() };
+        let comparison = self.comparison(&artefact.repository, &before, sha).await;
+        let Ok(Some(comparison)) = comparison else { return Vec::new() };
+        comparison.commits.into_iter().map(|lone| lone.commit).collect()
+    }
+
+    /// For the ledger, which `history` reads.
+    pub(super) fn arrival_entry(&self, found: &Found<'_>, commit: Option<Commit>, message: MessageKey) -> Entry {
+        let sighting = &found.sighting;
+        let told = ArrivalTold {
+            version: sighting.version.clone(),
+            failed: sighting.failed.clone(),
+            commit,
+            took: took(sighting),
+            message: Some(message),
+        };
+        Entry {
+            at: self.clock.now(),
+            change: None,
+            kind: if found.news == Some(News::Failed) { "arrival_failed" } else { "arrived" }.to_owned(),
+            artefact: Some(found.artefact.name.clone()),
+            environment: Some(found.environment.name.clone()),
+            actor: Some(Actor::Controller),
+            body: json!(told),
+        }
+    }
+
+    fn arrival(&self, artefact: &Artefact, environment: &Environment, sighting: &Sighting, known: Known) -> Arrival {
+        let ladder = &self.config.catalogue.ladder;
+        let end = match &sighting.failed {
+            Some(reason) => End::Failed { reason: reason.clone() },
+            None => End::Runs { took: took(sighting) },
+        };
+        Arrival {
+            name: arrival_key(&artefact.name, &environment.name, sighting),
+            artefact: artefact.name.clone(),
+            environment: environment.name.clone(),
+            branch: environment.branch.clone(),
+            version: sighting.version.clone(),
+            commit: known.commit,
+            authors: known.authors,
+            origin: known.origin,
+            end,
+            above: ladder.above(&environment.name, artefact).map(|rung| rung.name.clone()),
+            is_first_rung: ladder.below(&environment.name, artefact).is_none(),
+        }
+    }
+
+    /// Where a stay was told, if that was so lately that people still read it.
+    pub(super) async fn telling_of(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        sighting: &Sighting,
+        within: SignedDuration,
+    ) -> Result<Option<Telling>, CannotAsk> {
+        let told_at = sighting.running_at.unwrap_or(sighting.seen_at);
+        if !sighting.announced || self.clock.now().duration_since(told_at) >= within {
+            return Ok(None);
+        }
+        let own = arrival_key(&artefact.name, &environment.name, sighting);
+        let mut wave = None;
+        let mut key = own;
+        if !self.store.is_spoken(&key).await? {
+            let Some(began) = self.wave_of(&environment.name, sighting) else { return Ok(None) };
+            key = crate::domain::wave::Wave::key(&environment.name, began);
+            if !self.store.is_spoken(&key).await? {
+                return Ok(None);
+            }
+            wave = Some(began);
+        }
+        let commit = match &sighting.version.commit {
+            Some(sha) => self.github.commit(&artefact.repository, sha.as_str()).await?.map(Into::into),
+            None => None,
+        };
+        let failed = wave.is_none() && sighting.failed.is_some();
+        let authors =
+            if failed { self.authors_of(artefact, environment, sighting, commit.as_ref()).await } else { Vec::new() };
+        let stands = self.store.said(&key).await?.is_some();
+        Ok(Some(Telling { wave, commit, authors, stands }))
+    }
+
+    /// What was told, with what is known by now: it takes the place of what was said.
+    pub(super) fn tell_again(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        sighting: &Sighting,
+        telling: Telling,
+    ) -> Vec<Message> {
+        if let Some(began) = telling.wave {
+            if let Some(commit) = telling.commit {
+                self.seen.describe(sighting, commit);
+            }
+            let told = self.told_wave(environment, began, std::slice::from_ref(sighting));
+            return Self::arrival_messages(environment, told);
+        }
+        let origin = self.seen.with(&artefact.name, |seen| {
+            let entry = seen.of(&environment.name).filter(|entry| entry.sighting.seen_at == sighting.seen_at);
+            entry.map(|entry| entry.origin.clone()).unwrap_or_default()
+        });
+        let known = Known { commit: telling.commit, origin, authors: telling.authors };
+        Self::arrival_messages(environment, told(&self.arrival(artefact, environment, sighting, known)))
+    }
+
+    /// Calls the authors of a failure that was told before they were known.
+    pub(super) fn tell_concerned(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        sighting: &Sighting,
+        telling: &Telling,
+    ) -> Vec<Message> {
+        if !telling.stands || telling.authors.is_empty() {
+            return Vec::new();
+        }
+        let known = Known { authors: telling.authors.clone(), ..Known::default() };
+        let arrival = self.arrival(artefact, environment, sighting, known);
+        Self::arrival_messages(environment, told_again(&arrival, State::Failed))
+    }
+}
+
+/// The message of an arrival.
+fn told(of: &Arrival) -> Told {
+    let state = match of.end {
+        End::Runs { .. } => State::Runs,
+        End::Failed { .. } => State::Failed,
+    };
+    Told { artefacts: vec![of.artefact.clone()], state, key: of.name.clone(), thread: None, said: arrival::arrival(of) }
+}
+
+/// What is said in its thread, once.
+fn told_again(of: &Arrival, state: State) -> Told {
+    let (what, said) = match state {
+        State::Failed => ("authors", arrival::concerned(of)),
+        _ => ("runs", arrival::recovered(of)),
+    };
+    let key = MessageKey::new(&format!("{}:{what}", of.name));
+    Told { artefacts: vec![of.artefact.clone()], state, key, thread: Some(of.name.clone()), said }
+}
+
+/// Unknown where the rollout was over before it was seen.
+fn took(sighting: &Sighting) -> Option<SignedDuration> {
+    let took = sighting.running_at.map(|at| at.duration_since(sighting.seen_at));
+    took.filter(|took| !took.is_zero())
+}
+
+/// How the message of an arrival is called: by the stay that it is about.
+fn arrival_key(artefact: &ArtefactName, environment: &EnvironmentName, sighting: &Sighting) -> MessageKey {
+    MessageKey::new(&format!("arrival:{environment}:{artefact}:{}", sighting.seen_at.as_microsecond()))
+}
