@@ -22,13 +22,15 @@ const STRANGERS: SignedDuration = SignedDuration::from_hours(1);
 /// Where branches stood a moment ago.
 pub struct Heads {
     known: Memory<(Repository, String), Sha>,
+    /// The same for what nobody waits for: it must not make what people ask for older.
+    aside: Memory<(Repository, String), Sha>,
     /// A commit and a head that GitHub cannot compare.
     strangers: Memory<(Repository, Sha, Sha), ()>,
 }
 
 impl Default for Heads {
     fn default() -> Self {
-        Self { known: Memory::new(HEAD), strangers: Memory::new(STRANGERS) }
+        Self { known: Memory::new(HEAD), aside: Memory::new(HEAD), strangers: Memory::new(STRANGERS) }
     }
 }
 
@@ -85,7 +87,7 @@ impl Bot {
         commit: &Sha,
     ) -> Result<Option<bool>, CannotAsk> {
         let key = (repository.clone(), branch.to_owned());
-        let known = self.heads.known.recall(&key, self.clock.now());
+        let known = self.heads.aside.recall(&key, self.clock.now());
         if let Some(head) = &known
             && self.has(repository, head, commit).await?
         {
@@ -93,7 +95,7 @@ impl Bot {
         }
         // What came a moment ago is not in a head that is older.
         let Some(head) = self.github.head(repository, branch).await? else { return Ok(None) };
-        self.heads.known.keep(key, head.clone(), self.clock.now());
+        self.heads.aside.keep(key, head.clone(), self.clock.now());
         if known.as_ref() == Some(&head) {
             return Ok(Some(false));
         }

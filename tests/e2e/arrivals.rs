@@ -112,7 +112,7 @@ async fn a_push_that_fails_is_told_with_the_reason() {
     let told = without_port(&town, &told[0]).replace(&sha, "<sha>").replace(&sha[..7], "<short>");
     assert_snapshot!(told, @"
     :red_circle: *checkout* `develop-<short>` failed in *development*
-    <http://town/sim/github/acme/checkout/commit/<sha>|<short>> Break the basket · Alice Adler
+    <http://town/sim/github/acme/checkout/commit/<sha>|<short>> Break the basket · <@U0ALICE>
     *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
     Next: push a repair to `develop`; `/list checkout` shows what runs.
     ");
@@ -214,4 +214,67 @@ async fn text_from_a_commit_cannot_call_the_channel() {
     town.settle().await;
     let told = &town.channel("deploys")[0];
     assert!(told.contains("&lt;!channel&gt; &lt;@U0BOB&gt; &amp; `rm`"), "{told}");
+}
+
+/// Nobody is called twice: what is edited calls nobody, and nothing is posted again.
+#[tokio::test]
+async fn what_failed_and_runs_after_all_is_said_once_in_the_thread_and_the_channel() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
+    town.push("checkout", "Break the basket");
+    town.settle().await;
+    let image = format!("ghcr.io/acme/checkout:{}", town.running("checkout", "development"));
+    town.sim.cluster.place("development", &"deployment/checkout".parse().unwrap(), "checkout", &image, 2);
+    town.settle().await;
+    for _ in 0..3 {
+        town.wait(SignedDuration::from_secs(61)).await;
+    }
+    let told = town.sim.slack.messages("deploys", None);
+    assert_eq!(told.len(), 2, "{told:#?}");
+    let texts: Vec<String> = told.iter().map(crate::town::shown).collect();
+    assert!(texts[0].starts_with(":large_green_circle:") && !texts[0].contains("<@"), "{texts:#?}");
+    assert!(texts[1].contains("runs in *development* after all."), "{texts:#?}");
+    assert_eq!((told[1].thread.as_ref(), told[1].broadcast), (Some(&told[0].id), true));
+}
+
+#[tokio::test]
+async fn who_wrote_it_and_is_learned_late_is_called_in_the_thread() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::CrashLoop, 1, None, None);
+    town.push("checkout", "Break the basket");
+    town.sim.faults.arm(Fault::Github502, 1000, None, None);
+    town.settle().await;
+    assert!(!town.channel("deploys").concat().contains("<@U0ALICE>"), "{:#?}", town.channel("deploys"));
+    while town.sim.faults.strikes(Fault::Github502, None, None) {}
+    for _ in 0..3 {
+        town.wait(SignedDuration::from_secs(61)).await;
+    }
+    let told = town.sim.slack.messages("deploys", None);
+    assert_eq!(told.len(), 2, "{told:#?}");
+    assert!(crate::town::shown(&told[0]).contains("Break the basket"));
+    assert!(told[1].broadcast && crate::town::shown(&told[1]).contains("<@U0ALICE>"), "{told:#?}");
+}
+
+#[tokio::test]
+async fn what_is_reported_and_seen_again_and_again_is_told_once() {
+    let town = Town::open().await;
+    let sha = town.push("checkout", "Sort the basket by name");
+    town.settle().await;
+    let before = town.sim.slack.messages("deploys", None);
+    for round in 0..10 {
+        // The same word for word, and the same in other words.
+        for message in ["Reconciliation finished".to_owned(), format!("Reconciliation finished in {round} s")] {
+            let body = serde_json::json!({
+                "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
+                "severity": "info", "reason": "ReconciliationSucceeded", "message": message,
+                "timestamp": "2026-11-16T09:00:09Z", "metadata": { "revision": format!("develop@sha1:{sha}") },
+            });
+            let answer =
+                crate::receiving::report(&town, "development", &body.to_string(), "flux-secret-of-development").await;
+            assert_eq!(answer, 202);
+        }
+        town.wait(SignedDuration::from_secs(61)).await;
+    }
+    let after = town.sim.slack.messages("deploys", None);
+    assert_eq!(after, before, "neither posted nor edited");
 }

@@ -57,5 +57,7 @@ mod silence;
 mod status;
 mod steps;
 mod town;
+mod unexplained;
+mod waves;
 mod whereabouts;
 mod why;

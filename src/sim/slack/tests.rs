@@ -4,6 +4,7 @@ mod api;
 mod files;
 mod hands;
 mod limits;
+mod waves;
 mod whereabouts;
 
 use std::collections::VecDeque;

@@ -71,7 +71,9 @@ fn lines(wave: &Wave, one_commit: bool) -> Vec<Block> {
         }
         text = if text.as_str().is_empty() { text } else { text.raw("\n") }.and(&line);
     }
-    blocks.push(section(text));
+    if !text.as_str().is_empty() {
+        blocks.push(section(text));
+    }
     let more = members.len().saturating_sub(LINES);
     if more > 0 {
         let list = format!("/list {}", wave.environment);

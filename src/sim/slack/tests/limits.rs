@@ -87,7 +87,7 @@ proptest! {
 }
 
 /// What people outside can make of a text.
-fn outside() -> impl Strategy<Value = String> {
+pub(super) fn outside() -> impl Strategy<Value = String> {
     prop_oneof![
         "\\PC{0,300}",
         Just("<!channel> & <@U1> `x` *y* ".repeat(80)),

@@ -1,0 +1,91 @@
+//! What the bot says of arrivals stays inside the limits, whatever came.
+
+use jiff::{SignedDuration, Timestamp};
+use proptest::prelude::*;
+
+use super::limits::{is_sound, outside};
+use crate::domain::actor::PersonId;
+use crate::domain::arrival::{Arrival, Author, End};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::message::MessageKey;
+use crate::domain::origin::{Origin, Unexplained};
+use crate::domain::sample;
+use crate::domain::version::{Commit, Version};
+use crate::domain::wave::{Member, Stand, Wave};
+use crate::slack::render::{arrival, wave};
+
+fn origin(number: usize, text: &str, says: &Version) -> Origin {
+    let (branch, commit) = (text.to_owned(), sample::sha('c'));
+    let why = match number % 4 {
+        0 => Unexplained::NotInBranch { branch, commit },
+        1 => Unexplained::RolledBack { branch, commit },
+        2 => Unexplained::NotInManifest { file: text.to_owned(), says: says.clone() },
+        _ => return Origin::Git,
+    };
+    Origin::NotFromGit { why }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_arrival_and_any_wave_fits_and_nothing_from_outside_is_mark_up(
+        text in outside(), count in 0_usize..60, failed in 0_usize..60, name in 1_usize..80, first in any::<bool>(),
+    ) {
+        // No registry has a longer one.
+        let tag: String = text.chars().take(128).collect();
+        let version = Version { tag: Some(tag.as_str().into()), digest: None, commit: Some(sample::sha('c')) };
+        let commit = Commit { author: text.clone(), ..sample::commit('c', &text) };
+        let environment = EnvironmentName::new(&"e".repeat(name));
+        let people = [Author::Person(PersonId::new("U0BOB")), Author::Named(text.clone()), Author::Named(text.clone())];
+        let member = |number: usize| Member {
+            artefact: ArtefactName::new(&format!("{}{number}", "a".repeat(name))),
+            version: version.clone(),
+            commit: (!number.is_multiple_of(3)).then(|| commit.clone()),
+            origin: origin(number, &text, &version),
+            stand: match number {
+                failing if failing < failed => Stand::Failed { reason: text.clone() },
+                other if other.is_multiple_of(2) => Stand::Runs,
+                _ => Stand::RollsOut,
+            },
+        };
+        let mut all = Wave {
+            environment: environment.clone(),
+            branch: "b".repeat(name),
+            began: Timestamp::UNIX_EPOCH,
+            members: (0..count).map(member).collect(),
+            above: first.then(|| environment.clone()),
+            is_first_rung: first,
+        };
+        if first && count > 1 {
+            all.members[0].version.commit = Some(sample::sha('d'));
+        }
+        is_sound(wave::wave(&all))?;
+        is_sound(wave::failed(&member(0), &environment, &people))?;
+        is_sound(wave::recovered(&member(0), &environment))?;
+        let names: Vec<&str> = all.members.iter().map(|member| member.artefact.as_str()).collect();
+        is_sound(wave::failed_too(&names, &environment, &people))?;
+
+        let one = Arrival {
+            name: MessageKey::new("arrival"),
+            artefact: ArtefactName::new(&"a".repeat(name)),
+            environment: environment.clone(),
+            branch: "b".repeat(name),
+            version: version.clone(),
+            commit: Some(commit),
+            authors: people.to_vec(),
+            origin: origin(count, &text, &version),
+            end: if failed > 0 {
+                End::Failed { reason: text.clone() }
+            } else {
+                End::Runs { took: Some(SignedDuration::from_secs(3)) }
+            },
+            above: first.then(|| environment.clone()),
+            is_first_rung: first,
+        };
+        is_sound(arrival::arrival(&one))?;
+        is_sound(arrival::recovered(&one))?;
+        is_sound(arrival::concerned(&one))?;
+    }
+}
