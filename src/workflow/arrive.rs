@@ -116,7 +116,7 @@ impl Bot {
             }
             let _alone = self.seen.alone().await;
             self.commit_seen(Batch::new().saw(found.sighting.clone()), std::iter::once(&found.sighting)).await;
-            self.seen.brought(&found.sighting);
+            self.seen.set_apart(&found.sighting);
         }
         let mut alone = Vec::new();
         let mut waves: BTreeMap<(EnvironmentName, Timestamp), Vec<Found<'_>>> = BTreeMap::new();
@@ -168,7 +168,7 @@ impl Bot {
         batch = Self::say_arrival(batch, environment, told(&arrival));
         let _alone = self.seen.alone().await;
         self.commit_seen(batch, std::iter::once(sighting)).await;
-        self.seen.explain(&artefact.name, &environment.name, &sighting.version, origin, self.clock.now());
+        self.keep_origin(artefact, environment, sighting, origin);
     }
 
     /// Finds out what can be found out in time. GitHub or the registry may be away or slow: the channel is told now, and

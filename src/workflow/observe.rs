@@ -176,11 +176,24 @@ impl Observer {
 
     async fn record(&self, found: Vec<Found<'_>>) {
         let (told, silent): (Vec<_>, Vec<_>) = found.into_iter().partition(|found| found.news.is_some());
+        let seen = &self.bot.seen;
+        let is_known = |sighting: &Sighting| {
+            let before = seen.sighting(&sighting.artefact, &sighting.environment);
+            before.is_some_and(|before| before.seen_at == sighting.seen_at)
+        };
+        // What ran when we first looked came with nothing that comes now.
+        let old: Vec<Sighting> = silent
+            .iter()
+            .map(|found| &found.sighting)
+            .filter(|sighting| sighting.announced && !is_known(sighting))
+            .cloned()
+            .collect();
         for some in silent.chunks(A_BATCH) {
             let batch = some.iter().fold(Batch::new(), |batch, found| batch.saw(found.sighting.clone()));
             let _alone = self.bot.seen.alone().await;
             self.bot.commit_seen(batch, some.iter().map(|found| &found.sighting)).await;
         }
+        old.iter().for_each(|sighting| seen.set_apart(sighting));
         self.bot.tell(told).await;
     }
 }

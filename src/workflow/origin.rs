@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use crate::domain::artefact::{Artefact, Delivery};
 use crate::domain::environment::Environment;
 use crate::domain::origin::Origin;
+use crate::domain::sighting::Sighting;
 use crate::domain::version::{Sha, Version};
 use crate::store::Batch;
 
@@ -69,6 +70,19 @@ impl Bot {
             Ok(Some((file, says))) => Ok(Origin::by_manifest(&file, &says, version)),
             Ok(None) | Err(No::Refused(_)) => Ok(Origin::Unknown),
             Err(No::CannotAsk(error)) => Err(error),
+        }
+    }
+
+    /// What could not be found out while it was told is asked for at the next look.
+    pub(super) fn keep_origin(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        sighting: &Sighting,
+        origin: Origin,
+    ) {
+        if origin != Origin::Unknown {
+            self.seen.explain(&artefact.name, &environment.name, &sighting.version, origin, self.clock.now());
         }
     }
 

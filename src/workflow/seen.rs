@@ -57,8 +57,8 @@ pub struct Entry {
 #[derive(Clone, Debug)]
 pub(super) struct Stay {
     pub(super) sighting: Sighting,
-    /// A change of ours brought it, and its card tells of it.
-    pub(super) ours: bool,
+    /// Part of no wave: the card of a change tells of it, or it was there when we first looked.
+    pub(super) apart: bool,
     /// How people know its commit, once that was asked.
     pub(super) commit: Option<Commit>,
 }
@@ -126,7 +126,7 @@ impl Seen {
             if let Some(stay) = before {
                 stay.sighting.ended_at.get_or_insert(sighting.seen_at);
             }
-            stays.insert(here, Stay { sighting: sighting.clone(), ours: false, commit: None });
+            stays.insert(here, Stay { sighting: sighting.clone(), apart: false, commit: None });
         }
         let Some(((newest, _), _)) = stays.last_key_value() else { return };
         let newest = *newest;
@@ -144,8 +144,8 @@ impl Seen {
         recent.get(environment).map(|stays| stays.values().cloned().collect()).unwrap_or_default()
     }
 
-    pub(super) fn brought(&self, sighting: &Sighting) {
-        self.amend(sighting, |stay| stay.ours = true);
+    pub(super) fn set_apart(&self, sighting: &Sighting) {
+        self.amend(sighting, |stay| stay.apart = true);
     }
 
     pub(super) fn describe(&self, sighting: &Sighting, commit: Commit) {

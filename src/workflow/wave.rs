@@ -51,7 +51,7 @@ impl Bot {
 
     /// What arrived in the last hours without a change of ours, oldest first, `newer` in the place of what was known.
     fn foreign_stays(&self, environment: &EnvironmentName, newer: &[Sighting]) -> Vec<Stay> {
-        let ours = |stay: &Stay| stay.ours || self.changes.bringing(&stay.sighting.artefact, environment).is_some();
+        let ours = |stay: &Stay| stay.apart || self.changes.bringing(&stay.sighting.artefact, environment).is_some();
         let mut stays: BTreeMap<(Timestamp, ArtefactName), Stay> = BTreeMap::new();
         for stay in self.seen.recent(environment) {
             stays.insert((stay.sighting.seen_at, stay.sighting.artefact.clone()), stay);
@@ -60,7 +60,7 @@ impl Bot {
         stays.retain(|here, stay| coming.contains(here) || !ours(stay));
         for (one, here) in newer.iter().map(|one| (one, (one.seen_at, one.artefact.clone()))) {
             let commit = stays.get(&here).and_then(|stay| stay.commit.clone());
-            stays.insert(here, Stay { sighting: one.clone(), ours: false, commit });
+            stays.insert(here, Stay { sighting: one.clone(), apart: false, commit });
         }
         stays.into_values().collect()
     }
@@ -102,8 +102,7 @@ impl Bot {
             if let Some(commit) = known.commit {
                 self.seen.describe(sighting, commit);
             }
-            let now = self.clock.now();
-            self.seen.explain(&artefact.name, &environment.name, &sighting.version, known.origin, now);
+            self.keep_origin(artefact, environment, sighting, known.origin);
         }
     }
 

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use crate::crowd::{commit, roll_out, with_parts};
 use crate::manifest;
-use crate::town::{Town, shown};
+use crate::town::Town;
 
 const A_LOOK: SignedDuration = SignedDuration::from_secs(61);
 const MARK: &str = "\u{26a0} not from Git";
@@ -21,9 +21,9 @@ fn head(town: &Town, branch: &str) -> String {
 
 /// The one message that the channel got, whole.
 fn only(town: &Town) -> String {
-    let told = town.sim.slack.messages("deploys", None);
+    let told = town.channel("deploys");
     assert_eq!(told.len(), 1, "{told:#?}");
-    shown(&told[0])
+    told.concat()
 }
 
 async fn with_part() -> Town {

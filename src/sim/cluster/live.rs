@@ -239,6 +239,11 @@ impl Live {
     pub(super) fn settle(&mut self, now: Timestamp, serial: &mut Serial) {
         self.observe(now, serial);
         self.crashing = None;
+        for pod in &mut self.pods {
+            if matches!(pod.health, Health::Failing { .. }) {
+                pod.health = Health::Starting;
+            }
+        }
         while self.step(now, serial, &|_| true) == Step::Going {}
     }
 
