@@ -119,7 +119,8 @@ impl Seen {
         let mut recent = self.0.recent.write().unwrap_or_else(PoisonError::into_inner);
         let stays = recent.entry(sighting.environment.clone()).or_default();
         let here = (sighting.seen_at, sighting.artefact.clone());
-        if let Some(stay) = stays.get_mut(&here) {
+        let same = |stay: &&mut Stay| stay.sighting.version.is_image(&sighting.version);
+        if let Some(stay) = stays.get_mut(&here).filter(same) {
             stay.sighting = sighting.clone();
         } else {
             let before = before.and_then(|before| stays.get_mut(&(before, sighting.artefact.clone())));
