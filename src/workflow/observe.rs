@@ -246,6 +246,8 @@ impl Bot {
                 return;
             }
         }
+        // People wait for commits, and nobody for the mark.
+        self.settle_origins().await;
     }
 
     async fn settle_source(&self, artefact: &Artefact) -> Result<(), CannotAsk> {
@@ -266,7 +268,6 @@ impl Bot {
                     self.seen.mark(&artefact.name, &environment.name, pair, behind);
                 }
             }
-            self.settle_origin(artefact, environment).await?;
             below = commit;
         }
         Ok(())

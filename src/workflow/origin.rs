@@ -86,8 +86,25 @@ impl Bot {
         }
     }
 
+    /// Marks what Git does not explain, everywhere.
+    pub(super) async fn settle_origins(&self) {
+        let mut failures = 0;
+        for artefact in &self.config.catalogue.artefacts {
+            for environment in self.config.catalogue.ladder.rungs() {
+                if let Err(error) = self.settle_origin(artefact, environment).await {
+                    tracing::debug!(%error, artefact = %artefact.name, "what Git explains cannot be asked for now");
+                    failures += 1;
+                }
+                // Whoever was away three times would not answer for the next either: the next look asks again.
+                if failures == 3 {
+                    return;
+                }
+            }
+        }
+    }
+
     /// Marks what runs there, or takes the mark away, also from the message that told of it.
-    pub(super) async fn settle_origin(&self, artefact: &Artefact, environment: &Environment) -> Result<(), CannotAsk> {
+    async fn settle_origin(&self, artefact: &Artefact, environment: &Environment) -> Result<(), CannotAsk> {
         let entry = self.seen.with(&artefact.name, |seen| seen.of(&environment.name).cloned());
         let Some(entry) = entry else { return Ok(()) };
         let now = self.clock.now();
