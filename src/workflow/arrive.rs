@@ -179,8 +179,14 @@ impl Bot {
         let (sha, commit) = described.unwrap_or(Ok((None, None))).unwrap_or_default();
         found.sighting.version.commit = sha;
         let (artefact, environment) = (found.artefact, found.environment);
-        let origin = timeout_at(until, self.origin_of(artefact, environment, &found.sighting.version)).await;
-        let origin = origin.ok().and_then(Result::ok).unwrap_or_default();
+        // A change that waits for its proof does not wait for a mark: that comes when the change is over.
+        let origin = match self.changes.bringing(&artefact.name, &environment.name) {
+            Some(_) => Origin::Unknown,
+            None => {
+                let asked = timeout_at(until, self.origin_of(artefact, environment, &found.sighting.version)).await;
+                asked.ok().and_then(Result::ok).unwrap_or_default()
+            }
+        };
         let mut authors = Vec::new();
         if found.news == Some(News::Failed) {
             if let Some(reason) = self.reason(artefact, environment).await {
