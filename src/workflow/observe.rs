@@ -8,7 +8,6 @@ use jiff::SignedDuration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::actor::Actor;
 use crate::domain::arrival::Look;
 use crate::domain::artefact::{Artefact, ArtefactName, Namespace, Place};
 use crate::domain::environment::{Environment, EnvironmentName};
@@ -23,7 +22,6 @@ use super::source::CannotAsk;
 
 /// A message about an arrival is completed only while people still read it.
 const COMPLETED_WITHIN: SignedDuration = SignedDuration::from_hours(1);
-
 
 /// Sightings in one transaction: the first look at a large catalogue writes one for each workload.
 const A_BATCH: usize = 500;
