@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use super::artefact::{Artefact, ArtefactName, Delivery, Place, Repository};
+use super::artefact::{Artefact, ArtefactName, Place, Repository};
 use super::environment::{Catalogue, EnvironmentName};
 use super::glob::within;
 use super::near::nearest;
@@ -154,12 +154,19 @@ pub struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// What it says itself comes first, then the rules, then the cluster, and at last the name of its object.
+    /// The artefact that it names comes first, then the rules, then what it tells of images and repositories, then the cluster,
+    /// and at last the name of its object.
     pub fn attribute(&self, told: &Told<'_>) -> Result<Attribution, Unmapped> {
         if let Some(named) = told.artefact {
             return self.named(named, told.environment);
         }
-        if let Some(found) = self.by_image(told)?.or_else(|| self.by_repository(told)) {
+        if let Some(object) = &told.object
+            && let Some(found) = self.by_rule(object, told.environment)?
+        {
+            return Ok(found);
+        }
+        let (by_image, absent) = self.by_image(told);
+        if let Some(found) = by_image.or_else(|| self.by_repository(told)) {
             return Ok(found);
         }
         if let Some(object) = &told.object
@@ -167,10 +174,13 @@ impl Known<'_> {
         {
             return Ok(found);
         }
-        Err(match (told.images.first(), &told.object, told.repository) {
+        if let Some(artefact) = absent {
+            return Err(Unmapped::NotThere { artefact });
+        }
+        Err(match (told.images.first(), told.repository, &told.object) {
             (Some(image), ..) => Unmapped::UnknownImage { image: cut(image, LONGEST).into_owned() },
-            (_, Some(object), _) => Unmapped::NothingAppliedByIt { object: object.clone() },
-            (_, _, Some(repository)) => Unmapped::UnknownRepository { repository: repository.clone() },
+            (_, Some(repository), _) => Unmapped::UnknownRepository { repository: repository.clone() },
+            (_, _, Some(object)) => Unmapped::NothingAppliedByIt { object: object.clone() },
             _ => Unmapped::NothingNamed,
         })
     }
@@ -187,7 +197,8 @@ impl Known<'_> {
         Ok(Attribution { artefacts: vec![artefact.name.clone()], by: Way::Named })
     }
 
-    fn by_image(&self, told: &Told<'_>) -> Result<Option<Attribution>, Unmapped> {
+    /// With one that has such an image elsewhere.
+    fn by_image(&self, told: &Told<'_>) -> (Option<Attribution>, Option<ArtefactName>) {
         let mut found: Vec<ArtefactName> = Vec::new();
         let mut absent = None;
         for text in told.images.iter().take(MOST_IMAGES) {
@@ -195,7 +206,7 @@ impl Known<'_> {
             let all = || self.catalogue.artefacts.iter().filter(|artefact| artefact.image == image.name);
             let here: Vec<_> =
                 all().filter_map(|artefact| Some((artefact, artefact.places.get(told.environment)?))).collect();
-            absent = absent.or_else(|| all().next());
+            absent = absent.or_else(|| all().next().map(|artefact| artefact.name.clone()));
             // Several may have one image. A version tells them apart where it can, and never leaves nobody.
             let runs = |(artefact, place): &(&Artefact, &Place)| {
                 let version = (self.applied)(artefact, place).version;
@@ -207,17 +218,14 @@ impl Known<'_> {
         }
         found.sort();
         found.dedup();
-        match (found.is_empty(), absent) {
-            (false, _) => Ok(Some(Attribution { artefacts: found, by: Way::Image })),
-            (true, Some(artefact)) => Err(Unmapped::NotThere { artefact: artefact.name.clone() }),
-            (true, None) => Ok(None),
-        }
+        let found = (!found.is_empty()).then_some(Attribution { artefacts: found, by: Way::Image });
+        (found, absent)
     }
 
-    /// All of a repository that its branch brings here; or, where the object tells, those of them that it applied.
+    /// All that is built from a repository and stands here; or, where the object tells, those of them that it applied.
     fn by_repository(&self, told: &Told<'_>) -> Option<Attribution> {
         let repository = told.repository?;
-        let of_it = |artefact: &&Artefact| artefact.repository.is(repository) && artefact.delivery == Delivery::Branch;
+        let of_it = |artefact: &&Artefact| artefact.repository.is(repository);
         let here: Vec<_> = self.here(told.environment).filter(|(artefact, _)| of_it(artefact)).collect();
         let applied = |(artefact, place): &&(&Artefact, &Place)| {
             told.object.as_ref().is_some_and(|object| self.is_applied_by(object, artefact, place))
@@ -228,7 +236,7 @@ impl Known<'_> {
         (!artefacts.is_empty()).then_some(Attribution { artefacts, by: Way::Repository })
     }
 
-    fn by_object(&self, object: &Object, environment: &EnvironmentName) -> Result<Option<Attribution>, Unmapped> {
+    fn by_rule(&self, object: &Object, environment: &EnvironmentName) -> Result<Option<Attribution>, Unmapped> {
         let rules = self.rules.iter().enumerate();
         if let Some((at, rule)) = rules.into_iter().find(|(_, rule)| rule.is_for(object, environment)) {
             let here = self.here(environment).filter(|(artefact, _)| rule.artefacts.contains(&artefact.name));
@@ -238,6 +246,10 @@ impl Known<'_> {
             }
             return Ok(Some(Attribution { artefacts, by: Way::Rule }));
         }
+        Ok(None)
+    }
+
+    fn by_object(&self, object: &Object, environment: &EnvironmentName) -> Result<Option<Attribution>, Unmapped> {
         let applied = self.here(environment).filter(|(artefact, place)| self.is_applied_by(object, artefact, place));
         let artefacts: Vec<_> = applied.map(|(artefact, _)| artefact.name.clone()).collect();
         if !artefacts.is_empty() {

@@ -84,6 +84,23 @@ impl Audience {
         ears
     }
 
+    /// The same for several artefacts, with those that each channel listens to.
+    pub fn beside_of(&self, artefacts: &[ArtefactName], environment: &Environment) -> Vec<(Ear, Vec<ArtefactName>)> {
+        let mut ears: Vec<(Ear, Vec<ArtefactName>)> = Vec::new();
+        for artefact in artefacts {
+            for ear in self.beside(artefact, environment) {
+                match ears.iter_mut().find(|(known, _)| known.channel == ear.channel) {
+                    Some((known, heard)) => {
+                        known.states.extend(ear.states);
+                        heard.push(artefact.clone());
+                    }
+                    None => ears.push((ear, vec![artefact.clone()])),
+                }
+            }
+        }
+        ears
+    }
+
     /// Which arrivals the environment's own channel hears of: those that are over, unless a rule says otherwise.
     pub fn at_home(&self, artefact: &ArtefactName, environment: &Environment) -> BTreeSet<State> {
         let mut own = self

@@ -70,6 +70,14 @@ pub struct Count {
 }
 
 impl Wave {
+    /// The part of it that concerns somebody.
+    #[must_use]
+    pub fn only(&self, artefacts: &[ArtefactName]) -> Self {
+        let mut part = self.clone();
+        part.members.retain(|member| artefacts.contains(&member.artefact));
+        part
+    }
+
     pub fn count(&self) -> Count {
         let mut count = Count::default();
         for member in &self.members {

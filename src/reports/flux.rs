@@ -54,6 +54,8 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     let at = text(&event.timestamp);
     let namespace = event.involved.namespace.unwrap_or_default();
     let revision_text = revision.as_deref().unwrap_or_default();
+    let (artefact, image) = (told("artefact").or_else(|| told("artifact")), told("image"));
+    let named = [artefact.as_deref(), image.as_deref()].map(Option::unwrap_or_default).join("\n");
     // With its time: "reconciliation finished" repeats with every interval, and a return to an old revision is news.
     let key = key(&[
         environment.as_str(),
@@ -66,6 +68,8 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
         revision_text,
         &message,
         at,
+        // Two Alerts may tell of one event, and only one of them whom it is about.
+        &named,
     ]);
     Ok(Report {
         sender: Sender::Flux,
@@ -74,8 +78,8 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
             kind,
             namespace,
             name: event.involved.name,
-            artefact: told("artefact").or_else(|| told("artifact")),
-            images: told("image").into_iter().collect(),
+            artefact,
+            images: image.into_iter().collect(),
             repository: None,
         },
         revision,

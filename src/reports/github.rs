@@ -41,6 +41,12 @@ pub struct Build {
     pub at: Option<Timestamp>,
 }
 
+impl Build {
+    pub fn has_failed(&self) -> bool {
+        matches!(self.state, BuildState::Failed { .. })
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BuildState {
@@ -127,14 +133,14 @@ fn deployment(
         _ => Outcome::Noise,
     };
     let (number, id) = (number(value, "/deployment/id"), number(value, "/deployment_status/id"));
-    let name = number.map(|number| number.to_string()).unwrap_or_default();
+    let number = number.map(|number| number.to_string()).unwrap_or_default();
     let sha = text(value, "/deployment/sha");
     let at = text(value, "/deployment_status/created_at").unwrap_or_default();
     let key = key(&[
         environment.as_str(),
         "github",
         &repository.to_string(),
-        &name,
+        &number,
         sha.unwrap_or_default(),
         state,
         &message,
@@ -145,8 +151,9 @@ fn deployment(
         environment,
         about: About {
             kind: "deployment".to_owned(),
-            namespace: repository.to_string(),
-            name,
+            // Not by its number: the next one is about the same.
+            namespace: repository.owner().to_owned(),
+            name: repository.name().to_owned(),
             artefact: artefact(value.pointer("/deployment/payload")),
             images: Vec::new(),
             repository: Some(repository),

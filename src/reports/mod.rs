@@ -61,7 +61,13 @@ impl Report {
     /// One word for the sender's own name of the event: it counts once in an environment, whatever it says.
     pub fn id_key(&self) -> Option<String> {
         let id = self.id.as_deref()?;
-        Some(key(&[self.environment.as_str(), id]))
+        // Pipelines call all that they say of one deployment by one name.
+        let state = match (self.sender, &self.outcome) {
+            (Sender::Deployments, Outcome::Progressing) => "started",
+            (Sender::Deployments, Outcome::Failed { .. }) => "failed",
+            _ => "",
+        };
+        Some(key(&[self.environment.as_str(), id, state]))
     }
 }
 

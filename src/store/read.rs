@@ -212,6 +212,17 @@ impl Store {
             .await?)
     }
 
+    /// All of one kind, newest first, by the index that it has.
+    pub async fn newest(&self, kind: &'static str, limit: u32) -> Result<Vec<Entry>, StoreError> {
+        let mut query: QueryBuilder<Sqlite> = QueryBuilder::new(
+            "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger WHERE kind = '",
+        );
+        // Spelled out as in the index.
+        query.push(kind).push("' ORDER BY id DESC LIMIT ").push_bind(i64::from(limit));
+        let rows: Vec<EntryRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
     /// Newest first.
     pub async fn ledger(&self, filter: &LedgerFilter, limit: u32) -> Result<Vec<Entry>, StoreError> {
         let rows: Vec<EntryRow> = sqlx::query_as(

@@ -21,6 +21,8 @@ const GROUP: usize = 64;
 const PRUNE_EVERY: SignedDuration = SignedDuration::from_hours(1);
 /// Slack's and every webhook sender's retries are over long before.
 const KEEP_DONE: SignedDuration = SignedDuration::from_hours(7 * 24);
+/// More than anybody looks back at what controllers said.
+const KEEP_REPORTS: SignedDuration = SignedDuration::from_hours(30 * 24);
 const KEEP_SAID: SignedDuration = SignedDuration::from_hours(180 * 24);
 
 #[derive(Debug)]
@@ -174,6 +176,11 @@ async fn prune_before(connection: &mut SqliteConnection, now: Timestamp) -> Resu
     let old_plan = micros(now - plan::GOOD_FOR);
     sqlx::query("DELETE FROM plan WHERE made_at < $1").bind(old_plan).execute(&mut *connection).await?;
     sqlx::query("DELETE FROM said WHERE said_at < $1").bind(micros(now - KEEP_SAID)).execute(&mut *connection).await?;
+    // What controllers said; what became of changes is kept for ever.
+    sqlx::query("DELETE FROM ledger WHERE kind = 'report' AND at < $1")
+        .bind(micros(now - KEEP_REPORTS))
+        .execute(&mut *connection)
+        .await?;
     unmapped::prune(&mut *connection, now).await?;
     locks::prune(connection, now).await
 }

@@ -1,6 +1,8 @@
 //! What follows from a rollback that Git has: the bad version is quarantined, its environment held, those whose work went are
 //! told; and `release`, which lets a version come back. Also the rule by which a failed promotion is rolled back.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 
@@ -25,6 +27,8 @@ use super::rollback::{BackDecision, BackTo, BackWish, failure};
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(15);
 /// So long after a failure the rule still acts.
 const WITHIN: SignedDuration = SignedDuration::from_mins(10);
+/// Who is not found by then is not told: nothing waits for it.
+const AUTHORS_WITHIN: Duration = Duration::from_secs(5);
 
 impl Bot {
     /// What is stored and said together with a rollback's result.
@@ -66,6 +70,7 @@ impl Bot {
 
     /// Those who wrote what moves and are in Slack, each once and `most` of them; not the one who asked for it, and no bots.
     pub(super) async fn authors(&self, change: &Change, most: usize) -> Vec<PersonId> {
+        let until = tokio::time::Instant::now() + AUTHORS_WITHIN;
         let mut authors: Vec<PersonId> = Vec::new();
         for commit in &change.plan.drift.commits {
             let Some(login) = &commit.login else { continue };
@@ -73,7 +78,8 @@ impl Bot {
                 break;
             }
             // Who cannot be found now is not told: it is a courtesy, and nothing waits for it.
-            if let Ok(Some(person)) = self.person_of(login, &change.plan.repository).await
+            let found = tokio::time::timeout_at(until, self.person_of(login, &change.plan.repository)).await;
+            if let Ok(Ok(Some(person))) = found
                 && person != change.requester
                 && !authors.contains(&person)
             {

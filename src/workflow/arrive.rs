@@ -1,7 +1,7 @@
 //! Tells what arrived without a change of ours: one message for each arrival or one card for a wave of them, once.
 //! What is learned later is edited in; a failure calls the authors, and a recovery is said in the thread and the channel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use futures::StreamExt;
@@ -12,13 +12,15 @@ use tokio::time::{Instant, timeout_at};
 use crate::domain::actor::Actor;
 use crate::domain::arrival::{Arrival, Author, End, News};
 use crate::domain::artefact::{Artefact, ArtefactName};
+use crate::domain::audience::{self, Ear};
 use crate::domain::environment::{Environment, EnvironmentName};
 use crate::domain::history::ArrivalTold;
-use crate::domain::message::{Message, MessageKey, To};
+use crate::domain::message::{MessageKey, To};
 use crate::domain::origin::Origin;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Commit, Sha};
-use crate::slack::render::{Said, arrival};
+use crate::domain::wave::Wave;
+use crate::slack::render::{self, Said, arrival};
 use crate::store::{Batch, Entry};
 
 use super::Bot;
@@ -61,6 +63,18 @@ pub(super) enum State {
     Recovered,
 }
 
+impl State {
+    fn is_heard(self, wanted: &BTreeSet<audience::State>) -> bool {
+        let wants = |state| wanted.contains(&state);
+        match self {
+            Self::RollsOut => wants(audience::State::Started) || wants(audience::State::Deployed),
+            Self::Runs => wants(audience::State::Deployed),
+            Self::Failed => wants(audience::State::Failed),
+            Self::Recovered => wants(audience::State::Deployed) || wants(audience::State::Failed),
+        }
+    }
+}
+
 /// One message about arrivals, before it is known who gets it.
 #[derive(Debug)]
 pub(super) struct Told {
@@ -70,6 +84,16 @@ pub(super) struct Told {
     /// A reply stands in the channel too.
     pub(super) thread: Option<MessageKey>,
     pub(super) said: Said,
+    pub(super) beside: Beside,
+}
+
+/// What other channels than the environment's own are told. It calls nobody: that was done once.
+#[derive(Debug)]
+pub(super) enum Beside {
+    Said(Said),
+    Nothing,
+    /// Of a wave, each channel is told of what it listens to.
+    Wave(Wave),
 }
 
 /// Where an arrival was told, and all that is needed to say it again.
@@ -85,17 +109,26 @@ pub(super) struct Telling {
 
 impl Bot {
     /// Every message about an arrival is made here: what is said, and where. The same key edits what was said.
-    fn arrival_messages(environment: &Environment, told: Told) -> Vec<Message> {
-        let Told { artefacts, state, key, thread, said } = told;
-        tracing::debug!(%key, ?state, artefacts = artefacts.len(), "an arrival is told");
-        let in_thread = thread.is_some();
-        let message = said.to(To::Post { channel: environment.channel.clone(), key, thread, asked: None });
-        vec![if in_thread { message.to_the_channel_too() } else { message }]
-    }
-
-    /// The same as what is stored with it.
-    pub(super) fn say_arrival(batch: Batch, environment: &Environment, told: Told) -> Batch {
-        Self::arrival_messages(environment, told).into_iter().fold(batch, Batch::say)
+    pub(super) fn say_arrival(&self, environment: &Environment, told: Told) -> Batch {
+        let Told { artefacts, state, key, thread, said, beside } = told;
+        let audience = &self.config.audience;
+        let wanted = artefacts.iter().flat_map(|artefact| audience.at_home(artefact, environment)).collect();
+        let patient = matches!(beside, Beside::Wave(_));
+        let place = |channel: &str, key, thread| At { channel: channel.to_owned(), key, thread, patient };
+        let mut batch = say(place(&environment.channel, key.clone(), thread.clone()), said, state.is_heard(&wanted));
+        for (ear, heard) in audience.beside_of(&artefacts, environment) {
+            let (state, said) = match &beside {
+                Beside::Nothing => continue,
+                Beside::Said(said) => (state, said.clone()),
+                Beside::Wave(wave) => {
+                    let wave = wave.only(&heard);
+                    (state_of(&wave), render::wave::wave(&wave))
+                }
+            };
+            let (key, thread) = (there(&key, &ear), thread.as_ref().map(|thread| there(thread, &ear)));
+            batch = batch.and(say(place(&ear.channel, key, thread), said, state.is_heard(&ear.states)));
+        }
+        batch
     }
 
     /// Tells all that one look found. What a change of ours brings is on its card.
@@ -148,9 +181,10 @@ impl Bot {
         let Some(deploying) = change.stage.deploying() else { return false };
         let known = tokio::time::timeout(TELL_WITHIN, self.belongs(artefact, &change, &deploying.result, sighting));
         match known.await {
+            Ok(Ok(Belonging::Ours(_))) => true,
             Ok(Ok(Belonging::Foreign)) => false,
-            // What nothing tells yet is most likely ours: it came after our merge.
-            Ok(Ok(_) | Err(_)) | Err(_) => true,
+            // What nothing tells yet is most likely ours while we wait for it, and anybody's when that was given up.
+            Ok(Ok(Belonging::Unknown) | Err(_)) | Err(_) => change.stage.is_active(),
         }
     }
 
@@ -163,9 +197,9 @@ impl Bot {
         let origin = known.origin.clone();
         let arrival = self.arrival(artefact, environment, sighting, known);
         if found.news == Some(News::Recovered) {
-            batch = Self::say_arrival(batch, environment, told_again(&arrival, State::Recovered));
+            batch = batch.and(self.say_arrival(environment, told_again(&arrival, State::Recovered)));
         }
-        batch = Self::say_arrival(batch, environment, told(&arrival));
+        batch = batch.and(self.say_arrival(environment, told(&arrival)));
         let _alone = self.seen.alone().await;
         self.commit_seen(batch, std::iter::once(sighting)).await;
         self.keep_origin(artefact, environment, sighting, origin);
@@ -180,10 +214,10 @@ impl Bot {
         found.sighting.version.commit = sha;
         let (artefact, environment) = (found.artefact, found.environment);
         // A change that waits for its proof does not wait for a mark: that comes when the change is over.
-        let origin = match self.changes.bringing(&artefact.name, &environment.name) {
+        let origin = match self.changes.awaited(&artefact.name, &environment.name) {
             Some(_) => Origin::Unknown,
             None => {
-                let asked = timeout_at(until, self.origin_of(artefact, environment, &found.sighting.version)).await;
+                let asked = timeout_at(until, self.origin_of(artefact, environment, &found.sighting)).await;
                 asked.ok().and_then(Result::ok).unwrap_or_default()
             }
         };
@@ -322,7 +356,7 @@ impl Bot {
         let mut key = own;
         if !self.store.is_spoken(&key).await? {
             let Some(began) = self.wave_of(&environment.name, sighting) else { return Ok(None) };
-            key = crate::domain::wave::Wave::key(&environment.name, began);
+            key = Wave::key(&environment.name, began);
             if !self.store.is_spoken(&key).await? {
                 return Ok(None);
             }
@@ -346,20 +380,20 @@ impl Bot {
         environment: &Environment,
         sighting: &Sighting,
         telling: Telling,
-    ) -> Vec<Message> {
+    ) -> Batch {
         if let Some(began) = telling.wave {
             if let Some(commit) = telling.commit {
                 self.seen.describe(sighting, commit);
             }
             let told = self.told_wave(environment, began, std::slice::from_ref(sighting));
-            return Self::arrival_messages(environment, told);
+            return self.say_arrival(environment, told);
         }
         let origin = self.seen.with(&artefact.name, |seen| {
             let entry = seen.of(&environment.name).filter(|entry| entry.sighting.seen_at == sighting.seen_at);
             entry.map(|entry| entry.origin.clone()).unwrap_or_default()
         });
         let known = Known { commit: telling.commit, origin, authors: telling.authors };
-        Self::arrival_messages(environment, told(&self.arrival(artefact, environment, sighting, known)))
+        self.say_arrival(environment, told(&self.arrival(artefact, environment, sighting, known)))
     }
 
     /// Calls the authors of a failure that was told before they were known.
@@ -369,13 +403,13 @@ impl Bot {
         environment: &Environment,
         sighting: &Sighting,
         telling: &Telling,
-    ) -> Vec<Message> {
+    ) -> Batch {
         if !telling.stands || telling.authors.is_empty() {
-            return Vec::new();
+            return Batch::new();
         }
         let known = Known { authors: telling.authors.clone(), ..Known::default() };
         let arrival = self.arrival(artefact, environment, sighting, known);
-        Self::arrival_messages(environment, told_again(&arrival, State::Failed))
+        self.say_arrival(environment, told_again(&arrival, State::Failed))
     }
 }
 
@@ -385,7 +419,9 @@ fn told(of: &Arrival) -> Told {
         End::Runs { .. } => State::Runs,
         End::Failed { .. } => State::Failed,
     };
-    Told { artefacts: vec![of.artefact.clone()], state, key: of.name.clone(), thread: None, said: arrival::arrival(of) }
+    let beside = Beside::Said(arrival::arrival(&Arrival { authors: Vec::new(), ..of.clone() }));
+    let (artefacts, key) = (vec![of.artefact.clone()], of.name.clone());
+    Told { artefacts, state, key, thread: None, said: arrival::arrival(of), beside }
 }
 
 /// What is said in its thread, once.
@@ -394,8 +430,47 @@ fn told_again(of: &Arrival, state: State) -> Told {
         State::Failed => ("authors", arrival::concerned(of)),
         _ => ("runs", arrival::recovered(of)),
     };
+    // Only those who are called need to hear whom it concerns.
+    let beside = if state == State::Failed { Beside::Nothing } else { Beside::Said(said.clone()) };
     let key = MessageKey::new(&format!("{}:{what}", of.name));
-    Told { artefacts: vec![of.artefact.clone()], state, key, thread: Some(of.name.clone()), said }
+    Told { artefacts: vec![of.artefact.clone()], state, key, thread: Some(of.name.clone()), said, beside }
+}
+
+/// A reply stands in the channel too. What a channel does not listen to is said only in the place of what stands there, or
+/// to what stands there.
+fn say(at: At, said: Said, heard: bool) -> Batch {
+    let At { channel, key, thread, patient } = at;
+    let message = said.to(To::Post { channel, key: key.clone(), thread: thread.clone(), asked: None });
+    let message = if patient { message.patiently() } else { message };
+    match (thread, heard) {
+        (Some(thread), true) => Batch::new().say_upon(thread, message.to_the_channel_too()),
+        (Some(_), false) => Batch::new(),
+        (None, true) => Batch::new().say(message),
+        (None, false) => Batch::new().say_upon(key, message),
+    }
+}
+
+/// Where a message about arrivals goes.
+struct At {
+    channel: String,
+    key: MessageKey,
+    thread: Option<MessageKey>,
+    /// Its edits can wait: many of them come one behind the other.
+    patient: bool,
+}
+
+/// How a message is called in another channel.
+fn there(key: &MessageKey, ear: &Ear) -> MessageKey {
+    MessageKey::new(&format!("{key}@{}", ear.channel))
+}
+
+pub(super) fn state_of(wave: &Wave) -> State {
+    let count = wave.count();
+    match (count.failed, count.roll_out) {
+        (1.., _) => State::Failed,
+        (0, 1..) => State::RollsOut,
+        (0, 0) => State::Runs,
+    }
 }
 
 /// Unknown where the rollout was over before it was seen.

@@ -41,14 +41,8 @@ impl Bot {
         let plan = &change.plan;
         let Some(rung) = self.config.catalogue.ladder.find(plan.environment.as_str()) else { return Vec::new() };
         let moves = std::iter::once(&plan.artefact).chain(plan.also.iter().map(|also| &also.artefact));
-        let mut ears: Vec<Ear> = Vec::new();
-        for ear in moves.flat_map(|artefact| self.config.audience.beside(artefact, rung)) {
-            match ears.iter_mut().find(|known| known.channel == ear.channel) {
-                Some(known) => known.states.extend(ear.states),
-                None => ears.push(ear),
-            }
-        }
-        ears
+        let moves: Vec<_> = moves.cloned().collect();
+        self.config.audience.beside_of(&moves, rung).into_iter().map(|(ear, _)| ear).collect()
     }
 }
 

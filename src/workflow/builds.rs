@@ -7,7 +7,7 @@ use crate::domain::actor::Actor;
 use crate::domain::artefact::Repository;
 use crate::domain::version::Sha;
 use crate::reports::github::{Build, BuildState};
-use crate::store::{Entry, LedgerFilter, StoreError};
+use crate::store::{Entry, StoreError};
 
 use super::Bot;
 
@@ -93,8 +93,7 @@ fn is_newer(build: &Build, known: &Build) -> bool {
 impl Bot {
     /// What GitHub said before we started: it says it once.
     pub async fn recall_builds(&self) -> Result<(), StoreError> {
-        let filter = LedgerFilter { kind: Some(BUILD.to_owned()), ..LedgerFilter::default() };
-        for entry in self.store.ledger(&filter, RECALLED).await?.into_iter().rev() {
+        for entry in self.store.newest(BUILD, RECALLED).await?.into_iter().rev() {
             if let Ok(build) = serde_json::from_value::<Build>(entry.body) {
                 self.builds.hear(&build);
             }

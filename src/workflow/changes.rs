@@ -68,6 +68,11 @@ impl Changes {
         self.read().values().rev().find(brings).cloned()
     }
 
+    /// The same, but only while it is waited for: what failed or stalled is still watched, and yet others may bring something.
+    pub(super) fn awaited(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Arc<Change>> {
+        self.bringing(artefact, environment).filter(|change| change.stage.is_active())
+    }
+
     /// Something happened that may concern the change: it is looked at soon.
     pub(super) fn poke(&self, id: ChangeId) {
         self.0.poked.lock().unwrap_or_else(PoisonError::into_inner).insert(id);

@@ -1,7 +1,5 @@
 //! The steps of a change after the merge: the tag, a word to the controller, and the wait for the proof that it runs.
 
-use std::time::Duration;
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::artefact::Artefact;
@@ -22,9 +20,8 @@ const MOST_TAG_TRIES: u32 = 6;
 /// The pause before the next look, while the cluster has not been read at all.
 const UNREAD: SignedDuration = SignedDuration::from_secs(1);
 
-/// How many authors are called to a failure, and how long it takes at most to find out who they are.
+/// How many authors are called to a failure.
 const MOST_AUTHORS: usize = 10;
-const AUTHORS_WITHIN: Duration = Duration::from_secs(5);
 
 /// The pause before the next look, where a rule waits for something to be clear.
 const RULE_LOOKS: SignedDuration = SignedDuration::from_secs(5);
@@ -224,6 +221,7 @@ impl Bot {
         let look = self.look_at_result(&claim.change, &deploying.result).await;
         let silence = self.silence(&claim.change, &look).await;
         let seen_at = self.first_seen(&claim.change, deploying, &look);
+        let built_at = self.built_at(&claim.change, deploying);
         let others = self.others(&claim.change);
         let runs_as = match &look {
             Look::Unclear(_) => None,
@@ -237,6 +235,7 @@ impl Bot {
             nudge,
             others,
             silence,
+            built_at: known.built_at.or(built_at),
             seen_at,
             // What is only shown at the end is not worth a step of its own before.
             runs_as: match &look {
@@ -308,9 +307,7 @@ impl Bot {
         if told || before.plan.rollback.is_some() || !matches!(stage, Stage::Failed { .. }) {
             return stage;
         }
-        // A failure is told now, with or without them.
-        let authors =
-            tokio::time::timeout(AUTHORS_WITHIN, self.authors(before, MOST_AUTHORS)).await.unwrap_or_default();
+        let authors = self.authors(before, MOST_AUTHORS).await;
         match stage.clone().still_deploying(|known| Deploying { authors: Some(authors), ..known }) {
             Ok(named) => named,
             Err(_) => stage,

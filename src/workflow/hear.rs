@@ -55,6 +55,7 @@ impl Bot {
         }
         let mut batch = Batch::new();
         for received in &waiting {
+            tokio::task::yield_now().await;
             // What ended in a panic may end in another: it takes none of its neighbours with it.
             let understood = AssertUnwindSafe(async { self.understood(received) }).catch_unwind().await;
             let now = self.clock.now();

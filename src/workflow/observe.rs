@@ -295,7 +295,7 @@ impl Bot {
             // Said again under the same name, it takes the place of what was said, or is still to be said.
             let concerned = self.tell_concerned(artefact, environment, &sighting, &telling);
             let messages = self.tell_again(artefact, environment, &sighting, telling);
-            batch = messages.into_iter().chain(concerned).fold(batch, Batch::say);
+            batch = batch.and(messages).and(concerned);
         }
         self.commit_seen(batch, std::iter::once(&sighting)).await;
         Ok(Some(sha))

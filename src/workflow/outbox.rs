@@ -200,7 +200,15 @@ impl Sender {
                 return Ok(None);
             }
         };
-        let delivered = way::deliver(&self.store, &self.slack, &self.tables, message.clone(), self.clock.now()).await?;
+        let delivered = way::deliver(
+            &self.store,
+            &self.slack,
+            &self.tables,
+            message.clone(),
+            outgoing.created_at,
+            self.clock.now(),
+        )
+        .await?;
         let now = self.clock.now();
         match delivered {
             Ok(delivered) => self.record(&outgoing, &message, delivered).await?,

@@ -8,7 +8,7 @@ use crate::domain::actor::Actor;
 use crate::domain::artefact::{Artefact, Place};
 use crate::domain::attribution::{Applied, Attribution, Known, Object, Stray, Told, Unmapped};
 use crate::reports::{Outcome, Report, Sender};
-use crate::store::{Batch, Entry, LedgerFilter, StoreError};
+use crate::store::{Batch, Entry, StoreError};
 
 use super::Bot;
 
@@ -25,8 +25,7 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
 impl Bot {
     /// What controllers said before we started: their words are told once, and some images tell nothing else.
     pub async fn recall_reports(&self) -> Result<(), StoreError> {
-        let filter = LedgerFilter { kind: Some(REPORT.to_owned()), ..LedgerFilter::default() };
-        for entry in self.store.ledger(&filter, RECALLED).await?.into_iter().rev() {
+        for entry in self.store.newest(REPORT, RECALLED).await?.into_iter().rev() {
             // The cluster was not read yet, and says something else by now: what was found out then stands.
             let found =
                 entry.body.get(ARTEFACTS).and_then(|found| serde_json::from_value::<Vec<String>>(found.clone()).ok());
@@ -122,7 +121,7 @@ fn told(report: &Report) -> Told<'_> {
 fn place(sender: Sender) -> &'static str {
     match sender {
         Sender::Flux => "in the Alert's `eventMetadata`",
-        Sender::ArgoCd => "in the notification's template",
+        Sender::ArgoCd => "by the label `gantry.dev/artefact` of the Application",
         Sender::GitHub => "in the deployment's payload",
         Sender::Deployments => "as `artefact` in the body",
         Sender::CdEvents => "in the event's `customData`",

@@ -178,6 +178,14 @@ impl Seen {
         }
     }
 
+    /// Nobody tells: it is asked again later.
+    pub(super) fn rest_origin(&self, artefact: &ArtefactName, environment: &EnvironmentName, now: Timestamp) {
+        let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = seen.get_mut(artefact).and_then(|entries| entries.of_mut(environment)) {
+            entry.origin_asked = Some(now);
+        }
+    }
+
     pub fn mark(&self, artefact: &ArtefactName, environment: &EnvironmentName, compared: (Sha, Sha), behind: bool) {
         let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = seen.get_mut(artefact).and_then(|entries| entries.of_mut(environment)) {

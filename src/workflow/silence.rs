@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use crate::domain::change::{BranchSeen, BuildSeen, Change, Deploying, ImageSeen, Runs, Silence, Stage};
 use crate::domain::version::Image;
 use crate::github::tag_sha_candidate;
+use crate::reports::github::BuildState;
 
 use super::Bot;
 use super::deploy::Look;
@@ -37,7 +38,9 @@ impl Bot {
         let word = self.sources.last_word(&change.plan.environment, &change.plan.artefact);
         let spoken_of = word.as_ref().is_some_and(|word| word.commit.as_ref() == Some(&deploying.result));
         let late = now >= deploying.deadline;
-        if !late && (spoken_of || now < self.silent_from(change, deploying)) {
+        // A build that failed need not be waited for.
+        let broken = self.builds.of(&change.plan.repository, &deploying.result).is_some_and(|build| build.has_failed());
+        if !late && (spoken_of || (now < self.silent_from(change, deploying) && !broken)) {
             return None;
         }
         let fresh = known.filter(|known| now.duration_since(known.looked_at) < self.config.look_every / 2);
@@ -52,6 +55,14 @@ impl Bot {
                 runs,
             },
         }))
+    }
+
+    /// When CI was done with the result, where it told. By manifest there is nothing to build.
+    pub(super) fn built_at(&self, change: &Change, deploying: &Deploying) -> Option<Timestamp> {
+        let plan = &change.plan;
+        let build = self.builds.of(&plan.repository, &deploying.result).filter(|_| plan.manifest.is_none())?;
+        let done = build.at.filter(|_| build.state == BuildState::Succeeded)?;
+        Some(done.clamp(deploying.merged_at, self.clock.now().max(deploying.merged_at)))
     }
 
     async fn branch_seen(&self, change: &Change, deploying: &Deploying) -> BranchSeen {
@@ -69,6 +80,16 @@ impl Bot {
         let plan = &change.plan;
         if plan.manifest.is_some() {
             return BuildSeen::NotNeeded;
+        }
+        // What its workflow said counts before what the checks of all workflows say together.
+        if let Some(build) = self.builds.of(&plan.repository, &deploying.result) {
+            match build.state {
+                BuildState::Failed { .. } => {
+                    return BuildSeen::Failed { names: vec![build.name], url: Some(build.url) };
+                }
+                BuildState::Queued | BuildState::Running => return BuildSeen::Running { names: vec![build.name] },
+                BuildState::Succeeded => {}
+            }
         }
         match self.github.checks(&plan.repository, &deploying.result).await {
             Err(error) => BuildSeen::Unread { why: error.to_string() },

@@ -15,7 +15,7 @@ use crate::slack::render::wave as render;
 use crate::store::Batch;
 
 use super::Bot;
-use super::arrive::{AT_ONCE, Found, Known, State, Told};
+use super::arrive::{AT_ONCE, Beside, Found, Known, State, Told, state_of};
 use super::seen::Stay;
 
 /// So many failures of a wave have a message of their own.
@@ -51,7 +51,7 @@ impl Bot {
 
     /// What arrived in the last hours without a change of ours, oldest first, `newer` in the place of what was known.
     fn foreign_stays(&self, environment: &EnvironmentName, newer: &[Sighting]) -> Vec<Stay> {
-        let ours = |stay: &Stay| stay.apart || self.changes.bringing(&stay.sighting.artefact, environment).is_some();
+        let ours = |stay: &Stay| stay.apart || self.changes.awaited(&stay.sighting.artefact, environment).is_some();
         let mut stays: BTreeMap<(Timestamp, ArtefactName), Stay> = BTreeMap::new();
         for stay in self.seen.recent(environment) {
             stays.insert((stay.sighting.seen_at, stay.sighting.artefact.clone()), stay);
@@ -92,9 +92,9 @@ impl Bot {
                 member.origin = known.origin.clone();
             }
         }
-        batch = Self::say_arrival(batch, environment, told(&wave, key.clone()));
+        batch = batch.and(self.say_arrival(environment, told(&wave, key.clone())));
         for told in Self::replies(&wave, &key, &found) {
-            batch = Self::say_arrival(batch, environment, told);
+            batch = batch.and(self.say_arrival(environment, told));
         }
         self.commit_seen(batch, sightings.iter()).await;
         for (found, known) in found {
@@ -148,12 +148,13 @@ impl Bot {
     fn replies(wave: &Wave, key: &MessageKey, found: &[(Found<'_>, Known)]) -> Vec<Told> {
         let member = |found: &Found<'_>| wave.members.iter().find(|member| member.artefact == found.artefact.name);
         let news = |kind: News| found.iter().filter(move |(found, _)| found.news == Some(kind));
-        let reply = |what: &str, artefacts: Vec<ArtefactName>, state: State, said| Told {
+        let reply = |what: &str, artefacts: Vec<ArtefactName>, state: State, said, beside| Told {
             artefacts,
             state,
             key: MessageKey::new(&format!("{key}:{what}")),
             thread: Some(key.clone()),
             said,
+            beside: Beside::Said(beside),
         };
         let mut replies = Vec::new();
         let is_new = |member: &&Member| news(News::Failed).any(|(found, _)| found.artefact.name == member.artefact);
@@ -178,39 +179,35 @@ impl Bot {
             if earlier.len() + at < FAILURES {
                 let what = format!("failed:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
                 let said = render::failed(member, &wave.environment, &authors);
-                replies.push(reply(&what, vec![member.artefact.clone()], State::Failed, said));
+                let beside = render::failed(member, &wave.environment, &[]);
+                replies.push(reply(&what, vec![member.artefact.clone()], State::Failed, said, beside));
             } else {
                 rest.push(member.artefact.as_str());
                 rest_authors.extend(authors);
             }
         }
         if !rest.is_empty() {
-            // The line is edited as more of them fail: it names all that have no message of their own.
-            let before = earlier.iter().skip(FAILURES).map(|member| member.artefact.as_str());
-            let all: Vec<&str> = before.chain(rest.iter().copied()).collect();
-            let said = render::failed_too(&all, &wave.environment, &rest_authors);
-            let artefacts = all.iter().map(|name| ArtefactName::new(name)).collect();
-            replies.push(reply("failed:more", artefacts, State::Failed, said));
+            // Those that fail later have a line of their own: whoever is called by an edit is not called.
+            let said = render::failed_too(&rest, &wave.environment, &rest_authors);
+            let artefacts = rest.iter().map(|name| ArtefactName::new(name)).collect();
+            let beside = render::failed_too(&rest, &wave.environment, &[]);
+            let what = format!("failed:more:{}", earlier.len());
+            replies.push(reply(&what, artefacts, State::Failed, said, beside));
         }
         for (found, _) in news(News::Recovered) {
             let Some(member) = member(found) else { continue };
             let what = format!("runs:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
             let said = render::recovered(member, &wave.environment);
-            replies.push(reply(&what, vec![member.artefact.clone()], State::Recovered, said));
+            replies.push(reply(&what, vec![member.artefact.clone()], State::Recovered, said.clone(), said));
         }
         replies
     }
 }
 
 fn told(wave: &Wave, key: MessageKey) -> Told {
-    let count = wave.count();
-    let state = match (count.failed, count.roll_out) {
-        (1.., _) => State::Failed,
-        (0, 1..) => State::RollsOut,
-        (0, 0) => State::Runs,
-    };
     let artefacts = wave.members.iter().map(|member| member.artefact.clone()).collect();
-    Told { artefacts, state, key, thread: None, said: render::wave(wave) }
+    let beside = Beside::Wave(wave.clone());
+    Told { artefacts, state: state_of(wave), key, thread: None, said: render::wave(wave), beside }
 }
 
 /// Those that are large enough; `stays` are in order.

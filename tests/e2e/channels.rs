@@ -93,7 +93,7 @@ async fn who_wants_only_the_end_is_told_only_the_end() {
 
 #[tokio::test]
 async fn what_moves_along_is_told_to_its_own_channel_too() {
-    let town = listening("  - { channel: '#shop', artefacts: [mailer], states: [deployed] }").await;
+    let town = listening("  - { channel: '#shop', artefacts: [mailer], environments: [qa], states: [deployed] }").await;
     newer(&town, "storefront").await;
     town.alice().types("/promote storefront qa").await;
     town.alice().presses("deploys", "Confirm").await;
@@ -108,4 +108,55 @@ async fn what_waits_is_told_when_it_starts_and_what_came_to_nothing_not_at_all()
     assert_eq!(told(&town, "checkout"), [], "nobody has said yes");
     town.alice().presses("releases", "Cancel").await;
     assert_eq!(told(&town, "checkout"), [], "and it will not come");
+}
+
+#[tokio::test]
+async fn an_arrival_is_told_to_those_who_listen_and_calls_nobody_there() {
+    let town = listening(
+        "  - { channel: '#checkout', artefacts: [checkout] }\n  - { channel: '#alarms', states: [failed] }\n  - { channel: '#shop', artefacts: [search] }",
+    )
+    .await;
+    newer(&town, "checkout").await;
+    let [message] = &told(&town, "checkout")[..] else { panic!("{:#?}", told(&town, "checkout")) };
+    assert!(shown(message).contains("*checkout* `develop-") && shown(message).contains(" runs in *development*"));
+    assert_eq!((told(&town, "alarms").len(), told(&town, "shop").len()), (0, 0));
+
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
+    newer(&town, "checkout").await;
+    let home = town.channel("deploys").into_iter().find(|told| told.contains("failed in *development*"));
+    assert!(home.unwrap().contains("<@U0ALICE>"), "the author is called once, where the environment is at home");
+    for channel in ["checkout", "alarms"] {
+        let last = told(&town, channel).pop().unwrap();
+        assert!(shown(&last).contains("failed in *development*") && !shown(&last).contains("<@"), "{last:#?}");
+    }
+}
+
+#[tokio::test]
+async fn an_environments_own_channel_can_be_spared_what_runs() {
+    let town = listening("  - { channel: '#deploys', environments: [development], states: [failed] }").await;
+    newer(&town, "checkout").await;
+    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
+    newer(&town, "checkout").await;
+    assert_eq!(town.channel("deploys").len(), 1);
+    town.alice().types("/promote checkout qa").await;
+    assert!(!town.channel("deploys").is_empty(), "and what it is asked for it is told");
+}
+
+#[tokio::test]
+async fn of_a_burst_a_channel_is_told_its_own_part_on_one_card() {
+    let rules =
+        "channels:\n  - { channel: '#shop', artefacts: ['room-*1'] }\n  - { channel: '#alarms', states: [failed] }\n";
+    let town =
+        crate::waves::with_rooms_and(12, with_channels, |yaml| yaml.replace("people:", &format!("{rules}people:")))
+            .await;
+    crate::waves::burst(&town, 12, 1).await;
+    let shop = told(&town, "shop");
+    let [card, ..] = &shop[..] else { panic!("{shop:#?}") };
+    assert!(shown(card).contains("*2* artefacts arrived in *development*"), "{}", shown(card));
+    assert!(shown(card).contains("room-01") && shown(card).contains("room-11") && !shown(card).contains("room-02"));
+    let posted = shop.iter().filter(|message| message.thread.is_none()).count();
+    assert_eq!(posted, 1, "{shop:#?}");
+    let alarms = told(&town, "alarms");
+    assert!(!alarms.is_empty() && alarms.iter().all(|one| !shown(one).contains("<@")), "{alarms:#?}");
 }

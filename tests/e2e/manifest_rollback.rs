@@ -226,8 +226,10 @@ async fn an_artefact_that_stands_in_the_same_file_under_the_same_tags_is_another
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
     town.bob().types_in("deploys", "/rollback search qa").await;
-    town.clock.advance(jiff::SignedDuration::from_secs(2));
-    town.quiet().await;
+    for _ in 0..5 {
+        town.clock.advance(jiff::SignedDuration::from_secs(1));
+        town.quiet().await;
+    }
     let told = town.whispered("bob", "deploys").concat();
     assert!(told.contains("is promoting *checkout* to *qa*"), "one change of a file at a time: {told}");
     // The town's controller looks for each in a folder of its own.

@@ -46,8 +46,10 @@ async fn waiting(names: &[&str], rules: &str) -> (Town, Vec<String>) {
         town.alice().types_in("deploys", &format!("/promote {name} qa")).await;
         town.quiet().await;
         // A channel takes one message a second.
-        town.clock.advance(SignedDuration::from_millis(1200));
-        town.quiet().await;
+        for _ in 0..4 {
+            town.clock.advance(SignedDuration::from_millis(1200));
+            town.quiet().await;
+        }
         heads.push(town.sim.github.head(&format!("acme/{name}"), "qa").unwrap().as_str().to_owned());
         assert!(card(&town, name).contains("deploying to *qa*"), "{}", card(&town, name));
     }

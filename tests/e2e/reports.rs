@@ -237,7 +237,7 @@ async fn a_report_counts_once_by_its_name_and_by_its_meaning() {
         assert_eq!(by.tells(&town, &Word { id: 78, ..first.clone() }).await, 202, "{by:?}");
         if by.has_ids() {
             // Other words by the same name.
-            let other = Word { at: "2026-11-16T08:59:59Z", state: "started", ..first.clone() };
+            let other = Word { at: "2026-11-16T08:59:59Z", message: "otherwise", ..first.clone() };
             assert_eq!(by.tells(&town, &other).await, 202, "{by:?}");
         }
         town.settle().await;
@@ -295,10 +295,20 @@ async fn a_build_is_known_by_its_commit_until_a_later_word() {
     for (status, conclusion, attempt, expected) in words {
         assert_eq!(run(&town, result.as_str(), status, &conclusion, attempt).await, 202);
         town.quiet().await;
+        let broken = matches!(expected, BuildState::Failed { .. });
         assert_eq!(state(), Some(expected), "{status} {conclusion} {attempt}");
+        let change = town.bot.store.open_changes().await.unwrap().remove(0);
+        let silence = change.stage.deploying().and_then(|deploying| deploying.silence.clone());
+        assert_eq!(silence.is_some(), broken, "a build that failed is said at once: {silence:?}");
     }
     assert_eq!(ledger(&town, "build").await.len(), 5, "each word once");
     assert!(card(&town).contains("deploying to *qa*"), "a build proves nothing: {}", card(&town));
+    listen(&town).await;
+    assert!(
+        card(&town).contains(":white_check_mark: built 0 s  \u{203a}  :hourglass_flowing_sand: to be picked up"),
+        "{}",
+        card(&town)
+    );
     town.settle().await;
 
     // What the ledger holds is known again after a start: here, of a commit that this bot has not heard of.

@@ -31,9 +31,19 @@ fn room(number: usize) -> String {
 
 /// One repository, of which so many artefacts are built.
 async fn with_rooms(count: usize) -> Town {
+    with_rooms_and(count, |_| {}, |configuration| configuration).await
+}
+
+/// The same with more before the bot comes, and another configuration.
+pub(crate) async fn with_rooms_and(
+    count: usize,
+    prepare: impl FnOnce(&sim::Town),
+    edit: impl FnOnce(String) -> String,
+) -> Town {
     let names: Vec<String> = (0..count).map(room).collect();
     Town::prepared(
         |sim| {
+            prepare(sim);
             sim.github.create_repository(HOUSE, "develop").unwrap();
             let first = commit_by(sim, "alice", "Begin");
             for name in &names {
@@ -47,7 +57,7 @@ async fn with_rooms(count: usize) -> Town {
             let rooms = names.iter().map(|name| {
                 format!("  - name: {name}\n    repository: {HOUSE}\n    paths: [\"{name}/**\"]\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n")
             });
-            configuration.replace("people:", &format!("{}people:", rooms.collect::<Vec<_>>().concat()))
+            edit(configuration.replace("people:", &format!("{}people:", rooms.collect::<Vec<_>>().concat())))
         },
     )
     .await
@@ -65,6 +75,14 @@ fn roll_out(town: &Town, count: usize, crashing: usize, sha: &str) {
         let workload: Workload = format!("deployment/{name}").parse().unwrap();
         town.sim.cluster.roll_out("development", &workload, &order);
     }
+}
+
+/// One push that comes to all of them, and is over.
+pub(crate) async fn burst(town: &Town, count: usize, crashing: usize) {
+    let sha = commit_by(&town.sim, "alice", "Paint all rooms");
+    roll_out(town, count, crashing, &sha);
+    town.settle().await;
+    town.wait(SignedDuration::from_secs(61)).await;
 }
 
 fn told(town: &Town) -> (Vec<Message>, Vec<Message>) {

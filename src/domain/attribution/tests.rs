@@ -87,6 +87,8 @@ fn what_it_says_itself_comes_before_everything_else() {
     let apps = || object("Kustomization", "flux-system", "apps");
     assert_eq!(Says { artefact: Some("mailer"), ..apps() }.found(&rules), "named: mailer");
     let images = |images: &[&str]| Says { images: images.iter().map(|it| (*it).to_owned()).collect(), ..apps() };
+    assert_eq!(images(&["ghcr.io/acme/mailer"]).found(&rules), "rule: storefront", "what somebody wrote down for it");
+    let rules = [];
     assert_eq!(images(&["ghcr.io/acme/mailer"]).found(&rules), "image: mailer");
     assert_eq!(images(&["ghcr.io/acme/mailer:9@sha256:00", "envoy:1"]).found(&rules), "image: mailer");
     assert_eq!(images(&["ghcr.io/acme/checkout"]).found(&rules), "image: checkout search", "two have it");

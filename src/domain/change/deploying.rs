@@ -40,6 +40,9 @@ pub struct Deploying {
     pub runs_as: Option<String>,
     #[serde(default)]
     pub rolled_back: Option<RolledBack>,
+    /// When CI said that the result is built.
+    #[serde(default)]
+    pub built_at: Option<Timestamp>,
     /// When the rollout of the result was first seen.
     #[serde(default)]
     pub seen_at: Option<Timestamp>,

@@ -198,7 +198,9 @@ impl Stage {
     /// How far it has come is all that is new: counts, a tag, what others do. Why it is held up is more than that.
     pub fn is_only_further(&self, before: &Self) -> bool {
         let same = self.deploying().zip(before.deploying()).is_some_and(|(now, then)| {
-            now.trouble.is_some() == then.trouble.is_some() && now.rolled_back == then.rolled_back
+            now.trouble.is_some() == then.trouble.is_some()
+                && now.silence.is_some() == then.silence.is_some()
+                && now.rolled_back == then.rolled_back
         });
         same && self.name() == before.name()
     }
@@ -299,6 +301,7 @@ impl Stage {
                 unseen: None,
                 runs_as: None,
                 rolled_back: None,
+                built_at: None,
                 seen_at: None,
                 silence: None,
                 authors: None,

@@ -223,7 +223,7 @@ fn what_is_shipped_for_flux_points_here() {
     let all: Vec<Value> = text.split("\n---\n").map(|part| serde_saphyr::from_str(part).unwrap()).collect();
     let of = |kind: &str| all.iter().filter(|one| one["kind"] == kind).collect::<Vec<_>>();
     let (secrets, providers, alerts) = (of("Secret"), of("Provider"), of("Alert"));
-    assert_eq!((secrets.len(), providers.len(), alerts.len(), all.len()), (1, 1, 2, 4));
+    assert_eq!((secrets.len(), providers.len(), alerts.len(), all.len()), (1, 1, 1, 3));
     let provider = providers[0];
     assert_eq!(provider["spec"]["type"], "generic-hmac");
     let address = provider["spec"]["address"].as_str().unwrap();
@@ -238,8 +238,15 @@ fn what_is_shipped_for_flux_points_here() {
     let kinds =
         alerts[0]["spec"]["eventSources"].as_array().unwrap().iter().map(|source| source["kind"].as_str().unwrap());
     assert_eq!(kinds.collect::<Vec<_>>(), ["Kustomization", "HelmRelease"]);
-    let told = |name: &str| alerts[1]["spec"]["eventMetadata"][name].as_str().map(str::to_owned);
-    assert_eq!(told("artefact").as_deref(), Some("checkout"));
+}
+
+#[test]
+fn an_alert_that_names_the_artefact_is_heard_beside_one_that_does_not() {
+    let plain = event("Kustomization", "info", "ReconciliationSucceeded", "done");
+    let mut named = plain.clone();
+    named["metadata"]["event.toolkit.fluxcd.io/artefact"] = "checkout".into();
+    assert_eq!(report(&named).about.artefact.as_deref(), Some("checkout"));
+    assert_ne!(report(&plain).key, report(&named).key);
 }
 
 proptest! {

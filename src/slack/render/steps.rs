@@ -96,11 +96,16 @@ fn approved_by(change: &Change, last: Option<Timestamp>) -> (Bar, Timestamp) {
 fn merged(change: &Change, deploying: &Deploying, names: &Names) -> Bar {
     let (bar, since) = approved_by(change, deploying.approvals.iter().map(|approval| approval.at).max());
     let bar = bar.took(names.merged.0, since, deploying.merged_at);
-    let bar = match deploying.seen_at {
-        Some(seen_at) => bar.took(names.built.0, deploying.merged_at, seen_at),
+    // Where CI does not tell, it was built by the time that the cluster asked for it.
+    let built_at = match (deploying.built_at, deploying.seen_at) {
+        (Some(built), Some(seen)) => Some(built.min(seen)),
+        (built, seen) => built.or(seen),
+    };
+    let bar = match built_at {
+        Some(built_at) => bar.took(names.built.0, deploying.merged_at, built_at),
         None => bar,
     };
-    let since = deploying.seen_at.unwrap_or(deploying.merged_at);
+    let since = built_at.unwrap_or(deploying.merged_at);
     let counted = |Progress { ready, wanted }: Progress| format!("rolling out {ready}/{wanted}");
     match &change.stage {
         Stage::Deployed { at, .. } => {
@@ -122,6 +127,7 @@ fn merged(change: &Change, deploying: &Deploying, names: &Names) -> Bar {
         _ => match (deploying.rollout, deploying.seen_at) {
             (Some(progress), _) => bar.step(NOW, counted(progress)),
             (None, Some(_)) => bar.step(NOW, "rolling out"),
+            (None, None) if built_at.is_some() => bar.step(NOW, "to be picked up"),
             (None, None) => bar.step(NOW, names.built.1).step(LATER, "rollout"),
         }
         .step(LATER, "running"),

@@ -27,7 +27,12 @@ pub fn wave(wave: &Wave) -> Said {
         (0, 1..) => ":large_yellow_circle: ",
         (0, 0) => ":large_green_circle: ",
     };
-    let arrive = if wave.is_over() { " artefacts arrived in " } else { " artefacts arrive in " };
+    let arrive = match (wave.members.len(), wave.is_over()) {
+        (1, true) => " artefact arrived in ",
+        (1, false) => " artefact arrives in ",
+        (_, true) => " artefacts arrived in ",
+        (_, false) => " artefacts arrive in ",
+    };
     let number = wave.members.len().to_string();
     let parts = [
         (count.run, "run"),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{TableSupport, Tables};
@@ -12,6 +12,9 @@ use crate::store::{Store, StoreError};
 
 /// How long a message waits for the one that it leads to, before it looks again.
 const BEHIND_ITS_LINK: Duration = Duration::from_millis(500);
+
+/// A message in a channel waits no longer for what it leads to.
+const LINK_WITHIN: SignedDuration = SignedDuration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct Delivered {
@@ -35,6 +38,7 @@ pub(super) async fn deliver(
     slack: &Client,
     tables: &Tables,
     mut message: Message,
+    created_at: Timestamp,
     now: Timestamp,
 ) -> Result<Result<Delivered, SendError>, StoreError> {
     let said = match message.key() {
@@ -45,10 +49,12 @@ pub(super) async fn deliver(
         To::Post { thread: Some(key), .. } | To::Person { thread: Some(key), .. } => store.said(key).await?,
         _ => None,
     };
+    // A private answer holds up nobody but its reader.
+    let waits = !matches!(message.to, To::Post { .. }) || now.duration_since(created_at) < LINK_WITHIN;
     if let Some(LinkTo { key, only_elsewhere }) = message.link_to.take() {
         let place = store.said(&key).await?.map(|said| said.place);
-        if place.is_none() && store.is_spoken(&key).await? {
-            // What it leads to is still on its way.
+        if place.is_none() && waits && store.is_spoken(&key).await? {
+            // What it leads to is still on its way, though not for so long that others wait behind this.
             return Ok(Err(SendError::RateLimited { retry_after: BEHIND_ITS_LINK, everywhere: false }));
         }
         if let (To::Person { channel: Some(channel), .. }, Some(place), true) = (&message.to, &place, only_elsewhere)
