@@ -42,7 +42,7 @@ pub(super) struct File {
     /// Channels that are told too, apart from the environments' own.
     #[serde(default)]
     pub(super) channels: Vec<Channel>,
-    /// Whom reports of deployments are about, where neither they nor the cluster tell; the first rule that fits is taken.
+    /// Whom reports of deployments are about, where they do not name the artefact themselves; the first rule that fits is taken.
     #[serde(default)]
     pub(super) reports: Vec<At<Rule>>,
     /// People's ids in Slack and their logins on GitHub, where the e-mail address does not tell.

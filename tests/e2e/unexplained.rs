@@ -1,5 +1,6 @@
 //! A version that its branch or its manifest does not explain is marked as such, until Git explains it.
 
+use gantry::sim::faults::Fault;
 use jiff::SignedDuration;
 
 use crate::crowd::{commit, roll_out, with_parts};
@@ -49,6 +50,23 @@ async fn a_hand_on_kubectl_is_marked_until_the_branch_has_caught_up() {
     town.wait(A_LOOK).await;
     assert!(!only(&town).contains("not from Git"), "{}", only(&town));
     assert!(!listed(&town, "part", "qa").await.contains(MARK), "{}", town.alice().sees());
+}
+
+#[tokio::test]
+async fn what_failed_before_hides_neither_what_others_bring_nor_its_mark() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
+    town.alice().types("/promote checkout qa").await;
+    let newer = town.push("checkout", "By hand into qa");
+    town.settle().await;
+    let before = town.channel("deploys").len();
+    let image = format!("ghcr.io/acme/checkout:{}", town.running("checkout", "development"));
+    town.sim.cluster.set_image("qa", &"deployment/checkout".parse().unwrap(), "checkout", &image);
+    town.settle().await;
+    town.wait(A_LOOK).await;
+    let told = town.channel("deploys").split_off(before).concat();
+    let mark = format!("not from Git: `qa` does not contain `{}`", &newer[..7]);
+    assert!(told.contains(&mark) && told.contains("By hand into qa"), "{told}");
 }
 
 #[tokio::test]
