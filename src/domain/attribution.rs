@@ -186,9 +186,9 @@ impl Known<'_> {
     }
 
     fn named(&self, named: &str, environment: &EnvironmentName) -> Result<Attribution, Unmapped> {
-        let names = || self.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str());
+        let all = || self.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str());
         let Some(artefact) = self.catalogue.artefacts.iter().find(|artefact| artefact.name.as_str() == named) else {
-            let meant = nearest(named, names()).map(ArtefactName::new);
+            let meant = nearest(named, all()).map(ArtefactName::new);
             return Err(Unmapped::UnknownArtefact { named: cut(named, LONGEST).into_owned(), meant });
         };
         if !artefact.places.contains_key(environment) {

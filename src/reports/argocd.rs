@@ -96,12 +96,11 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
 fn outcome(phase: &str, health: &str, message: &str) -> Outcome {
     match (phase, health) {
         ("Error" | "Failed", _) => failed(message, "The sync failed."),
-        ("Running" | "Terminating", _) => Outcome::Progressing,
         ("Succeeded", "Healthy") => Outcome::Succeeded,
         // The operation's own words are of its success.
         ("Succeeded", "Degraded") => failed("", "The sync succeeded, but the application is degraded."),
         // What is not there yet may come; so may what somebody paused.
-        ("Succeeded", "Progressing" | "Missing" | "Suspended") => Outcome::Progressing,
+        ("Running" | "Terminating", _) | ("Succeeded", "Progressing" | "Missing" | "Suspended") => Outcome::Progressing,
         _ => Outcome::Noise,
     }
 }

@@ -290,7 +290,8 @@ async fn a_database_of_a_newer_gantry_is_refused() {
 /// What is said of a card after it was posted, when, and when it is due then.
 #[tokio::test]
 async fn a_patient_edit_waits_until_its_message_has_stood_for_a_moment() {
-    let cases: [(&str, &[(i64, bool, &str)], i64, &str); 6] = [
+    type Edit<'a> = (i64, bool, &'a str);
+    let cases: [(&str, &[Edit<'_>], i64, &str); 6] = [
         ("at once", &[(1_000, true, "1/3")], 3_000, "1/3"),
         ("the newest text of those that wait", &[(1_000, true, "1/3"), (2_000, true, "2/3")], 3_000, "2/3"),
         ("what stood long enough", &[(4_000, true, "1/3")], 4_000, "1/3"),

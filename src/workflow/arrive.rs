@@ -154,10 +154,10 @@ impl Bot {
         let mut alone = Vec::new();
         let mut waves: BTreeMap<(EnvironmentName, Timestamp), Vec<Found<'_>>> = BTreeMap::new();
         let begun = self.begun(&foreign);
-        for (found, began) in foreign.into_iter().zip(begun) {
-            match began {
-                Some(began) if !self.is_told_alone(&found).await => {
-                    waves.entry((found.environment.name.clone(), began)).or_default().push(found);
+        for (found, first) in foreign.into_iter().zip(begun) {
+            match first {
+                Some(first) if !self.is_told_alone(&found).await => {
+                    waves.entry((found.environment.name.clone(), first)).or_default().push(found);
                 }
                 _ => alone.push(found),
             }
@@ -214,12 +214,11 @@ impl Bot {
         found.sighting.version.commit = sha;
         let (artefact, environment) = (found.artefact, found.environment);
         // A change that waits for its proof does not wait for a mark: that comes when the change is over.
-        let origin = match self.changes.awaited(&artefact.name, &environment.name) {
-            Some(_) => Origin::Unknown,
-            None => {
-                let asked = timeout_at(until, self.origin_of(artefact, environment, &found.sighting)).await;
-                asked.ok().and_then(Result::ok).unwrap_or_default()
-            }
+        let origin = if self.changes.awaited(&artefact.name, &environment.name).is_some() {
+            Origin::Unknown
+        } else {
+            let asked = timeout_at(until, self.origin_of(artefact, environment, &found.sighting)).await;
+            asked.ok().and_then(Result::ok).unwrap_or_default()
         };
         let mut authors = Vec::new();
         if found.news == Some(News::Failed) {

@@ -63,7 +63,8 @@ impl Bot {
         }
         let tag_due = self.tag(&mut claim).await?;
         let nudge = self.nudge(&claim.change).await;
-        self.judge(&claim, nudge, tag_due).await
+        // Boxed: what is asked of GitHub while there is no sign of life needs room that few steps use.
+        Box::pin(self.judge(&claim, nudge, tag_due)).await
     }
 
     /// The environment's rule wants it rolled back: only if it still does not run. `false`: it is over for this step.
@@ -219,7 +220,7 @@ impl Bot {
             return self.keep_stage(claim, told, Some(self.clock.now() + UNREAD)).await;
         }
         let look = self.look_at_result(&claim.change, &deploying.result).await;
-        let silence = self.silence(&claim.change, &look).await;
+        let silence = Box::pin(self.silence(&claim.change, &look)).await;
         let seen_at = self.first_seen(&claim.change, deploying, &look);
         let built_at = self.built_at(&claim.change, deploying);
         let others = self.others(&claim.change);
@@ -274,7 +275,7 @@ impl Bot {
             _ => Ok(learned),
         };
         let Ok(stage) = stage else { return Ok(()) };
-        let stage = self.with_authors(&claim.change, stage).await;
+        let stage = Box::pin(self.with_authors(&claim.change, stage)).await;
         let due = if stage.is_active() {
             let silent_from =
                 Some(self.silent_from(&claim.change, deploying)).filter(|at| *at > now && seen_at.is_none());

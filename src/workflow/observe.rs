@@ -191,7 +191,9 @@ impl Observer {
             let _alone = self.bot.seen.alone().await;
             self.bot.commit_seen(batch, some.iter().map(|found| &found.sighting)).await;
         }
-        old.iter().for_each(|sighting| seen.set_apart(sighting));
+        for sighting in &old {
+            seen.set_apart(sighting);
+        }
         self.bot.tell(told).await;
     }
 }

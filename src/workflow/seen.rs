@@ -17,13 +17,16 @@ use crate::domain::version::{Commit, Sha, Version};
 /// Longer than any card of a wave is edited.
 const RECENT: SignedDuration = SignedDuration::from_hours(3);
 
+/// In the order in which they began.
+type Stays = BTreeMap<(Timestamp, ArtefactName), Stay>;
+
 #[derive(Clone, Debug, Default)]
 pub struct Seen(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     artefacts: RwLock<HashMap<ArtefactName, Entries>>,
-    recent: RwLock<HashMap<EnvironmentName, BTreeMap<(Timestamp, ArtefactName), Stay>>>,
+    recent: RwLock<HashMap<EnvironmentName, Stays>>,
     writing: Mutex<()>,
 }
 

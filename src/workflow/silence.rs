@@ -1,4 +1,4 @@
-//! What Git has and nobody speaks of: finds out where it may have got stuck. Every question is asked by its ETag, so that a
+//! What Git has and nobody speaks of: finds out where it may have got stuck. Every question is asked by its tag, so that a
 //! look at what has not changed costs the hour's limit nothing.
 
 use jiff::Timestamp;

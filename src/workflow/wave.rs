@@ -37,9 +37,9 @@ impl Bot {
                 }
             }
         }
-        let began =
+        let first =
             |found: &Found<'_>| begun.get(&(found.environment.name.clone(), found.artefact.name.clone())).copied();
-        found.iter().map(began).collect()
+        found.iter().map(first).collect()
     }
 
     /// The same for one that is known already.
