@@ -15,7 +15,7 @@ use crate::domain::version::Sha;
 /// and those hold what Argo CD and kubectl remember.
 pub const ARTEFACT_LABEL: &str = "gantry.dev/artefact";
 
-/// Whatever an Application does not have, the template sends as `null`.
+/// Whatever an Application does not have, the template sends as `null` or empty.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Told {
@@ -57,7 +57,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     let message = brief(&text(&told.message));
     let outcome = outcome(&phase, &health, &message);
     let (revision, commit) = revision(&told, &sync);
-    let at = told.finished_at.or(told.started_at).unwrap_or_default();
+    let at = told.finished_at.filter(|at| !at.is_empty()).or(told.started_at).unwrap_or_default();
     let namespace = told.namespace.unwrap_or_default();
     // With its time: a return to an old revision is news.
     let key = key(&[

