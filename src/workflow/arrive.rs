@@ -213,9 +213,13 @@ impl Bot {
         let (sha, commit) = described.unwrap_or(Ok((None, None))).unwrap_or_default();
         found.sighting.version.commit = sha;
         let (artefact, environment) = (found.artefact, found.environment);
-        // A change that waits for its proof does not wait for a mark: that comes when the change is over.
-        let origin = if self.changes.awaited(&artefact.name, &environment.name).is_some() {
-            Origin::Unknown
+        // A change that waits for its proof, or may still get it, does not wait for a mark: that is known, or comes a little later.
+        let origin = if self.changes.bringing(&artefact.name, &environment.name).is_some() {
+            self.seen.with(&artefact.name, |seen| {
+                let entry =
+                    seen.of(&environment.name).filter(|entry| entry.sighting.version.is(&found.sighting.version));
+                entry.map(|entry| entry.origin.clone()).unwrap_or_default()
+            })
         } else {
             let asked = timeout_at(until, self.origin_of(artefact, environment, &found.sighting)).await;
             asked.ok().and_then(Result::ok).unwrap_or_default()
