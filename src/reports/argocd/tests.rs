@@ -42,14 +42,14 @@ fn render(template: &str, app: &Value) -> String {
 
 fn field(path: &str, app: &Value) -> String {
     let (holder, name) = path.rsplit_once('.').expect("below the top");
-    let holder = holder.split('.').fold(Some(app), |at, name| at.and_then(|at| at.get(name)));
+    let holder = holder.split('.').try_fold(app, |at, name| at.get(name));
     let holder = holder.unwrap_or_else(|| panic!("nil pointer evaluating interface {{}}.{name} of {path}"));
     holder.get(name).unwrap_or(&Value::Null).to_string()
 }
 
 fn dug(words: &str, app: &Value) -> String {
     let (keys, default) = words.rsplit_once(' ').expect("a default");
-    let found = keys.split(' ').fold(Some(app), |at, key| at.and_then(|at| at.get(key.trim_matches('"'))));
+    let found = keys.split(' ').try_fold(app, |at, key| at.get(key.trim_matches('"')));
     match (found, default) {
         (Some(found), _) => found.to_string(),
         (None, "(list)") => "[]".to_owned(),
