@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, BODY_LIMIT, Outcome, Report, ReportError, Sender, brief, commit, failed, key};
+use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
 use crate::domain::artefact::Repository;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Sha;
@@ -41,13 +41,10 @@ struct Told {
 }
 
 pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, ReportError> {
-    if body.len() > BODY_LIMIT {
-        return Err(ReportError::TooLarge(body.len()));
-    }
-    let told: Told = serde_json::from_slice(body).map_err(|error| {
-        ReportError::malformed(format!(
+    let told: Told = read(body, |error| {
+        format!(
             "The body is not what Gantry's template for Argo CD makes: {error}. Take it from deploy/argocd/notifications.yaml."
-        ))
+        )
     })?;
     if told.application.trim().is_empty() {
         return Err(ReportError::malformed("`application` is empty: it must be the name of the Application."));

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, BODY_LIMIT, Outcome, Report, ReportError, Sender, commit, key};
+use super::{About, Outcome, Report, ReportError, Sender, commit, key, read};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Sha;
 
@@ -37,20 +37,15 @@ struct Subject {
 
 /// `None` for events about something else than services, which tell us nothing.
 pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report>, ReportError> {
-    if body.len() > BODY_LIMIT {
-        return Err(ReportError::TooLarge(body.len()));
-    }
     let wrong = |error: serde_json::Error| {
-        ReportError::malformed(format!(
-            "The body is not a CDEvent: {error}. Send one as JSON, alone or as the `data` of a CloudEvent."
-        ))
+        format!("The body is not a CDEvent: {error}. Send one as JSON, alone or as the `data` of a CloudEvent.")
     };
-    let mut value: Value = serde_json::from_slice(body).map_err(wrong)?;
+    let mut value: Value = read(body, wrong)?;
     // The envelope of structured mode; of the event itself nothing is called so.
     if value.get("specversion").is_some() && value.get("context").is_none() {
         value = value.get_mut("data").map(Value::take).unwrap_or_default();
     }
-    let event: Event = serde_json::from_value(value).map_err(wrong)?;
+    let event: Event = serde_json::from_value(value).map_err(|error| ReportError::Malformed(wrong(error)))?;
     let Some(rest) = event.context.kind.strip_prefix("dev.cdevents.") else {
         return Err(ReportError::malformed(format!(
             "`{}` is not a type of CDEvents: they begin with `dev.cdevents.`.",

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, BODY_LIMIT, Outcome, Report, ReportError, Sender, brief, commit, failed, key};
+use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Sha;
 
@@ -60,14 +60,11 @@ impl State {
 }
 
 pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, ReportError> {
-    if body.len() > BODY_LIMIT {
-        return Err(ReportError::TooLarge(body.len()));
-    }
-    let body: Body = serde_json::from_slice(body).map_err(|error| {
-        ReportError::malformed(format!(
+    let body: Body = read(body, |error| {
+        format!(
             "The body is not a report: {error}. Send a JSON object such as \
              {{\"artefact\": \"checkout\", \"commit\": \"<40 hex digits>\", \"state\": \"succeeded\"}}."
-        ))
+        )
     })?;
     let state = state(body.state.as_deref())?;
     let at = at(body.at.as_deref())?;

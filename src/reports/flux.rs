@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, BODY_LIMIT, Outcome, Report, ReportError, Sender, brief, commit, failed, key};
+use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
 use crate::domain::environment::EnvironmentName;
 
 #[derive(Deserialize)]
@@ -33,13 +33,8 @@ struct Involved {
 }
 
 pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, ReportError> {
-    if body.len() > BODY_LIMIT {
-        return Err(ReportError::TooLarge(body.len()));
-    }
-    let event: Event = serde_json::from_slice(body).map_err(|error| {
-        ReportError::malformed(format!(
-            "The body is not an event of Flux: {error}. Point a Provider of type `generic-hmac` or `generic` here."
-        ))
+    let event: Event = read(body, |error| {
+        format!("The body is not an event of Flux: {error}. Point a Provider of type `generic-hmac` or `generic` here.")
     })?;
     let (kind, severity, reason) = (event.involved.kind, text(&event.severity), text(&event.reason));
     let message = brief(text(&event.message));

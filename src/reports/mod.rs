@@ -20,6 +20,7 @@ pub mod receive;
 pub mod signature;
 
 use jiff::Timestamp;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -168,6 +169,14 @@ impl ReportError {
     fn malformed(sentence: impl Into<String>) -> Self {
         Self::Malformed(sentence.into())
     }
+}
+
+/// What a body says in JSON, or the sentence that `wrong` makes of the error.
+fn read<T: DeserializeOwned>(body: &[u8], wrong: impl FnOnce(serde_json::Error) -> String) -> Result<T, ReportError> {
+    if body.len() > BODY_LIMIT {
+        return Err(ReportError::TooLarge(body.len()));
+    }
+    serde_json::from_slice(body).map_err(|error| ReportError::Malformed(wrong(error)))
 }
 
 /// One word for an event out of what it means. Lengths stand between the parts, so that none can lean on its neighbour.

@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
+use crate::reports::BODY_LIMIT;
 use crate::reports::MESSAGE_LIMIT;
 
 const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
