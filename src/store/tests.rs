@@ -1,5 +1,8 @@
 //! The store on files: groups, replays, crashes, queues.
 
+mod outbox;
+mod stays;
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -125,25 +128,6 @@ async fn a_replay_is_known_even_after_the_work_is_done() {
         .await
         .unwrap();
     assert_eq!(kept, None, "the response URL is gone with the body");
-}
-
-#[tokio::test]
-async fn a_channel_has_one_queue_by_its_name_and_by_its_id() {
-    let house = House::new().await;
-    house.says(post("#deploys", "card", "merging")).await;
-    let turn = house.store.turns().await.unwrap().remove(0);
-    let said = Said { place: Place { channel: "C0DEPLOYS".into(), ts: "1.1".into() }, note: None };
-    house.store.commit(Batch::new().sent(turn.id, 0, Some(said))).await.unwrap();
-
-    house.says(post("C0DEPLOYS", "by its id", "a")).await;
-    house.says(post("#deploys", "by its name", "b")).await;
-    let thread = Some(MessageKey::at(&Place { channel: "C0DEPLOYS".into(), ts: "0.9".into() }));
-    let to = To::Post { channel: "C0DEPLOYS".into(), key: MessageKey::new("thread"), thread, asked: None };
-    house.says(Message { to, ..post("", "", "c") }).await;
-    let queues: Vec<_> = house.turns().await.into_iter().map(|(queue, _)| queue).collect();
-    assert_eq!(queues, ["#deploys"], "all three are in one");
-    house.says(post("C0RELEASES", "elsewhere", "d")).await;
-    assert_eq!(house.turns().await.len(), 2);
 }
 
 #[tokio::test]
@@ -287,71 +271,6 @@ async fn a_database_of_a_newer_gantry_is_refused() {
     assert!(refusal.contains("newer Gantry"), "{refusal}");
 }
 
-/// What is said of a card after it was posted, when, and when it is due then.
-#[tokio::test]
-async fn a_patient_edit_waits_until_its_message_has_stood_for_a_moment() {
-    type Edit<'a> = (i64, bool, &'a str);
-    let cases: [(&str, &[Edit<'_>], i64, &str); 6] = [
-        ("at once", &[(1_000, true, "1/3")], 3_000, "1/3"),
-        ("the newest text of those that wait", &[(1_000, true, "1/3"), (2_000, true, "2/3")], 3_000, "2/3"),
-        ("what stood long enough", &[(4_000, true, "1/3")], 4_000, "1/3"),
-        ("what cannot wait", &[(1_000, false, "failed")], 1_000, "failed"),
-        (
-            "what cannot wait in the place of what could",
-            &[(500, true, "1/3"), (1_000, false, "failed")],
-            1_000,
-            "failed",
-        ),
-        ("what could after what cannot", &[(500, false, "failed"), (1_000, true, "failed, 1/3")], 500, "failed, 1/3"),
-    ];
-    for (name, said, due, text) in cases {
-        let house = House::new().await;
-        house.says(post("#deploys", "card", "merging").patiently()).await;
-        let turn = house.store.turns().await.unwrap().remove(0);
-        assert_eq!(turn.due_at, start(), "{name}: what nobody has read yet waits for nothing");
-        let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
-        house.store.commit(Batch::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
-        for (at, patient, text) in said {
-            house.clock.advance_to(start() + SignedDuration::from_millis(*at));
-            let edit = edit("card", text);
-            house.says(if *patient { edit.patiently() } else { edit }).await;
-        }
-        let turn = house.store.turns().await.unwrap().remove(0);
-        assert_eq!(turn.due_at, start() + SignedDuration::from_millis(due), "{name}");
-        assert_eq!(house.store.pending().await.unwrap().next_due, Some(turn.due_at), "{name}");
-        assert_eq!(house.turns().await, [("#deploys".into(), text.into())], "{name}");
-    }
-}
-
-#[tokio::test]
-async fn a_patient_edit_holds_up_nobody_and_keeps_its_place() {
-    let house = House::new().await;
-    house.says(post("#deploys", "card", "merging")).await;
-    let turn = house.store.turns().await.unwrap().remove(0);
-    let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
-    house.store.commit(Batch::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
-    house.says(edit("card", "1/3").patiently()).await;
-    house.says(post("#deploys", "other", "first")).await;
-    house.says(post("#deploys", "another", "second")).await;
-    let turns =
-        |texts: &[&str]| texts.iter().map(|text| ("#deploys".to_owned(), (*text).to_owned())).collect::<Vec<_>>();
-    assert_eq!(house.turns().await, turns(&["first", "1/3"]));
-    house.says(edit("card", "failed")).await;
-    assert_eq!(house.turns().await, turns(&["failed"]), "it was said before the others");
-}
-
-#[tokio::test]
-async fn a_patient_text_that_came_while_another_was_on_its_way_waits_as_well() {
-    let house = House::new().await;
-    house.says(post("#deploys", "card", "merging")).await;
-    let turn = house.store.turns().await.unwrap().remove(0);
-    house.says(edit("card", "1/3").patiently()).await;
-    let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
-    house.store.commit(Batch::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
-    let turn = house.store.turns().await.unwrap().remove(0);
-    assert_eq!(turn.due_at, start() + SignedDuration::from_secs(3));
-}
-
 #[tokio::test]
 async fn a_file_that_is_no_database_is_refused_with_its_name() {
     let dir = TempDir::new().unwrap();
@@ -433,143 +352,6 @@ async fn kill_9_loses_nothing_that_was_acknowledged_and_tears_no_batch() {
         store.close().await;
         std::fs::remove_file(dir.path().join("gantry.db")).unwrap();
     }
-}
-
-#[tokio::test]
-async fn the_same_version_stays_and_another_one_ends_its_stay() {
-    let house = House::new().await;
-    let later = |seconds| start() + SignedDuration::from_secs(seconds);
-    house.sees(sighting("1.4", later(0))).await;
-    house.sees(Sighting { running_at: Some(later(20)), announced: true, ..sighting("1.4", later(9)) }).await;
-    let degraded =
-        Sighting { running_at: Some(later(40)), failed: Some("CrashLoopBackOff".into()), ..sighting("1.4", later(40)) };
-    house.sees(degraded).await;
-
-    let now = house.store.sightings_now().await.unwrap();
-    assert_eq!(now.len(), 1);
-    assert_eq!(now[0].seen_at, later(0));
-    assert_eq!(now[0].running_at, Some(later(20)), "the first time it was complete");
-    assert_eq!(now[0].failed.as_deref(), Some("CrashLoopBackOff"));
-    assert!(now[0].announced, "told once is told");
-
-    house.sees(sighting("1.5", later(60))).await;
-    house.sees(Sighting { ended_at: Some(later(-50)), ..sighting("1.3", later(-100)) }).await;
-    let (checkout, qa) = (ArtefactName::new("checkout"), EnvironmentName::new("qa"));
-    let all: Vec<_> = house
-        .store
-        .sightings(&checkout, &qa, 10)
-        .await
-        .unwrap()
-        .iter()
-        .map(|s| (s.version.label().to_owned(), s.ended_at.map(|at| at.duration_since(start()).as_secs())))
-        .collect();
-    assert_eq!(all, [("1.5".into(), None), ("1.4".into(), Some(60)), ("1.3".into(), Some(-50))]);
-    let two = house.store.sightings_of(&[&checkout, &ArtefactName::new("search")], 2).await.unwrap();
-    assert_eq!(two.iter().map(|stay| stay.version.label()).collect::<Vec<_>>(), ["1.5", "1.4"], "the newest of each");
-
-    house.sees(Sighting { ended_at: Some(later(90)), ..sighting("1.5", later(60)) }).await;
-    assert!(house.store.sightings_now().await.unwrap().is_empty(), "the workload is gone");
-}
-
-#[tokio::test]
-async fn an_interruption_is_kept_although_the_first_run_is() {
-    let house = House::new().await;
-    let later = |seconds| start() + SignedDuration::from_secs(seconds);
-    let runs = |well_since: Option<Timestamp>| Sighting {
-        running_at: Some(later(20)),
-        well_since,
-        ..sighting("1.4", later(0))
-    };
-    for well_since in [Some(later(20)), None, Some(later(60)), Some(later(60)), None] {
-        house.sees(runs(well_since)).await;
-        let now = house.store.sightings_now().await.unwrap();
-        assert_eq!((now.len(), now[0].well_since, now[0].running_at), (1, well_since, Some(later(20))));
-    }
-
-    house.sees(runs(Some(later(80)))).await;
-    house.sees(Sighting { well_since: Some(later(90)), ..sighting("1.5", later(90)) }).await;
-    let stays = house.store.sightings(&ArtefactName::new("checkout"), &EnvironmentName::new("qa"), 10).await.unwrap();
-    let well_since: Vec<_> = stays.iter().map(|stay| stay.well_since).collect();
-    assert_eq!(well_since, [Some(later(90)), Some(later(80))], "each stay has its own");
-}
-
-#[tokio::test]
-async fn what_is_learned_is_kept() {
-    let house = House::new().await;
-    let [a, b] = ["a", "b"].map(|digit| digit.repeat(40).parse().unwrap());
-    let image =
-        ImageCommit { image: "ghcr.io/acme/mailer".into(), reference: "7".into(), commit: None, proof: "none".into() };
-    let learned = ImageCommit { commit: Some(a), proof: "label".into(), ..image.clone() };
-    let [base, head] = [learned.commit.clone().unwrap(), b];
-    let shop: Repository = "acme/shop".parse().unwrap();
-    let (commits, files) =
-        (vec![Lone::new(sample::commit('b', "One (#42)"), vec![base.clone()], None, None)], Files::default());
-    let comparison = Comparison { base, head, ahead_by: 1, behind_by: 1, commits, files, url: None };
-    let learn = |batch: Batch| batch.comparison(shop.clone(), comparison.clone());
-    let batch = learn(learn(Batch::new().image_commit(image).image_commit(learned.clone())));
-    house.store.commit(batch.ledger(entry("first")).ledger(entry("second"))).await.unwrap();
-
-    assert_eq!(house.store.image_commits().await.unwrap(), [learned]);
-    let asked = house.store.comparison(&shop, &comparison.base, &comparison.head).await.unwrap();
-    assert_eq!(asked, Some(comparison.clone()));
-    let turned = house.store.comparison(&shop, &comparison.head, &comparison.base).await.unwrap();
-    assert_eq!(turned, None);
-
-    let all = house.store.ledger(&LedgerFilter::default(), 10).await.unwrap();
-    assert_eq!(all, [entry("second"), entry("first")]);
-    let first = LedgerFilter { kind: Some("first".into()), ..LedgerFilter::default() };
-    assert_eq!(house.store.ledger(&first, 10).await.unwrap(), [entry("first")]);
-}
-
-#[tokio::test]
-async fn only_the_newest_unsent_text_of_a_message_is_kept_in_its_place() {
-    let house = House::new().await;
-    house.says(post("#deploys", "card", "merging")).await;
-    house.says(post("#deploys", "other", "another")).await;
-    house.says(edit("card", "deploying")).await;
-    house.says(post("#elsewhere", "card", "deployed")).await;
-    assert_eq!(house.store.pending().await.unwrap().outbox, 2);
-    assert_eq!(house.turns().await, [("#deploys".into(), "deployed".into())]);
-}
-
-#[tokio::test]
-async fn an_edit_that_came_while_its_message_was_being_sent_is_sent_after_it() {
-    let house = House::new().await;
-    let place = Place { channel: "C0DEPLOYS".into(), ts: "1.1".into() };
-    house.says(post("#deploys", "card", "merging")).await;
-    let turn = house.store.turns().await.unwrap().remove(0);
-    let on_its_way = house.store.outgoing(turn.id).await.unwrap().unwrap();
-    house.says(edit("card", "deploying")).await;
-    let sent = Batch::new().sent(on_its_way.id, on_its_way.revision, Some(Said { place: place.clone(), note: None }));
-    house.store.commit(sent).await.unwrap();
-
-    assert_eq!(house.turns().await, [("#deploys".into(), "deploying".into())]);
-    assert_eq!(house.store.said(&MessageKey::new("card")).await.unwrap().unwrap().place, place);
-
-    let newer = house.store.outgoing(turn.id).await.unwrap().unwrap();
-    house.store.commit(Batch::new().sent(newer.id, newer.revision, None)).await.unwrap();
-    assert_eq!(house.store.pending().await.unwrap(), Pending { inbox: 0, outbox: 0, changes: 0, next_due: None });
-}
-
-#[tokio::test]
-async fn what_belongs_to_a_message_goes_into_its_queue() {
-    let house = House::new().await;
-    house.says(post("#releases", "card", "merging")).await;
-    let thread = To::Post {
-        channel: "#deploys".into(),
-        key: MessageKey::new("end"),
-        thread: Some(MessageKey::new("card")),
-        asked: None,
-    };
-    house.says(Message { to: thread, ..post("", "", "done") }).await;
-    assert_eq!(house.turns().await, [("#releases".into(), "merging".into())], "the thread waits for its first message");
-
-    let reply = ResponseUrl { url: "https://hooks.slack.com/secret".into(), until: start() };
-    house
-        .says(Message { to: To::Reply { response_url: reply, in_channel: true, replace: false }, ..edit("", "hi") })
-        .await;
-    let queues = house.store.turns().await.unwrap();
-    assert!(queues.iter().all(|turn| !turn.queue.contains("secret")), "{queues:?}");
 }
 
 #[tokio::test]

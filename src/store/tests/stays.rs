@@ -1,0 +1,89 @@
+//! What was seen running, and what was learned of it.
+
+use super::*;
+
+#[tokio::test]
+async fn the_same_version_stays_and_another_one_ends_its_stay() {
+    let house = House::new().await;
+    let later = |seconds| start() + SignedDuration::from_secs(seconds);
+    house.sees(sighting("1.4", later(0))).await;
+    house.sees(Sighting { running_at: Some(later(20)), announced: true, ..sighting("1.4", later(9)) }).await;
+    let degraded =
+        Sighting { running_at: Some(later(40)), failed: Some("CrashLoopBackOff".into()), ..sighting("1.4", later(40)) };
+    house.sees(degraded).await;
+
+    let now = house.store.sightings_now().await.unwrap();
+    assert_eq!(now.len(), 1);
+    assert_eq!(now[0].seen_at, later(0));
+    assert_eq!(now[0].running_at, Some(later(20)), "the first time it was complete");
+    assert_eq!(now[0].failed.as_deref(), Some("CrashLoopBackOff"));
+    assert!(now[0].announced, "told once is told");
+
+    house.sees(sighting("1.5", later(60))).await;
+    house.sees(Sighting { ended_at: Some(later(-50)), ..sighting("1.3", later(-100)) }).await;
+    let (checkout, qa) = (ArtefactName::new("checkout"), EnvironmentName::new("qa"));
+    let all: Vec<_> = house
+        .store
+        .sightings(&checkout, &qa, 10)
+        .await
+        .unwrap()
+        .iter()
+        .map(|s| (s.version.label().to_owned(), s.ended_at.map(|at| at.duration_since(start()).as_secs())))
+        .collect();
+    assert_eq!(all, [("1.5".into(), None), ("1.4".into(), Some(60)), ("1.3".into(), Some(-50))]);
+    let two = house.store.sightings_of(&[&checkout, &ArtefactName::new("search")], 2).await.unwrap();
+    assert_eq!(two.iter().map(|stay| stay.version.label()).collect::<Vec<_>>(), ["1.5", "1.4"], "the newest of each");
+
+    house.sees(Sighting { ended_at: Some(later(90)), ..sighting("1.5", later(60)) }).await;
+    assert!(house.store.sightings_now().await.unwrap().is_empty(), "the workload is gone");
+}
+
+#[tokio::test]
+async fn an_interruption_is_kept_although_the_first_run_is() {
+    let house = House::new().await;
+    let later = |seconds| start() + SignedDuration::from_secs(seconds);
+    let runs = |well_since: Option<Timestamp>| Sighting {
+        running_at: Some(later(20)),
+        well_since,
+        ..sighting("1.4", later(0))
+    };
+    for well_since in [Some(later(20)), None, Some(later(60)), Some(later(60)), None] {
+        house.sees(runs(well_since)).await;
+        let now = house.store.sightings_now().await.unwrap();
+        assert_eq!((now.len(), now[0].well_since, now[0].running_at), (1, well_since, Some(later(20))));
+    }
+
+    house.sees(runs(Some(later(80)))).await;
+    house.sees(Sighting { well_since: Some(later(90)), ..sighting("1.5", later(90)) }).await;
+    let stays = house.store.sightings(&ArtefactName::new("checkout"), &EnvironmentName::new("qa"), 10).await.unwrap();
+    let well_since: Vec<_> = stays.iter().map(|stay| stay.well_since).collect();
+    assert_eq!(well_since, [Some(later(90)), Some(later(80))], "each stay has its own");
+}
+
+#[tokio::test]
+async fn what_is_learned_is_kept() {
+    let house = House::new().await;
+    let [a, b] = ["a", "b"].map(|digit| digit.repeat(40).parse().unwrap());
+    let image =
+        ImageCommit { image: "ghcr.io/acme/mailer".into(), reference: "7".into(), commit: None, proof: "none".into() };
+    let learned = ImageCommit { commit: Some(a), proof: "label".into(), ..image.clone() };
+    let [base, head] = [learned.commit.clone().unwrap(), b];
+    let shop: Repository = "acme/shop".parse().unwrap();
+    let (commits, files) =
+        (vec![Lone::new(sample::commit('b', "One (#42)"), vec![base.clone()], None, None)], Files::default());
+    let comparison = Comparison { base, head, ahead_by: 1, behind_by: 1, commits, files, url: None };
+    let learn = |batch: Batch| batch.comparison(shop.clone(), comparison.clone());
+    let batch = learn(learn(Batch::new().image_commit(image).image_commit(learned.clone())));
+    house.store.commit(batch.ledger(entry("first")).ledger(entry("second"))).await.unwrap();
+
+    assert_eq!(house.store.image_commits().await.unwrap(), [learned]);
+    let asked = house.store.comparison(&shop, &comparison.base, &comparison.head).await.unwrap();
+    assert_eq!(asked, Some(comparison.clone()));
+    let turned = house.store.comparison(&shop, &comparison.head, &comparison.base).await.unwrap();
+    assert_eq!(turned, None);
+
+    let all = house.store.ledger(&LedgerFilter::default(), 10).await.unwrap();
+    assert_eq!(all, [entry("second"), entry("first")]);
+    let first = LedgerFilter { kind: Some("first".into()), ..LedgerFilter::default() };
+    assert_eq!(house.store.ledger(&first, 10).await.unwrap(), [entry("first")]);
+}
