@@ -41,7 +41,7 @@ pub(super) struct File {
     pub(super) artefacts: At<Vec<Artefact>>,
     /// Channels that are told too, apart from the environments' own.
     #[serde(default)]
-    pub(super) channels: Vec<Told>,
+    pub(super) channels: Vec<Listener>,
     /// Whom reports of deployments are about, where they do not name the artefact themselves; the first rule that fits is taken.
     #[serde(default)]
     pub(super) reports: Vec<At<Rule>>,
@@ -188,7 +188,7 @@ pub(super) struct Environment {
 
 #[derive(Debug, serde::Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-pub(super) struct Told {
+pub(super) struct Listener {
     /// The channel that is told. If it is an environment's own, the rule says which arrivals it hears of; the card of a
     /// change stands there in any case.
     #[schemars(example = &"#checkout")]

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout_at};
 use crate::domain::actor::Actor;
 use crate::domain::arrival::{Arrival, Author, End, News};
 use crate::domain::artefact::{Artefact, ArtefactName};
-use crate::domain::audience::{self, Ear};
+use crate::domain::audience::{Ear, State};
 use crate::domain::environment::{Environment, EnvironmentName};
 use crate::domain::history::ArrivalTold;
 use crate::domain::message::{MessageKey, To};
@@ -53,33 +53,21 @@ pub(super) struct Known {
     pub(super) authors: Vec<Author>,
 }
 
-/// How a message about arrivals stands, for rules that choose by it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// Of a wave: some still roll out, and none has failed.
-    RollsOut,
-    Runs,
-    Failed,
-    Recovered,
-}
+/// What a message tells, for channels that listen to some of it: any of these is enough.
+type Tells = &'static [State];
 
-impl State {
-    fn is_heard(self, wanted: &BTreeSet<audience::State>) -> bool {
-        let wants = |state| wanted.contains(&state);
-        match self {
-            Self::RollsOut => wants(audience::State::Started) || wants(audience::State::Deployed),
-            Self::Runs => wants(audience::State::Deployed),
-            Self::Failed => wants(audience::State::Failed),
-            Self::Recovered => wants(audience::State::Deployed) || wants(audience::State::Failed),
-        }
-    }
-}
+/// Of a wave some run, and some still roll out.
+pub(super) const ARRIVING: Tells = &[State::Started, State::Deployed];
+pub(super) const RUNS: Tells = &[State::Deployed];
+pub(super) const FAILED: Tells = &[State::Failed];
+/// Who heard of the failure hears that it is over.
+pub(super) const RECOVERED: Tells = &[State::Deployed, State::Failed];
 
 /// One message about arrivals, before it is known who gets it.
 #[derive(Debug)]
 pub(super) struct Told {
     pub(super) artefacts: Vec<ArtefactName>,
-    pub(super) state: State,
+    pub(super) tells: Tells,
     pub(super) key: MessageKey,
     /// A reply stands in the channel too.
     pub(super) thread: Option<MessageKey>,
@@ -110,23 +98,25 @@ pub(super) struct Telling {
 impl Bot {
     /// Every message about an arrival is made here: what is said, and where. The same key edits what was said.
     pub(super) fn say_arrival(&self, environment: &Environment, told: Told) -> Batch {
-        let Told { artefacts, state, key, thread, said, beside } = told;
+        let Told { artefacts, tells, key, thread, said, beside } = told;
         let audience = &self.config.audience;
-        let wanted = artefacts.iter().flat_map(|artefact| audience.at_home(artefact, environment)).collect();
+        let wanted: BTreeSet<State> =
+            artefacts.iter().flat_map(|artefact| audience.at_home(artefact, environment)).collect();
+        let hears = |wanted: &BTreeSet<State>, tells: Tells| tells.iter().any(|state| wanted.contains(state));
         let patient = matches!(beside, Beside::Wave(_));
         let place = |channel: &str, key, thread| At { channel: channel.to_owned(), key, thread, patient };
-        let mut batch = say(place(&environment.channel, key.clone(), thread.clone()), said, state.is_heard(&wanted));
+        let mut batch = say(place(&environment.channel, key.clone(), thread.clone()), said, hears(&wanted, tells));
         for (ear, heard) in audience.beside_of(&artefacts, environment) {
-            let (state, said) = match &beside {
+            let (tells, said) = match &beside {
                 Beside::Nothing => continue,
-                Beside::Said(said) => (state, said.clone()),
+                Beside::Said(said) => (tells, said.clone()),
                 Beside::Wave(wave) => {
                     let wave = wave.only(&heard);
-                    (state_of(&wave), render::wave::wave(&wave))
+                    (told_by(&wave), render::wave::wave(&wave))
                 }
             };
             let (key, thread) = (there(&key, &ear), thread.as_ref().map(|thread| there(thread, &ear)));
-            batch = batch.and(say(place(&ear.channel, key, thread), said, state.is_heard(&ear.states)));
+            batch = batch.and(say(place(&ear.channel, key, thread), said, hears(&ear.states, tells)));
         }
         batch
     }
@@ -197,7 +187,7 @@ impl Bot {
         let origin = known.origin.clone();
         let arrival = self.arrival(artefact, environment, sighting, known);
         if found.news == Some(News::Recovered) {
-            batch = batch.and(self.say_arrival(environment, told_again(&arrival, State::Recovered)));
+            batch = batch.and(self.say_arrival(environment, recovered(&arrival)));
         }
         batch = batch.and(self.say_arrival(environment, told(&arrival)));
         let _alone = self.seen.alone().await;
@@ -412,31 +402,35 @@ impl Bot {
         }
         let known = Known { authors: telling.authors.clone(), ..Known::default() };
         let arrival = self.arrival(artefact, environment, sighting, known);
-        self.say_arrival(environment, told_again(&arrival, State::Failed))
+        self.say_arrival(environment, concerned(&arrival))
     }
 }
 
 /// The message of an arrival.
 fn told(of: &Arrival) -> Told {
-    let state = match of.end {
-        End::Runs { .. } => State::Runs,
-        End::Failed { .. } => State::Failed,
+    let tells = match of.end {
+        End::Runs { .. } => RUNS,
+        End::Failed { .. } => FAILED,
     };
     let beside = Beside::Said(arrival::arrival(&Arrival { authors: Vec::new(), ..of.clone() }));
     let (artefacts, key) = (vec![of.artefact.clone()], of.name.clone());
-    Told { artefacts, state, key, thread: None, said: arrival::arrival(of), beside }
+    Told { artefacts, tells, key, thread: None, said: arrival::arrival(of), beside }
 }
 
-/// What is said in its thread, once.
-fn told_again(of: &Arrival, state: State) -> Told {
-    let (what, said) = match state {
-        State::Failed => ("authors", arrival::concerned(of)),
-        _ => ("runs", arrival::recovered(of)),
-    };
-    // Only those who are called need to hear whom it concerns.
-    let beside = if state == State::Failed { Beside::Nothing } else { Beside::Said(said.clone()) };
+/// Said in its thread, once: it runs after all.
+fn recovered(of: &Arrival) -> Told {
+    let said = arrival::recovered(of);
+    in_thread(of, "runs", RECOVERED, said.clone(), Beside::Said(said))
+}
+
+/// The same for whom a failure concerns. Only those who are called need to hear it.
+fn concerned(of: &Arrival) -> Told {
+    in_thread(of, "authors", FAILED, arrival::concerned(of), Beside::Nothing)
+}
+
+fn in_thread(of: &Arrival, what: &str, tells: Tells, said: Said, beside: Beside) -> Told {
     let key = MessageKey::new(&format!("{}:{what}", of.name));
-    Told { artefacts: vec![of.artefact.clone()], state, key, thread: Some(of.name.clone()), said, beside }
+    Told { artefacts: vec![of.artefact.clone()], tells, key, thread: Some(of.name.clone()), said, beside }
 }
 
 /// A reply stands in the channel too. What a channel does not listen to is said only in the place of what stands there, or
@@ -467,12 +461,12 @@ fn there(key: &MessageKey, ear: &Ear) -> MessageKey {
     MessageKey::new(&format!("{key}@{}", ear.channel))
 }
 
-pub(super) fn state_of(wave: &Wave) -> State {
+pub(super) fn told_by(wave: &Wave) -> Tells {
     let count = wave.count();
     match (count.failed, count.roll_out) {
-        (1.., _) => State::Failed,
-        (0, 1..) => State::RollsOut,
-        (0, 0) => State::Runs,
+        (1.., _) => FAILED,
+        (0, 1..) => ARRIVING,
+        (0, 0) => RUNS,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::slack::render::wave as render;
 use crate::store::Batch;
 
 use super::Bot;
-use super::arrive::{AT_ONCE, Beside, Found, Known, State, Told, state_of};
+use super::arrive::{AT_ONCE, Beside, FAILED, Found, Known, RECOVERED, Told, told_by};
 use super::seen::Stay;
 
 /// So many failures of a wave have a message of their own.
@@ -148,9 +148,9 @@ impl Bot {
     fn replies(wave: &Wave, key: &MessageKey, found: &[(Found<'_>, Known)]) -> Vec<Told> {
         let member = |found: &Found<'_>| wave.members.iter().find(|member| member.artefact == found.artefact.name);
         let news = |kind: News| found.iter().filter(move |(found, _)| found.news == Some(kind));
-        let reply = |what: &str, artefacts: Vec<ArtefactName>, state: State, said, beside| Told {
+        let reply = |what: &str, artefacts: Vec<ArtefactName>, tells, said, beside| Told {
             artefacts,
-            state,
+            tells,
             key: MessageKey::new(&format!("{key}:{what}")),
             thread: Some(key.clone()),
             said,
@@ -180,7 +180,7 @@ impl Bot {
                 let what = format!("failed:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
                 let said = render::failed(member, &wave.environment, &authors);
                 let beside = render::failed(member, &wave.environment, &[]);
-                replies.push(reply(&what, vec![member.artefact.clone()], State::Failed, said, beside));
+                replies.push(reply(&what, vec![member.artefact.clone()], FAILED, said, beside));
             } else {
                 rest.push(member.artefact.as_str());
                 rest_authors.extend(authors);
@@ -192,13 +192,13 @@ impl Bot {
             let artefacts = rest.iter().map(|name| ArtefactName::new(name)).collect();
             let beside = render::failed_too(&rest, &wave.environment, &[]);
             let what = format!("failed:more:{}", earlier.len());
-            replies.push(reply(&what, artefacts, State::Failed, said, beside));
+            replies.push(reply(&what, artefacts, FAILED, said, beside));
         }
         for (found, _) in news(News::Recovered) {
             let Some(member) = member(found) else { continue };
             let what = format!("runs:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
             let said = render::recovered(member, &wave.environment);
-            replies.push(reply(&what, vec![member.artefact.clone()], State::Recovered, said.clone(), said));
+            replies.push(reply(&what, vec![member.artefact.clone()], RECOVERED, said.clone(), said));
         }
         replies
     }
@@ -207,7 +207,7 @@ impl Bot {
 fn told(wave: &Wave, key: MessageKey) -> Told {
     let artefacts = wave.members.iter().map(|member| member.artefact.clone()).collect();
     let beside = Beside::Wave(wave.clone());
-    Told { artefacts, state: state_of(wave), key, thread: None, said: render::wave(wave), beside }
+    Told { artefacts, tells: told_by(wave), key, thread: None, said: render::wave(wave), beside }
 }
 
 /// Those that are large enough; `stays` are in order.

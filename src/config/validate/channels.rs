@@ -11,12 +11,17 @@ use crate::domain::glob;
 use crate::domain::near::nearest;
 
 impl Check<'_> {
-    pub(super) fn channels(&mut self, file: &[file::Told], rungs: &[Environment], artefacts: &[Artefact]) -> Audience {
+    pub(super) fn channels(
+        &mut self,
+        file: &[file::Listener],
+        rungs: &[Environment],
+        artefacts: &[Artefact],
+    ) -> Audience {
         let rules = file.iter().map(|rule| self.channel_rule(rule, rungs, artefacts)).collect();
         Audience::new(rules)
     }
 
-    fn channel_rule(&mut self, file: &file::Told, rungs: &[Environment], artefacts: &[Artefact]) -> Rule {
+    fn channel_rule(&mut self, file: &file::Listener, rungs: &[Environment], artefacts: &[Artefact]) -> Rule {
         let states = match &file.states {
             None => State::ALL.into_iter().collect(),
             Some(states) => {
