@@ -12,8 +12,9 @@ use axum::{Json, Router};
 use secrecy::SecretString;
 use serde_json::json;
 use tokio::net::TcpListener;
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 
 use crate::clock::Clock;
 use crate::cluster::{self, Clients, Reading, View};
@@ -31,8 +32,9 @@ use crate::workflow::whereabouts::Absent;
 use crate::workflow::{Bot, Parts, compare, hear, inbox, locks, observe, outbox, runner};
 use crate::{controller, github, registry, reports, slack};
 
-/// How long the end may take once it was asked for.
-const END_WITHIN: Duration = Duration::from_secs(3);
+/// How long what is under way may take to finish once the end was asked for: a cluster gives a pod 30 s, people who restart
+/// it by hand expect ten.
+const FINISH_WITHIN: Duration = Duration::from_secs(7);
 
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
@@ -52,11 +54,11 @@ pub struct Setup {
     pub store: Store,
 }
 
-/// The bot, running. Dropping it leaves the tasks running; [`App::stop`] ends them.
+/// The bot, running. Dropping it breaks the tasks off; [`App::stop`] lets them finish.
 pub struct App {
     pub bot: Bot,
     router: Router,
-    tasks: TaskTracker,
+    tasks: JoinSet<()>,
     cancel: CancellationToken,
 }
 
@@ -122,9 +124,8 @@ impl App {
         bot.recall_reports().await?;
         bot.recall_builds().await?;
         let router = router(&bot, &signing_secret, &secrets);
-        let app = Self { bot, router, tasks: TaskTracker::new(), cancel: CancellationToken::new() };
-        app.start();
-        Ok(app)
+        let cancel = CancellationToken::new();
+        Ok(Self { tasks: start(&bot, &cancel), bot, router, cancel })
     }
 
     /// The bot's endpoints.
@@ -132,60 +133,77 @@ impl App {
         self.router.clone()
     }
 
-    /// Serves `router` until `until` ends. Then the bot ends first, while everybody still answers it; `close` ends what
-    /// would hold a connection for ever; and what holds one even so is not waited for.
-    pub async fn serve(
-        self,
-        listener: TcpListener,
-        router: Router,
-        until: impl Future<Output = ()>,
-        close: impl FnOnce(),
-    ) {
-        let over = CancellationToken::new();
-        let server = axum::serve(listener, router).with_graceful_shutdown(over.clone().cancelled_owned());
-        let server = tokio::spawn(server.into_future());
+    /// Serves `router` until `until` ends. Then nobody is let in any more, who is in is answered, and the tasks finish what
+    /// they are at; the store is the last to go, since all of them need it.
+    pub async fn serve(mut self, listener: TcpListener, router: Router, until: impl Future<Output = ()>) {
+        let server = Server::start(listener, router);
         until.await;
-        let ending = async {
-            self.stop().await;
-            close();
-            over.cancel();
-            server.await
+        tracing::info!("asked to end; finishing what is under way");
+        let answered = async {
+            if timeout(FINISH_WITHIN, server.close()).await.is_err() {
+                tracing::warn!("a request was still under way at the end, and was not waited for");
+            }
         };
-        if tokio::time::timeout(END_WITHIN, ending).await.is_err() {
-            tracing::warn!("something was still under way at the end, and was not waited for");
-        }
+        tokio::join!(answered, self.finish(FINISH_WITHIN));
+        self.bot.store.close().await;
+        tracing::info!("ended");
     }
 
     /// Ends the tasks, then the store: nothing that was taken on is lost, the rest waits in the store.
-    pub async fn stop(self) {
-        self.cancel.cancel();
-        self.tasks.close();
-        self.tasks.wait().await;
+    pub async fn stop(mut self, within: Duration) {
+        self.finish(within).await;
         self.bot.store.close().await;
     }
 
-    fn start(&self) {
-        let (bot, cancel) = (&self.bot, &self.cancel);
-        self.tasks.spawn(outbox::run(
-            bot.store.clone(),
-            bot.slack.clone(),
-            bot.clock.clone(),
-            bot.tables.clone(),
-            cancel.clone(),
-        ));
-        self.tasks.spawn(inbox::run(bot.clone(), cancel.clone()));
-        self.tasks.spawn(hear::run(bot.clone(), cancel.clone()));
-        self.tasks.spawn(observe::run(bot.clone(), cancel.clone()));
-        self.tasks.spawn(runner::run(bot.clone(), cancel.clone()));
-        self.tasks.spawn(locks::run(bot.clone(), cancel.clone()));
-        self.tasks.spawn(observe::run_sources(bot.clone(), cancel.clone()));
-        self.tasks.spawn(cluster::watch::run(
-            bot.clients.clone(),
-            watched(&bot.config),
-            bot.view.clone(),
-            cancel.clone(),
-        ));
+    /// The tasks take up nothing new and finish what they are at. What takes longer is broken off: each step is stored
+    /// before and after, so the next start carries it on.
+    async fn finish(&mut self, within: Duration) {
+        self.cancel.cancel();
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        if timeout(within, all).await.is_err() {
+            tracing::warn!("something was still under way at the end; the next start carries it on");
+            self.tasks.shutdown().await;
+        }
     }
+}
+
+/// A listener that is being served.
+pub struct Server {
+    over: CancellationToken,
+    serving: JoinHandle<std::io::Result<()>>,
+}
+
+impl Server {
+    pub fn start(listener: TcpListener, router: Router) -> Self {
+        let over = CancellationToken::new();
+        let serving = axum::serve(listener, router).with_graceful_shutdown(over.clone().cancelled_owned());
+        Self { over, serving: tokio::spawn(serving.into_future()) }
+    }
+
+    /// Takes no more connections, and waits until those that are open have their answers.
+    pub async fn close(self) {
+        self.over.cancel();
+        let _ = self.serving.await;
+    }
+}
+
+fn start(bot: &Bot, cancel: &CancellationToken) -> JoinSet<()> {
+    let mut tasks = JoinSet::new();
+    tasks.spawn(outbox::run(
+        bot.store.clone(),
+        bot.slack.clone(),
+        bot.clock.clone(),
+        bot.tables.clone(),
+        cancel.clone(),
+    ));
+    tasks.spawn(inbox::run(bot.clone(), cancel.clone()));
+    tasks.spawn(hear::run(bot.clone(), cancel.clone()));
+    tasks.spawn(observe::run(bot.clone(), cancel.clone()));
+    tasks.spawn(runner::run(bot.clone(), cancel.clone()));
+    tasks.spawn(locks::run(bot.clone(), cancel.clone()));
+    tasks.spawn(observe::run_sources(bot.clone(), cancel.clone()));
+    tasks.spawn(cluster::watch::run(bot.clients.clone(), watched(&bot.config), bot.view.clone(), cancel.clone()));
+    tasks
 }
 
 /// Each namespace with the kinds that stand in it.

@@ -127,7 +127,7 @@ async fn serve(path: &Path, listen: SocketAddr) -> Said<()> {
     let app = App::build(Setup { config, secrets, clock, store }).await.map_err(|error| error.to_string())?;
     tracing::info!(%bound, "listening");
     let router = app.router();
-    app.serve(listener, router, asked_to_end(), || ()).await;
+    app.serve(listener, router, asked_to_end()).await;
     Ok(())
 }
 

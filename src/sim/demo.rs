@@ -1,9 +1,11 @@
 //! `gantry demo`: the town and the bot, as `serve` runs it, on one listener in one process.
 
+use std::time::Duration;
+
 use axum::Router;
 use tokio::net::TcpListener;
 
-use crate::app::{App, AppError, Setup};
+use crate::app::{App, AppError, Server, Setup};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::store::{Batch, Store};
@@ -11,6 +13,10 @@ use crate::store::{Batch, Store};
 use super::pace::Pace;
 use super::town::{Town, TownError};
 use super::{hands, page};
+
+/// Whoever presses Ctrl-C in a demo has seen enough: three seconds in all.
+const BOT_ENDS_WITHIN: Duration = Duration::from_secs(2);
+const TOWN_ENDS_WITHIN: Duration = Duration::from_millis(500);
 
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
@@ -74,8 +80,13 @@ impl Demo {
     pub async fn serve(self, listener: TcpListener, until: impl Future<Output = ()>) {
         let town = self.town;
         let agenda = tokio::spawn(town.agenda.clone().run(town.closing.clone()));
-        // An open watch would hold the listener for ever, so the streams are ended.
-        self.app.serve(listener, self.router, until, || town.close()).await;
+        let server = Server::start(listener, self.router);
+        until.await;
+        // The bot first, while the town still answers it; then the streams, since an open watch would hold the listener for
+        // ever; and what holds it even so is not waited for.
+        self.app.stop(BOT_ENDS_WITHIN).await;
+        town.close();
+        let _ = tokio::time::timeout(TOWN_ENDS_WITHIN, server.close()).await;
         agenda.abort();
     }
 }

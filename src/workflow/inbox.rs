@@ -31,12 +31,12 @@ pub(super) const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 /// What ended in a panic may end in another: it is not tried in a circle.
 pub(super) const AFTER_PANIC: SignedDuration = SignedDuration::from_mins(5);
 
-/// Runs until it is cancelled; what is under way then is worked off again by the next start.
+/// Runs until it is cancelled, and to the end of what is under way then. What waits is worked off by the next start.
 pub async fn run(bot: Bot, cancel: CancellationToken) {
     let mut woken = bot.store.woken();
     let mut under_way = JoinSet::new();
     let mut busy = HashMap::new();
-    loop {
+    while !cancel.is_cancelled() {
         woken.mark_unchanged();
         let next_due = match waiting(&bot, &busy).await {
             Ok((received, next_due)) => {
@@ -60,8 +60,8 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
             }
         };
         tokio::select! {
-            () = cancel.cancelled() => return,
-            alive = woken.changed() => if alive.is_err() { return },
+            () = cancel.cancelled() => break,
+            alive = woken.changed() => if alive.is_err() { break },
             Some(done) = under_way.join_next_with_id() => {
                 let task = match &done {
                     Ok((task, ())) => *task,
@@ -76,6 +76,7 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
             () = due => {}
         }
     }
+    while under_way.join_next().await.is_some() {}
 }
 
 /// What can be begun now, and when the next can be.

@@ -28,7 +28,6 @@ const FIRST_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
 const LONGEST_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
 /// When the database fails after Slack took a message, we cannot know later that it did: rather wait than repeat.
 const AFTER_STORE_FAILURE: SignedDuration = SignedDuration::from_mins(1);
-const GRACE: Duration = Duration::from_secs(2);
 
 const TABLES: &str = "slack.tables";
 
@@ -62,7 +61,7 @@ impl Tables {
     }
 }
 
-/// Sends what is due until it is cancelled.
+/// Sends what is due until it is cancelled; what is on its way then may still arrive.
 pub async fn run(store: Store, slack: Client, clock: Clock, tables: Tables, cancel: CancellationToken) {
     let sender = Sender { store, slack, clock: clock.clone(), tables, told: Arc::default() };
     let mut queues = Queues {
@@ -97,7 +96,7 @@ pub async fn run(store: Store, slack: Client, clock: Clock, tables: Tables, canc
             () = time_comes => {}
         }
     }
-    queues.finish().await;
+    while queues.sending.join_next().await.is_some() {}
 }
 
 struct Queues {
@@ -155,16 +154,6 @@ impl Queues {
         };
         self.busy.remove(&id);
         self.held_until = self.held_until.max(hold);
-    }
-
-    /// What is on its way may arrive; what does not arrive in time is sent again by the next start.
-    async fn finish(mut self) {
-        let all = async { while self.sending.join_next().await.is_some() {} };
-        if tokio::time::timeout(GRACE, all).await.is_err() {
-            tracing::warn!(
-                "some messages were on their way to Slack at the end; they are sent again at the next start"
-            );
-        }
     }
 }
 

@@ -28,7 +28,7 @@ const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 /// What ended in a panic may end in another: it is not tried in a circle.
 const AFTER_PANIC: SignedDuration = SignedDuration::from_mins(5);
 
-/// Runs until it is cancelled; what is under way then is carried on by the next start.
+/// Runs until it is cancelled, and to the end of the steps that are under way then. The next start carries on from there.
 pub async fn run(bot: Bot, cancel: CancellationToken) {
     let mut runner = Runner {
         views: bot.view.changes(),
@@ -42,12 +42,12 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
     let (mut woken, mut pokes) = (bot.store.woken(), bot.changes.pokes());
     // Replaces what a lost wake-up would have told.
     let mut next_look = bot.clock.now() + bot.config.look_every;
-    loop {
+    while !cancel.is_cancelled() {
         woken.mark_unchanged();
         pokes.mark_unchanged();
         let next = match runner.start_due().await {
             Ok(next) => next,
-            Err(StoreError::Closed) => return,
+            Err(StoreError::Closed) => break,
             Err(error) => {
                 tracing::error!(%error, "the changes cannot be read or claimed");
                 tokio::time::sleep(AFTER_STORE_FAILURE).await;
@@ -61,9 +61,9 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
             }
         };
         tokio::select! {
-            () = cancel.cancelled() => return,
-            alive = woken.changed() => if alive.is_err() { return },
-            alive = pokes.changed() => if alive.is_err() { return },
+            () = cancel.cancelled() => break,
+            alive = woken.changed() => if alive.is_err() { break },
+            alive = pokes.changed() => if alive.is_err() { break },
             namespaces = runner.views.next() => runner.look(&namespaces),
             panicked = ended(&mut runner.steps, &mut runner.busy) => if let Some(id) = panicked {
                 bot.put_off_change(id).await;
@@ -75,6 +75,7 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
             }
         }
     }
+    while runner.steps.join_next().await.is_some() {}
 }
 
 struct Runner {

@@ -1,7 +1,7 @@
 //! The bot as a process of its own, which can be killed at any moment, in a town that lives on in this one.
 
 use std::collections::BTreeMap;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -60,13 +60,22 @@ pub(crate) enum Hold {
     AfterTheEffect,
 }
 
+/// Which of the requests is held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Nth(usize),
+    /// Every one whose method and path end so.
+    Ends(&'static str),
+}
+
 /// Counts what the bot asks of GitHub, Slack and the registry, and holds one of it.
 #[derive(Clone)]
 pub(crate) struct Gate(Arc<Inner>);
 
 struct Inner {
     count: AtomicUsize,
-    plan: Mutex<Option<(usize, Hold)>>,
+    plan: Mutex<Option<(Which, Hold)>>,
+    asked: Mutex<Vec<String>>,
     /// What is held, once it is.
     held: watch::Sender<Option<String>>,
 }
@@ -74,13 +83,23 @@ struct Inner {
 impl Gate {
     fn new() -> Self {
         let (held, _) = watch::channel(None);
-        Self(Arc::new(Inner { count: AtomicUsize::new(0), plan: Mutex::default(), held }))
+        Self(Arc::new(Inner { count: AtomicUsize::new(0), plan: Mutex::default(), asked: Mutex::default(), held }))
     }
 
     /// The `nth` request from now on is held until the gate is opened.
     pub(crate) fn close(&self, nth: usize, hold: Hold) {
-        *self.0.plan.lock().unwrap() = Some((nth, hold));
+        *self.0.plan.lock().unwrap() = Some((Which::Nth(nth), hold));
         self.0.count.store(0, Ordering::SeqCst);
+    }
+
+    /// Requests whose method and path end so are held until the gate is opened.
+    pub(crate) fn close_for(&self, end: &'static str, hold: Hold) {
+        *self.0.plan.lock().unwrap() = Some((Which::Ends(end), hold));
+    }
+
+    /// How often it was asked for what ends so.
+    pub(crate) fn asked(&self, end: &str) -> usize {
+        self.0.asked.lock().unwrap().iter().filter(|what| what.ends_with(end)).count()
     }
 
     pub(crate) fn held(&self) -> Option<String> {
@@ -106,7 +125,12 @@ async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Respons
     }
     let what = format!("{} {path}", request.method());
     let number = gate.0.count.fetch_add(1, Ordering::SeqCst) + 1;
-    let hold = gate.0.plan.lock().unwrap().filter(|(nth, _)| *nth == number).map(|(_, hold)| hold);
+    gate.0.asked.lock().unwrap().push(what.clone());
+    let meant = |which: &Which| match which {
+        Which::Nth(nth) => *nth == number,
+        Which::Ends(end) => what.ends_with(end),
+    };
+    let hold = gate.0.plan.lock().unwrap().filter(|(which, _)| meant(which)).map(|(_, hold)| hold);
     match hold {
         None => next.run(request).await,
         Some(Hold::BeforeTheEffect) => {
@@ -185,6 +209,17 @@ impl Apart {
 
     pub(crate) fn kill(&mut self) {
         self.bot = None;
+    }
+
+    /// What a cluster does with a pod that is to go.
+    pub(crate) fn terminate(&self) {
+        let id = self.bot.as_ref().expect("a bot").child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+
+    /// How the bot ended, once it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.bot.as_mut().expect("a bot").child.try_wait().unwrap()
     }
 
     /// What everybody sees in #deploys.

@@ -290,7 +290,7 @@ async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
     let store = Store::open(&database, town.clock.clone()).await.unwrap();
     let app = App::build(Setup { config, secrets, clock: town.clock.clone(), store }).await.unwrap();
     crate::apart::until("bob is reminded", async || !town.told("bob").is_empty()).await;
-    app.stop().await;
+    app.stop(std::time::Duration::from_secs(5)).await;
     assert!(town.told("bob").concat().starts_with("You have locked *qa* since"), "{:#?}", town.told("bob"));
 }
 

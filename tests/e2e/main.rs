@@ -13,6 +13,7 @@ mod cluster;
 mod commands;
 mod crowd;
 mod diff;
+mod ending;
 mod entrances;
 mod gates;
 mod hands;
