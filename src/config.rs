@@ -4,6 +4,7 @@
 
 mod file;
 mod problem;
+mod reference;
 mod scalar;
 mod schema;
 mod secrets;
@@ -25,6 +26,7 @@ use crate::domain::freeze::Freeze;
 
 pub use problem::Problem;
 use problem::{Findings, Position, Wrong, wrong};
+pub use reference::reference;
 pub use schema::schema;
 pub use secrets::{GithubAuth, RegistryLogin, Secrets};
 

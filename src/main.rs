@@ -43,7 +43,11 @@ enum Word {
         config: PathBuf,
     },
     /// The JSON Schema of the configuration, for editors
-    Schema,
+    Schema {
+        /// The same as a page for people
+        #[arg(long)]
+        markdown: bool,
+    },
 }
 
 /// A sentence for whoever typed the command.
@@ -56,7 +60,7 @@ fn main() -> ExitCode {
     telemetry::start(config::process_environment("RUST_LOG").as_deref());
     let done = match arguments.word {
         Word::Check { config } => check(&config),
-        Word::Schema => schema(),
+        Word::Schema { markdown } => schema(markdown),
         #[cfg(feature = "demo")]
         Word::Demo { listen } => run(demo(listen)),
         Word::Serve { config, listen } => run(serve(&config, listen)),
@@ -86,8 +90,8 @@ fn check(path: &Path) -> Said<()> {
     say(&format!("{}: right. {} artefacts on {}.", path.display(), catalogue.artefacts.len(), rungs.join(" -> ")))
 }
 
-fn schema() -> Said<()> {
-    say(&format!("{:#}", config::schema()))
+fn schema(markdown: bool) -> Said<()> {
+    if markdown { say(config::reference().trim_end()) } else { say(&format!("{:#}", config::schema())) }
 }
 
 /// `println!` panics when the reader has gone, as in `gantry schema | head`.

@@ -14,17 +14,17 @@ pub use docker::RegistryLogin;
 use super::{Config, SecretSource};
 use crate::domain::environment::EnvironmentName;
 
-/// The variables that have a meaning of their own; no environment's webhook secret may be one of them.
-pub(super) const OWN_VARIABLES: [&str; 9] = [
-    "SLACK_SIGNING_SECRET",
-    "SLACK_BOT_TOKEN",
-    "SLACK_APP_TOKEN",
-    "GITHUB_TOKEN",
-    "GITHUB_APP_ID",
-    "GITHUB_APP_PRIVATE_KEY",
-    "GITHUB_APP_INSTALLATION_ID",
-    "GITHUB_WEBHOOK_SECRET",
-    "DATABASE_URL",
+/// The variables that have a meaning of their own, and what it is; no environment's webhook secret may be one of them.
+pub(super) const OWN_VARIABLES: [(&str, &str); 9] = [
+    ("SLACK_SIGNING_SECRET", "The app's signing secret, by which Slack's requests are known"),
+    ("SLACK_BOT_TOKEN", "The bot's token, `xoxb-...`"),
+    ("SLACK_APP_TOKEN", "The app-level token, `xapp-...`, for Socket Mode: then Slack needs no address of ours"),
+    ("GITHUB_TOKEN", "A token for GitHub; or, better, the three of an App"),
+    ("GITHUB_APP_ID", "The GitHub App's id"),
+    ("GITHUB_APP_PRIVATE_KEY", "The GitHub App's private key, in PEM"),
+    ("GITHUB_APP_INSTALLATION_ID", "The id of its installation in the organisation"),
+    ("GITHUB_WEBHOOK_SECRET", "What GitHub signs its webhooks with"),
+    ("DATABASE_URL", "Where the state is kept; when absent `sqlite://gantry.db`"),
 ];
 
 /// A private key of 16 kbit is 13 KB.

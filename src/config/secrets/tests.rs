@@ -176,7 +176,7 @@ fn no_secret_shows_in_debug_or_in_what_is_said() {
     let secrets = read(&variables).unwrap();
     assert!(!format!("{secrets:?} {:?}", secrets.github).contains(secret));
     let wrong = format!("{secret}\n{secret}");
-    for name in OWN_VARIABLES {
+    for (name, _) in OWN_VARIABLES {
         let said = read(&[(name, wrong.as_str())]).unwrap_err().join(" ");
         assert!(said.contains(name) && !said.contains(secret), "{said}");
     }

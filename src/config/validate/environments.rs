@@ -248,7 +248,7 @@ impl Check<'_> {
             _ => return None,
         };
         if let SecretSource::Variable(name) = &source
-            && secrets::OWN_VARIABLES.contains(&name.as_str())
+            && secrets::OWN_VARIABLES.iter().any(|(own, _)| *own == name.as_str())
         {
             let advice = "make a new secret for this environment, under a name of its own";
             self.say(at, format!("`{name}` is a secret of Gantry itself"), advice);

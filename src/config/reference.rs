@@ -1,0 +1,167 @@
+//! The reference of the configuration: the schema as a page for people, and the variables beside it. `config/README.md` is
+//! this page, and a test holds it to that.
+
+use serde_json::Value;
+
+use super::schema::schema;
+use super::secrets::OWN_VARIABLES;
+
+const HEAD: &str = "# The configuration
+
+This page is made from the program: `gantry schema --markdown` prints it, and a test compares the two. [`gantry.yaml`](gantry.yaml) is
+an example to start from, `gantry check` says all that is wrong with a file by line and column, and `gantry schema` prints the JSON
+Schema, for editors.
+
+Unknown keys are errors. Keys in bold must be there. A duration is a number with its unit: `90s`, `30m`, `1h30m`. People are
+named as Slack knows them (`@release-managers` for a user group, `U024BE7LH` for a person) or as GitHub does (`github:acme/sre` for a
+team).
+";
+
+const VARIABLES: &str = "
+## Variables
+
+Secrets are not in the file. Each of these can also be given as `<NAME>_FILE`, the path of a file that holds it. One that is set but
+empty, or set both ways, refuses to start; one that is missing refuses only what needs it. The variables that `webhook_secret: { env:
+... }` names are read in the same way.
+
+| variable | what it is |
+|---|---|
+";
+
+const NO_SECRETS: &str = "
+These two are no secrets, and have no `_FILE`: `KUBECONFIG` is the path of a kubeconfig where the file names none, and `RUST_LOG`
+says what is logged (`warn,gantry=info` when absent).
+";
+
+/// The whole page, in Markdown.
+pub fn reference() -> String {
+    let schema = schema();
+    let mut page = Page { root: &schema, text: HEAD.to_owned() };
+    page.section(None, &schema);
+    let mut text = page.text + VARIABLES;
+    for (name, what) in OWN_VARIABLES {
+        text += &format!("| `{name}` | {what} |\n");
+    }
+    text + NO_SECRETS
+}
+
+struct Page<'a> {
+    root: &'a Value,
+    text: String,
+}
+
+impl<'a> Page<'a> {
+    /// A table of the keys that stand at `path`, then a section for each that has keys of its own.
+    fn section(&mut self, path: Option<&str>, schema: &'a Value) {
+        let heading = path.map_or_else(|| "The file".to_owned(), |path| format!("`{path}`"));
+        self.text += &format!("\n## {heading}\n\n| key | what it says | value | example |\n|---|---|---|---|\n");
+        let mut inner = Vec::new();
+        for (key, property) in keys(schema) {
+            let at = path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"));
+            let value = self.value(&at, property, &mut inner);
+            let must = if is_required(schema, key) { "**" } else { "" };
+            // The one key of a choice is told by the choice.
+            let what = property["description"].as_str().or(schema["description"].as_str()).unwrap_or_default();
+            let what = what.replace('\n', " ");
+            let example = property["examples"][0].clone();
+            let example = if example.is_null() { String::new() } else { format!("`{}`", yaml(&example)) };
+            self.text += &format!("| {must}`{key}`{must} | {what} | {value} | {example} |\n");
+        }
+        for (path, schema) in inner {
+            self.section(Some(&path), schema);
+        }
+    }
+
+    /// What may stand there, in words; what has keys of its own is put into `inner`.
+    fn value(&self, path: &str, schema: &'a Value, inner: &mut Vec<(String, &'a Value)>) -> String {
+        if let Some(reference) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
+            return self.root.pointer(reference).map_or_else(String::new, |found| self.value(path, found, inner));
+        }
+        if let Some(choices) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
+            let choices: Vec<_> = choices.iter().map(|choice| self.value(path, choice, inner)).collect();
+            return choices.join(" or ");
+        }
+        if let Some(choices) = schema["enum"].as_array() {
+            let choices: Vec<_> = choices.iter().map(|choice| format!("`{}`", yaml(choice))).collect();
+            return choices.join(" or ");
+        }
+        if !schema["const"].is_null() {
+            return format!("`{}`", yaml(&schema["const"]));
+        }
+        match schema["type"].as_str() {
+            Some("boolean") => "`true` or `false`".to_owned(),
+            Some("integer") => format!("{} to {}", schema["minimum"], schema["maximum"]),
+            Some("array") => format!("a list: {}", self.value(&format!("{path}[]"), &schema["items"], inner)),
+            Some("object") if schema["additionalProperties"].is_object() => {
+                let path = format!("{path}.<name>");
+                format!("for each name: {}", self.value(&path, &schema["additionalProperties"], inner))
+            }
+            Some("object") => {
+                let link = format!("[its keys](#{})", anchor(path));
+                inner.push((path.to_owned(), schema));
+                link
+            }
+            _ => "text".to_owned(),
+        }
+    }
+}
+
+/// What must be there first, as it is declared; then the rest by name.
+fn keys(schema: &Value) -> Vec<(&str, &Value)> {
+    let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let first = required.filter_map(|key| Some((key, properties.get(key)?)));
+    let rest = properties.iter().map(|(key, property)| (key.as_str(), property));
+    first.chain(rest.filter(|(key, _)| !is_required(schema, key))).collect()
+}
+
+fn is_required(schema: &Value, key: &str) -> bool {
+    schema["required"].as_array().into_iter().flatten().any(|required| required == key)
+}
+
+/// As it can be copied into the file: YAML takes JSON, and plain words need no quotes.
+fn yaml(value: &Value) -> String {
+    let is_plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:".contains(&byte));
+    match value.as_str().filter(is_plain) {
+        Some(text) => text.to_owned(),
+        None => value.to_string(),
+    }
+}
+
+/// By what a heading is linked to on GitHub.
+fn anchor(heading: &str) -> String {
+    heading.chars().filter(|sign| sign.is_alphanumeric() || "-_".contains(*sign)).collect::<String>().to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn the_page_in_the_repository_is_this_one() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/config/README.md");
+        let kept = std::fs::read_to_string(path).unwrap();
+        assert!(kept == reference(), "make it anew: cargo run -- schema --markdown > config/README.md");
+    }
+
+    #[test]
+    fn every_key_is_there_and_every_link_leads_somewhere() {
+        fn count(schema: &Value) -> usize {
+            let here = schema["properties"].as_object().map_or(0, serde_json::Map::len);
+            here + schema["$defs"].as_object().into_iter().flatten().map(|(_, schema)| count(schema)).sum::<usize>()
+        }
+        let page = reference();
+        let file = page.split("## Variables").next().unwrap();
+        let rows = file.lines().filter(|line| line.starts_with("| `") || line.starts_with("| **`")).count();
+        // `manifest` is the one key that stands inside a choice.
+        assert_eq!(rows, count(&schema()) + 1);
+        let headings: Vec<_> = file.lines().filter_map(|line| line.strip_prefix("## ")).map(anchor).collect();
+        assert_eq!(headings.iter().collect::<BTreeSet<_>>().len(), headings.len());
+        let links = file.split("](#").skip(1).filter_map(|rest| rest.split(')').next());
+        for link in links {
+            assert!(headings.iter().any(|heading| heading == link), "{link}");
+        }
+    }
+}
