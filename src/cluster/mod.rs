@@ -1,6 +1,7 @@
 //! What the clusters run: watched, and kept as the few bytes per workload that people and rules need.
 //! Reads only. Knows nothing of Slack, GitHub or the store; kube's types stay in this folder.
 
+pub mod access;
 mod applier;
 pub mod client;
 mod history;

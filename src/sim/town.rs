@@ -15,7 +15,7 @@ use crate::domain::version::Sha;
 
 use super::agenda::Agenda;
 use super::ci::{Build, Built, Ci, TagStyle};
-use super::cluster::Cluster;
+use super::cluster::{self, Cluster};
 use super::controller::{Controller, Revision, Target, Webhooks};
 use super::faults::Faults;
 use super::github::{self, BranchMove, GitHub, NewCommit};
@@ -226,8 +226,9 @@ impl Town {
     pub fn kubeconfig(&self) -> String {
         format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: town\nclusters:\n- name: town\n  cluster: {{ server: \"{}/sim/cluster\" }}\n\
-             users:\n- name: gantry\n  user: {{ token: town }}\ncontexts:\n- name: town\n  context: {{ cluster: town, user: gantry }}\n",
-            self.origin
+             users:\n- name: gantry\n  user: {{ token: {} }}\ncontexts:\n- name: town\n  context: {{ cluster: town, user: gantry }}\n",
+            self.origin,
+            cluster::TOKEN
         )
     }
 

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on says where")]
 
+mod access;
 mod after_rollback;
 mod apart;
 mod approvals;

@@ -1,5 +1,5 @@
 //! The Kubernetes API of the simulated cluster, read only: discovery, get, list and watch, with the API server's
-//! own `Status` for every no. The bearer token is not looked at.
+//! own `Status` for every no. Who may ask is for `access` to say.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use axum::body::Body;
 use axum::extract::{Path, Query, State};
 use axum::http::{Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::Cluster;
 use super::selector::Selector;
 use super::store::{Collection, Key};
 use super::watch::Watch;
+use super::{Cluster, access};
 
 /// Where no other is asked for; a watch may stand that long in a real cluster too.
 const WATCH_TIMEOUT: Duration = Duration::from_mins(30);
@@ -37,16 +37,18 @@ pub(super) fn router(cluster: Cluster) -> Router {
         .route("/apis/apps/v1/{plural}", get(apps_everywhere))
         .route("/apis/apps/v1/namespaces/{namespace}/{plural}", get(apps_list))
         .route("/apis/apps/v1/namespaces/{namespace}/{plural}/{name}", get(apps_one))
+        .route("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", post(access::review))
         .fallback(stray)
         .method_not_allowed_fallback(stray)
+        .layer(axum::middleware::from_fn_with_state(cluster.clone(), access::authorise))
         .with_state(cluster)
 }
 
 /// A no, as the API server says it.
 pub(super) struct Failure {
-    code: StatusCode,
-    reason: &'static str,
-    message: String,
+    pub(super) code: StatusCode,
+    pub(super) reason: &'static str,
+    pub(super) message: String,
 }
 
 impl Failure {
@@ -62,7 +64,12 @@ impl Failure {
         })
     }
 
-    fn bad_request(message: impl Into<String>) -> Self {
+    pub(super) fn down() -> Self {
+        let message = "the server is currently unable to handle the request".to_owned();
+        Self { code: StatusCode::SERVICE_UNAVAILABLE, reason: "ServiceUnavailable", message }
+    }
+
+    pub(super) fn bad_request(message: impl Into<String>) -> Self {
         Self { code: StatusCode::BAD_REQUEST, reason: "BadRequest", message: message.into() }
     }
 }
@@ -99,30 +106,12 @@ struct Scope {
 }
 
 impl Cluster {
-    fn admit(&self, scope: &Scope, verb: &str) -> Result<(), Failure> {
-        let namespace = scope.namespace.as_deref();
-        if self.is_down(namespace) {
-            return Err(Failure {
-                code: StatusCode::SERVICE_UNAVAILABLE,
-                reason: "ServiceUnavailable",
-                message: "the server is currently unable to handle the request".to_owned(),
-            });
-        }
-        match namespace {
-            Some(namespace) if self.lock().forbidden.contains(namespace) => {
-                let (plural, group) = (scope.collection.plural(), scope.collection.group());
-                let message = format!(
-                    "{plural} is forbidden: User \"system:serviceaccount:gantry:gantry\" cannot {verb} resource \
-                     \"{plural}\" in API group \"{group}\" in the namespace \"{namespace}\""
-                );
-                Err(Failure { code: StatusCode::FORBIDDEN, reason: "Forbidden", message })
-            }
-            _ => Ok(()),
-        }
+    fn admit(&self, scope: &Scope) -> Result<(), Failure> {
+        if self.is_down(scope.namespace.as_deref()) { Err(Failure::down()) } else { Ok(()) }
     }
 
     fn one(&self, scope: Scope, name: String) -> Result<Response, Failure> {
-        self.admit(&scope, "get")?;
+        self.admit(&scope)?;
         let Scope { collection, namespace } = scope;
         let key = Key { collection, namespace: namespace.unwrap_or_default(), name };
         if let Some(object) = self.lock().store.find(&key) {
@@ -138,7 +127,7 @@ impl Cluster {
 
     fn list_or_watch(&self, scope: Scope, params: &Params) -> Result<Response, Failure> {
         let watch = is_true(params.watch.as_deref());
-        self.admit(&scope, if watch { "watch" } else { "list" })?;
+        self.admit(&scope)?;
         let selector = Selector::parse(params.label_selector.as_deref(), params.field_selector.as_deref())
             .map_err(Failure::bad_request)?;
         if watch { self.watch(scope, selector, params) } else { self.list(&scope, &selector, params) }
@@ -317,8 +306,7 @@ async fn stray(State(cluster): State<Cluster>, method: Method, uri: Uri) -> Fail
 
 async fn version(State(cluster): State<Cluster>) -> Answer {
     if cluster.is_down(None) {
-        let message = "the server is currently unable to handle the request".to_owned();
-        return Err(Failure { code: StatusCode::SERVICE_UNAVAILABLE, reason: "ServiceUnavailable", message });
+        return Err(Failure::down());
     }
     Ok(Json(json!({
         "major": "1", "minor": "33", "gitVersion": "v1.33.0+sim", "gitCommit": "", "gitTreeState": "clean",

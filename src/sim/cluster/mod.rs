@@ -1,6 +1,7 @@
 //! The simulated Kubernetes cluster: workloads that roll out replica by replica on the [`Agenda`], behind the
 //! API that `kube` speaks. It knows images and replicas, and nothing of branches, CI or webhooks.
 
+mod access;
 mod api;
 mod live;
 mod objects;
@@ -22,6 +23,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::artefact::{Workload, WorkloadKind};
 
+use self::access::Access;
+pub use self::access::TOKEN;
 use self::live::{Live, Phase, Serial};
 use self::store::{Key, Store};
 use super::agenda::Agenda;
@@ -102,7 +105,7 @@ struct State {
     serial: Serial,
     live: BTreeMap<Place, Live>,
     down: BTreeSet<String>,
-    forbidden: BTreeSet<String>,
+    access: Access,
     /// How often the watches of a namespace (`None`: of the whole cluster) were cut.
     cuts: BTreeMap<Option<String>, u64>,
     can_pull: Arc<dyn Fn(&str) -> bool + Send + Sync>,
@@ -116,7 +119,7 @@ impl Cluster {
             serial: Serial::default(),
             live: BTreeMap::new(),
             down: BTreeSet::new(),
-            forbidden: BTreeSet::new(),
+            access: Access::default(),
             cuts: BTreeMap::new(),
             can_pull: Arc::new(|_| true),
             bookmark_every: Duration::from_secs(10),
@@ -264,12 +267,12 @@ impl Cluster {
 
     /// From now on requests to this namespace answer 403.
     pub fn forbid(&self, namespace: &str) {
-        self.lock().forbidden.insert(namespace.to_owned());
+        self.lock().access.forbidden.insert(namespace.to_owned());
         self.cut(Some(namespace));
     }
 
     pub fn allow(&self, namespace: &str) {
-        self.lock().forbidden.remove(namespace);
+        self.lock().access.forbidden.remove(namespace);
     }
 
     /// While a namespace is down, its requests answer 503; its open watches are cut.

@@ -13,6 +13,7 @@ use crate::clock::Clock;
 
 use super::*;
 
+mod access;
 mod api;
 
 /// A cluster behind a real listener, and a clock that is moved by hand.

@@ -1,0 +1,181 @@
+//! Who may ask what of the simulated cluster: whoever comes with the bot's token may do what the chart's rules grant and
+//! nothing else; everybody else is an admin with `kubectl`. A no of the rules is a stray: the code asks for too much.
+
+use std::collections::BTreeSet;
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, Uri, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use axum::{Json, body};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::cluster::access::{Ask, asks};
+
+use super::Cluster;
+use super::api::Failure;
+
+/// The bot's service account, by its bearer token.
+pub const TOKEN: &str = "town";
+const ACCOUNT: &str = "system:serviceaccount:gantry:gantry";
+
+pub(super) struct Access {
+    granted: BTreeSet<Ask>,
+    /// Namespaces in which nobody may do anything.
+    pub(super) forbidden: BTreeSet<String>,
+    /// What somebody took out of the rules of one namespace.
+    revoked: BTreeSet<(String, Ask)>,
+    asked: BTreeSet<Ask>,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self {
+            granted: asks().into_iter().collect(),
+            forbidden: BTreeSet::new(),
+            revoked: BTreeSet::new(),
+            asked: BTreeSet::new(),
+        }
+    }
+}
+
+impl Access {
+    fn allows(&self, is_bot: bool, namespace: Option<&str>, ask: &Ask) -> bool {
+        let Some(namespace) = namespace else { return !is_bot };
+        let revoked = || self.revoked.contains(&(namespace.to_owned(), ask.clone()));
+        !self.forbidden.contains(namespace) && (!is_bot || (self.granted.contains(ask) && !revoked()))
+    }
+}
+
+impl Cluster {
+    /// Everything that the bot has asked for so far, let in or not.
+    pub fn asked(&self) -> BTreeSet<Ask> {
+        self.lock().access.asked.clone()
+    }
+
+    /// Takes one verb on one resource out of the bot's Role in a namespace.
+    pub fn revoke(&self, namespace: &str, verb: &str, resource: &str) {
+        let mut state = self.lock();
+        let revoked: Vec<Ask> = state.access.granted.iter().cloned().collect();
+        let revoked = revoked.into_iter().filter(|ask| ask.verb == verb && ask.resource == resource);
+        state.access.revoked.extend(revoked.map(|ask| (namespace.to_owned(), ask)));
+    }
+}
+
+/// What a request asks for, as the API server reads it from the path; `None` where it is about no resource.
+fn resolve(method: &Method, uri: &Uri) -> Option<(Ask, Option<String>, Option<String>)> {
+    let mut parts = uri.path().split('/').filter(|part| !part.is_empty());
+    let group = match parts.next()? {
+        "api" => String::new(),
+        "apis" => parts.next()?.to_owned(),
+        _ => return None,
+    };
+    let _version = parts.next()?;
+    let rest: Vec<&str> = parts.collect();
+    let (namespace, rest) = match rest.as_slice() {
+        ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (Some((*namespace).to_owned()), rest),
+        rest => (None, rest),
+    };
+    let resource = match rest {
+        [] => return None,
+        [plural] | [plural, _] => (*plural).to_owned(),
+        [plural, _, beneath @ ..] => format!("{plural}/{}", beneath.join("/")),
+    };
+    let name = rest.get(1).map(|name| (*name).to_owned());
+    let query = uri.query().unwrap_or_default();
+    let watches = query.split('&').any(|pair| pair == "watch=true" || pair == "watch=1");
+    let verb = match *method {
+        Method::GET | Method::HEAD if name.is_some() => "get",
+        Method::GET | Method::HEAD if watches => "watch",
+        Method::GET | Method::HEAD => "list",
+        Method::POST => "create",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::DELETE if name.is_none() => "deletecollection",
+        Method::DELETE => "delete",
+        _ => return None,
+    };
+    Some((Ask { group, resource, verb: verb.to_owned() }, namespace, name))
+}
+
+fn is_bot(headers: &HeaderMap) -> bool {
+    headers.get(header::AUTHORIZATION).is_some_and(|value| value == &format!("Bearer {TOKEN}"))
+}
+
+/// Stands before every route, as the API server's authorisation does.
+pub(super) async fn authorise(State(cluster): State<Cluster>, request: Request, next: Next) -> Response {
+    let asked = resolve(request.method(), request.uri());
+    let Some((ask, namespace, name)) = asked.filter(|(ask, _, _)| ask.group != "authorization.k8s.io") else {
+        return next.run(request).await;
+    };
+    let is_bot = is_bot(request.headers());
+    let (allowed, granted) = {
+        let mut state = cluster.lock();
+        if is_bot {
+            state.access.asked.insert(ask.clone());
+        }
+        (state.access.allows(is_bot, namespace.as_deref(), &ask), state.access.granted.contains(&ask))
+    };
+    if allowed {
+        return next.run(request).await;
+    }
+    if is_bot && (!granted || namespace.is_none()) {
+        cluster.0.strays.record("cluster", &format!("may not {}", ask.verb), request.uri().path());
+    }
+    no(&ask, namespace.as_deref(), name.as_deref()).into_response()
+}
+
+fn no(ask: &Ask, namespace: Option<&str>, name: Option<&str>) -> Failure {
+    let Ask { group, resource, verb } = ask;
+    let dotted = if group.is_empty() { resource.clone() } else { format!("{resource}.{group}") };
+    let name = name.map(|name| format!(" \"{name}\"")).unwrap_or_default();
+    let place = namespace.map_or("at the cluster scope".to_owned(), |it| format!("in the namespace \"{it}\""));
+    let message = format!(
+        "{dotted}{name} is forbidden: User \"{ACCOUNT}\" cannot {verb} resource \"{resource}\" in API group \
+         \"{group}\" {place}"
+    );
+    Failure { code: StatusCode::FORBIDDEN, reason: "Forbidden", message }
+}
+
+#[derive(Deserialize)]
+struct Review {
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    resource_attributes: Attributes,
+}
+
+#[derive(Deserialize)]
+#[serde(default)]
+#[derive(Default)]
+struct Attributes {
+    namespace: String,
+    verb: String,
+    group: String,
+    resource: String,
+}
+
+/// `selfsubjectaccessreviews`: what the same rules would say. Every account may ask this of itself.
+pub(super) async fn review(
+    State(cluster): State<Cluster>,
+    headers: HeaderMap,
+    body: body::Bytes,
+) -> Result<Response, Failure> {
+    let mut review: Value = serde_json::from_slice(&body).map_err(|why| Failure::bad_request(why.to_string()))?;
+    let Review { spec } =
+        serde_json::from_value(review.clone()).map_err(|why| Failure::bad_request(why.to_string()))?;
+    let Attributes { namespace, verb, group, resource } = spec.resource_attributes;
+    let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+    if cluster.is_down(namespace.as_deref()) {
+        return Err(Failure::down());
+    }
+    let ask = Ask { group, resource, verb };
+    let allowed = cluster.lock().access.allows(is_bot(&headers), namespace.as_deref(), &ask);
+    let reason = "RBAC: allowed by RoleBinding \"gantry\" of Role \"gantry\" to ServiceAccount \"gantry/gantry\"";
+    review["status"] = if allowed { json!({ "allowed": true, "reason": reason }) } else { json!({ "allowed": false }) };
+    Ok((StatusCode::CREATED, Json(review)).into_response())
+}

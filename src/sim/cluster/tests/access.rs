@@ -1,0 +1,88 @@
+//! What the bot's account may ask, what it is told where it may not, and what it learns by asking about itself.
+
+use k8s_openapi::api::authorization::v1::{
+    ResourceAttributes, SelfSubjectAccessReview, SelfSubjectAccessReviewSpec, SubjectAccessReviewStatus,
+};
+use kube::api::PostParams;
+
+use super::*;
+
+/// The bot's own client.
+fn as_bot(bench: &Bench) -> Client {
+    let mut config = kube::Config::new(bench.address.parse().unwrap());
+    config.default_retry = false;
+    config.auth_info.token = Some(TOKEN.to_owned().into());
+    Client::try_from(config).unwrap()
+}
+
+async fn may(client: &Client, verb: &str, group: &str, resource: &str, namespace: &str) -> bool {
+    let text = |text: &str| Some(text.to_owned());
+    let attributes = ResourceAttributes {
+        verb: text(verb),
+        group: text(group),
+        resource: text(resource),
+        namespace: text(namespace),
+        ..ResourceAttributes::default()
+    };
+    let spec = SelfSubjectAccessReviewSpec { resource_attributes: Some(attributes), ..Default::default() };
+    let review = SelfSubjectAccessReview { spec, ..Default::default() };
+    let said = Api::all(client.clone()).create(&PostParams::default(), &review).await.unwrap();
+    let SubjectAccessReviewStatus { allowed, .. } = said.status.unwrap();
+    allowed
+}
+
+#[tokio::test]
+async fn the_bot_may_do_what_the_rules_grant_and_is_told_no_in_the_servers_words() {
+    let bench = Bench::open().await;
+    bench.cluster.place("qa", &workload("deployment/checkout"), "app", "checkout:1", 1);
+    let client = as_bot(&bench);
+    assert!(Api::<Deployment>::namespaced(client.clone(), "qa").get("checkout").await.is_ok());
+    assert!(Api::<Pod>::namespaced(client.clone(), "qa").list(&ListParams::default()).await.is_ok());
+
+    let no = Api::<Pod>::namespaced(client.clone(), "qa").get("checkout-1").await.unwrap_err();
+    let kube::Error::Api(status) = no else { panic!("{no}") };
+    assert_eq!((status.code, status.reason.as_str()), (403, "Forbidden"));
+    assert_eq!(
+        status.message,
+        "pods \"checkout-1\" is forbidden: User \"system:serviceaccount:gantry:gantry\" cannot get resource \"pods\" in \
+         API group \"\" in the namespace \"qa\""
+    );
+    let no = Api::<Deployment>::all(client.clone()).list(&ListParams::default()).await.unwrap_err();
+    assert!(
+        no.to_string().contains("deployments.apps is forbidden") && no.to_string().contains("at the cluster scope")
+    );
+    let params = kube::api::DeleteParams::default();
+    assert!(Api::<Deployment>::namespaced(client.clone(), "qa").delete("checkout", &params).await.is_err());
+    assert_eq!(
+        bench.strays.all(),
+        [
+            "cluster: may not get /api/v1/namespaces/qa/pods/checkout-1",
+            "cluster: may not list /apis/apps/v1/deployments",
+            "cluster: may not delete /apis/apps/v1/namespaces/qa/deployments/checkout",
+        ]
+    );
+    let asked: Vec<String> = bench.cluster.asked().iter().map(ToString::to_string).collect();
+    assert_eq!(
+        asked,
+        ["get pods", "list pods", "delete deployments.apps", "get deployments.apps", "list deployments.apps"]
+    );
+}
+
+#[tokio::test]
+async fn whoever_asks_about_itself_is_told_what_the_rules_say() {
+    let bench = Bench::open().await;
+    let client = as_bot(&bench);
+    for ask in crate::cluster::access::asks() {
+        assert!(may(&client, &ask.verb, &ask.group, &ask.resource, "qa").await, "{ask}");
+    }
+    for (verb, group, resource) in [("get", "", "secrets"), ("patch", "apps", "deployments"), ("get", "", "pods/log")] {
+        assert!(!may(&client, verb, group, resource, "qa").await, "{verb} {resource}");
+        assert!(may(&bench.client, verb, group, resource, "qa").await, "an admin may");
+    }
+    bench.cluster.revoke("qa", "list", "pods");
+    assert!(!may(&client, "list", "", "pods", "qa").await && may(&client, "list", "", "pods", "prod").await);
+    assert!(Api::<Pod>::namespaced(client.clone(), "qa").list(&ListParams::default()).await.is_err());
+    bench.cluster.forbid("qa");
+    assert!(!may(&client, "get", "apps", "deployments", "qa").await);
+    assert_eq!(bench.strays.all(), Vec::<String>::new(), "these are the rules' own no");
+}
