@@ -1,0 +1,239 @@
+"""The chart renders with every set of values to objects that Kubernetes takes, and that hold what they must."""
+
+import json
+import pathlib
+import shutil
+import tempfile
+import unittest
+
+import jsonschema
+import kubernetes_validate
+import yaml
+
+import chart
+from chart import container, of_kind, one, pod, render, with_values
+
+# The oldest that Chart.yaml lets in, and the newest that is known.
+VERSIONS = ["1.27", kubernetes_validate.latest_version().rpartition(".")[0]]
+ALERTS = chart.CHART / "files/alerts.yaml"
+CUSTOM = {"ServiceMonitor", "PrometheusRule"}
+
+
+class Rendering(unittest.TestCase):
+    def test_helm_has_nothing_against_it(self):
+        for options in [[], *(["--values", path] for path in chart.VALUES)]:
+            with self.subTest(options=options):
+                fine, said = chart.helm("lint", "--strict", chart.CHART, *options)
+                self.assertTrue(fine, said)
+
+    def test_kubernetes_knows_every_object(self):
+        for name, rendered in chart.every_rendering():
+            self.assertGreater(len(rendered), 3)
+            for each in rendered:
+                with self.subTest(values=name, kind=each["kind"], name=each["metadata"]["name"]):
+                    if each["kind"] in CUSTOM:
+                        self.assertEqual(each["apiVersion"], "monitoring.coreos.com/v1")
+                        continue
+                    for version in VERSIONS:
+                        kubernetes_validate.validate(each, version, strict=True)
+
+    def test_names_are_unique_and_everything_names_its_namespace(self):
+        for name, rendered in chart.every_rendering():
+            places = [(each["kind"], each["metadata"]["namespace"], each["metadata"]["name"]) for each in rendered]
+            self.assertEqual(len(places), len(set(places)), name)
+
+    def test_everything_on_has_every_kind_and_the_least_has_few(self):
+        kinds = lambda *options: sorted({each["kind"] for each in render(*options)})
+        everything = ["ConfigMap", "Deployment", "Ingress", "NetworkPolicy", "PersistentVolumeClaim"]
+        everything += ["PrometheusRule"] * ALERTS.exists() + ["Role", "RoleBinding", "Service", "ServiceAccount", "ServiceMonitor"]
+        self.assertEqual(kinds(*with_values("everything")), everything)
+        minimal = ["ConfigMap", "Deployment", "Role", "RoleBinding", "Service", "ServiceAccount"]
+        self.assertEqual(kinds(*with_values("minimal")), minimal)
+
+    def test_the_charts_version_is_the_programs(self):
+        cargo = (chart.ROOT / "Cargo.toml").read_text().split('version = "')[1].split('"')[0]
+        about = yaml.safe_load((chart.CHART / "Chart.yaml").read_text())
+        self.assertEqual(about["appVersion"], cargo)
+        self.assertEqual(container(render())["image"], f"gantry:{cargo}")
+
+    def test_the_schema_is_one_and_knows_every_value(self):
+        schema = json.loads((chart.CHART / "values.schema.json").read_text())
+        jsonschema.Draft7Validator.check_schema(schema)
+        values = yaml.safe_load((chart.CHART / "values.yaml").read_text())
+        self.assertEqual(set(values) | {"global"}, set(schema["properties"]))
+
+        def closed(node, where):
+            if isinstance(node, dict) and isinstance(node.get("properties"), dict):
+                # What people put into these is Kubernetes' or Gantry's to judge.
+                free = where in ("/config", "/extraVolumes/items", "/extraVolumeMounts/items", "/named")
+                self.assertTrue(free or node.get("additionalProperties") is False, f"{where} takes unknown keys")
+            for key, inside in node.items() if isinstance(node, dict) else []:
+                closed(inside, where if key in ("properties", "definitions") else f"{where}/{key}")
+
+        closed(schema, "")
+
+
+class Pod(unittest.TestCase):
+    def test_every_container_is_restricted_line_by_line(self):
+        for name, rendered in chart.every_rendering():
+            with self.subTest(values=name):
+                spec = pod(rendered)
+                outer = dict(spec["securityContext"])
+                if name != "existing":
+                    for key in ("runAsUser", "runAsGroup", "fsGroup"):
+                        self.assertEqual(outer.pop(key), 65532)
+                    self.assertEqual(outer.pop("fsGroupChangePolicy"), "OnRootMismatch")
+                self.assertEqual(outer, {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}})
+                self.assertNotIn("initContainers", spec)
+                self.assertEqual(len(spec["containers"]), 1)
+                for each in spec["containers"]:
+                    self.assertEqual(
+                        each["securityContext"],
+                        {
+                            "allowPrivilegeEscalation": False,
+                            "privileged": False,
+                            "readOnlyRootFilesystem": True,
+                            "capabilities": {"drop": ["ALL"]},
+                        },
+                    )
+                for forbidden in ("hostNetwork", "hostPID", "hostIPC", "shareProcessNamespace"):
+                    self.assertNotIn(forbidden, spec)
+                for volume in spec["volumes"]:
+                    self.assertNotIn("hostPath", volume)
+                for port in container(rendered)["ports"]:
+                    self.assertNotIn("hostPort", port)
+                self.assertIs(spec["enableServiceLinks"], False)
+
+    def test_there_is_one_and_it_is_replaced(self):
+        for name, rendered in chart.every_rendering():
+            spec = one(rendered, "Deployment")["spec"]
+            self.assertEqual((spec["replicas"], spec["strategy"]), (1, {"type": "Recreate"}), name)
+            # Shutting down takes less than 10 s.
+            self.assertGreater(pod(rendered)["terminationGracePeriodSeconds"], 10)
+            self.assertEqual(of_kind(rendered, "HorizontalPodAutoscaler"), [])
+
+    def test_only_its_state_and_its_scratch_can_be_written(self):
+        for name, rendered in chart.every_rendering():
+            mounts = {each["mountPath"]: each for each in container(rendered)["volumeMounts"]}
+            writable = {path for path, each in mounts.items() if not each.get("readOnly")}
+            self.assertEqual(writable, {"/var/lib/gantry", "/tmp"}, name)
+            self.assertEqual(chart.variables(rendered)["DATABASE_URL"], "sqlite:///var/lib/gantry/gantry.db")
+
+    def test_the_state_is_on_a_volume_that_outlives_the_release(self):
+        volume = lambda rendered: next(each for each in pod(rendered)["volumes"] if each["name"] == "state")
+        rendered = render()
+        claim = one(rendered, "PersistentVolumeClaim")
+        self.assertEqual(volume(rendered)["persistentVolumeClaim"]["claimName"], claim["metadata"]["name"])
+        self.assertEqual(claim["metadata"]["annotations"], {"helm.sh/resource-policy": "keep"})
+        self.assertEqual(claim["spec"]["accessModes"], ["ReadWriteOnce"])
+        existing = render(*with_values("existing"))
+        self.assertEqual(of_kind(existing, "PersistentVolumeClaim"), [])
+        self.assertEqual(volume(existing)["persistentVolumeClaim"]["claimName"], "lifter-state")
+        self.assertIn("emptyDir", volume(render(*with_values("minimal"))))
+
+    def test_it_is_asked_whether_it_lives_and_is_ready(self):
+        for _, rendered in chart.every_rendering():
+            probes = container(rendered)
+            for probe, path in [("startup", "/healthz"), ("liveness", "/healthz"), ("readiness", "/readyz")]:
+                self.assertEqual(probes[f"{probe}Probe"]["httpGet"], {"path": path, "port": "http"})
+
+    def test_another_configuration_starts_it_anew(self):
+        sums = {
+            one(rendered, "Deployment")["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+            for rendered in (render(), render("--set", "config.slack.channel=#other"), render("--set", "log=debug"))
+        }
+        self.assertEqual(len(sums), 2)
+
+    def test_the_image_is_by_tag_or_by_digest(self):
+        digest = "sha256:" + "0123456789abcdef" * 4
+        wanted = f"registry.example.com:5000/team/gantry:1.2.3@{digest}"
+        self.assertEqual(container(render(*with_values("existing")))["image"], wanted)
+
+
+class Network(unittest.TestCase):
+    def test_metrics_have_a_listener_and_a_service_of_their_own(self):
+        rendered = render(*with_values("everything"))
+        self.assertIn("--metrics-listen=0.0.0.0:9191", container(rendered)["args"])
+        self.assertEqual(container(rendered)["ports"][1], {"name": "metrics", "containerPort": 9191})
+        public, inner = one(rendered, "Service", "gantry"), one(rendered, "Service", "gantry-metrics")
+        self.assertEqual([port["name"] for port in public["spec"]["ports"]], ["http"])
+        self.assertEqual((inner["spec"]["type"], inner["spec"]["ports"][0]["port"]), ("ClusterIP", 9191))
+        monitor = one(rendered, "ServiceMonitor")["spec"]
+        self.assertLessEqual(monitor["selector"]["matchLabels"].items(), inner["metadata"]["labels"].items())
+        self.assertFalse(monitor["selector"]["matchLabels"].items() <= public["metadata"]["labels"].items())
+        self.assertEqual((monitor["endpoints"][0]["port"], monitor["endpoints"][0]["interval"]), ("metrics", "15s"))
+        none = render(*with_values("minimal"))
+        self.assertFalse([word for word in container(none)["args"] if "metrics" in word])
+        self.assertEqual(len(of_kind(none, "Service")), 1)
+
+    def test_selectors_select_the_pod(self):
+        for name, rendered in chart.every_rendering():
+            labels = one(rendered, "Deployment")["spec"]["template"]["metadata"]["labels"].items()
+            selectors = [one(rendered, "Deployment")["spec"]["selector"]["matchLabels"]]
+            selectors += [each["spec"]["selector"] for each in of_kind(rendered, "Service")]
+            selectors += [each["spec"]["podSelector"]["matchLabels"] for each in of_kind(rendered, "NetworkPolicy")]
+            for selector in selectors:
+                self.assertTrue(selector and selector.items() <= labels, name)
+
+    def test_only_slack_and_webhooks_are_reached_from_outside(self):
+        self.assertEqual(of_kind(render(), "Ingress"), [])
+        paths = lambda rendered: [each["path"] for each in one(rendered, "Ingress")["spec"]["rules"][0]["http"]["paths"]]
+        self.assertEqual(paths(render(*with_values("everything"))), ["/slack/", "/webhooks/"])
+        self.assertEqual(paths(render(*with_values("socket"), "--set", "ingress.enabled=true")), ["/webhooks/"])
+
+    def test_the_policy_lets_in_http_and_who_may_measure_and_out_what_is_named(self):
+        policy = one(render(), "NetworkPolicy")["spec"]
+        self.assertEqual(policy["policyTypes"], ["Ingress", "Egress"])
+        http, metrics = policy["ingress"]
+        self.assertEqual(http, {"ports": [{"protocol": "TCP", "port": "http"}]})
+        self.assertEqual(metrics["ports"], [{"protocol": "TCP", "port": "metrics"}])
+        (who,) = metrics["from"]
+        self.assertEqual(who["namespaceSelector"]["matchExpressions"][0]["values"], ["monitoring"])
+        dns, rest = policy["egress"]
+        self.assertEqual({(port["protocol"], port["port"]) for port in dns["ports"]}, {("UDP", 53), ("TCP", 53)})
+        self.assertEqual([port["port"] for port in rest["ports"]], [443, 6443])
+        # Nobody measures: no rule at all, since one without `from` would let everybody in.
+        (only,) = one(render(*with_values("socket")), "NetworkPolicy")["spec"]["ingress"]
+        self.assertEqual(only["ports"][0]["port"], "http")
+        self.assertEqual(one(render(*with_values("everything")), "NetworkPolicy")["spec"]["egress"][2]["ports"][0]["port"], 9292)
+
+    @unittest.skipUnless(ALERTS.exists(), "there are no alerts yet")
+    def test_the_alerts_are_those_of_the_file(self):
+        wanted = yaml.safe_load(ALERTS.read_text())
+        self.assertTrue(wanted["groups"])
+        self.assertEqual(one(render(*with_values("everything")), "PrometheusRule")["spec"], wanted)
+
+
+class Notes(unittest.TestCase):
+    """helm shows them only to somebody who has a cluster, so a copy of the chart renders them into a ConfigMap."""
+
+    def notes(self, *options):
+        with tempfile.TemporaryDirectory() as directory:
+            copy = pathlib.Path(directory) / "gantry"
+            shutil.copytree(chart.CHART, copy)
+            shutil.move(copy / "templates/NOTES.txt", copy / "files/NOTES.txt")
+            (copy / "templates/notes.yaml").write_text(
+                "kind: Notes\nmetadata: { name: notes }\ntext: {{ tpl (.Files.Get \"files/NOTES.txt\") . | toJson }}\n"
+            )
+            return one(render(*options, chart=copy), "Notes")["text"]
+
+    def test_they_say_the_next_step(self):
+        said = self.notes()
+        self.assertIn("exec deployment/gantry -- /gantry doctor --config /etc/gantry/gantry.yaml", said)
+        self.assertIn("/slack/commands, /slack/interactions, /slack/events", said)
+        self.assertIn("there is no Ingress yet", said)
+        self.assertIn("SLACK_BOT_TOKEN, SLACK_SIGNING_SECRET, GITHUB_APP_ID", said)
+        self.assertIn("the namespaces development, production of this cluster.", said)
+        self.assertNotIn("FORGETS", said)
+
+    def test_they_fit_the_values(self):
+        self.assertIn("at https://gantry.acme.dev:", self.notes(*with_values("everything")))
+        minimal = self.notes(*with_values("minimal"))
+        self.assertIn("Socket Mode", minimal)
+        self.assertIn("FORGETS EVERYTHING", minimal)
+        self.assertNotIn("/slack/commands", minimal)
+        self.assertNotIn("/webhooks/github", minimal)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,104 @@
+"""The image: how deploy/Dockerfile builds it, and what the chart relies on."""
+
+import json
+import re
+import unittest
+
+import yaml
+
+import chart
+
+TEXT = (chart.ROOT / "deploy/Dockerfile").read_text()
+
+
+def instructions():
+    """Each as (word, rest), comments and line breaks gone."""
+    lines = [line for line in TEXT.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    joined = "\n".join(lines).replace("\\\n", " ")
+    return [tuple(line.split(None, 1)) for line in joined.splitlines()]
+
+
+def stages():
+    found = []
+    for word, rest in instructions():
+        if word == "FROM":
+            image, _, name = rest.partition(" AS ")
+            found.append((image, name, []))
+        else:
+            found[-1][2].append((word, rest))
+    return found
+
+
+def the(stage, word):
+    return [rest for each, rest in stage[2] if each == word]
+
+
+class Dockerfile(unittest.TestCase):
+    def setUp(self):
+        self.stages = stages()
+        self.last = self.stages[-1]
+
+    def test_every_base_has_a_tag_that_is_not_latest(self):
+        names = [name for _, name, _ in self.stages if name]
+        self.assertEqual(names, ["chef", "plan", "build"])
+        for image, _, _ in self.stages:
+            if image not in names:
+                self.assertRegex(image, r"^[a-z0-9./-]+:[A-Za-z0-9._-]+(@sha256:[0-9a-f]{64})?$")
+                self.assertNotRegex(image, r":latest")
+
+    def test_what_builds_and_what_runs_have_the_same_libc(self):
+        self.assertIn("-bookworm", self.stages[0][0])
+        self.assertRegex(self.last[0], r"^gcr\.io/distroless/cc-debian12:nonroot")
+
+    def test_the_toolchain_is_the_one_of_the_repository(self):
+        channel = re.search(r'channel = "([^"]+)"', (chart.ROOT / "rust-toolchain.toml").read_text())[1]
+        self.assertTrue(self.stages[0][0].startswith(f"rust:{channel}-"))
+        self.assertIn(f"RUSTUP_TOOLCHAIN={channel}", the(self.stages[0], "ENV"))
+
+    def test_dependencies_are_built_apart_and_everything_as_locked_and_without_the_demo(self):
+        plan, build = self.stages[1], self.stages[2]
+        self.assertTrue(the(plan, "RUN")[0].startswith("cargo chef prepare"))
+        cook, compile = the(build, "RUN")
+        self.assertTrue(cook.startswith("cargo chef cook ") and compile.startswith("cargo build "))
+        for line in (cook, compile):
+            for option in ("--release", "--locked", "--no-default-features"):
+                self.assertIn(option, line.split())
+        self.assertRegex(the(self.stages[0], "RUN")[0], r"^cargo install --locked --version [0-9.]+ cargo-chef$")
+
+    def test_only_the_program_and_an_empty_directory_are_in_it(self):
+        copied = [line.split()[-2:] for line in the(self.last, "COPY")]
+        self.assertEqual(copied, [["/gantry/target/release/gantry", "/gantry"], ["/state", "/var/lib/gantry"]])
+        for line in the(self.last, "COPY"):
+            self.assertIn("--from=build", line)
+        self.assertEqual(the(self.last, "RUN") + the(self.last, "ADD"), [])
+
+    def test_it_runs_as_the_user_that_the_chart_names(self):
+        values = yaml.safe_load((chart.CHART / "values.yaml").read_text())
+        self.assertEqual(the(self.last, "USER"), [f"{values['runAsUser']}:{values['runAsUser']}"])
+
+    def test_it_starts_as_the_chart_starts_it(self):
+        self.assertEqual(json.loads(the(self.last, "ENTRYPOINT")[0]), ["/gantry"])
+        self.assertEqual(json.loads(the(self.last, "CMD")[0]), ["serve", "--config", "/etc/gantry/gantry.yaml"])
+        url = chart.variables(chart.render())["DATABASE_URL"]
+        self.assertEqual(the(self.last, "ENV"), [f"DATABASE_URL={url}"])
+
+    def test_no_secret_and_nothing_of_this_machine_can_get_in(self):
+        self.assertNotRegex(TEXT, r"(?i)\b(ARG|ENV)\s+\w*(token|secret|password|key)")
+        self.assertNotIn("COPY .", TEXT)
+        ignore = [line for line in (chart.ROOT / ".dockerignore").read_text().split("\n") if line and line[0] != "#"]
+        self.assertEqual(ignore[0], "*")
+        sources = {word for _, _, lines in self.stages for key, rest in lines if key == "COPY" and "--from" not in rest for word in rest.split()[:-1]}
+        self.assertEqual(sources, {line.removeprefix("!") for line in ignore[1:]})
+        for source in sources:
+            self.assertTrue((chart.ROOT / source).exists(), source)
+
+    def test_nothing_that_the_code_includes_is_left_out(self):
+        for path in (chart.ROOT / "src").rglob("*.rs"):
+            if "sim" in path.parts or "tests" in path.stem or "tests" in path.parts:
+                continue
+            for included in re.findall(r'include_(?:str|bytes)!\("([^"]+)"\)', path.read_text().split("#[cfg(test)]")[0]):
+                self.assertTrue((path.parent / included).resolve().is_relative_to(chart.ROOT / "src"), f"{path}: {included}")
+
+
+if __name__ == "__main__":
+    unittest.main()

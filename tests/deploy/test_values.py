@@ -1,0 +1,62 @@
+"""Values that are wrong are refused before anything reaches a cluster, with words that name the place."""
+
+import unittest
+
+import chart
+
+# What is set, and what must stand in helm's answer.
+BY_THE_SCHEMA = [
+    (["replicas=2"], "replicas is not allowed"),
+    (["image.pullPolicy=Sometimes"], "image.pullPolicy"),
+    (["image.digest=latest"], "image.digest"),
+    (["image.repository=ghcr.io/Acme/gantry"], "image.repository"),
+    (["imagePullSecrets[0].nmae=x"], "imagePullSecrets.0"),
+    (["slack.mode=rtm"], '"http", "socket"'),
+    (["slack.token=xoxb-1"], "token is not allowed"),
+    (["github.auth=none"], '"app", "token"'),
+    (["existingSecret="], "existingSecret"),
+    (["config=null"], "config is required"),
+    (["config=5"], "config"),
+    (["config.environments=null"], "environments"),
+    (["config.artefacts[0].repository=acme/x"], "config.artefacts.0: name is required"),
+    (["runAsUser=0"], "runAsUser"),
+    (["persistence.accessMode=ReadWriteMany"], "persistence.accessMode"),
+    (["persistence.size=big"], "persistence.size"),
+    (["service.port=0"], "service.port"),
+    (["metrics.port=8080"], "metrics.port"),
+    (["ingress.host=https://gantry.acme.dev"], "ingress.host"),
+    (["networkPolicy.egressPorts={443,https}"], "networkPolicy.egressPorts.1"),
+    (["networkPolicy.from[0].everybody=true"], "networkPolicy.from.0"),
+    (["rbac.namespaces={*}"], "rbac.namespaces.0"),
+    (["extraEnv[0].name=SLACK_BOT_TOKEN", "extraEnv[0].value=xoxb-1"], "extraEnv.0.name"),
+    (["extraEnv[0].name=FLUX_PROD_SECRET", "extraEnv[0].value=s"], "extraEnv.0.name"),
+    (["extraEnv[0].name=DATABASE_URL", "extraEnv[0].value=s"], "extraEnv.0.name"),
+    (["extraVolumes[0].name=host", "extraVolumes[0].hostPath.path=/"], "extraVolumes.0"),
+]
+
+BY_THE_TEMPLATES = [
+    (["config=environments: ["], "`config` is not YAML"),
+    (["config=slack: none"], "`config` has no list of `environments`"),
+    (["config.artefacts[0].name=a", "config.artefacts[0].environments.prod.context=eu"], "set `kubeconfig.existingSecret`"),
+    (["registry.dockerConfigSecret=ghcr"], "docker_config: /etc/gantry/docker/config.json"),
+    (["kubeconfig.existingSecret=k", "config.kubeconfig=/etc/other"], "names another `kubeconfig`"),
+]
+
+
+class Refused(unittest.TestCase):
+    def refused(self, cases):
+        for settings, words in cases:
+            with self.subTest(settings=settings):
+                fine, said = chart.template(*(f"--set={setting}" for setting in settings))
+                self.assertFalse(fine, "this was taken")
+                self.assertIn(words, said)
+
+    def test_by_the_schema(self):
+        self.refused(BY_THE_SCHEMA)
+
+    def test_by_the_templates(self):
+        self.refused(BY_THE_TEMPLATES)
+
+
+if __name__ == "__main__":
+    unittest.main()
