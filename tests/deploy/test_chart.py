@@ -163,7 +163,7 @@ class Network(unittest.TestCase):
         self.assertFalse(monitor["selector"]["matchLabels"].items() <= public["metadata"]["labels"].items())
         self.assertEqual((monitor["endpoints"][0]["port"], monitor["endpoints"][0]["interval"]), ("metrics", "15s"))
         none = render(*with_values("minimal"))
-        self.assertFalse([word for word in container(none)["args"] if "metrics" in word])
+        self.assertIn("--metrics-listen=off", container(none)["args"])
         self.assertEqual(len(of_kind(none, "Service")), 1)
 
     def test_selectors_select_the_pod(self):

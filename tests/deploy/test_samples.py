@@ -105,13 +105,15 @@ NEEDS = {
     r"/repos/R/pulls/X/merge": "contents write",
     r"/repos/R/pulls/X/reviews": "pull_requests read",
     r"/repos/R/rules/branches/X": "metadata read",
+    r"/repos/R/rulesets/X": "metadata read",
+    r"/orgs/X/teams/X": "members read",
     r"/orgs/X/teams/X/memberships/X": "members read",
-    # Everybody may ask these.
+    # Everybody may ask these, and the last two every App of itself.
+    r"/user": None,
     r"/users/X": None,
     r"/rate_limit": None,
-    r"/app": None,
+    r"/app/hook/config": None,
     r"/app/installations/X": None,
-    r"/installation/repositories": "metadata read",
 }
 
 # What one must be allowed to read to be told of it.
@@ -132,7 +134,7 @@ def questions():
         if path.stem.endswith("tests"):
             continue
         code = path.read_text().split("#[cfg(test)]")[0]
-        for asked in re.findall(r'"(/(?:repos|orgs|users|app|installation|rate_limit)\b[^"]*)"', code):
+        for asked in re.findall(r'"(/(?:repos|orgs|users?|apps?|installation|rate_limit|search|graphql)\b[^"]*)"', code):
             asked = re.sub(r"^/repos/\{[^}]*\}", "/repos/R", asked.partition("?")[0])
             yield path.name, re.sub(r"\{[^}]*\}", "X", asked)
 
