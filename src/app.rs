@@ -74,7 +74,14 @@ impl App {
             };
             secret.clone().ok_or_else(why)
         };
-        let signing_secret = needed(&secrets.slack_signing_secret, "SLACK_SIGNING_SECRET")?;
+        if secrets.slack_signing_secret.is_none() && secrets.slack_app_token.is_none() {
+            return Err(AppError::Missing(
+                "Neither `SLACK_SIGNING_SECRET` nor `SLACK_APP_TOKEN` is set: Slack cannot reach Gantry. Set the first, or \
+                 `SLACK_SIGNING_SECRET_FILE`, where Slack sends its requests over HTTP; or the second, or \
+                 `SLACK_APP_TOKEN_FILE`, for Socket Mode, which needs no public address."
+                    .to_owned(),
+            ));
+        }
         let bot_token = needed(&secrets.slack_bot_token, "SLACK_BOT_TOKEN")?;
 
         let auth = match secrets.github.clone() {
@@ -120,12 +127,24 @@ impl App {
             slack,
             github,
             registry,
+            socket: slack::socket::Standing::default(),
         });
         bot.recall_reports().await?;
         bot.recall_builds().await?;
-        let router = router(&bot, &signing_secret, &secrets);
+        let answering = bot.clone();
+        let answer: slack::receive::Answer = Arc::new(move |incoming| {
+            let bot = answering.clone();
+            Box::pin(async move { bot.answer(incoming).await })
+        });
+        let router = router(&bot, answer.clone(), &secrets);
         let cancel = CancellationToken::new();
-        Ok(Self { tasks: start(&bot, &cancel), bot, router, cancel })
+        let mut tasks = start(&bot, &cancel);
+        if let Some(token) = secrets.slack_app_token {
+            let (client, clock, standing) = (bot.slack.clone(), bot.clock.clone(), bot.socket.clone());
+            let socket = slack::socket::Socket { client, token, clock, standing, answer };
+            tasks.spawn(socket.run(cancel.clone()));
+        }
+        Ok(Self { bot, router, tasks, cancel })
     }
 
     /// The bot's endpoints.
@@ -217,12 +236,8 @@ fn watched(config: &Config) -> Vec<(Namespace, Vec<WorkloadKind>)> {
     watched.into_iter().map(|(namespace, kinds)| (namespace, kinds.into_iter().collect())).collect()
 }
 
-fn router(bot: &Bot, signing_secret: &SecretString, secrets: &Secrets) -> Router {
-    let answering = bot.clone();
-    let answer: slack::receive::Answer = Arc::new(move |incoming| {
-        let bot = answering.clone();
-        Box::pin(async move { bot.answer(incoming).await })
-    });
+fn router(bot: &Bot, answer: slack::receive::Answer, secrets: &Secrets) -> Router {
+    let signing_secret = secrets.slack_signing_secret.as_ref();
     let hearing = bot.clone();
     let keep: reports::receive::Keep = Arc::new(move |heard| {
         let bot = hearing.clone();

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //!  Slack ──HTTP──> slack::receive ──> workflow::answer ──> store (inbox) ──> workflow::inbox ──┐
-//!                    verify, parse      memory knows: the                                      │
+//!     <──socket──  slack::socket        memory knows: the                                      │
 //!                                       answer is the ack                                      v
 //!  controller ───> reports ─────────> store (inbox) ──> workflow::hear (in groups) ────> workflow::observe
 //!                    verify, parse                                                             │

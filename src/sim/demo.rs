@@ -11,7 +11,7 @@ use crate::config::{Config, Secrets};
 use crate::store::{Batch, Store};
 
 use super::pace::Pace;
-use super::town::{Town, TownError};
+use super::town::{APP_TOKEN, Town, TownError};
 use super::{hands, page};
 
 /// Whoever presses Ctrl-C in a demo has seen enough: three seconds in all.
@@ -62,8 +62,13 @@ impl Demo {
         let config = Config::parse("the demo", &text).map_err(|problems| {
             DemoError::Configuration(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
         })?;
-        let environment =
-            move |name: &str| if name == "DATABASE_URL" { Some(database.clone()) } else { Town::secret(name) };
+        let by_socket = town.slack.uses_sockets();
+        let environment = move |name: &str| match name {
+            "DATABASE_URL" => Some(database.clone()),
+            "SLACK_SIGNING_SECRET" if by_socket => None,
+            "SLACK_APP_TOKEN" if by_socket => Some(APP_TOKEN.to_owned()),
+            name => Town::secret(name),
+        };
         let secrets =
             Secrets::read(&config, environment).map_err(|wrong| DemoError::Configuration(wrong.join("; ")))?;
 

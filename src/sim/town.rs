@@ -30,6 +30,7 @@ pub const ENVIRONMENTS: [(&str, &str); 4] =
     [("development", "develop"), ("qa", "qa"), ("staging", "staging"), ("prod", "prod")];
 pub const SIGNING_SECRET: &str = "a-town-that-signs-its-requests";
 pub const BOT_TOKEN: &str = "xoxb-town-gantry";
+pub const APP_TOKEN: &str = "xapp-town-gantry";
 pub const GITHUB_TOKEN: &str = "ghp_town_gantry";
 pub const GITHUB_WEBHOOK_SECRET: &str = "a-town-that-signs-its-webhooks";
 
@@ -250,6 +251,7 @@ impl Town {
     pub fn close(&self) {
         self.closing.cancel();
         self.cluster.end_streams();
+        self.slack.break_sockets();
     }
 
     /// A commit by a person, as `git push` would bring it.
@@ -401,6 +403,7 @@ fn slack(clock: &Clock, faults: &Faults, strays: &Strays, origin: &str) -> Slack
         origin: origin.to_owned(),
         signing_secret: SIGNING_SECRET.to_owned(),
         bot_token: BOT_TOKEN.to_owned(),
+        app_token: APP_TOKEN.to_owned(),
         team: ("T0ACME".to_owned(), "acme".to_owned()),
     });
     for (name, real_name) in PEOPLE {

@@ -25,9 +25,11 @@ pub(crate) mod fake;
 mod files;
 mod fit;
 mod people;
+mod socket;
 
 pub use answer::SendError;
 pub use people::{Account, Group};
+pub(super) use socket::{Closed, Link, describe};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -41,7 +43,10 @@ struct Inner {
     hooks: reqwest::Client,
     hooks_origin: Url,
     api_origin: Origin,
+    api_is_tls: bool,
     identity: OnceCell<Identity>,
+    /// For Socket Mode.
+    tls: ClientConfig,
 }
 
 impl std::fmt::Debug for Client {
@@ -123,8 +128,8 @@ impl Client {
         };
         let api = url("api_url", api_url)?;
         let hooks_origin = url("hooks_origin", hooks_origin)?;
-        let api_origin = api.origin();
-        let tls = tls(api.scheme() == "https" || hooks_origin.scheme() == "https")?;
+        let (api_origin, api_is_tls) = (api.origin(), api.scheme() == "https");
+        let tls = tls(api_is_tls || hooks_origin.scheme() == "https")?;
         let hooks = reqwest::Client::builder()
             .tls_backend_preconfigured(tls.clone())
             // A redirect could lead to where a response URL may not point.
@@ -133,7 +138,7 @@ impl Client {
             .build()
             .map_err(|error| ClientError(format!("The client for Slack's response URLs cannot be made: {error}.")))?;
         let connector = hyper_rustls::HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
+            .with_tls_config(tls.clone())
             .https_or_http()
             .enable_http1()
             .enable_http2()
@@ -141,7 +146,16 @@ impl Client {
         let connector =
             SlackClientHyperConnector::with_connector(connector).with_slack_api_url(api.as_str().trim_end_matches('/'));
         let api = SlackClient::new(connector);
-        Ok(Self(Arc::new(Inner { api, token, hooks, hooks_origin, api_origin, identity: OnceCell::new() })))
+        Ok(Self(Arc::new(Inner {
+            api,
+            token,
+            hooks,
+            hooks_origin,
+            api_origin,
+            api_is_tls,
+            identity: OnceCell::new(),
+            tls,
+        })))
     }
 
     /// Sends one message once, with plain blocks or none where Slack refuses what it has. Its file goes with it where

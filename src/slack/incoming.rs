@@ -82,30 +82,25 @@ pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
         };
         *field = decoded(pair.get(name.len() + 1..).unwrap_or_default());
     }
-    let required = [
-        ("team_id", &form.team),
-        ("channel_id", &form.channel),
-        ("user_id", &form.person),
-        ("command", &form.command),
-        ("trigger_id", &form.trigger),
-    ];
-    if let Some((name, _)) = required.iter().find(|(_, value)| value.is_empty()) {
-        return Err(format!("This is not a slash command: `{name}` is missing."));
+    form.command()
+}
+
+/// The same from a socket: the form's fields as JSON.
+pub(super) fn command_payload(payload: &Value) -> Result<Incoming, String> {
+    if text(payload, "/ssl_check") == Some("1") {
+        return Ok(Incoming::Ignored);
     }
-    let text = match form.command.trim_start_matches('/') {
-        "gantry" => form.text,
-        verb => [verb, " ", &form.text].concat().into(),
+    let field = |pointer: &str| Cow::Borrowed(text(payload, pointer).unwrap_or_default());
+    let form = Form {
+        team: field("/team_id"),
+        channel: field("/channel_id"),
+        person: field("/user_id"),
+        command: field("/command"),
+        text: field("/text"),
+        trigger: field("/trigger_id"),
+        response_url: field("/response_url"),
     };
-    let from = Origin {
-        team: form.team.into_owned(),
-        person: PersonId::new(&form.person),
-        channel: form.channel.into_owned(),
-        thread: None,
-        response_url: Some(form.response_url.into_owned()).filter(|url| !url.is_empty()),
-        key: form.trigger.into_owned(),
-        private: false,
-    };
-    Ok(Incoming::Command { from, text: text.into_owned() })
+    form.command()
 }
 
 /// A form's value as it was before it was encoded, as [`form_urlencoded`] has it. That goes byte by byte.
@@ -142,6 +137,35 @@ struct Form<'a> {
     response_url: Cow<'a, str>,
 }
 
+impl Form<'_> {
+    fn command(self) -> Result<Incoming, String> {
+        let required = [
+            ("team_id", &self.team),
+            ("channel_id", &self.channel),
+            ("user_id", &self.person),
+            ("command", &self.command),
+            ("trigger_id", &self.trigger),
+        ];
+        if let Some((name, _)) = required.iter().find(|(_, value)| value.is_empty()) {
+            return Err(format!("This is not a slash command: `{name}` is missing."));
+        }
+        let text = match self.command.trim_start_matches('/') {
+            "gantry" => self.text,
+            verb => [verb, " ", &self.text].concat().into(),
+        };
+        let from = Origin {
+            team: self.team.into_owned(),
+            person: PersonId::new(&self.person),
+            channel: self.channel.into_owned(),
+            thread: None,
+            response_url: Some(self.response_url.into_owned()).filter(|url| !url.is_empty()),
+            key: self.trigger.into_owned(),
+            private: false,
+        };
+        Ok(Incoming::Command { from, text: text.into_owned() })
+    }
+}
+
 /// An interaction: a form with one field, `payload`, that holds JSON.
 pub(super) fn interaction(body: &[u8]) -> Result<Incoming, String> {
     let (_, payload) = form_urlencoded::parse(body)
@@ -149,23 +173,28 @@ pub(super) fn interaction(body: &[u8]) -> Result<Incoming, String> {
         .ok_or("This is not an interaction: `payload` is missing.")?;
     let payload: Value =
         serde_json::from_str(&payload).map_err(|error| format!("The interaction's payload is not JSON: {error}."))?;
+    interaction_payload(&payload)
+}
+
+/// The same from a socket, which needs no form.
+pub(super) fn interaction_payload(payload: &Value) -> Result<Incoming, String> {
     // Slack adds kinds of interaction as it pleases; only what we put somewhere can come back.
-    let submitted = match text(&payload, "/type") {
+    let submitted = match text(payload, "/type") {
         Some("block_actions") => false,
         Some("view_submission") => true,
         _ => return Ok(Incoming::Ignored),
     };
     let need = |pointer: &'static str| {
-        text(&payload, pointer).ok_or_else(|| format!("The interaction has no `{}`.", pointer.trim_start_matches('/')))
+        text(payload, pointer).ok_or_else(|| format!("The interaction has no `{}`.", pointer.trim_start_matches('/')))
     };
-    let channel = text(&payload, "/channel/id").or(text(&payload, "/container/channel_id")).unwrap_or_default();
+    let channel = text(payload, "/channel/id").or(text(payload, "/container/channel_id")).unwrap_or_default();
     let ephemeral = payload.pointer("/container/is_ephemeral").and_then(Value::as_bool).unwrap_or_default();
     let from = Origin {
-        team: text(&payload, "/team/id").or(text(&payload, "/user/team_id")).unwrap_or_default().to_owned(),
+        team: text(payload, "/team/id").or(text(payload, "/user/team_id")).unwrap_or_default().to_owned(),
         person: PersonId::new(need("/user/id")?),
         channel: channel.to_owned(),
-        thread: text(&payload, "/message/thread_ts").map(str::to_owned),
-        response_url: text(&payload, "/response_url").map(str::to_owned),
+        thread: text(payload, "/message/thread_ts").map(str::to_owned),
+        response_url: text(payload, "/response_url").map(str::to_owned),
         key: need("/trigger_id")?.to_owned(),
         // In a conversation with us nobody else reads along.
         private: ephemeral || channel.starts_with('D'),
@@ -177,51 +206,56 @@ pub(super) fn interaction(body: &[u8]) -> Result<Incoming, String> {
         return Ok(Incoming::Submitted {
             from,
             modal: need("/view/callback_id")?.to_owned(),
-            about: text(&payload, "/view/private_metadata").unwrap_or_default().to_owned(),
+            about: text(payload, "/view/private_metadata").unwrap_or_default().to_owned(),
             text: typed.unwrap_or_default().to_owned(),
         });
     }
     let action = need("/actions/0/action_id")?;
     // Of several buttons that do the same, all but the first are numbered.
     let action = action.split(NUMBERED).next().unwrap_or(action).to_owned();
-    let value = text(&payload, "/actions/0/value").unwrap_or_default().to_owned();
+    let value = text(payload, "/actions/0/value").unwrap_or_default().to_owned();
     Ok(Incoming::Click { from, action, value })
 }
 
 /// An event: the handshake, a mention or a direct message.
 pub(super) fn event(body: &[u8]) -> Result<Event, String> {
     let event: Value = serde_json::from_slice(body).map_err(|error| format!("The event is not JSON: {error}."))?;
-    match text(&event, "/type") {
-        Some("url_verification") => {
-            let challenge = text(&event, "/challenge").ok_or("The handshake has no `challenge`.")?.to_owned();
-            return Ok(Event::UrlVerification { challenge });
-        }
+    if text(&event, "/type") == Some("url_verification") {
+        let challenge = text(&event, "/challenge").ok_or("The handshake has no `challenge`.")?.to_owned();
+        return Ok(Event::UrlVerification { challenge });
+    }
+    event_payload(&event).map(|incoming| Event::Incoming(Box::new(incoming)))
+}
+
+/// The same from a socket, which has no handshake of this kind.
+pub(super) fn event_payload(event: &Value) -> Result<Incoming, String> {
+    match text(event, "/type") {
         Some("event_callback") => {}
-        Some(_) => return Ok(Event::Incoming(Box::new(Incoming::Ignored))),
+        Some(_) => return Ok(Incoming::Ignored),
         None => return Err("The event has no `type`.".to_owned()),
     }
-    let direct = match (text(&event, "/event/type"), text(&event, "/event/channel_type")) {
+    let direct = match (text(event, "/event/type"), text(event, "/event/channel_type")) {
         (Some("app_mention"), _) => false,
         (Some("message"), Some("im")) => true,
-        _ => return Ok(Event::Incoming(Box::new(Incoming::Ignored))),
+        _ => return Ok(Incoming::Ignored),
     };
     // Bots, our own echo and edits: answering them would have us talk to ourselves.
     let from_a_person =
         event.pointer("/event/bot_id").is_none_or(Value::is_null) && event.pointer("/event/subtype").is_none();
-    let (Some(person), true) = (text(&event, "/event/user"), from_a_person) else {
-        return Ok(Event::Incoming(Box::new(Incoming::Ignored)));
+    let (Some(person), true) = (text(event, "/event/user"), from_a_person) else {
+        return Ok(Incoming::Ignored);
     };
     let from = Origin {
-        team: text(&event, "/team_id").unwrap_or_default().to_owned(),
+        team: text(event, "/team_id").unwrap_or_default().to_owned(),
         person: PersonId::new(person),
-        channel: text(&event, "/event/channel").ok_or("The event has no `event.channel`.")?.to_owned(),
-        thread: text(&event, "/event/thread_ts").map(str::to_owned),
+        channel: text(event, "/event/channel").ok_or("The event has no `event.channel`.")?.to_owned(),
+        thread: text(event, "/event/thread_ts").map(str::to_owned),
         response_url: None,
-        key: text(&event, "/event_id").ok_or("The event has no `event_id`.")?.to_owned(),
+        key: text(event, "/event_id").ok_or("The event has no `event_id`.")?.to_owned(),
         private: false,
     };
-    let said = without_mention(text(&event, "/event/text").unwrap_or_default());
-    Ok(Event::Incoming(Box::new(Incoming::Said { from, text: said, direct })))
+    let said = without_mention(text(event, "/event/text").unwrap_or_default());
+    Ok(Incoming::Said { from, text: said, direct })
 }
 
 /// `<@U0GANTRY> list` is `list`: the mention that addresses us is no part of the command, wherever it stands.

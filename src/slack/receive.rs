@@ -39,7 +39,8 @@ pub enum Ack {
 pub type Answer = Arc<dyn Fn(Incoming) -> BoxFuture<'static, Ack> + Send + Sync>;
 
 pub struct Receiver {
-    key: Hmac<Sha256>,
+    /// None where everything comes by a socket: then nothing that comes here can be Slack's.
+    key: Option<Hmac<Sha256>>,
     clock: Clock,
     answer: Answer,
 }
@@ -52,10 +53,12 @@ impl std::fmt::Debug for Receiver {
 
 impl Receiver {
     #[expect(clippy::missing_panics_doc, reason = "HMAC takes a key of any length")]
-    pub fn new(signing_secret: &SecretString, clock: Clock, answer: Answer) -> Self {
+    pub fn new(signing_secret: Option<&SecretString>, clock: Clock, answer: Answer) -> Self {
         #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
-        let key = <Hmac<Sha256> as Mac>::new_from_slice(signing_secret.expose_secret().as_bytes()).expect("any length");
-        Self { key, clock, answer }
+        let key = |secret: &SecretString| {
+            <Hmac<Sha256> as Mac>::new_from_slice(secret.expose_secret().as_bytes()).expect("any length")
+        };
+        Self { key: signing_secret.map(key), clock, answer }
     }
 
     pub fn router(self) -> Router {
@@ -69,6 +72,10 @@ impl Receiver {
     /// The body, once it is certain that Slack sent it, and lately.
     async fn verified(&self, request: Request) -> Result<Bytes, Response> {
         let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The request is not signed by Slack.");
+        let Some(key) = &self.key else {
+            let closed = "Slack reaches this Gantry by Socket Mode. For requests over HTTP, set SLACK_SIGNING_SECRET.";
+            return Err(refuse(StatusCode::UNAUTHORIZED, closed));
+        };
         // Refused before a byte of the body is read: nobody without the secret makes us keep anything.
         let (timestamp, signature) = signature(request.headers()).ok_or_else(unsigned)?;
         let now = self.clock.now();
@@ -76,7 +83,7 @@ impl Receiver {
             return Err(refuse(StatusCode::UNAUTHORIZED, "The request's timestamp is more than five minutes off."));
         }
         let body = read_body(request, BODY_LIMIT).await?;
-        let mut mac = self.key.clone();
+        let mut mac = key.clone();
         mac.update(b"v0:");
         mac.update(timestamp.as_bytes());
         mac.update(b":");

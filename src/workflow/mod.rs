@@ -91,6 +91,8 @@ pub struct Parts {
     pub wake: Wake,
     pub changes: Changes,
     pub controller: controller::Client,
+    /// How it stands with Slack's socket.
+    pub socket: slack::socket::Standing,
 }
 
 impl Bot {

@@ -129,6 +129,7 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         wake: observe::Wake::default(),
         changes: Changes::default(),
         controller: controller::Client::new()?,
+        socket: slack::socket::Standing::default(),
         config: Arc::new(config),
         clock,
         store,

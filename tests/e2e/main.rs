@@ -56,6 +56,7 @@ mod rollbacks_by_git;
 mod rungs;
 mod sending;
 mod silence;
+mod socket;
 mod status;
 mod steps;
 mod town;

@@ -1,4 +1,4 @@
-//! How Slack calls the bot: signed, with three seconds of patience, and events again when they were not taken.
+//! How Slack calls the bot: signed or through a socket, with three seconds of patience, and events again when they were not taken.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use futures::future::BoxFuture;
 use hmac::{Hmac, Mac};
 use jiff::SignedDuration;
 use reqwest::header::{CONTENT_TYPE, HeaderName, USER_AGENT};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sha2::Sha256;
 
 use super::Slack;
 use super::hands::Ack;
 
-const PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json";
 /// Before the second and the third redelivery; the first comes at once.
@@ -28,7 +28,7 @@ pub(super) struct Delivered {
     pub(super) ack: Ack,
     /// Whether the bot called its answer JSON; a command's answer is shown as text otherwise.
     pub(super) is_json: bool,
-    no_retry: bool,
+    pub(super) no_retry: bool,
 }
 
 pub(super) fn client() -> reqwest::Client {
@@ -40,6 +40,17 @@ pub(super) fn client() -> reqwest::Client {
 
 impl Slack {
     pub(super) async fn send_form(&self, path: &str, fields: &[(&str, &str)]) -> Result<Delivered, Missed> {
+        if self.uses_sockets() {
+            let payload = match fields {
+                [("payload", json)] => serde_json::from_str(json).unwrap_or_default(),
+                fields => {
+                    let fields = fields.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value)));
+                    Value::Object(fields.collect::<Map<_, _>>())
+                }
+            };
+            let kind = if path == "/slack/commands" { "slash_commands" } else { "interactive" };
+            return self.send_envelope(kind, payload, None).await;
+        }
         let pairs: Vec<String> = fields.iter().map(|(name, value)| format!("{name}={}", percent(value))).collect();
         self.send(path, FORM, pairs.join("&"), &[]).await
     }
@@ -47,7 +58,11 @@ impl Slack {
     /// An event and its first redelivery; the others follow by the agenda.
     pub(super) async fn send_event(&self, event: &Value) -> Result<Delivered, Missed> {
         let body = event.to_string();
-        let first = self.send("/slack/events", JSON, body.clone(), &[]).await;
+        let first = if self.uses_sockets() {
+            self.send_envelope("events_api", event.clone(), None).await
+        } else {
+            self.send("/slack/events", JSON, body.clone(), &[]).await
+        };
         let Some(reason) = retry_reason(&first) else { return first };
         let second = self.send_again(body.clone(), 1, reason).await;
         if let Some(reason) = retry_reason(&second) {
@@ -57,6 +72,10 @@ impl Slack {
     }
 
     async fn send_again(&self, body: String, number: usize, reason: &'static str) -> Result<Delivered, Missed> {
+        if self.uses_sockets() {
+            let event = serde_json::from_str(&body).unwrap_or_default();
+            return self.send_envelope("events_api", event, Some((number, reason))).await;
+        }
         let number = number.to_string();
         self.send("/slack/events", JSON, body, &[("x-slack-retry-num", &number), ("x-slack-retry-reason", reason)])
             .await

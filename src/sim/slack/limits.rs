@@ -22,9 +22,12 @@ pub(super) struct Limits {
 /// How many calls a minute; `None` is without limit.
 fn per_minute(method: &str) -> Option<i64> {
     match method {
-        "conversations.list" | "usergroups.list" | "usergroups.users.list" | "users.list" | "reactions.remove" => {
-            Some(20)
-        }
+        "conversations.list"
+        | "usergroups.list"
+        | "usergroups.users.list"
+        | "users.list"
+        | "reactions.remove"
+        | "apps.connections.open" => Some(20),
         "chat.update"
         | "chat.delete"
         | "conversations.info"

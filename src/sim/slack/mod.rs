@@ -1,5 +1,5 @@
 //! The simulated Slack, strict where Slack is strict: its Web API, its `response_url`s, and the people who use it.
-//! It reaches the bot over HTTP alone, signed; it knows nothing of what the bot is for.
+//! It reaches the bot over HTTP, signed, or by the bot's own sockets; it knows nothing of what the bot is for.
 
 mod api;
 mod blocks;
@@ -11,6 +11,7 @@ mod interact;
 mod limits;
 mod message;
 mod people;
+mod socket;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,7 @@ pub struct Setup {
     pub origin: String,
     pub signing_secret: String,
     pub bot_token: String,
+    pub app_token: String,
     /// Id and domain: `("T0ACME", "acme")`.
     pub team: (String, String),
 }
@@ -59,6 +61,7 @@ pub struct Slack {
     setup: Arc<Setup>,
     state: Arc<Mutex<State>>,
     outside: Arc<Mutex<Outside>>,
+    sockets: Arc<Mutex<socket::Sockets>>,
     http: reqwest::Client,
 }
 
@@ -88,6 +91,7 @@ impl Slack {
             setup: Arc::new(setup),
             state: Arc::new(Mutex::new(state)),
             outside: Arc::new(Mutex::new(outside)),
+            sockets: Arc::default(),
         }
     }
 
@@ -104,6 +108,7 @@ impl Slack {
         Router::new()
             .route("/api/{method}", get(api::call).post(api::call))
             .route("/hooks/{token}", post(hooks::respond))
+            .route("/link", get(socket::link))
             .route("/upload/{id}", post(api::upload).layer(DefaultBodyLimit::max(LARGEST_UPLOAD)))
             .route("/files/{id}", get(api::download))
             .fallback(lost(StatusCode::NOT_FOUND))

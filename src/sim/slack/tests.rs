@@ -135,6 +135,7 @@ async fn town_by(clock: Clock) -> Town {
         origin: origin.clone(),
         signing_secret: SECRET.to_owned(),
         bot_token: TOKEN.to_owned(),
+        app_token: "xapp-gantry".to_owned(),
         team: ("T0ACME".to_owned(), "acme".to_owned()),
     });
     for (id, name, guest) in

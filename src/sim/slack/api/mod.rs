@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 
 use super::Slack;
 use super::blocks::Invalid;
+use super::socket;
 use super::state::{APP_ID, BOT_ID, BOT_USER, State};
 use crate::sim::faults;
 
@@ -26,6 +27,9 @@ use self::params::Params;
 pub(super) use self::chat::accept as accept_blocks;
 pub(super) use self::files::{download, upload};
 pub(super) use self::views::dress as dress_view;
+
+/// The one method that wants the app's own token, and no bot's.
+const SOCKET: &str = "apps.connections.open";
 
 /// Slack's no: its code, and its lines about what is wrong where.
 #[derive(Debug, PartialEq, Eq)]
@@ -90,6 +94,14 @@ fn answer(
     if method != "api.test" {
         match token {
             None => return (no(&"not_authed".into()), "not_authed"),
+            Some(token) if method == SOCKET => {
+                if token == setup.bot_token {
+                    return (no(&"not_allowed_token_type".into()), "not_allowed_token_type");
+                }
+                if !slack.is_app_token(token) {
+                    return (no(&"invalid_auth".into()), "invalid_auth");
+                }
+            }
             Some(token) if token != setup.bot_token => return (no(&"invalid_auth".into()), "invalid_auth"),
             Some(_) => {}
         }
@@ -129,6 +141,7 @@ fn find(method: &str) -> Option<Run> {
                 "is_enterprise_install": false,
             }))
         },
+        SOCKET => |slack, state, _| socket::open(slack, state).map_err(ApiError::from),
         "chat.postMessage" => chat::post_message,
         "chat.postEphemeral" => chat::post_ephemeral,
         "chat.update" => chat::update,

@@ -1,0 +1,155 @@
+//! What comes through a socket, as [`Incoming`] by the same readers as over HTTP, and how it is acknowledged.
+//! Knows nothing of connections.
+
+use serde_json::{Value, json};
+
+use super::incoming::{self, Incoming};
+use super::receive::Ack;
+
+/// One message from Slack.
+#[derive(Debug, PartialEq)]
+pub(super) enum Envelope {
+    /// The first on every connection.
+    Hello,
+    /// The connection will be closed: another is to take its place.
+    Disconnect { reason: String },
+    /// A command, a click, an event; or something of which we know nothing, which is acknowledged all the same.
+    Request { id: String, takes_words: bool, incoming: Box<Incoming> },
+    /// Not for us, and not to be acknowledged.
+    Other,
+}
+
+/// Says why where it cannot be read; that is not acknowledged, as over HTTP it would be refused.
+pub(super) fn parse(text: &str) -> Result<Envelope, String> {
+    let envelope: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
+    let field = |name: &str| envelope.get(name).and_then(Value::as_str);
+    let payload = envelope.get("payload").unwrap_or(&Value::Null);
+    let incoming = match field("type") {
+        Some("hello") => return Ok(Envelope::Hello),
+        Some("disconnect") => {
+            return Ok(Envelope::Disconnect { reason: field("reason").unwrap_or("none given").to_owned() });
+        }
+        Some("slash_commands") => incoming::command_payload(payload)?,
+        Some("interactive") => incoming::interaction_payload(payload)?,
+        Some("events_api") => incoming::event_payload(payload)?,
+        Some(_) => Incoming::Ignored,
+        None => return Err("it has no `type`".to_owned()),
+    };
+    match field("envelope_id") {
+        Some(id) => {
+            let takes_words = envelope.get("accepts_response_payload").and_then(Value::as_bool).unwrap_or_default();
+            Ok(Envelope::Request { id: id.to_owned(), takes_words, incoming: Box::new(incoming) })
+        }
+        None if incoming == Incoming::Ignored => Ok(Envelope::Other),
+        None => Err("it has no `envelope_id`".to_owned()),
+    }
+}
+
+/// What Slack gets back; `None` where it must send it again.
+pub(super) fn acknowledgement(id: &str, takes_words: bool, ack: &Ack) -> Option<String> {
+    let mut answer = json!({ "envelope_id": id });
+    match ack {
+        Ack::NotKept => return None,
+        Ack::Words(words) if takes_words => {
+            answer["payload"] = serde_json::from_slice(words).unwrap_or_default();
+        }
+        Ack::Words(_) | Ack::Silent => {}
+    }
+    Some(answer.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn command(extra: &str) -> String {
+        format!(
+            r#"{{"type":"slash_commands","envelope_id":"e1","accepts_response_payload":true,"payload":{{"team_id":"T",
+            "channel_id":"C","user_id":"U","command":"/promote","text":"checkout qa","trigger_id":"1"{extra}}}}}"#
+        )
+    }
+
+    #[test]
+    fn a_command_is_the_same_as_over_http() {
+        let by_form = incoming::command(
+            b"team_id=T&channel_id=C&user_id=U&command=%2Fpromote&text=checkout+qa&trigger_id=1&response_url=https%3A%2F%2Fx",
+        );
+        let envelope = parse(&command(r#","response_url":"https://x""#)).expect("an envelope");
+        let Envelope::Request { id, takes_words, incoming } = envelope else { panic!("a request: {envelope:?}") };
+        assert_eq!((id.as_str(), takes_words, Ok(*incoming)), ("e1", true, by_form));
+    }
+
+    #[test]
+    fn whatever_is_not_ours_is_told_apart() {
+        let cases = [
+            (r#"{"type":"hello","num_connections":1}"#, Ok(Envelope::Hello)),
+            (r#"{"type":"disconnect","reason":"warning"}"#, Ok(Envelope::Disconnect { reason: "warning".to_owned() })),
+            (
+                r#"{"type":"workflow_steps","envelope_id":"e2"}"#,
+                Ok(Envelope::Request {
+                    id: "e2".to_owned(),
+                    takes_words: false,
+                    incoming: Box::new(Incoming::Ignored),
+                }),
+            ),
+            (r#"{"type":"pong"}"#, Ok(Envelope::Other)),
+            ("{}", Err("it has no `type`".to_owned())),
+            (
+                r#"{"type":"slash_commands","envelope_id":"e3","payload":{}}"#,
+                Err("This is not a slash command: `team_id` is missing.".to_owned()),
+            ),
+        ];
+        for (text, read) in cases {
+            assert_eq!(parse(text), read, "{text}");
+        }
+    }
+
+    #[test]
+    fn words_go_along_only_where_slack_takes_them_and_what_was_not_kept_is_not_acknowledged() {
+        let words = Ack::Words(br#"{"text":"yes"}"#.to_vec());
+        let told = |takes, ack: &Ack| acknowledgement("e1", takes, ack);
+        assert_eq!(told(true, &words).as_deref(), Some(r#"{"envelope_id":"e1","payload":{"text":"yes"}}"#));
+        assert_eq!(told(false, &words).as_deref(), Some(r#"{"envelope_id":"e1"}"#));
+        assert_eq!(told(true, &Ack::Silent).as_deref(), Some(r#"{"envelope_id":"e1"}"#));
+        assert_eq!(told(true, &Ack::NotKept), None);
+    }
+
+    /// Any JSON in the place of any field of an envelope.
+    fn anything() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "[a-z_/<@> ]{0,12}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(3, 12, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a-z_]{1,8}", inner, 0..4)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn any_envelope_is_read_or_refused(
+            kind in prop_oneof![
+                Just("slash_commands"), Just("interactive"), Just("events_api"), Just("hello"), Just("disconnect"), Just("x"),
+            ],
+            id in anything(), payload in anything(), event in anything(), takes in anything(),
+        ) {
+            for payload in [payload, json!({ "type": "event_callback", "event": event }), json!({ "type": "block_actions", "user": event })] {
+                let text = json!({ "type": kind, "envelope_id": id, "payload": payload, "accepts_response_payload": takes });
+                let _ = parse(&text.to_string());
+            }
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! Socket Mode: Slack's requests by a connection that we open, for whoever has no public address. Transport only: it
+//! feeds the same function as HTTP, and opens another connection before or after the one there is ends.
+
+use std::hash::BuildHasher;
+use std::time::Duration;
+
+use futures::{SinkExt, StreamExt};
+use jiff::{SignedDuration, Timestamp};
+use secrecy::SecretString;
+use tokio::sync::{oneshot, watch};
+use tokio::task::JoinSet;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_util::sync::CancellationToken;
+
+use super::client::{Client, Closed, Link, describe};
+use super::envelope::{Envelope, acknowledgement, parse};
+use super::incoming::Incoming;
+use super::receive::{Ack, Answer};
+use crate::clock::Clock;
+
+/// Slack greets at once.
+const HELLO_WITHIN: Duration = Duration::from_secs(10);
+
+/// Slack pings every few seconds. After this the other side is asked for a sign of life, and after that given up.
+const SILENT_AFTER: SignedDuration = SignedDuration::from_secs(30);
+const SIGN_WITHIN: Duration = Duration::from_secs(5);
+
+/// How long one that was told to go may still bring what is on its way.
+const LEAVES_WITHIN: Duration = Duration::from_secs(30);
+
+/// Slack's own patience with an answer. At the end nobody waits longer for those that are under way.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
+const SENDS_WITHIN: Duration = Duration::from_secs(5);
+
+/// Answers under way at once; more wait in the socket.
+const AT_ONCE: usize = 64;
+
+/// A connection that ends before this and has brought nothing is a failure like one that was never opened.
+const SETTLED_AFTER: SignedDuration = SignedDuration::from_secs(10);
+
+/// What Slack refuses, a person must repair.
+const AFTER_REFUSAL: SignedDuration = SignedDuration::from_mins(2);
+const MOST_SECONDS: u32 = 60;
+
+/// How it stands with the connection, for whoever asks whether we are ready.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Connection {
+    /// Requests come over HTTP.
+    Unused,
+    Opening,
+    Open {
+        since: Timestamp,
+    },
+    /// None since then, and why not: in words, or Slack's code.
+    Closed {
+        since: Timestamp,
+        why: String,
+    },
+}
+
+/// The same, as it changes. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Standing(watch::Sender<Connection>);
+
+impl Default for Standing {
+    fn default() -> Self {
+        Self(watch::Sender::new(Connection::Unused))
+    }
+}
+
+impl Standing {
+    pub fn now(&self) -> Connection {
+        self.0.borrow().clone()
+    }
+
+    pub fn follow(&self) -> watch::Receiver<Connection> {
+        self.0.subscribe()
+    }
+
+    fn opened(&self, now: Timestamp) {
+        let before = self.0.send_replace(Connection::Open { since: now });
+        if !matches!(before, Connection::Open { .. }) {
+            tracing::info!("connected to Slack by a socket");
+        }
+    }
+
+    /// The same trouble is logged once, however often it is tried.
+    fn closed(&self, now: Timestamp, why: &str) {
+        self.0.send_if_modified(|connection| {
+            let since = match connection {
+                Connection::Closed { why: known, .. } if known == why => return false,
+                Connection::Closed { since, .. } => *since,
+                _ => now,
+            };
+            tracing::warn!(why, "there is no connection to Slack by a socket");
+            *connection = Connection::Closed { since, why: why.to_owned() };
+            true
+        });
+    }
+}
+
+#[derive(Clone)]
+pub struct Socket {
+    pub client: Client,
+    pub token: SecretString,
+    pub clock: Clock,
+    pub standing: Standing,
+    pub answer: Answer,
+}
+
+/// How a connection ended, or why it is to be replaced.
+struct Leaves {
+    /// It has brought a request.
+    useful: bool,
+    why: String,
+}
+
+impl Socket {
+    /// Runs until it is cancelled. Then nothing more is read, what was read is answered, and the rest is Slack's to send
+    /// to another connection.
+    pub async fn run(self, cancel: CancellationToken) {
+        let mut links = JoinSet::new();
+        let mut failures: u32 = 0;
+        self.standing.0.send_replace(Connection::Opening);
+        while !cancel.is_cancelled() {
+            let opened = tokio::select! {
+                () = cancel.cancelled() => break,
+                opened = self.open() => opened,
+            };
+            let pause = match opened {
+                Ok(link) => {
+                    let since = self.clock.now();
+                    self.standing.opened(since);
+                    let (leaves, left) = oneshot::channel();
+                    links.spawn(self.clone().follow(link, leaves, cancel.clone()));
+                    let left = tokio::select! {
+                        () = cancel.cancelled() => break,
+                        left = left => left.unwrap_or_else(|_| Leaves { useful: false, why: "it ended".to_owned() }),
+                    };
+                    tracing::debug!(why = left.why, "another connection to Slack is opened");
+                    let settled = left.useful || self.clock.now().duration_since(since) >= SETTLED_AFTER;
+                    failures = if settled { 0 } else { failures + 1 };
+                    // The first is forgiven: most often Slack only wants us on another machine.
+                    if failures > 1 {
+                        self.standing.closed(self.clock.now(), &left.why);
+                    }
+                    after(failures.saturating_sub(1))
+                }
+                Err(closed) => {
+                    failures += 1;
+                    let (why, pause) = match closed {
+                        Closed::Wait(pause) => {
+                            let pause = SignedDuration::try_from(pause).unwrap_or(AFTER_REFUSAL);
+                            ("Slack asks us to wait".to_owned(), pause)
+                        }
+                        Closed::Refused(code) => (format!("Slack refuses the app-level token: {code}"), AFTER_REFUSAL),
+                        Closed::Failed(why) => (why, after(failures)),
+                    };
+                    self.standing.closed(self.clock.now(), &why);
+                    pause
+                }
+            };
+            while links.try_join_next().is_some() {}
+            if pause > SignedDuration::ZERO {
+                tokio::select! {
+                    () = cancel.cancelled() => {}
+                    () = self.clock.sleep(pause) => {}
+                }
+            }
+        }
+        while links.join_next().await.is_some() {}
+    }
+
+    /// A connection on which Slack has said hello.
+    async fn open(&self) -> Result<Link, Closed> {
+        let mut link = self.client.connect(&self.token).await?;
+        let greeted = async {
+            while let Some(message) = link.next().await {
+                match message {
+                    Ok(Message::Text(text)) => match parse(&text) {
+                        Ok(Envelope::Hello) => return Ok(()),
+                        Ok(Envelope::Disconnect { reason }) => {
+                            return Err(Closed::Failed(format!("Slack closed the socket at once: {reason}")));
+                        }
+                        _ => return Err(Closed::Failed("Slack did not say hello".to_owned())),
+                    },
+                    Ok(_) => {}
+                    Err(error) => return Err(Closed::Failed(describe(&error))),
+                }
+            }
+            Err(Closed::Failed("the socket was closed before Slack said hello".to_owned()))
+        };
+        let silent = |_| Closed::Failed(format!("Slack did not say hello within {} s", HELLO_WITHIN.as_secs()));
+        tokio::time::timeout(HELLO_WITHIN, greeted).await.map_err(silent)??;
+        Ok(link)
+    }
+
+    /// Reads one connection to its end. `leaves` is told as soon as another is needed, which may be earlier.
+    async fn follow(self, mut link: Link, leaves: oneshot::Sender<Leaves>, cancel: CancellationToken) {
+        let mut leaves = Some(leaves);
+        let mut useful = false;
+        let mut answers: JoinSet<Option<String>> = JoinSet::new();
+        let mut heard_at = self.clock.now();
+        let mut asked_at: Option<tokio::time::Instant> = None;
+        let mut gone_at: Option<tokio::time::Instant> = None;
+        let why = loop {
+            let silent = async {
+                match asked_at {
+                    None => self.clock.sleep_until(heard_at + SILENT_AFTER).await,
+                    Some(at) => tokio::time::sleep_until(at + SIGN_WITHIN).await,
+                }
+            };
+            let gone = async {
+                match gone_at {
+                    None => std::future::pending().await,
+                    Some(at) => tokio::time::sleep_until(at).await,
+                }
+            };
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => break "we end".to_owned(),
+                Some(answered) = answers.join_next() => {
+                    // What ended in a panic is not acknowledged either.
+                    let Some(ack) = answered.unwrap_or_default() else { continue };
+                    if let Err(why) = send(&mut link, Message::text(ack)).await {
+                        break why;
+                    }
+                }
+                message = link.next(), if answers.len() < AT_ONCE => {
+                    (heard_at, asked_at) = (self.clock.now(), None);
+                    let text = match message {
+                        None => break "the socket was closed".to_owned(),
+                        Some(Err(error)) => break describe(&error),
+                        Some(Ok(Message::Text(text))) => text,
+                        // Pings are answered by the library; after a close frame the stream ends.
+                        Some(Ok(_)) => continue,
+                    };
+                    match parse(&text) {
+                        Ok(Envelope::Request { id, takes_words, incoming }) => {
+                            useful = true;
+                            answers.spawn(acknowledge(self.answer.clone(), id, takes_words, *incoming));
+                        }
+                        Ok(Envelope::Disconnect { reason }) => {
+                            gone_at = gone_at.or_else(|| Some(tokio::time::Instant::now() + LEAVES_WITHIN));
+                            tell(&mut leaves, useful, &format!("Slack asks for another: {reason}"));
+                        }
+                        Ok(Envelope::Hello | Envelope::Other) => {}
+                        Err(wrong) => tracing::warn!(wrong, "something came by Slack's socket that cannot be read"),
+                    }
+                }
+                () = silent => {
+                    if asked_at.is_some() {
+                        break format!("nothing was heard of Slack for {} s", SILENT_AFTER.as_secs());
+                    }
+                    asked_at = Some(tokio::time::Instant::now());
+                    if let Err(why) = send(&mut link, Message::Ping(Vec::new().into())).await {
+                        break why;
+                    }
+                }
+                () = gone => break "it was asked to go".to_owned(),
+            }
+        };
+        tell(&mut leaves, useful, &why);
+        let rest = async {
+            while let Some(answered) = answers.join_next().await {
+                if let Some(ack) = answered.unwrap_or_default()
+                    && link.send(Message::text(ack)).await.is_err()
+                {
+                    return;
+                }
+            }
+            let _ = link.close(None).await;
+        };
+        let _ = tokio::time::timeout(ANSWERS_WITHIN, rest).await;
+    }
+}
+
+async fn acknowledge(answer: Answer, id: String, takes_words: bool, incoming: Incoming) -> Option<String> {
+    let ack = match incoming {
+        Incoming::Ignored => Ack::Silent,
+        incoming => answer(incoming).await,
+    };
+    acknowledgement(&id, takes_words, &ack)
+}
+
+async fn send(link: &mut Link, message: Message) -> Result<(), String> {
+    match tokio::time::timeout(SENDS_WITHIN, link.send(message)).await {
+        Ok(sent) => sent.map_err(|error| describe(&error)),
+        Err(_) => Err("Slack takes nothing from the socket any more".to_owned()),
+    }
+}
+
+fn tell(leaves: &mut Option<oneshot::Sender<Leaves>>, useful: bool, why: &str) {
+    if let Some(leaves) = leaves.take() {
+        // Nobody listens when we end.
+        let _ = leaves.send(Leaves { useful, why: why.to_owned() });
+    }
+}
+
+/// A second, two, four and so on, and up to half of it less, so that many do not come at the same moment.
+fn after(failures: u32) -> SignedDuration {
+    let Some(doublings) = failures.checked_sub(1) else { return SignedDuration::ZERO };
+    let whole =
+        i64::from(1_u32.checked_shl(doublings).map_or(MOST_SECONDS, |seconds| seconds.min(MOST_SECONDS))) * 1000;
+    let chance = std::hash::RandomState::new().hash_one(failures) % 1000;
+    SignedDuration::from_millis(whole - whole / 2 * i64::try_from(chance).unwrap_or_default() / 1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_failure_waits_longer_up_to_a_minute_and_never_as_long_as_another() {
+        assert_eq!(after(0), SignedDuration::ZERO);
+        for (failures, whole) in [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (40, 60), (u32::MAX, 60)] {
+            for _ in 0..50 {
+                let pause = after(failures).as_millis();
+                assert!((whole * 500..=whole * 1000).contains(&pause), "{failures}: {pause}");
+            }
+        }
+        assert!((0..20).map(|_| after(7)).collect::<std::collections::BTreeSet<_>>().len() > 1);
+    }
+}
