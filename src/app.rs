@@ -1,5 +1,7 @@
 //! The only place where parts are wired: configuration and secrets in, a router and running tasks out.
 
+mod metrics;
+
 use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +25,7 @@ use crate::domain::artefact::{Namespace, WorkloadKind};
 use crate::store::{Store, StoreError};
 use crate::workflow::builds::Builds;
 use crate::workflow::changes::Changes;
+use crate::workflow::measures::Measures;
 use crate::workflow::outbox::Tables;
 use crate::workflow::people::People;
 use crate::workflow::rights::Rights;
@@ -116,6 +119,7 @@ impl App {
             heads: compare::Heads::default(),
             wake: observe::Wake::default(),
             changes,
+            measures: Measures::default(),
             controller,
             config,
             clock,
@@ -150,6 +154,11 @@ impl App {
     /// The bot's endpoints.
     pub fn router(&self) -> Router {
         self.router.clone()
+    }
+
+    /// `/metrics`, which stands on a listener of its own: what it tells is for operators alone.
+    pub fn metrics(&self) -> Router {
+        metrics::router(self.bot.clone())
     }
 
     /// Serves `router` until `until` ends. Then nobody is let in any more, who is in is answered, and the tasks finish what
@@ -251,6 +260,7 @@ fn router(bot: &Bot, answer: slack::receive::Answer, secrets: &Secrets) -> Route
         github: secrets.github_webhook_secret.clone(),
         find,
         keep,
+        fates: bot.measures.reports.clone(),
     };
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))

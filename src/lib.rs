@@ -28,8 +28,8 @@
 //! # Who may import whom
 //!
 //! - `domain` imports no sibling: it is what we know and decide, without I/O.
-//! - `slack`, `github`, `cluster`, `controller`, `registry`, `reports` and `store` import `domain`, `clock` and `config`,
-//!   and never each other. A library's types stay in the folder that wraps it.
+//! - `slack`, `github`, `cluster`, `controller`, `registry`, `reports` and `store` import `domain`, `clock`, `config` and
+//!   `telemetry`, and never each other. A library's types stay in the folder that wraps it.
 //! - `workflow` imports all of these: one file per use case, reading facts, then `domain`, then effects.
 //! - Only `app`, `main` and `sim` build clients.
 //!

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use gantry::app::{App, Setup};
+use gantry::app::{App, Server, Setup};
 use gantry::clock::Clock;
 use gantry::config::{self, Config, Secrets};
 use gantry::store::Store;
@@ -36,6 +36,9 @@ enum Word {
         config: PathBuf,
         #[arg(long, default_value = "0.0.0.0:8080")]
         listen: SocketAddr,
+        /// Where `/metrics` is, for operators alone; `off` for nowhere
+        #[arg(long, default_value = "127.0.0.1:9090", value_name = "ADDRESS|off")]
+        metrics_listen: MetricsListen,
     },
     /// Is the configuration right? Asks nobody
     Check {
@@ -48,6 +51,24 @@ enum Word {
         #[arg(long)]
         markdown: bool,
     },
+}
+
+/// An address, or none.
+#[derive(Clone, Copy)]
+struct MetricsListen(Option<SocketAddr>);
+
+impl std::str::FromStr for MetricsListen {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "" | "off" => Ok(Self(None)),
+            address => address
+                .parse()
+                .map(|address| Self(Some(address)))
+                .map_err(|_| "write an address with its port, as `127.0.0.1:9090`, or `off`".to_owned()),
+        }
+    }
 }
 
 /// A sentence for whoever typed the command.
@@ -63,7 +84,7 @@ fn main() -> ExitCode {
         Word::Schema { markdown } => schema(markdown),
         #[cfg(feature = "demo")]
         Word::Demo { listen } => run(demo(listen)),
-        Word::Serve { config, listen } => run(serve(&config, listen)),
+        Word::Serve { config, listen, metrics_listen } => run(serve(&config, listen, metrics_listen)),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -109,10 +130,11 @@ fn load(path: &Path) -> Said<Config> {
     Config::load(path).map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
 }
 
-async fn bind(listen: SocketAddr) -> Said<(TcpListener, SocketAddr)> {
+/// `option` is what to choose another address with.
+async fn bind(listen: SocketAddr, option: &str) -> Said<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
-            format!("{listen} is taken by another program. Stop that, or choose another with `--listen 127.0.0.1:0`.")
+            format!("{listen} is taken by another program. Stop that, or choose another with `{option} 127.0.0.1:0`.")
         }
         _ => format!("Cannot listen on {listen}: {error}."),
     })?;
@@ -120,16 +142,25 @@ async fn bind(listen: SocketAddr) -> Said<(TcpListener, SocketAddr)> {
     Ok((listener, bound))
 }
 
-async fn serve(path: &Path, listen: SocketAddr) -> Said<()> {
+async fn serve(path: &Path, listen: SocketAddr, metrics: MetricsListen) -> Said<()> {
     let mut config = load(path)?;
     let kubeconfig = || config::process_environment("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
     config.kubeconfig = config.kubeconfig.or_else(kubeconfig);
     let secrets = Secrets::read(&config, config::process_environment).map_err(|wrong| wrong.join("\n"))?;
-    let (listener, bound) = bind(listen).await?;
+    let (listener, bound) = bind(listen, "--listen").await?;
+    let metrics = match metrics {
+        MetricsListen(Some(listen)) => Some(bind(listen, "--metrics-listen").await?),
+        MetricsListen(None) => None,
+    };
     let clock = Clock::system();
     let store = Store::open(&secrets.database_url, clock.clone()).await.map_err(|error| error.to_string())?;
     let app = App::build(Setup { config, secrets, clock, store }).await.map_err(|error| error.to_string())?;
     tracing::info!(%bound, "listening");
+    // It ends with the process: whoever scrapes may as well see the end.
+    let _metrics = metrics.map(|(listener, bound)| {
+        tracing::info!(%bound, "metrics are told");
+        Server::start(listener, app.metrics())
+    });
     let router = app.router();
     app.serve(listener, router, asked_to_end()).await;
     Ok(())
@@ -140,7 +171,7 @@ async fn demo(listen: SocketAddr) -> Said<()> {
     use gantry::sim::demo::Demo;
     use gantry::sim::pace::Pace;
 
-    let (listener, bound) = bind(listen).await?;
+    let (listener, bound) = bind(listen, "--listen").await?;
     // All interfaces are no place to go to, but this machine is among them.
     let reached = if bound.ip().is_unspecified() {
         SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), bound.port())

@@ -1,4 +1,6 @@
-//! Logs: lines for a person at a terminal, JSON for everything else.
+//! What an operator sees from outside: logs, as lines for a person at a terminal and as JSON for everything else, and metrics.
+
+pub mod metrics;
 
 use std::io::IsTerminal;
 

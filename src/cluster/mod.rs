@@ -16,7 +16,7 @@ use crate::domain::artefact::Namespace;
 
 pub use client::{Clients, ClusterError};
 pub use history::history;
-pub use view::{Changes, Reading, View};
+pub use view::{Changes, Reading, View, WatchHealth};
 
 /// What a refusal or a failure comes to, for people; `verbs` are those that were needed.
 fn sentence<K: kube::Resource<DynamicType = ()>>(error: &kube::Error, verbs: &str, namespace: &Namespace) -> String {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use foldhash::HashMap;
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 use super::rollout::{Container, Standing, meant};
@@ -40,6 +40,8 @@ struct Collection {
     /// `None`: nobody watches this kind here.
     reading: Option<Reading>,
     reached: u64,
+    /// When the cluster last said anything of it.
+    heard_at: Option<Timestamp>,
     workloads: HashMap<Arc<str>, Kept>,
 }
 
@@ -49,6 +51,16 @@ pub enum Reading {
     Readable { since: Timestamp },
     NotYet { since: Timestamp },
     Unreadable { why: Arc<str>, since: Timestamp },
+}
+
+/// One watch: of a kind of workload in a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WatchHealth {
+    pub namespace: Namespace,
+    pub kind: WorkloadKind,
+    pub readable: bool,
+    /// How long the cluster has said nothing; since the start, where it never said anything.
+    pub silent: SignedDuration,
 }
 
 impl Reading {
@@ -180,6 +192,23 @@ impl View {
         health
     }
 
+    /// Every watch, in order: what it watches, whether that can be read, and how long nothing was heard of it.
+    pub fn watches(&self) -> Vec<WatchHealth> {
+        let now = self.0.clock.now();
+        let mut watches = Vec::new();
+        for (namespace, shelf) in self.shelves().iter() {
+            for kind in WorkloadKind::ALL {
+                let collection = read(shelf, kind);
+                let Some(reading) = &collection.reading else { continue };
+                let silent = now.duration_since(collection.heard_at.unwrap_or(self.0.began));
+                let readable = matches!(reading, Reading::Readable { .. });
+                watches.push(WatchHealth { namespace: namespace.clone(), kind, readable, silent });
+            }
+        }
+        watches.sort_by(|a, b| (&a.namespace, a.kind).cmp(&(&b.namespace, b.kind)));
+        watches
+    }
+
     /// Was everything of this place looked at since we started, with or without success?
     pub fn is_read(&self, place: &Place) -> bool {
         self.shelves().get(&place.namespace).is_some_and(|shelf| {
@@ -220,6 +249,7 @@ impl View {
                 })
                 .collect();
             collection.reached = version;
+            collection.heard_at = Some(now);
             collection.workloads != before
         });
     }
@@ -228,6 +258,7 @@ impl View {
     pub fn readable(&self, namespace: &Namespace, kind: WorkloadKind) {
         let since = self.0.clock.now();
         self.update(namespace, kind, |collection| {
+            collection.heard_at = Some(since);
             let news = !matches!(collection.reading, Some(Reading::Readable { .. }));
             if news {
                 collection.reading = Some(Reading::Readable { since });
@@ -254,6 +285,7 @@ impl View {
         let standing = self.shared(now);
         self.update(namespace, kind, |collection| {
             collection.reached = collection.reached.max(version);
+            collection.heard_at = Some(at);
             let (name, before) = match collection.workloads.remove_entry(name) {
                 Some((name, before)) => (name, Some(before)),
                 None => (name.into(), None),
@@ -266,15 +298,19 @@ impl View {
     }
 
     pub(super) fn remove(&self, namespace: &Namespace, kind: WorkloadKind, name: &str, version: u64) {
+        let at = self.0.clock.now();
         self.update(namespace, kind, |collection| {
             collection.reached = collection.reached.max(version);
+            collection.heard_at = Some(at);
             collection.workloads.remove(name).is_some()
         });
     }
 
     pub(super) fn advance(&self, namespace: &Namespace, kind: WorkloadKind, version: u64) {
+        let at = self.0.clock.now();
         self.update(namespace, kind, |collection| {
             collection.reached = collection.reached.max(version);
+            collection.heard_at = Some(at);
             false
         });
     }

@@ -17,11 +17,13 @@ mod deploying;
 mod frozen;
 mod silence;
 mod stage;
+mod took;
 
 pub use deploying::{Deploying, Nudge, Other, OtherState, Progress, Proof, RolledBack, Tag};
 pub use frozen::{Frozen, FrozenResult, Pull};
 pub use silence::{BranchSeen, BuildSeen, ImageSeen, Runs, Silence, Word, WordSaid};
 pub use stage::{By, Impossible, Merging, Stage, Trouble};
+pub use took::Step;
 
 /// A UUID of version 7: sorted by when the change was asked for. People see and type its last eight digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -16,6 +16,8 @@ use super::rollout::{Rollout, RolloutState};
 use super::version::{Sha, Version};
 use super::why::Blockers;
 
+mod name;
+
 /// The proof that the rules said yes. Nothing takes effect without one, and only [`check`] gives it.
 #[derive(Debug)]
 pub struct Permit {

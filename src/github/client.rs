@@ -21,6 +21,7 @@ use crate::clock::Clock;
 use crate::domain::artefact::Repository;
 use crate::domain::trailer::Trailers;
 use crate::domain::version::{self, Sha};
+use crate::telemetry::metrics::Counts;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
@@ -116,6 +117,7 @@ pub struct Client {
     limits: Arc<Mutex<Limits>>,
     pub(super) pace: Arc<Pace>,
     pub(super) asking: Arc<Asking>,
+    requests: Counts<1>,
 }
 
 #[derive(Default)]
@@ -146,7 +148,9 @@ impl Client {
                 .and_then(|app| app.installation_builder(installation.into()).build())
                 .map_err(unusable)?,
         };
-        Ok(Self { octocrab, pace: Arc::new(Pace::new(&clock)), clock, limits: Arc::default(), asking: Arc::default() })
+        let requests = Counts::by(["status"]);
+        let (limits, asking) = (Arc::default(), Arc::default());
+        Ok(Self { octocrab, pace: Arc::new(Pace::new(&clock)), clock, limits, asking, requests })
     }
 
     /// The commit that a branch, a tag or a (short) SHA names; `None` where it names none, or more than one.
@@ -199,6 +203,11 @@ impl Client {
         self.limits().left
     }
 
+    /// How often it was asked, by the class of its answer's status; `none` where it gave none.
+    pub fn requests(&self) -> &Counts<1> {
+        &self.requests
+    }
+
     /// Asks or writes once, and gives what is for the caller to understand.
     pub(super) async fn exchange(&self, path: &str, ask: Ask<'_>) -> Result<Answer, GithubError> {
         // Asking on while a limit is in force makes GitHub prolong it.
@@ -223,9 +232,16 @@ impl Client {
         };
         let (headers, answer) = match tokio::time::timeout(ANSWER_TIMEOUT, asked).await {
             Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(self.trouble(&error)),
-            Err(_) => return Err(GithubError::Unavailable(format!("no answer in {} s", ANSWER_TIMEOUT.as_secs()))),
+            Ok(Err(error)) => {
+                self.requests.up([told(&error)]);
+                return Err(self.trouble(&error));
+            }
+            Err(_) => {
+                self.requests.up(["none"]);
+                return Err(GithubError::Unavailable(format!("no answer in {} s", ANSWER_TIMEOUT.as_secs())));
+            }
         };
+        self.requests.up([class(answer.status)]);
         if let Some(requests) = headers.remaining {
             self.limits().left = Some(RateLeft { requests, resets_at: headers.resets_at });
         }
@@ -435,6 +451,23 @@ pub(super) fn said(body: &str) -> String {
     }
     let message = serde_json::from_str::<Refusal>(body).map(|refusal| refusal.message);
     message.unwrap_or_else(|_| body.to_owned()).chars().take(200).collect()
+}
+
+fn class(status: u16) -> &'static str {
+    match status {
+        200..300 => "2xx",
+        300..400 => "3xx",
+        400..500 => "4xx",
+        500..600 => "5xx",
+        _ => "other",
+    }
+}
+
+fn told(error: &octocrab::Error) -> &'static str {
+    match error {
+        octocrab::Error::GitHub { source, .. } => class(source.status_code.as_u16()),
+        _ => "none",
+    }
 }
 
 /// octocrab's errors display as their kind alone; what happened stands at the bottom of the chain.

@@ -14,6 +14,7 @@
 pub mod argocd;
 pub mod cdevents;
 pub mod deployments;
+pub mod fate;
 pub mod flux;
 pub mod github;
 pub mod receive;

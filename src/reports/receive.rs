@@ -13,6 +13,7 @@ use axum::routing::post;
 use futures::future::BoxFuture;
 use secrecy::SecretString;
 
+use super::fate::{Fate, Fates};
 use super::{
     BODY_LIMIT, Heard, Report, ReportError, Sender, Unread, argocd, cdevents, deployments, flux, github, signature,
 };
@@ -36,6 +37,7 @@ pub struct Doors {
     pub github: Option<SecretString>,
     pub find: Find,
     pub keep: Keep,
+    pub fates: Fates,
 }
 
 pub fn router(doors: Doors) -> Router {
@@ -51,26 +53,43 @@ pub fn router(doors: Doors) -> Router {
 type Here = State<Arc<Doors>>;
 
 async fn from_flux(State(doors): Here, Path(environment): Path<String>, request: Request) -> Response {
-    without_panic(doors.take_by_path(Sender::Flux, &environment, request)).await
+    without_panic(doors.counted(Sender::Flux, doors.take_by_path(Sender::Flux, &environment, request))).await
 }
 
 async fn from_argocd(State(doors): Here, Path(environment): Path<String>, request: Request) -> Response {
-    without_panic(doors.take_by_path(Sender::ArgoCd, &environment, request)).await
+    without_panic(doors.counted(Sender::ArgoCd, doors.take_by_path(Sender::ArgoCd, &environment, request))).await
 }
 
 async fn from_deployments(State(doors): Here, request: Request) -> Response {
-    without_panic(doors.take_by_secret(Sender::Deployments, request)).await
+    without_panic(doors.counted(Sender::Deployments, doors.take_by_secret(Sender::Deployments, request))).await
 }
 
 async fn from_cdevents(State(doors): Here, request: Request) -> Response {
-    without_panic(doors.take_by_secret(Sender::CdEvents, request)).await
+    without_panic(doors.counted(Sender::CdEvents, doors.take_by_secret(Sender::CdEvents, request))).await
 }
 
 async fn from_github(State(doors): Here, request: Request) -> Response {
-    without_panic(doors.take_from_github(request)).await
+    without_panic(doors.counted(Sender::GitHub, doors.take_from_github(request))).await
 }
 
 impl Doors {
+    /// What becomes of one that is kept is known later, by whoever works it off.
+    async fn counted(&self, sender: Sender, taken: impl Future<Output = Response>) -> Response {
+        let response = taken.await;
+        let fate = match response.status() {
+            StatusCode::UNAUTHORIZED => Some(Fate::Refused),
+            StatusCode::BAD_REQUEST => Some(Fate::Unreadable),
+            StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT => Some(Fate::Broken),
+            StatusCode::NO_CONTENT => Some(Fate::Ignored),
+            StatusCode::SERVICE_UNAVAILABLE => Some(Fate::NotKept),
+            _ => None,
+        };
+        if let Some(fate) = fate {
+            self.fates.met(sender, fate);
+        }
+        response
+    }
+
     /// Where the address names the environment. Argo CD cannot sign; Flux does, unless its provider is the plain `generic`.
     async fn take_by_path(&self, sender: Sender, environment: &str, request: Request) -> Response {
         // One answer for an environment that has no secret and for one that is not there: nobody learns which it was.
@@ -190,6 +209,7 @@ mod tests {
             github: Some("secret".into()),
             find: Arc::new(|name| Some(EnvironmentName::new(name))),
             keep: Arc::new(move |_| Box::pin(async move { kept })),
+            fates: Fates::default(),
         };
         let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(b"secret").unwrap().chain_update(body);
         let signature = format!("sha256={}", crate::reports::hex(&mac.finalize().into_bytes()));

@@ -77,7 +77,8 @@ impl Demo {
             remember(&store, &town).await?;
         }
         let app = App::build(Setup { config, secrets, clock, store }).await?;
-        let router = hands::guarded(&town).merge(page::router()).merge(app.router());
+        // There is no other listener for the metrics here, and nothing in them that a town must hide.
+        let router = hands::guarded(&town).merge(page::router()).merge(app.router()).merge(app.metrics());
         Ok(Self { town, app, router, _directory: directory })
     }
 

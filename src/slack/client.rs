@@ -18,6 +18,7 @@ use url::Origin;
 
 use crate::domain::actor::PersonId;
 use crate::domain::message::{Message, Place, ResponseUrl, To};
+use crate::telemetry::metrics::Counts;
 
 mod answer;
 #[cfg(test)]
@@ -47,6 +48,7 @@ struct Inner {
     identity: OnceCell<Identity>,
     /// For Socket Mode.
     tls: ClientConfig,
+    calls: Counts<2>,
 }
 
 impl std::fmt::Debug for Client {
@@ -155,6 +157,7 @@ impl Client {
             api_is_tls,
             identity: OnceCell::new(),
             tls,
+            calls: Counts::by(["method", "result"]),
         })))
     }
 
@@ -183,6 +186,16 @@ impl Client {
         }
         let at = self.deliver(message, known, &text, &[]).await?;
         Ok(Sent { at, plain: true, with_file: false })
+    }
+
+    /// How often each method was called, and with what result.
+    pub fn calls(&self) -> &Counts<2> {
+        &self.0.calls
+    }
+
+    fn counted<T>(&self, method: &str, answer: Result<T, SendError>) -> Result<T, SendError> {
+        self.0.calls.up([method, answer.as_ref().map_or_else(SendError::name, |_| "ok")]);
+        answer
     }
 
     /// Asked once; who we are does not change under a token.
@@ -293,7 +306,8 @@ impl Client {
             "response_type": if in_channel { "in_channel" } else { "ephemeral" },
             "replace_original": replace, "text": text, "blocks": blocks, "unfurl_links": false, "unfurl_media": false,
         });
-        answer::of_hook(self.0.hooks.post(url).json(&body).send().await).await
+        let answer = answer::of_hook(self.0.hooks.post(url).json(&body).send().await).await;
+        self.counted("response_url", answer)
     }
 
     async fn write<T>(&self, method: &str, body: &Value) -> Result<T, SendError>
@@ -302,7 +316,7 @@ impl Client {
     {
         let token = self.token();
         let session = self.0.api.open_session(&token);
-        in_time(method, session.http_session_api.http_post(method, body, None)).await
+        self.counted(method, in_time(method, session.http_session_api.http_post(method, body, None)).await)
     }
 
     async fn read<T>(&self, method: &str, parameters: Vec<(&str, Option<&str>)>) -> Result<T, SendError>
@@ -311,7 +325,7 @@ impl Client {
     {
         let token = self.token();
         let session = self.0.api.open_session(&token);
-        in_time(method, session.http_session_api.http_get(method, &parameters, None)).await
+        self.counted(method, in_time(method, session.http_session_api.http_get(method, &parameters, None)).await)
     }
 
     fn token(&self) -> SlackApiToken {

@@ -18,6 +18,7 @@ mod comparison;
 mod history;
 mod lock;
 mod locks;
+mod measure;
 mod open;
 mod outbox;
 mod quarantine;
@@ -29,6 +30,7 @@ mod writer;
 pub use batch::{Batch, Entry, ImageCommit};
 pub use change::{Claim, Fence, Shown};
 pub use history::Past;
+pub use measure::{Backlog, Measures, Waiting};
 pub use outbox::{MessageId, Outgoing, Said, Turn};
 pub use read::LedgerFilter;
 pub use whereabouts::{Home, Kept};
@@ -47,6 +49,7 @@ struct Inner {
     closing: CancellationToken,
     writer: Mutex<Option<JoinHandle<()>>>,
     clock: Clock,
+    measures: Measures,
 }
 
 /// The messages are sentences; nobody needs to tell one failure of a database from another.

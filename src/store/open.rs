@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::lock::Lock;
 use super::writer::{self, QUEUE};
-use super::{Inner, Store, StoreError, Wakes};
+use super::{Inner, Measures, Store, StoreError, Wakes};
 use crate::clock::Clock;
 
 static MIGRATIONS: Migrator = sqlx::migrate!("src/store/migrations");
@@ -51,7 +51,8 @@ impl Store {
         let (requests, queue) = mpsc::channel(QUEUE);
         let (wake, wakes) = watch::channel(Wakes::default());
         let closing = CancellationToken::new();
-        let task = writer::run(connection, lock, clock.clone(), queue, wake, closing.clone());
+        let measures = Measures::default();
+        let task = writer::run(connection, lock, clock.clone(), queue, wake, closing.clone(), measures.clone());
         Ok(Self(Arc::new(Inner {
             readers,
             requests,
@@ -59,6 +60,7 @@ impl Store {
             closing,
             writer: Mutex::new(Some(tokio::spawn(task))),
             clock,
+            measures,
         })))
     }
 }

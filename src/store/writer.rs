@@ -3,11 +3,12 @@
 use jiff::{SignedDuration, Timestamp};
 use sqlx::{Connection, SqliteConnection};
 use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::batch::Write;
 use super::lock::Lock;
-use super::{Claim, InboxId, Receipt, Source, StoreError, Wakes, change, locks, micros, open, unmapped};
+use super::{Claim, InboxId, Measures, Receipt, Source, StoreError, Wakes, change, locks, micros, open, unmapped};
 use crate::clock::Clock;
 use crate::domain::change::ChangeId;
 use crate::domain::plan;
@@ -52,6 +53,7 @@ pub(super) async fn run(
     mut queue: mpsc::Receiver<Request>,
     wake: watch::Sender<Wakes>,
     closing: CancellationToken,
+    measures: Measures,
 ) {
     let mut group = Vec::with_capacity(GROUP);
     let mut prune_at = clock.now();
@@ -70,7 +72,11 @@ pub(super) async fn run(
             prune_at = now + PRUNE_EVERY;
         }
         let (jobs, answers): (Vec<_>, Vec<_>) = group.drain(..).map(|request| (request.job, request.answer)).unzip();
-        match commit(&mut connection, now, prune, &jobs).await {
+        // How long the disk takes is nothing that a clock moved by hand could tell.
+        let began = Instant::now();
+        let committed = commit(&mut connection, now, prune, &jobs).await;
+        measures.commits.took(began.elapsed().as_secs_f64());
+        match committed {
             Ok((outcomes, woken)) => {
                 for (answer, outcome) in answers.into_iter().zip(outcomes) {
                     // Whoever asked may have gone away; it is stored all the same.
@@ -86,6 +92,7 @@ pub(super) async fn run(
                 }
             }
             Err(error) => {
+                measures.failed.up();
                 let error = StoreError::from(error);
                 for answer in answers {
                     let _ = answer.send(Err(error.clone()));

@@ -110,7 +110,7 @@ impl Bot {
                 Ok(false) => {
                     let who = self.called(&self.holders(&quarantine.environment)).await;
                     let (act, environment) = (Act::Release, quarantine.environment.clone());
-                    return Ok(asked.privately(refusal::refusal(&Refusal::MayNot { act, environment, who })));
+                    return Ok(asked.refused(&Refusal::MayNot { act, environment, who }));
                 }
                 Err(error) => return asked.cannot(&error),
             }

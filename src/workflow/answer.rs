@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::config::ListTo;
 use crate::domain::actor::Role;
-use crate::domain::command::{self, Command};
+use crate::domain::command::{self, Command, Verb};
 use crate::domain::listing::Filter;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::receive::Ack;
@@ -38,8 +38,14 @@ impl Bot {
         }
         let catalogue = &self.config.catalogue;
         let command = match command::parse(text, catalogue) {
-            Ok(Command::Help { about }) => return private(&help::help(about, catalogue)),
-            Err(misunderstanding) => return private(&help::misunderstood(&misunderstanding, catalogue)),
+            Ok(Command::Help { about }) => {
+                self.measures.answered(Some(Verb::Help));
+                return private(&help::help(about, catalogue));
+            }
+            Err(misunderstanding) => {
+                self.measures.answered(None);
+                return private(&help::misunderstood(&misunderstanding, catalogue));
+            }
             Ok(command) => command,
         };
         match command {
@@ -47,6 +53,7 @@ impl Bot {
             Command::List { artefact, environment }
                 if role.is_some() && self.tables.support() != TableSupport::Unknown =>
             {
+                self.measures.answered(Some(Verb::List));
                 let filter = Filter { artefact, environment };
                 match self.config.slack.list_to {
                     ListTo::Person => Ack::Words(self.list(filter, 0, For::Person).ack(false)),
@@ -57,6 +64,7 @@ impl Bot {
                 if role.is_some()
                     && let Some(said) = Box::pin(self.told_at_once(&command)).await
                 {
+                    self.measures.answered(Some(command.verb()));
                     return private(&said);
                 }
                 match self.store(Source::SlackCommand, from, incoming).await {

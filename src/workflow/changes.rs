@@ -6,8 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 use tokio::sync::watch;
 
 use crate::domain::artefact::ArtefactName;
-use crate::domain::change::{Change, ChangeId};
+use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::environment::EnvironmentName;
+use crate::telemetry::metrics::{Counts, Durations};
 
 #[derive(Clone, Debug)]
 pub struct Changes(Arc<Inner>);
@@ -17,12 +18,28 @@ struct Inner {
     open: RwLock<BTreeMap<ChangeId, Arc<Change>>>,
     poked: Mutex<BTreeSet<ChangeId>>,
     pokes: watch::Sender<u64>,
+    measures: Measures,
+}
+
+/// What is counted of changes that began, moved on and ended since we started.
+#[derive(Debug)]
+pub struct Measures {
+    pub begun: Counts<2>,
+    pub ended: Counts<3>,
+    pub steps: Durations<3>,
+    pub whole: Durations<2>,
 }
 
 impl Default for Changes {
     fn default() -> Self {
         let (pokes, _) = watch::channel(0);
-        Self(Arc::new(Inner { open: RwLock::default(), poked: Mutex::default(), pokes }))
+        let measures = Measures {
+            begun: Counts::by(["kind", "environment"]),
+            ended: Counts::by(["end", "kind", "environment"]),
+            steps: Durations::by(["step", "kind", "environment"]),
+            whole: Durations::by(["kind", "environment"]),
+        };
+        Self(Arc::new(Inner { open: RwLock::default(), poked: Mutex::default(), pokes, measures }))
     }
 }
 
@@ -30,12 +47,19 @@ impl Changes {
     /// Takes over what the store knew when we started.
     pub fn load(&self, open: Vec<Change>) {
         for change in open {
-            self.put(change);
+            self.keep(Arc::new(change));
         }
     }
 
-    /// What was just stored. A change that begins ends the watch over those before it.
+    /// What was just stored.
     pub(super) fn put(&self, change: Change) {
+        let change = Arc::new(change);
+        let before = self.keep(change.clone());
+        self.0.measures.moved(before.as_deref(), &change);
+    }
+
+    /// Gives what was known of it. A change that begins ends the watch over those before it.
+    fn keep(&self, change: Arc<Change>) -> Option<Arc<Change>> {
         let mut open = self.0.open.write().unwrap_or_else(PoisonError::into_inner);
         if change.stage.is_active() {
             let moves = change.moves();
@@ -44,15 +68,15 @@ impl Changes {
         let moves = change.moves();
         let over = change.stage.is_watched()
             && open.values().any(|other| other.stage.is_active() && other.moves() == moves && other.id != change.id);
-        if change.is_open() && !over {
-            open.insert(change.id, Arc::new(change));
-        } else {
-            open.remove(&change.id);
-        }
+        if change.is_open() && !over { open.insert(change.id, change) } else { open.remove(&change.id) }
+    }
+
+    pub fn measures(&self) -> &Measures {
+        &self.0.measures
     }
 
     /// In the order in which they were asked for.
-    pub(super) fn all(&self) -> Vec<Arc<Change>> {
+    pub fn all(&self) -> Vec<Arc<Change>> {
         self.read().values().cloned().collect()
     }
 
@@ -89,5 +113,32 @@ impl Changes {
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<ChangeId, Arc<Change>>> {
         self.0.open.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Measures {
+    /// What is stored is told here once, by whoever stored it, so nothing is counted twice: at a start nothing is, and what
+    /// was stored by a process that died before it got here never is.
+    fn moved(&self, before: Option<&Change>, now: &Change) {
+        let environment = now.plan.environment.as_str();
+        let kind = if now.plan.rollback.is_some() { "rollback" } else { "promotion" };
+        let Some(before) = before else {
+            if now.stage.is_active() {
+                self.begun.up([kind, environment]);
+            }
+            return;
+        };
+        if before.stage.name() == now.stage.name() {
+            return;
+        }
+        for (step, took) in now.took_since(&before.stage) {
+            self.steps.took([step.as_str(), kind, environment], took.as_secs_f64());
+        }
+        if !now.stage.is_active() {
+            self.ended.up([now.stage.name(), kind, environment]);
+        }
+        if let Stage::Deployed { at, .. } = &now.stage {
+            self.whole.took([kind, environment], at.duration_since(now.asked_at).as_secs_f64());
+        }
     }
 }

@@ -6,6 +6,8 @@ use futures::FutureExt;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
+use crate::reports::Sender;
+use crate::reports::fate::Fate;
 use crate::store::{Batch, Line, Received, StoreError};
 
 use super::Bot;
@@ -54,34 +56,48 @@ impl Bot {
             return Ok(false);
         }
         let mut batch = Batch::new();
+        let mut fates = Vec::new();
         for received in &waiting {
             tokio::task::yield_now().await;
             // What ended in a panic may end in another: it takes none of its neighbours with it.
             let understood = AssertUnwindSafe(async { self.understood(received) }).catch_unwind().await;
             let now = self.clock.now();
             batch = match understood {
-                Ok(Some(heard)) => batch.and(heard).done(received.id),
+                Ok(Some((heard, fate))) => {
+                    fates.extend(fate);
+                    batch.and(heard).done(received.id)
+                }
                 Ok(None) => batch.wait(received.id, now + UNREAD, "the cluster was not read yet"),
                 Err(_) => batch.postpone(received.id, now + AFTER_PANIC, "a panic"),
             };
         }
         self.wake.up();
         self.store.commit(batch).await?;
+        // Only now: what could not be stored is heard again.
+        for (sender, fate) in fates {
+            self.measures.reports.met(sender, fate);
+        }
         Ok(true)
     }
 
     /// `None`: it can be understood later.
-    fn understood(&self, received: &Received) -> Option<Batch> {
+    fn understood(&self, received: &Received) -> Option<(Batch, Option<(Sender, Fate)>)> {
+        let noticed = Some((Sender::GitHub, Fate::Notice));
         Some(match serde_json::from_value(received.body.clone()) {
-            Ok(Told::Report(report)) => return self.reported(&report, received.received_at),
-            Ok(Told::Build(build)) => self.built(&build).map(|entry| Batch::new().ledger(entry)).unwrap_or_default(),
+            Ok(Told::Report(report)) => {
+                let (batch, fate) = self.reported(&report, received.received_at)?;
+                (batch, Some((report.sender, fate)))
+            }
+            Ok(Told::Build(build)) => {
+                (self.built(&build).map(|entry| Batch::new().ledger(entry)).unwrap_or_default(), noticed)
+            }
             Ok(Told::Notice(notice)) => {
                 self.noticed(&notice);
-                Batch::new()
+                (Batch::new(), noticed)
             }
             Err(error) => {
                 tracing::error!(%error, key = received.key, "a stored webhook cannot be read any more");
-                Batch::new()
+                (Batch::new(), None)
             }
         })
     }

@@ -8,6 +8,7 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::change::Change;
+use crate::domain::command;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::Said;
 use crate::store::{Batch, InboxId, Line, Received, Source, StoreError};
@@ -118,11 +119,13 @@ pub(super) struct Work {
     pub(super) batch: Batch,
     /// The changes that the batch begins, takes up again or moves on.
     pub(super) changes: Vec<Change>,
+    /// The rule that said no.
+    pub(super) refused: Option<&'static str>,
 }
 
 impl From<Batch> for Work {
     fn from(batch: Batch) -> Self {
-        Self { batch, changes: Vec::new() }
+        Self { batch, ..Self::default() }
     }
 }
 
@@ -130,9 +133,13 @@ impl Bot {
     async fn work_off(&self, received: Received) {
         let id = received.id;
         let done = match self.understand(&received).await {
-            Ok(Work { batch, changes }) => {
+            Ok(Work { batch, changes, refused }) => {
                 let done = self.store.commit(batch.done(id)).await;
                 if done.is_ok() {
+                    self.count(&received);
+                    if let Some(refusal) = refused {
+                        self.measures.refused(refusal);
+                    }
                     for change in changes {
                         self.changes.put(change);
                     }
@@ -162,6 +169,16 @@ impl Bot {
             // Somebody was faster between the question and the answer: it is asked again, and answered as it is now.
             Err(StoreError::Held | StoreError::Overtaken) => self.put_off(id, SignedDuration::ZERO, "overtaken").await,
             done => Self::written(done).await,
+        }
+    }
+
+    /// What was typed counts by its verb, once it is answered.
+    fn count(&self, received: &Received) {
+        if let Ok(Incoming::Command { text, .. } | Incoming::Said { text, .. }) =
+            serde_json::from_value(received.body.clone())
+        {
+            let command = command::parse(&text, &self.config.catalogue).ok();
+            self.measures.answered(command.map(|command| command.verb()));
         }
     }
 

@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::attribution::Stray;
+use crate::reports::fate::Fate;
 use crate::reports::github::{Build, Notice};
 use crate::reports::{Heard, Report, Sender, Unread};
-use crate::store::{Batch, Source, StoreError};
+use crate::store::{Batch, Receipt, Source, StoreError};
 
 use super::Bot;
 
@@ -32,12 +33,20 @@ impl Bot {
     /// Keeps a report once, by what it means and by what its sender calls it.
     pub(crate) async fn keep_report(&self, report: &Report) -> bool {
         let body = serde_json::to_value(report).unwrap_or_default();
-        kept(self.store.receive_once(source(report.sender), &report.key, report.id_key(), &body).await)
+        let stored = self.store.receive_once(source(report.sender), &report.key, report.id_key(), &body).await;
+        self.kept_once(report.sender, stored)
     }
 
     async fn keep_from_github(&self, key: &str, told: &impl Serialize) -> bool {
         let body = serde_json::to_value(told).unwrap_or_default();
-        kept(self.store.receive(Source::GitHub, key, &body).await)
+        self.kept_once(Sender::GitHub, self.store.receive(Source::GitHub, key, &body).await)
+    }
+
+    fn kept_once(&self, sender: Sender, stored: Result<Receipt, StoreError>) -> bool {
+        if let Ok(Receipt::Replay) = stored {
+            self.measures.reports.met(sender, Fate::Duplicate);
+        }
+        kept(stored)
     }
 
     /// What nobody could make anything of is not dropped in silence.

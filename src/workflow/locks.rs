@@ -86,6 +86,7 @@ impl Bot {
         reason: &str,
     ) -> Result<Reply, NotNow> {
         if let Some(not_there) = self.not_there(&environment, artefact.as_ref()) {
+            self.measures.refused(not_there.name());
             return Ok(render::refusal::refusal(&not_there).into());
         }
         if let Some(no) = self.may_not_hold(&from.person, &environment, artefact.as_ref()).await? {

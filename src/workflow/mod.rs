@@ -17,6 +17,7 @@ mod history;
 pub mod inbox;
 pub mod keep;
 pub mod locks;
+pub mod measures;
 mod memory;
 mod merge;
 mod no;
@@ -59,6 +60,7 @@ use crate::store::Store;
 use builds::Builds;
 use changes::Changes;
 use compare::Heads;
+use measures::Measures;
 use observe::Wake;
 use outbox::Tables;
 use people::People;
@@ -90,6 +92,7 @@ pub struct Parts {
     pub heads: Heads,
     pub wake: Wake,
     pub changes: Changes,
+    pub measures: Measures,
     pub controller: controller::Client,
     /// How it stands with Slack's socket.
     pub socket: slack::socket::Standing,

@@ -413,10 +413,11 @@ impl Asked<'_> {
 
     pub(super) fn refused(self, no: &Refusal) -> Work {
         let said = refusal::refusal(no);
-        match no {
+        let work = match no {
             Refusal::UnderWay(under_way) => self.linking(said, under_way.id),
             _ => self.privately(said),
-        }
+        };
+        Work { refused: Some(no.name()), ..work }
     }
 
     /// Whoever must be asked does not answer: again later, or never.
@@ -433,7 +434,7 @@ impl Asked<'_> {
             None if self.replace => self.private(plan::elsewhere(&change.plan)).linking(key),
             None => self.private(plan::elsewhere(&change.plan)).elsewhere(key),
         };
-        Work { batch: batch.say(pointer), changes: vec![change] }
+        Work { batch: batch.say(pointer), changes: vec![change], refused: None }
     }
 
     pub(super) fn private(self, said: Said) -> Message {

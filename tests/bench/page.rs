@@ -116,6 +116,7 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
     let mirrors = BTreeMap::from([("ghcr.io".to_owned(), origin.to_owned())]);
     let people = People::new(slack.clone(), clock.clone());
     Ok(Bot::new(Parts {
+        measures: gantry::workflow::measures::Measures::default(),
         rights: Rights::new(people.clone(), github.clone(), clock.clone(), BTreeMap::new()),
         people,
         view: View::new(clock.clone()),

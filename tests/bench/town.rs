@@ -100,7 +100,12 @@ impl Home {
 
     fn serve(&self, address: SocketAddr) -> Command {
         let mut serve = Command::new(env!("CARGO_BIN_EXE_gantry"));
-        serve.arg("serve").arg("--config").arg(&self.config).arg("--listen").arg(address.to_string());
+        serve
+            .args(["serve", "--metrics-listen", "off"])
+            .arg("--config")
+            .arg(&self.config)
+            .arg("--listen")
+            .arg(address.to_string());
         serve.env_clear().env("DATABASE_URL", &self.database);
         for name in ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "GITHUB_TOKEN"] {
             serve.envs(sim::Town::secret(name).map(|secret| (name.to_owned(), secret)));

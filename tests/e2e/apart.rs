@@ -15,6 +15,7 @@ use gantry::sim::pace::Pace;
 use gantry::sim::slack::Message;
 use gantry::sim::town::Town;
 use jiff::SignedDuration;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -27,7 +28,8 @@ struct Bot {
 impl Bot {
     fn start(folder: &std::path::Path, listen: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
-        command.args(["serve", "--listen", listen, "--config"]).arg(folder.join("gantry.yaml"));
+        command.args(["serve", "--metrics-listen", "127.0.0.1:0", "--listen", listen, "--config"]);
+        command.arg(folder.join("gantry.yaml"));
         command.env_clear().env("DATABASE_URL", format!("sqlite://{}", folder.join("gantry.db").display()));
         let secrets = [
             "SLACK_SIGNING_SECRET",
@@ -41,7 +43,8 @@ impl Bot {
         ];
         command.env("KUBECONFIG", folder.join("kubeconfig"));
         command.envs(secrets.iter().map(|name| (*name, Town::secret(name).unwrap())));
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
+        let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Self { child }
     }
 }
@@ -220,6 +223,12 @@ impl Apart {
     /// How the bot ended, once it has.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.bot.as_mut().expect("a bot").child.try_wait().unwrap()
+    }
+
+    /// The lines that it has logged, of all its starts.
+    pub(crate) fn log(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.folder.path().join("log")).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
     }
 
     /// What everybody sees in #deploys.

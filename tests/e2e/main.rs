@@ -33,6 +33,7 @@ mod manifest_registry;
 mod manifest_restart;
 mod manifest_rollback;
 mod mapping;
+mod metrics;
 mod moods;
 mod production;
 mod program;

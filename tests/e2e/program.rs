@@ -94,7 +94,12 @@ fn serve_says_which_secret_is_missing() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
     let mut serve = gantry();
-    serve.arg("serve").env_clear().env("DATABASE_URL", &database).args(["--listen", "127.0.0.1:0"]);
+    serve.arg("serve").env_clear().env("DATABASE_URL", &database).args([
+        "--listen",
+        "127.0.0.1:0",
+        "--metrics-listen",
+        "off",
+    ]);
     let output = serve.env("FLUX_PROD_SECRET", "x").output().unwrap();
     assert!(!output.status.success());
     assert!(said(&output).contains("SLACK_SIGNING_SECRET"), "{}", said(&output));
@@ -117,12 +122,12 @@ fn a_second_process_on_the_same_file_waits_and_then_says_why_it_does_not_start()
     holder.lock().unwrap();
     let begun = Instant::now();
     let mut serve = gantry();
-    serve
-        .arg("serve")
-        .env_clear()
-        .env("DATABASE_URL", &database)
-        .env("FLUX_PROD_SECRET", "x")
-        .args(["--listen", "127.0.0.1:0"]);
+    serve.arg("serve").env_clear().env("DATABASE_URL", &database).env("FLUX_PROD_SECRET", "x").args([
+        "--listen",
+        "127.0.0.1:0",
+        "--metrics-listen",
+        "off",
+    ]);
     let output = serve.env("SLACK_SIGNING_SECRET", "s").env("SLACK_BOT_TOKEN", "t").output().unwrap();
     assert!(!output.status.success());
     assert!(begun.elapsed() >= Duration::from_secs(9), "it waits first");
@@ -133,6 +138,7 @@ fn a_second_process_on_the_same_file_waits_and_then_says_why_it_does_not_start()
 fn postgres_is_refused_with_a_sentence_until_it_is_there() {
     let mut serve = gantry();
     serve.arg("serve").env_clear().env("DATABASE_URL", "postgres://localhost/gantry").env("FLUX_PROD_SECRET", "x");
+    serve.args(["--metrics-listen", "off"]);
     let output = serve.env("SLACK_SIGNING_SECRET", "s").env("SLACK_BOT_TOKEN", "t").output().unwrap();
     assert!(!output.status.success());
     assert!(said(&output).to_lowercase().contains("postgres"), "{}", said(&output));
@@ -170,6 +176,21 @@ fn a_taken_port_is_said_plainly() {
     let output = gantry().args(["demo", "--listen", &address]).output().unwrap();
     assert!(!output.status.success());
     assert!(said(&output).contains(&format!("{address} is taken by another program")), "{}", said(&output));
+}
+
+#[test]
+fn a_taken_port_of_the_metrics_is_said_with_the_option_to_change_it() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let mut serve = gantry();
+    serve.arg("serve").env_clear().env("FLUX_PROD_SECRET", "x").args(["--listen", "127.0.0.1:0"]);
+    let output = serve.args(["--metrics-listen", &address]).output().unwrap();
+    assert!(!output.status.success());
+    let said = said(&output);
+    assert!(said.contains(&format!("{address} is taken")) && said.contains("`--metrics-listen 127.0.0.1:0`"), "{said}");
+
+    let output = gantry().args(["serve", "--metrics-listen", "here"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("or `off`"));
 }
 
 #[test]

@@ -28,6 +28,22 @@ pub enum SendError {
     Final(String),
 }
 
+impl SendError {
+    /// As machines call it: without Slack's words.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::RateLimited { .. } => "rate_limited",
+            Self::ChannelUnwritable { .. } => "channel_unwritable",
+            Self::BlocksRefused => "blocks_refused",
+            Self::FileRefused(_) => "file_refused",
+            Self::UrlSpent => "url_spent",
+            Self::Gone => "gone",
+            Self::Transient(_) => "transient",
+            Self::Final(_) => "refused",
+        }
+    }
+}
+
 /// What we assume where Slack names no time.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
 

@@ -26,7 +26,7 @@ impl Client {
             return Err(SendError::FileRefused("the upload URL does not point to Slack".to_owned()));
         };
         let put = self.0.hooks.post(url).header(CONTENT_TYPE, "text/plain; charset=utf-8").body(file.text.clone());
-        answer::of_upload(put.send().await)?;
+        self.counted("upload_url", answer::of_upload(put.send().await))?;
         let body = json!({
             "files": [{ "id": room.file_id, "title": file.title }],
             "channel_id": parent.channel, "thread_ts": parent.ts, "initial_comment": comment,

@@ -94,13 +94,9 @@ fn approved_by(change: &Change, last: Option<Timestamp>) -> (Bar, Timestamp) {
 }
 
 fn merged(change: &Change, deploying: &Deploying, names: &Names) -> Bar {
-    let (bar, since) = approved_by(change, deploying.approvals.iter().map(|approval| approval.at).max());
+    let (bar, since) = approved_by(change, deploying.approved_at());
     let bar = bar.took(names.merged.0, since, deploying.merged_at);
-    // Where CI does not tell, it was built by the time that the cluster asked for it.
-    let built_at = match (deploying.built_at, deploying.seen_at) {
-        (Some(built), Some(seen)) => Some(built.min(seen)),
-        (built, seen) => built.or(seen),
-    };
+    let built_at = deploying.was_built_at();
     let bar = match built_at {
         Some(built_at) => bar.took(names.built.0, deploying.merged_at, built_at),
         None => bar,

@@ -156,7 +156,7 @@ impl Bot {
         };
         let change = Change { stage, ..claim.change.clone() };
         let batch = self.advanced(&claim.change, claim.fence, &change, Some(self.clock.now()));
-        Ok(Work { batch, changes: vec![change] })
+        Ok(Work { batch, changes: vec![change], refused: None })
     }
 }
 

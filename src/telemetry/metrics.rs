@@ -1,0 +1,148 @@
+//! Counters and durations as the parts keep them, and the page that `/metrics` shows. The library's types stay here.
+//! Labels come from the configuration or from enums, never from what people or the world write.
+
+use std::sync::atomic::AtomicU64;
+
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+/// What [`Page::text`] is.
+pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+type Labels<const N: usize> = [(&'static str, String); N];
+
+fn labels<const N: usize>(names: [&'static str; N], values: [&str; N]) -> Labels<N> {
+    std::array::from_fn(|at| (names[at], values[at].to_owned()))
+}
+
+/// Only grows: one atomic. Clones are the same counter.
+#[derive(Clone, Debug, Default)]
+pub struct Count(Counter);
+
+impl Count {
+    pub fn up(&self) {
+        self.0.inc();
+    }
+}
+
+/// A counter for each value of its labels. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Counts<const N: usize> {
+    names: [&'static str; N],
+    family: Family<Labels<N>, Counter>,
+}
+
+impl<const N: usize> Counts<N> {
+    pub fn by(names: [&'static str; N]) -> Self {
+        Self { names, family: Family::default() }
+    }
+
+    pub fn up(&self, values: [&str; N]) {
+        self.family.get_or_create(&labels(self.names, values)).inc();
+    }
+
+    /// One of them, for where looking it up each time would be felt. It stands on the page from now on.
+    pub fn of(&self, values: [&str; N]) -> Count {
+        Count(self.family.get_or_create_owned(&labels(self.names, values)))
+    }
+}
+
+/// From a second to a day: how long people and clusters take.
+const SLOW: [f64; 12] = [1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 14_400.0, 86_400.0];
+/// From half a millisecond to five seconds: how long a disk takes.
+const FAST: [f64; 10] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 5.0];
+
+/// How long something takes that people wait for, by its labels. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Durations<const N: usize> {
+    names: [&'static str; N],
+    family: Family<Labels<N>, Histogram, fn() -> Histogram>,
+}
+
+impl<const N: usize> Durations<N> {
+    pub fn by(names: [&'static str; N]) -> Self {
+        Self { names, family: Family::new_with_constructor(|| Histogram::new(SLOW)) }
+    }
+
+    pub fn took(&self, values: [&str; N], seconds: f64) {
+        self.family.get_or_create(&labels(self.names, values)).observe(seconds);
+    }
+}
+
+/// How long something takes that a disk does. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Moments(Histogram);
+
+impl Default for Moments {
+    fn default() -> Self {
+        Self(Histogram::new(FAST))
+    }
+}
+
+impl Moments {
+    pub fn took(&self, seconds: f64) {
+        self.0.observe(seconds);
+    }
+}
+
+/// One scrape: what the parts have counted, and what is so just now. Names stand here in full, so that a search finds them.
+#[derive(Debug, Default)]
+pub struct Page(Registry);
+
+impl Page {
+    /// Shown as `<name>_total`.
+    pub fn count(&mut self, name: &str, help: &str, count: &Count) {
+        self.0.register(name, help, count.0.clone());
+    }
+
+    /// Shown as `<name>_total`.
+    pub fn counts<const N: usize>(&mut self, name: &str, help: &str, counts: &Counts<N>) {
+        self.0.register(name, help, counts.family.clone());
+    }
+
+    pub fn durations<const N: usize>(&mut self, name: &str, help: &str, durations: &Durations<N>) {
+        self.0.register(name, help, durations.family.clone());
+    }
+
+    pub fn moments(&mut self, name: &str, help: &str, moments: &Moments) {
+        self.0.register(name, help, moments.0.clone());
+    }
+
+    pub fn now(&mut self, name: &str, help: &str, value: f64) {
+        let gauge = Gauge::<f64, AtomicU64>::default();
+        gauge.set(value);
+        self.0.register(name, help, gauge);
+    }
+
+    pub fn now_by<const N: usize, V: AsRef<str>>(
+        &mut self,
+        name: &str,
+        help: &str,
+        by: [&'static str; N],
+        values: impl IntoIterator<Item = ([V; N], f64)>,
+    ) {
+        let family = Family::<Labels<N>, Gauge<f64, AtomicU64>>::default();
+        for (of, value) in values {
+            let of = std::array::from_fn(|at| (by[at], of[at].as_ref().to_owned()));
+            family.get_or_create(&of).set(value);
+        }
+        self.0.register(name, help, family);
+    }
+
+    /// Shown as `<name>_info`.
+    pub fn info<const N: usize>(&mut self, name: &str, help: &str, by: [&'static str; N], values: [&str; N]) {
+        self.0.register(name, help, Info::new(labels(by, values)));
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = String::with_capacity(16 * 1024);
+        // Writing into a string does not fail.
+        let _ = encode(&mut text, &self.0);
+        text
+    }
+}
