@@ -85,7 +85,7 @@ class Dockerfile(unittest.TestCase):
     def test_no_secret_and_nothing_of_this_machine_can_get_in(self):
         self.assertNotRegex(TEXT, r"(?i)\b(ARG|ENV)\s+\w*(token|secret|password|key)")
         self.assertNotIn("COPY .", TEXT)
-        ignore = [line for line in (chart.ROOT / ".dockerignore").read_text().split("\n") if line and line[0] != "#"]
+        ignore = [line for line in (chart.ROOT / "deploy/Dockerfile.dockerignore").read_text().split("\n") if line and line[0] != "#"]
         self.assertEqual(ignore[0], "*")
         sources = self.copied(self.stages)
         self.assertEqual(sources, {line.removeprefix("!") for line in ignore[1:]})
