@@ -63,6 +63,16 @@ pub(crate) enum Hold {
     AfterTheEffect,
 }
 
+impl Hold {
+    /// How many requests there are to be held at, at the least, where a change makes so many in all: fewer were overlooked.
+    pub(crate) fn at_least(self, in_all: usize) -> usize {
+        match self {
+            Self::BeforeTheEffect => in_all,
+            Self::AfterTheEffect => in_all / 2,
+        }
+    }
+}
+
 /// Which of the requests is held.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Which {
@@ -89,7 +99,8 @@ impl Gate {
         Self(Arc::new(Inner { count: AtomicUsize::new(0), plan: Mutex::default(), asked: Mutex::default(), held }))
     }
 
-    /// The `nth` request from now on is held until the gate is opened.
+    /// The `nth` request from now on is held until the gate is opened. After the effect: the `nth` that has one, since to be
+    /// killed after a question is the same as before whatever comes next.
     pub(crate) fn close(&self, nth: usize, hold: Hold) {
         *self.0.plan.lock().unwrap() = Some((Which::Nth(nth), hold));
         self.0.count.store(0, Ordering::SeqCst);
@@ -127,13 +138,16 @@ async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Respons
         return next.run(request).await;
     }
     let what = format!("{} {path}", request.method());
-    let number = gate.0.count.fetch_add(1, Ordering::SeqCst) + 1;
     gate.0.asked.lock().unwrap().push(what.clone());
-    let meant = |which: &Which| match which {
-        Which::Nth(nth) => *nth == number,
-        Which::Ends(end) => what.ends_with(end),
-    };
-    let hold = gate.0.plan.lock().unwrap().filter(|(which, _)| meant(which)).map(|(_, hold)| hold);
+    let plan = *gate.0.plan.lock().unwrap();
+    let hold = plan.and_then(|(which, hold)| {
+        let counts = || hold == Hold::BeforeTheEffect || !request.method().is_safe();
+        let meant = match which {
+            Which::Nth(nth) => counts() && gate.0.count.fetch_add(1, Ordering::SeqCst) + 1 == nth,
+            Which::Ends(end) => what.ends_with(end),
+        };
+        meant.then_some(hold)
+    });
     match hold {
         None => next.run(request).await,
         Some(Hold::BeforeTheEffect) => {
