@@ -49,7 +49,8 @@ class Rights(unittest.TestCase):
         for name, rendered in chart.every_rendering():
             roles = [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in of_kind(rendered, "Role")]
             bindings = of_kind(rendered, "RoleBinding")
-            self.assertEqual(sorted(roles), sorted((each["metadata"]["namespace"], each["roleRef"]["name"]) for each in bindings))
+            bound = [(each["metadata"]["namespace"], each["roleRef"]["name"]) for each in bindings]
+            self.assertEqual(sorted(roles), sorted(bound))
             account = {"kind": "ServiceAccount", "name": pod(rendered)["serviceAccountName"], "namespace": "gantry"}
             for binding in bindings:
                 self.assertEqual(binding["roleRef"]["kind"], "Role")

@@ -31,7 +31,8 @@ class Readme(unittest.TestCase):
         self.assertEqual(len(found), 4)
         for words in found:
             with self.subTest(command=" ".join(words)):
-                options = [word for word in words[words.index("deploy/helm/gantry") + 1 :] if not word.endswith("reuse-values")]
+                options = words[words.index("deploy/helm/gantry") + 1 :]
+                options = [word for word in options if not word.endswith("reuse-values")]
                 options = [word.replace("=config/", f"={chart.ROOT}/config/") for word in options]
                 if any("config=" in word for word in options):
                     # The example has an environment in another cluster.

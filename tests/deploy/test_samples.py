@@ -66,14 +66,14 @@ class Slack(unittest.TestCase):
         validator = jsonschema.Draft7Validator(schema)
         for path in manifests:
             with self.subTest(manifest=path.name):
-                problems = [f"{error.json_path}: {error.message}" for error in validator.iter_errors(yaml.safe_load(path.read_text()))]
-                self.assertEqual(problems, [])
+                problems = validator.iter_errors(yaml.safe_load(path.read_text()))
+                self.assertEqual([f"{error.json_path}: {error.message}" for error in problems], [])
         broken = yaml.safe_load(manifests[0].read_text())
         broken["settings"]["socket_mode_enabled"] = "perhaps"
         self.assertFalse(validator.is_valid(broken), "the schema would take anything")
 
 
-# What each question of src/github needs of an installation: https://docs.github.com/rest/authentication/permissions-required-for-github-apps
+# What each question of src/github needs of an installation, by GitHub's "Permissions required for GitHub Apps".
 # A question that is new belongs here, and its permission into deploy/github/app-manifest.json and deploy/README.md.
 NEEDS = {
     r"/repos/R": "metadata read",
@@ -169,8 +169,8 @@ class GitHub(unittest.TestCase):
         self.assertEqual(set(self.manifest), known)
 
     def test_the_link_in_the_readme_says_the_same(self):
-        link = urllib.parse.urlsplit(re.search(r"https://github\.com/organizations/acme/settings/apps/new\?[^\s>]+", README)[0])
-        query = urllib.parse.parse_qs(link.query, strict_parsing=True)
+        link = re.search(r"https://github\.com/organizations/acme/settings/apps/new\?([^\s>]+)", README)
+        query = urllib.parse.parse_qs(link[1], strict_parsing=True)
         self.assertEqual(sorted(query.pop("events[]")), self.manifest["default_events"])
         single = {key: value for key, (value,) in query.items()}
         self.assertEqual(single.pop("webhook_url"), self.manifest["hook_attributes"]["url"])
@@ -215,7 +215,8 @@ class Workflow(unittest.TestCase):
     def test_it_tests_builds_and_pushes_only_what_was_tagged_and_tested(self):
         jobs = self.workflow["jobs"]
         self.assertIn({"run": ".ci/run"}, jobs["test"]["steps"])
-        builds = {name: [step["with"] for step in job["steps"] if "build-push" in step.get("uses", "")] for name, job in jobs.items()}
+        of_job = lambda job: [step["with"] for step in job["steps"] if "build-push" in step.get("uses", "")]
+        builds = {name: of_job(job) for name, job in jobs.items()}
         self.assertEqual([name for name, each in builds.items() if each], ["image", "push"])
         for (build,) in filter(None, builds.values()):
             self.assertEqual((build["context"], build["file"]), (".", "deploy/Dockerfile"))
