@@ -32,7 +32,7 @@ use crate::workflow::rights::Rights;
 use crate::workflow::seen::Seen;
 use crate::workflow::source::Sources;
 use crate::workflow::whereabouts::Absent;
-use crate::workflow::{Bot, Parts, compare, hear, inbox, locks, observe, outbox, runner};
+use crate::workflow::{Bot, Parts, compare, hear, home, inbox, locks, observe, outbox, runner};
 use crate::{controller, github, registry, reports, slack};
 
 /// How long what is under way may take to finish once the end was asked for: a cluster gives a pod 30 s, people who restart
@@ -131,6 +131,7 @@ impl App {
             slack,
             github,
             registry,
+            homes: home::Homes::default(),
             socket: slack::socket::Standing::default(),
         });
         bot.recall_reports().await?;
@@ -229,6 +230,7 @@ fn start(bot: &Bot, cancel: &CancellationToken) -> JoinSet<()> {
     tasks.spawn(observe::run(bot.clone(), cancel.clone()));
     tasks.spawn(runner::run(bot.clone(), cancel.clone()));
     tasks.spawn(locks::run(bot.clone(), cancel.clone()));
+    tasks.spawn(home::run(bot.clone(), cancel.clone()));
     tasks.spawn(observe::run_sources(bot.clone(), cancel.clone()));
     tasks.spawn(cluster::watch::run(bot.clients.clone(), watched(&bot.config), bot.view.clone(), cancel.clone()));
     tasks

@@ -62,7 +62,7 @@ impl Message {
     /// The name by which the message can be edited later; private messages have none.
     pub fn key(&self) -> Option<&MessageKey> {
         match &self.to {
-            To::Post { key, .. } | To::Edit { key } => Some(key),
+            To::Post { key, .. } | To::Edit { key } | To::Home { key, .. } => Some(key),
             To::Person { .. } | To::Reply { .. } => None,
         }
     }
@@ -158,6 +158,8 @@ pub enum To {
         response_url: Option<ResponseUrl>,
         replace: bool,
     },
+    /// A person's App Home; the blocks are all of it. Of several that wait, only the newest counts.
+    Home { person: PersonId, key: MessageKey },
     /// By `response_url` or not at all.
     Reply { response_url: ResponseUrl, in_channel: bool, replace: bool },
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::time::Duration;
 
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, Query, Request, State};
@@ -23,6 +24,10 @@ use super::faults::Fault;
 use super::github::Verdict;
 use super::slack::Ack;
 use super::town::{Changed, ENVIRONMENTS, THINGS, Town};
+
+/// How long somebody who opens the Home waits for it.
+const MAKES_WITHIN: Duration = Duration::from_secs(3);
+const LOOKS_EVERY: Duration = Duration::from_millis(20);
 
 /// Everything under `/sim/*` and the registry, for programs and for the town's own page, but for no other page.
 pub fn guarded(town: &Town) -> Router {
@@ -234,10 +239,27 @@ async fn messages(State(town): State<Town>, Query(at): Query<Where>) -> Json<Val
 #[derive(Deserialize)]
 struct Whose {
     user: String,
+    /// It stands open before them, so it is not opened again.
+    #[serde(default)]
+    open: bool,
 }
 
-async fn home(State(town): State<Town>, Query(whose): Query<Whose>) -> Json<Value> {
-    Json(town.slack.home(&whose.user))
+/// To look at the Home is to open it; the bot makes it then, which is waited for.
+async fn home(State(town): State<Town>, Query(whose): Query<Whose>) -> Response {
+    let slack = &town.slack;
+    if !whose.open {
+        let before = slack.home(&whose.user)["hash"].clone();
+        if let Err(error) = slack.open_home(&whose.user).await {
+            return wrong(StatusCode::UNPROCESSABLE_ENTITY, &error.to_string());
+        }
+        let made = async {
+            while slack.home(&whose.user)["hash"] == before {
+                tokio::time::sleep(LOOKS_EVERY).await;
+            }
+        };
+        let _ = tokio::time::timeout(MAKES_WITHIN, made).await;
+    }
+    Json(slack.home(&whose.user)).into_response()
 }
 
 async fn state(State(town): State<Town>) -> Json<Value> {

@@ -173,6 +173,10 @@ impl Client {
             // Slack does not tell where it stands.
             return Ok(Sent { at: None, plain: false, with_file: true });
         }
+        if let To::Home { person, .. } = &message.to {
+            self.publish(person, &text, &fit::view(&message.blocks)).await?;
+            return Ok(Sent { at: None, plain: false, with_file: false });
+        }
         let full = fit::blocks(&message.blocks);
         match self.deliver(message, known, &text, &full).await {
             Err(SendError::BlocksRefused) => {}
@@ -223,6 +227,14 @@ impl Client {
         self.write::<Taken>("views.open", &json!({ "trigger_id": trigger, "view": view })).await.map(drop)
     }
 
+    /// The whole App Home of a person. Without blocks it is the text alone.
+    async fn publish(&self, person: &PersonId, text: &str, blocks: &[Value]) -> Result<(), SendError> {
+        let text_alone = [json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } })];
+        let blocks = if blocks.is_empty() { &text_alone } else { blocks };
+        let body = json!({ "user_id": person, "view": { "type": "home", "blocks": blocks } });
+        self.write::<Taken>("views.publish", &body).await.map(drop)
+    }
+
     async fn deliver(
         &self,
         message: &Message,
@@ -238,6 +250,7 @@ impl Client {
                 self.write::<Taken>("chat.update", &body).await?;
                 Ok(Some(at.clone()))
             }
+            (To::Home { .. }, _) => Ok(None),
             (To::Edit { key }, None) => Err(SendError::Final(format!("there is no message {key} to edit"))),
             (To::Post { channel, .. }, None) => {
                 // A thread is answered where it stands, wherever the message was meant to go.

@@ -50,6 +50,10 @@ pub enum Incoming {
     Click { from: Origin, action: String, value: String },
     /// A modal of ours that was filled in: which, what it is about, and the text of its one input.
     Submitted { from: Origin, modal: String, about: String, text: String },
+    /// Somebody looks at their App Home.
+    Opened { from: Origin },
+    /// Somebody, who may be ourselves, has come into a channel.
+    Joined { from: Origin },
     /// Nothing that concerns us.
     Ignored,
 }
@@ -196,8 +200,8 @@ pub(super) fn interaction_payload(payload: &Value) -> Result<Incoming, String> {
         thread: text(payload, "/message/thread_ts").map(str::to_owned),
         response_url: text(payload, "/response_url").map(str::to_owned),
         key: need("/trigger_id")?.to_owned(),
-        // In a conversation with us nobody else reads along.
-        private: ephemeral || channel.starts_with('D'),
+        // In a conversation with us nobody else reads along, nor in a view, which stands in no channel.
+        private: ephemeral || channel.is_empty() || channel.starts_with('D'),
     };
     if submitted {
         let values = payload.pointer("/view/state/values").and_then(Value::as_object);
@@ -217,7 +221,7 @@ pub(super) fn interaction_payload(payload: &Value) -> Result<Incoming, String> {
     Ok(Incoming::Click { from, action, value })
 }
 
-/// An event: the handshake, a mention or a direct message.
+/// An event: the handshake, a mention or a direct message, a look at the App Home, somebody who joins a channel.
 pub(super) fn event(body: &[u8]) -> Result<Event, String> {
     let event: Value = serde_json::from_slice(body).map_err(|error| format!("The event is not JSON: {error}."))?;
     if text(&event, "/type") == Some("url_verification") {
@@ -234,9 +238,11 @@ pub(super) fn event_payload(event: &Value) -> Result<Incoming, String> {
         Some(_) => return Ok(Incoming::Ignored),
         None => return Err("The event has no `type`.".to_owned()),
     }
-    let direct = match (text(event, "/event/type"), text(event, "/event/channel_type")) {
-        (Some("app_mention"), _) => false,
-        (Some("message"), Some("im")) => true,
+    let (says, direct) = match (text(event, "/event/type"), text(event, "/event/channel_type")) {
+        (Some("app_mention"), _) => (true, false),
+        (Some("message"), Some("im")) => (true, true),
+        (Some("app_home_opened"), _) if text(event, "/event/tab") == Some("home") => (false, true),
+        (Some("member_joined_channel"), _) => (false, false),
         _ => return Ok(Incoming::Ignored),
     };
     // Bots, our own echo and edits: answering them would have us talk to ourselves.
@@ -254,6 +260,9 @@ pub(super) fn event_payload(event: &Value) -> Result<Incoming, String> {
         key: text(event, "/event_id").ok_or("The event has no `event_id`.")?.to_owned(),
         private: false,
     };
+    if !says {
+        return Ok(if direct { Incoming::Opened { from } } else { Incoming::Joined { from } });
+    }
     let said = without_mention(text(event, "/event/text").unwrap_or_default());
     Ok(Incoming::Said { from, text: said, direct })
 }

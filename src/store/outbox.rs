@@ -187,6 +187,7 @@ async fn queue_of(connection: &mut SqliteConnection, message: &Message) -> Resul
             None => queue_of_channel(connection, channel).await?,
         },
         To::Edit { key } => queue_of_key(connection, key).await?.unwrap_or_else(|| key.as_str().to_owned()),
+        To::Home { key, .. } => key.as_str().to_owned(),
         To::Person { person, .. } => person.as_str().to_owned(),
         // A digest, so that the address itself stands in one place only, which is deleted when it was used.
         To::Reply { response_url, .. } => format!("reply:{:x}", Sha256::digest(&response_url.url)),

@@ -24,7 +24,11 @@ impl Bot {
         match &incoming {
             Incoming::Ignored => Ack::Silent,
             Incoming::Command { from, text } => self.answer_command(&incoming, from, text).await,
-            Incoming::Said { from, .. } => self.keep(Source::SlackEvent, from, &incoming).await,
+            // Whoever else comes into a channel is none of our business, and there are many.
+            Incoming::Joined { from } if self.slack.identity().is_some_and(|me| me.bot != from.person) => Ack::Silent,
+            Incoming::Said { from, .. } | Incoming::Opened { from } | Incoming::Joined { from } => {
+                self.keep(Source::SlackEvent, from, &incoming).await
+            }
             Incoming::Click { from, .. } | Incoming::Submitted { from, .. } => {
                 self.keep(Source::SlackInteraction, from, &incoming).await
             }

@@ -36,7 +36,8 @@ impl Bot {
         let change = Change {
             id,
             requester: person.clone(),
-            asked_in: Some(channel.to_owned()),
+            // A view stands in no channel.
+            asked_in: Some(channel.to_owned()).filter(|channel| !channel.is_empty()),
             asked_at: now,
             frozen: (plan.promote == PromoteBy::PullRequest).then(|| Frozen::of(id)),
             plan,

@@ -18,6 +18,7 @@ struct Inner {
     open: RwLock<BTreeMap<ChangeId, Arc<Change>>>,
     poked: Mutex<BTreeSet<ChangeId>>,
     pokes: watch::Sender<u64>,
+    news: watch::Sender<u64>,
     measures: Measures,
 }
 
@@ -32,14 +33,14 @@ pub struct Measures {
 
 impl Default for Changes {
     fn default() -> Self {
-        let (pokes, _) = watch::channel(0);
+        let (pokes, news) = (watch::Sender::new(0), watch::Sender::new(0));
         let measures = Measures {
             begun: Counts::by(["kind", "environment"]),
             ended: Counts::by(["end", "kind", "environment"]),
             steps: Durations::by(["step", "kind", "environment"]),
             whole: Durations::by(["kind", "environment"]),
         };
-        Self(Arc::new(Inner { open: RwLock::default(), poked: Mutex::default(), pokes, measures }))
+        Self(Arc::new(Inner { open: RwLock::default(), poked: Mutex::default(), pokes, news, measures }))
     }
 }
 
@@ -56,6 +57,7 @@ impl Changes {
         let change = Arc::new(change);
         let before = self.keep(change.clone());
         self.0.measures.moved(before.as_deref(), &change);
+        self.0.news.send_modify(|count| *count += 1);
     }
 
     /// Gives what was known of it. A change that begins ends the watch over those before it.
@@ -109,6 +111,11 @@ impl Changes {
 
     pub(super) fn pokes(&self) -> watch::Receiver<u64> {
         self.0.pokes.subscribe()
+    }
+
+    /// Ticks whenever one of them has moved on.
+    pub(super) fn news(&self) -> watch::Receiver<u64> {
+        self.0.news.subscribe()
     }
 
     fn read(&self) -> RwLockReadGuard<'_, BTreeMap<ChangeId, Arc<Change>>> {

@@ -217,6 +217,7 @@ fn origin(received: &Received) -> Option<Origin> {
         | Incoming::Said { from, .. }
         | Incoming::Click { from, .. }
         | Incoming::Submitted { from, .. } => Some(from),
-        Incoming::Ignored => None,
+        // Nobody asked for anything.
+        Incoming::Opened { .. } | Incoming::Joined { .. } | Incoming::Ignored => None,
     }
 }

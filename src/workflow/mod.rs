@@ -14,6 +14,7 @@ mod diff;
 mod doctor;
 pub mod hear;
 mod history;
+pub mod home;
 pub mod inbox;
 pub mod keep;
 pub mod locks;
@@ -60,6 +61,7 @@ use crate::store::Store;
 use builds::Builds;
 use changes::Changes;
 use compare::Heads;
+use home::Homes;
 use measures::Measures;
 use observe::Wake;
 use outbox::Tables;
@@ -94,6 +96,8 @@ pub struct Parts {
     pub changes: Changes,
     pub measures: Measures,
     pub controller: controller::Client,
+    /// Who looks at their App Home.
+    pub homes: Homes,
     /// How it stands with Slack's socket.
     pub socket: slack::socket::Standing,
 }

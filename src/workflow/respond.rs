@@ -32,7 +32,9 @@ impl Bot {
     pub(super) async fn respond(&self, received: &Received, incoming: Incoming) -> Result<Work, NotNow> {
         let from = match &incoming {
             Incoming::Ignored => return Ok(Work::default()),
-            Incoming::Command { from, .. }
+            Incoming::Joined { from } => return self.joined(from).await,
+            Incoming::Opened { from }
+            | Incoming::Command { from, .. }
             | Incoming::Said { from, .. }
             | Incoming::Click { from, .. }
             | Incoming::Submitted { from, .. } => from,
@@ -44,12 +46,13 @@ impl Bot {
         }
         let asked = Asked { from, received, replace: false };
         match &incoming {
+            Incoming::Opened { .. } => self.opened_home(&from.person, role).await,
             _ if role != Role::Member => Ok(asked.privately(notice::not_for(role))),
             Incoming::Command { text, .. } => self.reply(asked, text, false).await,
             Incoming::Said { text, .. } => self.reply(asked, text, true).await,
             Incoming::Click { action, value, .. } => Box::pin(self.clicked(asked, action, value)).await,
             Incoming::Submitted { modal, about, text, .. } => self.submitted(asked, modal, about, text).await,
-            Incoming::Ignored => Ok(Work::default()),
+            Incoming::Joined { .. } | Incoming::Ignored => Ok(Work::default()),
         }
     }
 
@@ -156,6 +159,13 @@ impl Bot {
             Ok(Command::Why { artefact, environment }) => {
                 let asked = Asked { replace: true, ..asked };
                 self.why(asked, artefact, environment, !asked.from.private).await
+            }
+            // The quick actions of the App Home.
+            Ok(Command::List { artefact, environment }) => {
+                Ok(instead.privately(self.list(Filter { artefact, environment }, 0, For::Person)))
+            }
+            Ok(Command::Status { .. } | Command::History { .. } | Command::Locks { .. } | Command::Help { .. }) => {
+                self.reply(instead, text, false).await
             }
             _ => Ok(Work::default()),
         }

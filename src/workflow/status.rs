@@ -76,7 +76,7 @@ impl Bot {
         Ok(status::details(&changes, &known, self.clock.now()))
     }
 
-    async fn known(&self, changes: &[ChangeId]) -> Result<Known, StoreError> {
+    pub(super) async fn known(&self, changes: &[ChangeId]) -> Result<Known, StoreError> {
         let since = self.store.stages_since(changes).await?;
         let keys: Vec<MessageKey> = changes.iter().map(|id| Self::card_key(*id)).collect();
         let mut links = self.addresses(&keys).await?;

@@ -27,7 +27,7 @@ use gantry::workflow::rights::Rights;
 use gantry::workflow::seen::Seen;
 use gantry::workflow::source::Sources;
 use gantry::workflow::whereabouts::Absent;
-use gantry::workflow::{Bot, Parts, observe};
+use gantry::workflow::{Bot, Parts, home, observe};
 use gantry::{controller, github, registry, slack};
 use jiff::SignedDuration;
 use secrecy::SecretString;
@@ -130,6 +130,7 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         wake: observe::Wake::default(),
         changes: Changes::default(),
         controller: controller::Client::new()?,
+        homes: home::Homes::default(),
         socket: slack::socket::Standing::default(),
         config: Arc::new(config),
         clock,

@@ -186,6 +186,10 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
     (list::SHARE, Waiting, NOBODY),
 ];
 
+/// The buttons that stand in the App Home as well, where they can do no more than in a message.
+const AT_HOME: &[(&str, Scene)] =
+    &[(approval::APPROVE, Waiting), (approval::REJECT, Waiting), (promote::PROMOTE, Free), (command::COMMAND, Locked)];
+
 /// Every modal by its `callback_id`, submitted whether it was opened or not.
 const FORMS: &[(&str, Scene, Who)] = &[(approval::REJECT, Waiting, &[(Approver, Stops)])];
 
@@ -329,6 +333,15 @@ async fn who_presses_a_button() {
 async fn who_presses_a_button_that_rolls_back() {
     for scene in [Deployed, PlannedBack, Chooses, Met, ErroredBack, Quarantined] {
         presses_everything(scene).await;
+    }
+}
+
+#[tokio::test]
+async fn who_opens_the_home_joins_a_channel_or_presses_a_button_at_home() {
+    walk(Waiting, &[(Way::OpensHome, NOBODY), (Way::Joins, NOBODY)]).await;
+    for (action, scene) in AT_HOME {
+        let (.., who) = BUTTONS.iter().find(|(other, when, _)| other == action && when == scene).expect("a rule");
+        walk(*scene, &[(Way::PressesAtHome { action }, *who)]).await;
     }
 }
 

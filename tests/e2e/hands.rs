@@ -170,7 +170,8 @@ async fn there_is_nothing_to_submit_yet() {
     let town = Town::open().await;
     let (status, wrong) = post(&town, "submit", json!({ "user": "bob", "view": "V1", "values": {} })).await;
     assert_eq!(status, 422, "{wrong}");
-    assert!(look(&town, "home?user=alice").await.is_null(), "nobody has an App Home yet");
+    assert!(look(&town, "home?user=alice&open=true").await.is_null(), "alice has not opened it yet");
+    assert_eq!(look(&town, "home?user=alice").await["type"], "home");
     let messages = look(&town, "messages?channel=deploys&user=bob").await;
     assert_eq!(messages["views"], json!([]), "no modal stands open");
     assert!(look(&town, "messages?channel=deploys").await.get("views").is_none(), "nobody was named");

@@ -20,6 +20,7 @@ mod gates;
 mod hands;
 mod histories;
 mod history;
+mod home;
 mod house;
 mod list;
 mod locks;

@@ -75,8 +75,9 @@ async fn walk(town: &Town) -> Vec<String> {
     town.alice().types("/promote checkout prod").await;
     town.alice().presses("deploys", "Confirm").await;
     town.bob().presses("releases", "Approve").await;
-    town.alice().says("deploys", None, "<@U0GANTRY> list checkout").await;
+    town.alice().says("deploys", None, "@gantry list checkout").await;
     town.alice().says("@gantry", None, "why checkout prod").await;
+    assert!(town.told("alice").len() >= 2, "the direct message and its answer: {:#?}", town.told("alice"));
     told.extend(seen(town));
     told.iter().map(|text| without_digits(&plain(town, text))).collect()
 }

@@ -285,7 +285,7 @@ pub(crate) fn shown(message: &Message) -> String {
 }
 
 /// A message as a person reads it: a line for each line, cells apart by a bar, buttons in brackets.
-fn shown_blocks(blocks: &[Value]) -> String {
+pub(crate) fn shown_blocks(blocks: &[Value]) -> String {
     blocks.iter().map(shown_block).collect::<Vec<_>>().join("\n")
 }
 

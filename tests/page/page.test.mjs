@@ -263,6 +263,26 @@ test("a wrong command is answered with help", { skip }, async () => {
   for (const word of ["list", "promote"]) assert.ok(help.includes(word), `the help names ${word}: ${help}`);
 });
 
+test("the Home shows what waits, what runs where and what can be done, and moves on by itself", { skip }, async () => {
+  const fresh = await startDemo();
+  const other = await visit();
+  await enter(other, fresh.address);
+  const call = (path, body) => fetch(new URL(path, fresh.address), { method: "POST", body: JSON.stringify(body) }).then((answer) => answer.json());
+  await other.locator("#apps .channel", { hasText: "Gantry" }).click();
+  await other.getByRole("tab", { name: "Home" }).click();
+  const home = other.locator("#home");
+  await home.getByText("Waits for your approval").waitFor();
+  await home.getByText("checkout").first().waitFor();
+  await home.getByRole("button", { name: "Promote checkout to qa" }).waitFor();
+  await call("/sim/command", { user: "bob", channel: "deploys", text: "/promote checkout qa" });
+  await home.getByText("asked by").first().waitFor();
+  await home.getByRole("button", { name: "Status" }).click();
+  await other.getByRole("tab", { name: "Messages" }).click();
+  await other.locator("#messages .message").filter({ hasText: "under way" }).first().waitFor();
+  await other.context().close();
+  fresh.child.kill("SIGINT");
+});
+
 test("another person does not see what is private to alice", { skip }, async () => {
   assert.ok((await messages(".private").count()) > 0);
   const all = await messages().count();

@@ -133,11 +133,11 @@ function drawHeader() {
   document.title = `${title(shown.channel)} · Gantry demo`;
 }
 
-async function drawHome() {
+async function drawHome(again = false) {
   const root = byId("home");
   root.setAttribute("aria-busy", "true");
   try {
-    const answer = await hands.home(shown.me);
+    const answer = await hands.home(shown.me, again);
     const view = answer?.view ?? answer;
     const ctx = { town: names, press: (element, label, node) => press({ id: "home" }, element, label, node) };
     root.replaceChildren(...(view?.blocks?.length ? blocks(view.blocks, ctx) : [h("p", { class: "empty" }, "Gantry has not published a Home for you yet.")]));
@@ -295,6 +295,7 @@ async function changed(what) {
     if (what === "messages") {
       await refreshMessages();
       drawChannel();
+      if (shown.tab === "home") await drawHome(true);
     }
     if (what === "state" || what === "builds" || what === "git") await refreshState();
     if (what === "git") await refreshGraph();

@@ -31,7 +31,8 @@ export const hands = {
   state: () => read("/sim/state"),
   // The person matters for `@gantry`, where each has a conversation of their own, and for the modals before them.
   messages: (channel, user) => read("/sim/messages", { channel, user }).then((answer) => ({ messages: answer?.messages ?? [], views: answer?.views ?? [] })),
-  home: (user) => read("/sim/home", { user }),
+  // Looking at it opens it; whoever has it open looks again.
+  home: (user, open) => read("/sim/home", open ? { user, open } : { user }),
   command: (user, channel, text) => post("/sim/command", { user, channel, text }),
   say: (user, channel, text, thread) => post("/sim/say", thread ? { user, channel, text, thread } : { user, channel, text }),
   click: (user, channel, message, button) => post("/sim/click", { user, channel, message, button }),

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 const TEXT: usize = 4_000;
 const BLOCKS: usize = 50;
+const BLOCKS_IN_VIEW: usize = 100;
 /// Of all blocks together; Slack answers `msg_blocks_too_long` somewhat above it.
 const TOTAL: usize = 13_000;
 const SECTION: usize = 3_000;
@@ -23,11 +24,20 @@ pub(super) fn text(text: &str) -> String {
 }
 
 pub(super) fn blocks(blocks: &[Value]) -> Vec<Value> {
+    fitted(blocks, BLOCKS, TOTAL)
+}
+
+/// A view holds more blocks, and each may be as long as it likes.
+pub(super) fn view(blocks: &[Value]) -> Vec<Value> {
+    fitted(blocks, BLOCKS_IN_VIEW, usize::MAX)
+}
+
+fn fitted(blocks: &[Value], most: usize, most_letters: usize) -> Vec<Value> {
     let mut fitted: Vec<Value> = blocks.iter().cloned().map(block).collect();
     let cut = json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": "…" }] });
     let mut kept = fitted.len();
     let mut total: usize = fitted.iter().map(letters).sum();
-    while kept > 1 && (total > TOTAL || kept > BLOCKS || (kept < fitted.len() && kept == BLOCKS)) {
+    while kept > 1 && (total > most_letters || kept > most || (kept < fitted.len() && kept == most)) {
         kept -= 1;
         total -= letters(&fitted[kept]);
     }

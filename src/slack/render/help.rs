@@ -13,6 +13,25 @@ pub fn help(about: Option<Verb>, catalogue: &Catalogue) -> Said {
     }
 }
 
+/// For a channel that we were invited to: two sentences, and three examples with names that exist.
+pub fn welcome(catalogue: &Catalogue) -> Said {
+    let sentences = Mrkdwn::new("I move artefacts from one environment to the next, and tell what really runs there. ")
+        .raw("Type a command, or mention me in a thread: ")
+        .code("/gantry help")
+        .raw(" shows all that I understand.");
+    let examples = [Verb::List, Verb::Promote, Verb::Diff].map(|verb| {
+        let entry = verb.entry();
+        // The one that names most.
+        let example = entry.examples.iter().filter(|example| !example.contains("--")).max_by_key(|it| it.len());
+        (typed(entry, &filled(example.unwrap_or(&entry.usage), catalogue)), entry.summary)
+    });
+    let lines = examples.iter().fold(Mrkdwn::default(), |lines, (example, summary)| {
+        let lines = if lines.as_str().is_empty() { lines } else { lines.raw("\n") };
+        lines.raw("\u{2022} ").code(example).raw(" ").raw(summary)
+    });
+    Said { text: sentences.as_str().to_owned(), blocks: vec![section(sentences), section(lines)] }
+}
+
 fn about_all(catalogue: &Catalogue) -> Said {
     let mut lines = Mrkdwn::new("*I move artefacts from one environment to the next.*");
     for entry in TABLE {
@@ -117,17 +136,20 @@ fn typed(entry: &Entry, text: &str) -> String {
 }
 
 fn examples(entry: &Entry, catalogue: &Catalogue) -> Mrkdwn {
+    let mut lines = Mrkdwn::new("For example: ");
+    for (index, example) in entry.examples.iter().enumerate() {
+        lines = if index == 0 { lines } else { lines.raw(" or ") };
+        lines = lines.code(&typed(entry, &filled(example, catalogue)));
+    }
+    lines
+}
+
+/// An example with names that exist.
+fn filled(example: &str, catalogue: &Catalogue) -> String {
     let rungs = catalogue.ladder.rungs();
     let name = |at: usize| rungs.get(at).map_or("qa", |rung| rung.name.as_str());
     let artefact = catalogue.artefacts.first().map_or("checkout", |artefact| artefact.name.as_str());
-    let mut lines = Mrkdwn::new("For example: ");
-    for (index, example) in entry.examples.iter().enumerate() {
-        let filled =
-            example.replace("{artefact}", artefact).replace("{environment}", name(1)).replace("{below}", name(0));
-        lines = if index == 0 { lines } else { lines.raw(" or ") };
-        lines = lines.code(&typed(entry, &filled));
-    }
-    lines
+    example.replace("{artefact}", artefact).replace("{environment}", name(1)).replace("{below}", name(0))
 }
 
 fn ladder(catalogue: &Catalogue) -> Mrkdwn {

@@ -12,6 +12,7 @@ pub mod drift;
 pub mod gate;
 pub mod help;
 pub mod history;
+pub mod home;
 mod json;
 pub mod list;
 pub mod lock;

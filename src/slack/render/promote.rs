@@ -14,6 +14,12 @@ pub fn promote_one_of(artefact: &ArtefactName, environment: &EnvironmentName, ve
     Button::labelled(&label, PROMOTE, value(artefact, environment, version))
 }
 
+/// The same where it must be said where it goes.
+pub fn promote_to(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
+    let label = format!("Promote {} to {}", shorten(artefact.as_str(), 30), shorten(environment.as_str(), 30));
+    Button::labelled(&label, PROMOTE, value(artefact, environment, version))
+}
+
 /// `version` goes as it was seen: pinned to its commit or, by manifest, to its image.
 pub fn promote(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
     button("Promote", PROMOTE, value(artefact, environment, version)).primary()

@@ -116,7 +116,7 @@ fn there(text: Mrkdwn, filter: &Filter) -> Mrkdwn {
 }
 
 /// A change: where it stands, from what to what, for whom and since when, what it waits for, and where there is more.
-fn lines(change: &Change, known: &Known, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
+pub(super) fn lines(change: &Change, known: &Known, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
     let first = Mrkdwn::new(light(&change.stage)).and(&head(change));
     let mut rest = vec![between(change).raw(" \u{b7} ").and(&asked(change))];
     rest.extend(along(&change.plan));

@@ -110,7 +110,7 @@ fn file_of(message: &Message, at: &Place, elsewhere: bool) -> Option<Message> {
     let (key, thread) = match &message.to {
         To::Post { key, thread, .. } => (key, thread.clone().filter(|_| !elsewhere)),
         To::Edit { key } => (key, None),
-        To::Person { .. } | To::Reply { .. } => return None,
+        To::Person { .. } | To::Reply { .. } | To::Home { .. } => return None,
     };
     let to = To::Post {
         channel: at.channel.clone(),

@@ -38,9 +38,24 @@ impl Door {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way {
-    Types { door: Door, verb: Verb, text: &'static str, environment: &'static str },
-    Presses { action: &'static str },
-    Submits { modal: &'static str },
+    Types {
+        door: Door,
+        verb: Verb,
+        text: &'static str,
+        environment: &'static str,
+    },
+    Presses {
+        action: &'static str,
+    },
+    /// The same in the App Home, which stands in no channel.
+    PressesAtHome {
+        action: &'static str,
+    },
+    OpensHome,
+    Joins,
+    Submits {
+        modal: &'static str,
+    },
     Reviews,
 }
 
@@ -49,8 +64,9 @@ impl Way {
     fn is_understood(self) -> bool {
         match self {
             Self::Types { door, verb, .. } => door.takes(verb) && verb != Verb::Help,
-            Self::Presses { .. } | Self::Submits { .. } => true,
-            Self::Reviews => false,
+            Self::Presses { .. } | Self::PressesAtHome { .. } | Self::Submits { .. } => true,
+            // The Home itself says it.
+            Self::OpensHome | Self::Joins | Self::Reviews => false,
         }
     }
 }
@@ -257,6 +273,24 @@ async fn enter(town: &Town, role: Role, way: Way) -> Option<String> {
                 "channel": { "id": "C0RELEASES" }, "trigger_id": trigger,
                 "actions": [{ "action_id": action, "value": value }],
             }))
+        }
+        Way::PressesAtHome { action } => {
+            let value = shown_value(town, action).unwrap_or_else(|| "0||".to_owned());
+            interaction(&json!({
+                "type": "block_actions", "team": { "id": team }, "user": { "id": person }, "trigger_id": trigger,
+                "container": { "type": "view", "view_id": "V0HOME" }, "view": { "id": "V0HOME", "type": "home" },
+                "actions": [{ "action_id": action, "value": value }],
+            }))
+        }
+        Way::OpensHome => {
+            let event = json!({ "type": "app_home_opened", "tab": "home", "channel": "D0HOME", "user": person });
+            let body = json!({ "type": "event_callback", "team_id": team, "event_id": trigger, "event": event });
+            ("/slack/events", body.to_string())
+        }
+        Way::Joins => {
+            let event = json!({ "type": "member_joined_channel", "channel": "C0DEPLOYS", "user": person });
+            let body = json!({ "type": "event_callback", "team_id": team, "event_id": trigger, "event": event });
+            ("/slack/events", body.to_string())
         }
         Way::Submits { modal } => {
             let about = format!("C0RELEASES {}", shown_value(town, modal).expect("a button that opens it"));

@@ -1,0 +1,236 @@
+//! App Home: made for whoever opens it, and made anew for those who opened it lately when a change moves on.
+//! It stands in no channel, so its buttons are answered directly.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::actor::{PersonId, Role};
+use crate::domain::approval::{Way, Yes};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::{Change, Stage};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::listing::Filter;
+use crate::domain::message::{Message, MessageKey, To};
+use crate::domain::rollout::RolloutState;
+use crate::domain::version::Version;
+use crate::slack::incoming::Origin;
+use crate::slack::render::home::{self, Home, MOST, OFFERS};
+use crate::slack::render::page::For;
+use crate::slack::render::{Said, help, notice};
+use crate::store::{Batch, StoreError};
+
+use super::Bot;
+use super::inbox::{NotNow, Work};
+use super::respond::stored;
+
+/// Slack does not tell who has closed it, so after this nobody is taken to look at it any more.
+const LATELY: SignedDuration = SignedDuration::from_mins(30);
+/// Slack takes a hundred a minute, and people who open theirs come first.
+const MOST_READERS: usize = 30;
+const PAUSE: SignedDuration = SignedDuration::from_secs(5);
+const EACH: SignedDuration = SignedDuration::from_secs(1);
+
+/// Who opened their Home lately, and what it showed. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Homes(Arc<Mutex<BTreeMap<PersonId, Reader>>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    opened_at: Timestamp,
+    /// Stands for what was shown, whenever that was made.
+    shown: u64,
+}
+
+impl Homes {
+    fn opened(&self, person: &PersonId, opened_at: Timestamp, shown: u64) {
+        let mut readers = self.readers();
+        readers.insert(person.clone(), Reader { opened_at, shown });
+        if readers.len() > MOST_READERS {
+            let longest = readers.iter().min_by_key(|(_, reader)| reader.opened_at).map(|(person, _)| person.clone());
+            longest.map(|person| readers.remove(&person));
+        }
+    }
+
+    /// Whoever opened it before that is forgotten.
+    fn since(&self, opened_after: Timestamp) -> Vec<PersonId> {
+        let mut readers = self.readers();
+        readers.retain(|_, reader| reader.opened_at > opened_after);
+        readers.keys().cloned().collect()
+    }
+
+    /// Is it another one than was shown?
+    fn is_new(&self, person: &PersonId, shown: u64) -> bool {
+        let mut readers = self.readers();
+        readers.get_mut(person).is_some_and(|reader| std::mem::replace(&mut reader.shown, shown) != shown)
+    }
+
+    fn readers(&self) -> MutexGuard<'_, BTreeMap<PersonId, Reader>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Renews what people look at, until it is cancelled.
+pub async fn run(bot: Bot, cancel: CancellationToken) {
+    let mut news = bot.changes.news();
+    loop {
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            alive = news.changed() => if alive.is_err() { return },
+        }
+        let renewed = bot.renew_homes().await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "App Homes could not be renewed");
+            0
+        });
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            () = bot.clock.sleep(PAUSE.max(EACH * renewed)) => {}
+        }
+    }
+}
+
+impl Bot {
+    /// Somebody looks at their Home. Whom we do not answer gets the sentence that says why.
+    pub(super) async fn opened_home(&self, person: &PersonId, role: Role) -> Result<Work, NotNow> {
+        let said = if role == Role::Member {
+            let said = self.home_of(person).await.map_err(|error| stored(&error))?;
+            self.homes.opened(person, self.clock.now(), digest(&said));
+            said
+        } else {
+            notice::not_for(role)
+        };
+        Ok(Batch::new().say(publish(person, said)).into())
+    }
+
+    /// We were invited to a channel, or somebody else was: that is their business.
+    pub(super) async fn joined(&self, from: &Origin) -> Result<Work, NotNow> {
+        let unknown = |error: &dyn std::fmt::Display| NotNow::soon(error.to_string(), notice::role_unknown());
+        let me = self.slack.whoami().await.map_err(|error| unknown(&error))?;
+        let key = MessageKey::new(&format!("welcome:{}", from.channel));
+        let ours = me.bot == from.person && me.team == from.team;
+        // Who was taken out and invited again has said it before.
+        if !ours || self.store.is_spoken(&key).await.map_err(|error| stored(&error))? {
+            return Ok(Work::default());
+        }
+        let said = help::welcome(&self.config.catalogue);
+        let to = To::Post { channel: from.channel.clone(), key, thread: None, asked: None };
+        Ok(Batch::new().say(said.to(to)).into())
+    }
+
+    /// How many got a new one.
+    async fn renew_homes(&self) -> Result<i32, StoreError> {
+        let mut renewed = 0;
+        for person in self.homes.since(self.clock.now() - LATELY) {
+            // Who has left, or cannot be asked about, is shown nothing new.
+            if !matches!(self.people.role_of(&person).await, Ok(Role::Member)) {
+                continue;
+            }
+            let said = self.home_of(&person).await?;
+            if self.homes.is_new(&person, digest(&said)) {
+                self.store.commit(Batch::new().say(publish(&person, said))).await?;
+                renewed += 1;
+            }
+        }
+        Ok(renewed)
+    }
+
+    async fn home_of(&self, person: &PersonId) -> Result<Said, StoreError> {
+        let all = self.changes.all();
+        let all = all
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|change: &&Change| change.stage.is_active() || change.stage.is_watched());
+        let (mut waiting, mut mine, mut others, mut untold) = (Vec::new(), Vec::new(), Vec::new(), None);
+        for change in all {
+            let waits = match self.awaits(person, change).await {
+                Ok(waits) => waits,
+                Err(why) => {
+                    untold = Some(why);
+                    false
+                }
+            };
+            if waits {
+                waiting.push(change);
+            } else if change.requester == *person {
+                mine.push(change);
+            } else {
+                others.push(change);
+            }
+        }
+        let shown = [&waiting, &mine, &others].into_iter().flat_map(|changes| changes.iter().take(MOST));
+        let known = self.known(&shown.map(|change| change.id).collect::<Vec<_>>()).await?;
+        let rungs = self.config.catalogue.ladder.rungs();
+        let neighbours = rungs.windows(2).map(|pair| (pair[0].name.clone(), pair[1].name.clone())).collect();
+        Ok(home::home(&Home {
+            waiting,
+            untold,
+            mine,
+            others,
+            known,
+            ladder: self.list(Filter::default(), 0, For::Person).without_tables(),
+            promotions: self.promotions(),
+            neighbours,
+            now: self.clock.now(),
+        }))
+    }
+
+    /// Would this person's yes count? Or why nobody can tell.
+    async fn awaits(&self, person: &PersonId, change: &Change) -> Result<bool, String> {
+        let Stage::AwaitingApproval(awaiting) = &change.stage else { return Ok(false) };
+        let counts = awaiting.clone().approve(person, Way::Slack, &change.requester, self.clock.now()) == Yes::Counts;
+        if !counts || awaiting.is_approved() || change.shown().is_none() {
+            return Ok(false);
+        }
+        let plan = &change.plan;
+        self.may_approve(person, &plan.environment, &plan.repository).await.map_err(|error| error.to_string())
+    }
+
+    /// What runs well in a rung and is newer than what the next one has, as far as is known: whether it may go there is asked
+    /// when somebody wants it to.
+    fn promotions(&self) -> Vec<(ArtefactName, EnvironmentName, Version)> {
+        let catalogue = &self.config.catalogue;
+        let mut found = Vec::new();
+        for artefact in &catalogue.artefacts {
+            for rung in catalogue.ladder.rungs() {
+                let (Some(below), Some(place)) =
+                    (catalogue.ladder.below(&rung.name, artefact), artefact.places.get(&rung.name))
+                else {
+                    continue;
+                };
+                let newer = self.seen.with(&artefact.name, |seen| {
+                    let below = &seen.of(&below.name)?.sighting.version;
+                    let here = seen.of(&rung.name)?;
+                    here.behind_of(below.commit.as_ref()?).filter(|behind| *behind)?;
+                    Some(below.clone())
+                });
+                let Some(newer) = newer else { continue };
+                let runs = artefact.places.get(&below.name).is_some_and(|below| {
+                    matches!(self.view.rollout(below, &artefact.image).state, RolloutState::Running { .. })
+                });
+                if runs && self.view.is_read(place) {
+                    found.push((artefact.name.clone(), rung.name.clone(), newer));
+                }
+                if found.len() == OFFERS {
+                    return found;
+                }
+            }
+        }
+        found
+    }
+}
+
+fn publish(person: &PersonId, said: Said) -> Message {
+    let key = MessageKey::new(&format!("home:{person}"));
+    said.to(To::Home { person: person.clone(), key })
+}
+
+/// All but the last block, which says when it was made.
+fn digest(said: &Said) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let shown = said.blocks.split_last().map_or(&[][..], |(_, shown)| shown);
+    format!("{shown:?}").hash(&mut hasher);
+    hasher.finish()
+}
