@@ -23,6 +23,7 @@ use super::history;
 use super::manifests;
 use super::pace::Pace;
 use super::registry::Registry;
+use super::slack::manifest::{self, Manifest};
 use super::slack::{Channel, Person, Setup, Slack};
 use super::strays::Strays;
 
@@ -159,7 +160,7 @@ impl Town {
     pub fn new(clock: Clock, pace: Pace, origin: &str) -> Result<Self, TownError> {
         let (faults, strays) = (Faults::default(), Strays::default());
         let agenda = Agenda::new(clock.clone());
-        let slack = slack(&clock, &faults, &strays, origin);
+        let slack = slack(&clock, &faults, &strays, origin)?;
         slack.redeliver_by(agenda.clone());
         let github = GitHub::new(clock.clone(), faults.clone(), strays.clone(), format!("{origin}/sim/github"));
         populate(&github);
@@ -395,7 +396,8 @@ fn populate(github: &GitHub) {
     github.add_team("acme", "release-managers", &["bob", "carol"]);
 }
 
-fn slack(clock: &Clock, faults: &Faults, strays: &Strays, origin: &str) -> Slack {
+fn slack(clock: &Clock, faults: &Faults, strays: &Strays, origin: &str) -> Result<Slack, TownError> {
+    let manifest = Manifest::parse(manifest::HTTP).map_err(TownError)?;
     let slack = Slack::new(Setup {
         clock: clock.clone(),
         faults: faults.clone(),
@@ -404,6 +406,7 @@ fn slack(clock: &Clock, faults: &Faults, strays: &Strays, origin: &str) -> Slack
         signing_secret: SIGNING_SECRET.to_owned(),
         bot_token: BOT_TOKEN.to_owned(),
         app_token: APP_TOKEN.to_owned(),
+        manifest: Some(manifest),
         team: ("T0ACME".to_owned(), "acme".to_owned()),
     });
     for (name, real_name) in PEOPLE {
@@ -422,7 +425,7 @@ fn slack(clock: &Clock, faults: &Faults, strays: &Strays, origin: &str) -> Slack
     }
     slack.add_group("S0RELEASE", "release-managers", &["bob", "carol"]);
     slack.set_commands(&["/promote", "/rollback", "/diff", "/list", "/gantry"]);
-    slack
+    Ok(slack)
 }
 
 fn builds() -> Vec<Build> {

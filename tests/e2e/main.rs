@@ -56,6 +56,7 @@ mod rollback_sources;
 mod rollback_stale;
 mod rollbacks_by_git;
 mod rungs;
+mod scopes;
 mod sending;
 mod silence;
 mod socket;

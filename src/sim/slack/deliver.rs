@@ -22,6 +22,8 @@ const LATER: [SignedDuration; 2] = [SignedDuration::from_mins(1), SignedDuration
 pub(super) enum Missed {
     Timeout,
     Unreachable,
+    /// The app has not subscribed to it.
+    Withheld,
 }
 
 pub(super) struct Delivered {
@@ -57,6 +59,13 @@ impl Slack {
 
     /// An event and its first redelivery; the others follow by the agenda.
     pub(super) async fn send_event(&self, event: &Value) -> Result<Delivered, Missed> {
+        let kind = match (event["event"]["type"].as_str(), event["event"]["channel_type"].as_str()) {
+            (Some("message"), Some("im")) => "message.im",
+            (kind, _) => kind.unwrap_or_default(),
+        };
+        if self.setup.manifest.as_ref().is_some_and(|manifest| !manifest.tells(kind)) {
+            return Err(Missed::Withheld);
+        }
         let body = event.to_string();
         let first = if self.uses_sockets() {
             self.send_envelope("events_api", event.clone(), None).await
@@ -147,6 +156,7 @@ fn retry_reason(attempt: &Result<Delivered, Missed>) -> Option<&'static str> {
         Ok(_) => Some("http_error"),
         Err(Missed::Timeout) => Some("http_timeout"),
         Err(Missed::Unreachable) => Some("connection_failed"),
+        Err(Missed::Withheld) => None,
     }
 }
 

@@ -207,6 +207,7 @@ pub(super) fn acknowledgement(delivered: Result<Delivered, Missed>) -> Ack {
         Ok(delivered) => delivered.ack,
         Err(Missed::Timeout) => Ack::none("operation_timeout"),
         Err(Missed::Unreachable) => Ack::none("dispatch_failed"),
+        Err(Missed::Withheld) => Ack::none("not_subscribed"),
     }
 }
 
@@ -220,7 +221,7 @@ fn show_acknowledgement(
 ) -> Ack {
     let failure = match &delivered {
         Err(Missed::Timeout) => Some("operation_timeout"),
-        Err(Missed::Unreachable) => Some("dispatch_failed"),
+        Err(Missed::Unreachable | Missed::Withheld) => Some("dispatch_failed"),
         Ok(delivered) if !delivered.ack.is_success() => Some("dispatch_failed"),
         Ok(delivered) => {
             let context = Context { channel: place.id().to_owned(), user: person.id.clone(), source: None };

@@ -9,6 +9,7 @@ mod hands;
 mod hooks;
 mod interact;
 mod limits;
+pub mod manifest;
 mod message;
 mod people;
 mod socket;
@@ -36,6 +37,7 @@ pub use self::message::{Edit, Message, Reaction};
 pub use self::people::{Channel, Person};
 pub use self::state::{APP_ID, BOT_ID, BOT_USER, Request};
 
+use self::manifest::Manifest;
 use self::people::Group;
 use self::state::State;
 
@@ -51,6 +53,8 @@ pub struct Setup {
     pub signing_secret: String,
     pub bot_token: String,
     pub app_token: String,
+    /// What the app may do and is told; without one everything.
+    pub manifest: Option<Manifest>,
     /// Id and domain: `("T0ACME", "acme")`.
     pub team: (String, String),
 }
@@ -84,7 +88,10 @@ struct Outside {
 impl Slack {
     /// An empty workspace with the bot (`gantry`) and Slackbot in it.
     pub fn new(setup: Setup) -> Self {
-        let state = State::new(setup.clock.clone(), setup.team.clone());
+        let mut state = State::new(setup.clock.clone(), setup.team.clone());
+        if let Some(manifest) = &setup.manifest {
+            state.commands.clone_from(&manifest.commands);
+        }
         let outside = Outside { bot: setup.origin.clone(), agenda: None, listeners: Vec::new() };
         Self {
             http: deliver::client(),

@@ -136,6 +136,7 @@ async fn town_by(clock: Clock) -> Town {
         signing_secret: SECRET.to_owned(),
         bot_token: TOKEN.to_owned(),
         app_token: "xapp-gantry".to_owned(),
+        manifest: None,
         team: ("T0ACME".to_owned(), "acme".to_owned()),
     });
     for (id, name, guest) in

@@ -12,7 +12,7 @@ mod views;
 use axum::Form;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Path, Query, Request as HttpRequest, State as Shared};
-use axum::http::{HeaderMap, HeaderName, Method, StatusCode, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
@@ -70,7 +70,10 @@ pub(super) async fn call(Shared(slack): Shared<Slack>, Path(method): Path<String
     let token = token.or_else(|| params.text("token"));
     params.0.remove("token");
     slack.write(|state| {
-        let (response, answer) = answer(&slack, state, &method, &params, token.as_deref());
+        let (mut response, answer) = answer(&slack, state, &method, &params, token.as_deref());
+        if let Some(scopes) = slack.setup.manifest.as_ref().and_then(|it| HeaderValue::try_from(it.provided()).ok()) {
+            response.headers_mut().insert("x-oauth-scopes", scopes);
+        }
         state.record(&method, http.as_str(), Value::Object(params.0), answer);
         if answer == "unknown_method" {
             slack.setup.strays.record("slack", http.as_str(), &format!("/api/{method}"));
@@ -105,6 +108,14 @@ fn answer(
             Some(token) if token != setup.bot_token => return (no(&"invalid_auth".into()), "invalid_auth"),
             Some(_) => {}
         }
+    }
+    if let Some(manifest) = &setup.manifest
+        && let Err(needed) = manifest.admits(method)
+    {
+        let body = json!({
+            "ok": false, "error": "missing_scope", "needed": needed, "provided": manifest.provided(),
+        });
+        return (axum::Json(body).into_response(), "missing_scope");
     }
     let channel = params.text("channel").and_then(|name| state.place(&name)).map(|place| place.id().to_owned());
     let now = state.now();

@@ -7,10 +7,14 @@ use super::params::Params;
 use crate::sim::slack::Slack;
 use crate::sim::slack::state::State;
 
-pub(super) fn info(_: &Slack, state: &mut State, params: &Params) -> Answer {
+pub(super) fn info(slack: &Slack, state: &mut State, params: &Params) -> Answer {
     let id = params.required("user")?;
     let person = state.people.iter().find(|p| p.id == id).ok_or("user_not_found")?;
-    Ok(json!({ "user": person.json(&state.team.0) }))
+    let mut user = person.json(&state.team.0);
+    if slack.setup.manifest.as_ref().is_some_and(|manifest| !manifest.scopes.contains("users:read.email")) {
+        user["profile"].as_object_mut().map(|profile| profile.remove("email"));
+    }
+    Ok(json!({ "user": user }))
 }
 
 pub(super) fn list(_: &Slack, state: &mut State, params: &Params) -> Answer {

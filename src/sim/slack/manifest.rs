@@ -1,0 +1,109 @@
+//! What the app's manifest grants: scopes, events and commands. Slack refuses and withholds the rest, and so does this.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+/// The manifest that an administrator gives to Slack.
+pub const HTTP: &str = include_str!("../../../deploy/slack/manifest.yaml");
+/// The same for an app that opens sockets.
+pub const SOCKET: &str = include_str!("../../../deploy/slack/manifest-socket.yaml");
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    pub scopes: BTreeSet<String>,
+    pub events: BTreeSet<String>,
+    /// With their slash.
+    pub commands: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+struct File {
+    features: Features,
+    oauth_config: Oauth,
+    settings: Settings,
+}
+
+#[derive(Deserialize)]
+struct Features {
+    slash_commands: Vec<SlashCommand>,
+}
+
+#[derive(Deserialize)]
+struct SlashCommand {
+    command: String,
+}
+
+#[derive(Deserialize)]
+struct Oauth {
+    scopes: Scopes,
+}
+
+#[derive(Deserialize)]
+struct Scopes {
+    bot: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+struct Settings {
+    event_subscriptions: Subscriptions,
+}
+
+#[derive(Deserialize)]
+struct Subscriptions {
+    bot_events: BTreeSet<String>,
+}
+
+impl Manifest {
+    pub fn parse(yaml: &str) -> Result<Self, String> {
+        let file: File = serde_saphyr::from_str(yaml).map_err(|error| error.to_string())?;
+        Ok(Self {
+            scopes: file.oauth_config.scopes.bot,
+            events: file.settings.event_subscriptions.bot_events,
+            commands: file.features.slash_commands.into_iter().map(|slash| slash.command).collect(),
+        })
+    }
+
+    /// May the bot call this? Else the scopes of which it lacks one.
+    pub(super) fn admits(&self, method: &str) -> Result<(), String> {
+        let needed = scopes_of(method);
+        if needed.iter().all(|scope| self.scopes.contains(*scope)) { Ok(()) } else { Err(needed.join(",")) }
+    }
+
+    /// An event of this name is sent to the app.
+    pub(super) fn tells(&self, event: &str) -> bool {
+        let needed = scopes_of_event(event);
+        let granted = needed.is_empty() || needed.iter().any(|scope| self.scopes.contains(*scope));
+        granted && self.events.contains(event)
+    }
+
+    pub(super) fn provided(&self) -> String {
+        self.scopes.iter().map(String::as_str).collect::<Vec<_>>().join(",")
+    }
+}
+
+/// What a bot needs to call a method, as Slack's page of that method says.
+pub fn scopes_of(method: &str) -> &'static [&'static str] {
+    match method {
+        "chat.postMessage" | "chat.postEphemeral" | "chat.update" | "chat.delete" => &["chat:write"],
+        // Of a private channel `groups:read`; what the simulator has is public, but a name does not tell.
+        "conversations.info" | "conversations.list" | "conversations.members" => &["channels:read", "groups:read"],
+        "conversations.open" => &["im:write"],
+        "users.info" | "users.list" => &["users:read"],
+        "users.lookupByEmail" => &["users:read.email"],
+        "usergroups.list" | "usergroups.users.list" => &["usergroups:read"],
+        "reactions.add" | "reactions.remove" => &["reactions:write"],
+        "files.getUploadURLExternal" | "files.completeUploadExternal" => &["files:write"],
+        _ => &[],
+    }
+}
+
+/// What an app needs to be told of an event; one of them is enough for a part of it.
+pub fn scopes_of_event(event: &str) -> &'static [&'static str] {
+    match event {
+        "app_mention" => &["app_mentions:read"],
+        "message.im" => &["im:history"],
+        "member_joined_channel" => &["channels:read", "groups:read"],
+        _ => &[],
+    }
+}
