@@ -1,25 +1,23 @@
 //! The only place where parts are wired: configuration and secrets in, a router and running tasks out.
 
 mod metrics;
+mod ready;
 
 use std::future::IntoFuture;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::State;
-use axum::http::StatusCode;
-use axum::response::IntoResponse;
+use axum::Router;
 use axum::routing::get;
-use axum::{Json, Router};
 use secrecy::SecretString;
-use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use crate::clock::Clock;
-use crate::cluster::{self, Clients, Reading, View};
+use crate::cluster::{self, Clients, View};
 use crate::config::{Config, GithubAuth, Secrets};
 use crate::domain::artefact::{Namespace, WorkloadKind};
 use crate::store::{Store, StoreError};
@@ -34,6 +32,8 @@ use crate::workflow::source::Sources;
 use crate::workflow::whereabouts::Absent;
 use crate::workflow::{Bot, Parts, compare, hear, home, inbox, locks, observe, outbox, runner};
 use crate::{controller, github, registry, reports, slack};
+
+use ready::Readiness;
 
 /// How long what is under way may take to finish once the end was asked for: a cluster gives a pod 30 s, people who restart
 /// it by hand expect ten.
@@ -61,6 +61,7 @@ pub struct Setup {
 pub struct App {
     pub bot: Bot,
     router: Router,
+    readiness: Readiness,
     tasks: JoinSet<()>,
     cancel: CancellationToken,
 }
@@ -104,6 +105,9 @@ impl App {
 
         let controller = controller::Client::new().map_err(AppError::Client)?;
         let changes = Changes::default();
+        for rung in config.catalogue.ladder.rungs() {
+            changes.expect(&rung.name);
+        }
         changes.load(store.open_changes().await?);
         let seen = Seen::default();
         seen.load(store.sightings_now().await?);
@@ -141,15 +145,16 @@ impl App {
             let bot = answering.clone();
             Box::pin(async move { bot.answer(incoming).await })
         });
-        let router = router(&bot, answer.clone(), &secrets);
         let cancel = CancellationToken::new();
+        let readiness = Readiness::new(bot.clone(), cancel.clone());
+        let router = router(&bot, answer.clone(), &secrets).merge(readiness.clone().router());
         let mut tasks = start(&bot, &cancel);
         if let Some(token) = secrets.slack_app_token {
             let (client, clock, standing) = (bot.slack.clone(), bot.clock.clone(), bot.socket.clone());
             let socket = slack::socket::Socket { client, token, clock, standing, answer };
             tasks.spawn(socket.run(cancel.clone()));
         }
-        Ok(Self { bot, router, tasks, cancel })
+        Ok(Self { bot, router, readiness, tasks, cancel })
     }
 
     /// The bot's endpoints.
@@ -159,7 +164,7 @@ impl App {
 
     /// `/metrics`, which stands on a listener of its own: what it tells is for operators alone.
     pub fn metrics(&self) -> Router {
-        metrics::router(self.bot.clone())
+        metrics::router(self.bot.clone(), self.readiness.clone())
     }
 
     /// Serves `router` until `until` ends. Then nobody is let in any more, who is in is answered, and the tasks finish what
@@ -227,11 +232,13 @@ fn start(bot: &Bot, cancel: &CancellationToken) -> JoinSet<()> {
     ));
     tasks.spawn(inbox::run(bot.clone(), cancel.clone()));
     tasks.spawn(hear::run(bot.clone(), cancel.clone()));
-    tasks.spawn(observe::run(bot.clone(), cancel.clone()));
+    // What these do is nobody's request and no change: their lines say where they come from.
+    let task = |task: &str| tracing::info_span!("task", task);
+    tasks.spawn(observe::run(bot.clone(), cancel.clone()).instrument(task("observe")));
     tasks.spawn(runner::run(bot.clone(), cancel.clone()));
-    tasks.spawn(locks::run(bot.clone(), cancel.clone()));
-    tasks.spawn(home::run(bot.clone(), cancel.clone()));
-    tasks.spawn(observe::run_sources(bot.clone(), cancel.clone()));
+    tasks.spawn(locks::run(bot.clone(), cancel.clone()).instrument(task("locks")));
+    tasks.spawn(home::run(bot.clone(), cancel.clone()).instrument(task("home")));
+    tasks.spawn(observe::run_sources(bot.clone(), cancel.clone()).instrument(task("sources")));
     tasks.spawn(cluster::watch::run(bot.clients.clone(), watched(&bot.config), bot.view.clone(), cancel.clone()));
     tasks
 }
@@ -266,27 +273,6 @@ fn router(bot: &Bot, answer: slack::receive::Answer, secrets: &Secrets) -> Route
     };
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(ready))
-        .with_state(bot.clone())
         .merge(slack::receive::Receiver::new(signing_secret, bot.clock.clone(), answer).router())
         .merge(reports::receive::router(doors))
-}
-
-/// Ready as soon as it can be asked: the store is open by then. A dead cluster is said, not waited for.
-async fn ready(State(bot): State<Bot>) -> impl IntoResponse {
-    let clusters: Vec<_> = bot
-        .view
-        .health()
-        .into_iter()
-        .map(|(namespace, reading)| json!({ "namespace": namespace.to_string(), "reading": describe(&reading) }))
-        .collect();
-    (StatusCode::OK, Json(json!({ "ready": true, "clusters": clusters })))
-}
-
-fn describe(reading: &Reading) -> String {
-    match reading {
-        Reading::Readable { .. } => "readable".to_owned(),
-        Reading::NotYet { .. } => "not read yet".to_owned(),
-        Reading::Unreadable { why, since } => format!("unreadable since {since}: {why}"),
-    }
 }

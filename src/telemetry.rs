@@ -1,16 +1,162 @@
-//! What an operator sees from outside: logs, as lines for a person at a terminal and as JSON for everything else, and metrics.
+//! What an operator sees from outside: metrics, and logs, as lines for a person at a terminal and as JSON for everything else.
+//!
+//! `error`: somebody must do something. `warn`: something outside does not work, and is tried again. `info`: the life of each
+//! change, and what was asked for. `debug`: each request to GitHub and Slack. Every line of a request has its `request.id`,
+//! every line of a change its `change.id` and the `request.id` of the one who asked for it.
 
+mod lines;
 pub mod metrics;
 
 use std::io::IsTerminal;
 
-use tracing_subscriber::EnvFilter;
+use sha2::{Digest, Sha256};
+use tracing::{Level, Metadata, Subscriber};
+use tracing_subscriber::filter::{FilterExt, filter_fn};
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
-/// `filter` as in `RUST_LOG`; ours at `info` and the libraries at `warn` without one.
+/// What is logged where nobody says otherwise: the life of changes, and the troubles of libraries.
+const DEFAULT: &str = "warn,gantry=info";
+
+/// How lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// For a person at a terminal.
+    Plain,
+    Json,
+}
+
+/// `filter` as in `RUST_LOG`. One that says nothing is said to, and the default is taken.
 pub fn start(filter: Option<&str>) {
-    let filter = EnvFilter::try_new(filter.unwrap_or("warn,gantry=info")).unwrap_or_else(|_| EnvFilter::new("info"));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let shape = if std::io::stderr().is_terminal() { Shape::Plain } else { Shape::Json };
+    let wrong = filter.and_then(|filter| understood(filter).err());
+    let filter = filter.filter(|_| wrong.is_none());
     // A second start in one process (tests) keeps the first.
-    let _ = if std::io::stderr().is_terminal() { lines.finish().try_init() } else { lines.json().finish().try_init() };
+    let _ = subscriber(filter, shape, std::io::stderr).try_init();
+    if let Some(why) = wrong {
+        tracing::warn!(why, "RUST_LOG is not understood; logging as without it: {DEFAULT}");
+    }
+}
+
+/// All that is logged goes through this, and through nothing else.
+pub fn subscriber<W>(filter: Option<&str>, shape: Shape, writer: W) -> Box<dyn Subscriber + Send + Sync>
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let wanted = EnvFilter::try_new(filter.unwrap_or(DEFAULT)).unwrap_or_else(|_| EnvFilter::new(DEFAULT));
+    let filter = filter_fn(is_harmless).and(wanted);
+    let registry = tracing_subscriber::registry();
+    match shape {
+        Shape::Plain => {
+            Box::new(registry.with(tracing_subscriber::fmt::layer().with_writer(writer).with_filter(filter)))
+        }
+        Shape::Json => Box::new(registry.with(lines::Lines::new(writer).with_filter(filter))),
+    }
+}
+
+/// Below `info` only what we say ourselves. hyper, h2 and reqwest log headers there, octocrab, kube and slack-morphism whole
+/// requests, tungstenite whole messages: tokens, response URLs and tickets. No `RUST_LOG` can want that by mistake, and whichever
+/// library comes next is kept quiet before anybody has read what it logs.
+fn is_harmless(meta: &Metadata<'_>) -> bool {
+    *meta.level() <= Level::INFO || meta.target() == "gantry" || meta.target().starts_with("gantry::")
+}
+
+/// A lone word that is no level is taken for the name of a library by the parser, and so silences everything else.
+fn understood(filter: &str) -> Result<(), String> {
+    EnvFilter::try_new(filter).map_err(|error| error.to_string())?;
+    let levels = ["off", "error", "warn", "info", "debug", "trace"];
+    let is_level =
+        |word: &str| levels.iter().any(|level| level.eq_ignore_ascii_case(word)) || word.parse::<u8>().is_ok();
+    for word in filter.split(',').map(str::trim).filter(|word| !word.is_empty() && !word.contains(['=', '['])) {
+        if !is_level(word) && word != "gantry" && !word.contains("::") {
+            return Err(format!("`{word}` is none of {}, and names nothing with a level behind it", levels.join(", ")));
+        }
+    }
+    Ok(())
+}
+
+/// What a request is called in the log: the same for each try of the same request, and of no use to anybody else.
+pub fn request_id(source: &str, key: &str) -> String {
+    let digest = Sha256::new().chain_update(source).chain_update(":").chain_update(key).finalize();
+    format!("{digest:x}").chars().take(12).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(filter: &str, work: impl FnOnce()) -> Vec<serde_json::Value> {
+        let paper = Paper::default();
+        let writer = paper.clone();
+        let subscriber = subscriber(Some(filter), Shape::Json, move || writer.clone());
+        tracing::subscriber::with_default(subscriber, work);
+        let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn the_fields_of_all_spans_stand_beside_those_of_the_line() {
+        let lines = logged("gantry=debug", || {
+            let request = tracing::info_span!("request", request.id = "r1", change.id = tracing::field::Empty);
+            let _in = request.enter();
+            request.record("change.id", "c1");
+            tracing::info!(attempts = 3, "asked");
+        });
+        let line = &lines[0];
+        assert_eq!((&line["request.id"], &line["change.id"]), (&"r1".into(), &"c1".into()), "{line}");
+        assert_eq!((&line["message"], &line["attempts"], &line["level"]), (&"asked".into(), &3.into(), &"INFO".into()));
+    }
+
+    #[test]
+    fn no_filter_makes_a_library_say_what_it_sends() {
+        for filter in ["trace", "trace,hyper=trace", "hyper=trace,h2=debug,gantry=trace", "[{}]=trace"] {
+            let lines = logged(filter, || {
+                tracing::trace!(target: "hyper::proto", "Authorization: secret");
+                tracing::debug!(target: "h2::codec", "Authorization: secret");
+                tracing::debug!(target: "gantryish", "Authorization: secret");
+                tracing::warn!(target: "hyper", "harmless");
+                tracing::trace!(target: "gantry::github", "ours");
+            });
+            let text = format!("{lines:?}");
+            assert!(!text.contains("secret") && text.contains("ours"), "{filter}: {text}");
+        }
+    }
+
+    #[test]
+    fn a_filter_that_would_silence_everything_is_not_understood() {
+        for right in
+            ["info", "warn,gantry=debug", "gantry", "hyper=trace", "DEBUG", "off", "gantry::github=trace,warn", ""]
+        {
+            assert_eq!(understood(right), Ok(()), "{right}");
+        }
+        for wrong in ["verbose", "gantry=loud", "info,debgu"] {
+            assert!(understood(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_request_has_one_name_whoever_asks_for_it() {
+        let id = request_id("slack_command", "13345224609.738474920");
+        assert_eq!((id.len(), &id), (12, &request_id("slack_command", "13345224609.738474920")));
+        assert_ne!(id, request_id("slack_event", "13345224609.738474920"));
+    }
 }

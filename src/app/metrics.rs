@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use jiff::{SignedDuration, Timestamp};
 
+use super::ready::Readiness;
 use crate::domain::change::Change;
 use crate::store::{Backlog, Waiting};
 use crate::telemetry::metrics::{CONTENT_TYPE, Page};
@@ -28,19 +29,22 @@ const ACTIVE: usize = 3;
 #[derive(Clone)]
 struct Scraped {
     bot: Bot,
+    readiness: Readiness,
     started_at: Timestamp,
 }
 
-pub(super) fn router(bot: Bot) -> Router {
+pub(super) fn router(bot: Bot, readiness: Readiness) -> Router {
     let started_at = bot.clock.now();
-    Router::new().route("/metrics", get(scrape)).with_state(Scraped { bot, started_at })
+    Router::new().route("/metrics", get(scrape)).with_state(Scraped { bot, readiness, started_at })
 }
 
-async fn scrape(State(Scraped { bot, started_at }): State<Scraped>) -> Response {
-    let backlog = tokio::time::timeout(PATIENCE, bot.store.backlog()).await;
+async fn scrape(State(Scraped { bot, readiness, started_at }): State<Scraped>) -> Response {
+    let (backlog, missing) = tokio::join!(tokio::time::timeout(PATIENCE, bot.store.backlog()), readiness.missing());
     let mut page = Page::default();
     page.info("gantry_build", "Which Gantry this is", ["version"], [env!("CARGO_PKG_VERSION")]);
     page.now("process_start_time_seconds", "When it was started, in seconds since 1970", seconds_of(started_at));
+    let is_ready = if missing.is_empty() { 1.0 } else { 0.0 };
+    page.now("gantry_ready", "1 while it may be sent something, as /readyz says", is_ready);
     changes(&mut page, &bot);
     asked(&mut page, &bot);
     store(&mut page, &bot, backlog.ok().and_then(Result::ok));

@@ -71,6 +71,9 @@ pub struct Change {
     pub asked_at: Timestamp,
     pub plan: Plan,
     pub stage: Stage,
+    /// What the request that asked for it is called in the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
     /// The branch and the pull request of a promotion that goes by one.
     #[serde(default)]
     pub frozen: Option<Frozen>,

@@ -31,6 +31,9 @@ pub struct Message {
     /// its place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patient: bool,
+    /// What the request that it answers is called in the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
 }
 
 /// A text that is too long for a message.
@@ -56,7 +59,17 @@ pub const LINK: &str = "<{link}|";
 
 impl Message {
     pub fn new(to: To, text: String, blocks: Vec<Value>) -> Self {
-        Self { to, text, blocks, plain: None, link_to: None, file: None, broadcast: false, patient: false }
+        Self {
+            to,
+            text,
+            blocks,
+            plain: None,
+            link_to: None,
+            file: None,
+            broadcast: false,
+            patient: false,
+            request: None,
+        }
     }
 
     /// The name by which the message can be edited later; private messages have none.

@@ -138,6 +138,7 @@ pub(crate) fn quarantine() -> Quarantine {
 /// That change as it begins.
 pub(crate) fn change() -> Change {
     Change {
+        request: None,
         id: ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").expect("an id"),
         requester: PersonId::new("U0ALICE"),
         asked_in: Some("C0DEPLOYS".to_owned()),

@@ -149,6 +149,9 @@ impl Client {
                 .map_err(unusable)?,
         };
         let requests = Counts::by(["status"]);
+        for class in ["2xx", "3xx", "4xx", "5xx", "none"] {
+            requests.of([class]);
+        }
         let (limits, asking) = (Arc::default(), Arc::default());
         Ok(Self { octocrab, pace: Arc::new(Pace::new(&clock)), clock, limits, asking, requests })
     }
@@ -210,6 +213,7 @@ impl Client {
 
     /// Asks or writes once, and gives what is for the caller to understand.
     pub(super) async fn exchange(&self, path: &str, ask: Ask<'_>) -> Result<Answer, GithubError> {
+        let method = ask.method();
         // Asking on while a limit is in force makes GitHub prolong it.
         let closed = self.limits().closed_until;
         if let Some(until) = closed.filter(|until| *until > self.clock.now()) {
@@ -234,14 +238,17 @@ impl Client {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
                 self.requests.up([told(&error)]);
+                tracing::debug!(method, path, "GitHub gave no answer of use");
                 return Err(self.trouble(&error));
             }
             Err(_) => {
                 self.requests.up(["none"]);
+                tracing::debug!(method, path, "GitHub gave no answer in time");
                 return Err(GithubError::Unavailable(format!("no answer in {} s", ANSWER_TIMEOUT.as_secs())));
             }
         };
         self.requests.up([class(answer.status)]);
+        tracing::debug!(method, path, status = answer.status, "GitHub answered");
         if let Some(requests) = headers.remaining {
             self.limits().left = Some(RateLeft { requests, resets_at: headers.resets_at });
         }
@@ -315,6 +322,18 @@ pub(super) enum Ask<'a> {
     Put(&'a Value),
     Patch(&'a Value),
     Delete,
+}
+
+impl Ask<'_> {
+    fn method(&self) -> &'static str {
+        match self {
+            Self::Read(_) => "GET",
+            Self::Post(_) => "POST",
+            Self::Put(_) => "PUT",
+            Self::Patch(_) => "PATCH",
+            Self::Delete => "DELETE",
+        }
+    }
 }
 
 pub(super) struct Answer {

@@ -66,7 +66,6 @@ pub struct Fates(Counts<2>);
 impl Default for Fates {
     fn default() -> Self {
         let fates = Self(Counts::by(["source", "result"]));
-        // So that the first of a bad kind is seen to grow from nothing, and not to be there all at once.
         for sender in Sender::ALL {
             for fate in [Fate::Mapped, Fate::Unmapped, Fate::Unreadable, Fate::Refused] {
                 fates.0.of([sender.word(), fate.as_str()]);

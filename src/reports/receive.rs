@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use futures::future::BoxFuture;
 use secrecy::SecretString;
+use tracing::{Instrument, Span};
 
 use super::fate::{Fate, Fates};
 use super::{
@@ -53,23 +54,36 @@ pub fn router(doors: Doors) -> Router {
 type Here = State<Arc<Doors>>;
 
 async fn from_flux(State(doors): Here, Path(environment): Path<String>, request: Request) -> Response {
-    without_panic(doors.counted(Sender::Flux, doors.take_by_path(Sender::Flux, &environment, request))).await
+    let span = span(Sender::Flux, &request);
+    without_panic(doors.counted(Sender::Flux, doors.take_by_path(Sender::Flux, &environment, request)).instrument(span))
+        .await
 }
 
 async fn from_argocd(State(doors): Here, Path(environment): Path<String>, request: Request) -> Response {
-    without_panic(doors.counted(Sender::ArgoCd, doors.take_by_path(Sender::ArgoCd, &environment, request))).await
+    let span = span(Sender::ArgoCd, &request);
+    without_panic(
+        doors.counted(Sender::ArgoCd, doors.take_by_path(Sender::ArgoCd, &environment, request)).instrument(span),
+    )
+    .await
 }
 
 async fn from_deployments(State(doors): Here, request: Request) -> Response {
-    without_panic(doors.counted(Sender::Deployments, doors.take_by_secret(Sender::Deployments, request))).await
+    let span = span(Sender::Deployments, &request);
+    without_panic(
+        doors.counted(Sender::Deployments, doors.take_by_secret(Sender::Deployments, request)).instrument(span),
+    )
+    .await
 }
 
 async fn from_cdevents(State(doors): Here, request: Request) -> Response {
-    without_panic(doors.counted(Sender::CdEvents, doors.take_by_secret(Sender::CdEvents, request))).await
+    let span = span(Sender::CdEvents, &request);
+    without_panic(doors.counted(Sender::CdEvents, doors.take_by_secret(Sender::CdEvents, request)).instrument(span))
+        .await
 }
 
 async fn from_github(State(doors): Here, request: Request) -> Response {
-    without_panic(doors.counted(Sender::GitHub, doors.take_from_github(request))).await
+    let span = span(Sender::GitHub, &request);
+    without_panic(doors.counted(Sender::GitHub, doors.take_from_github(request)).instrument(span)).await
 }
 
 impl Doors {
@@ -85,6 +99,7 @@ impl Doors {
             _ => None,
         };
         if let Some(fate) = fate {
+            tracing::debug!(fate = fate.as_str(), "a webhook is not kept");
             self.fates.met(sender, fate);
         }
         response
@@ -187,6 +202,16 @@ fn parse(sender: Sender, environment: &EnvironmentName, body: &[u8]) -> Result<O
         // It has a door of its own.
         Sender::GitHub => Ok(None),
     }
+}
+
+/// By what its sender or a proxy calls it, where that is a name and not an essay.
+fn span(sender: Sender, request: &Request) -> Span {
+    let sane = |name: &String| {
+        (1..=64).contains(&name.len())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+    };
+    let delivery = header(request, "x-github-delivery").or_else(|| header(request, "x-request-id")).filter(sane);
+    tracing::info_span!("webhook", source = sender.word(), delivery)
 }
 
 fn header(request: &Request, name: &str) -> Option<String> {

@@ -148,17 +148,14 @@ impl Client {
         let connector =
             SlackClientHyperConnector::with_connector(connector).with_slack_api_url(api.as_str().trim_end_matches('/'));
         let api = SlackClient::new(connector);
-        Ok(Self(Arc::new(Inner {
-            api,
-            token,
-            hooks,
-            hooks_origin,
-            api_origin,
-            api_is_tls,
-            identity: OnceCell::new(),
-            tls,
-            calls: Counts::by(["method", "result"]),
-        })))
+        let (identity, calls) = (OnceCell::new(), Counts::by(["method", "result"]));
+        for method in ["chat.postMessage", "chat.update", "response_url"] {
+            for result in ["ok", "rate_limited", "transient", "refused"] {
+                calls.of([method, result]);
+            }
+        }
+        let inner = Inner { api, token, hooks, hooks_origin, api_origin, api_is_tls, identity, tls, calls };
+        Ok(Self(Arc::new(inner)))
     }
 
     /// Sends one message once, with plain blocks or none where Slack refuses what it has. Its file goes with it where
@@ -198,7 +195,9 @@ impl Client {
     }
 
     fn counted<T>(&self, method: &str, answer: Result<T, SendError>) -> Result<T, SendError> {
-        self.0.calls.up([method, answer.as_ref().map_or_else(SendError::name, |_| "ok")]);
+        let result = answer.as_ref().map_or_else(SendError::name, |_| "ok");
+        self.0.calls.up([method, result]);
+        tracing::debug!(method, result, "Slack answered");
         answer
     }
 

@@ -262,6 +262,21 @@ impl Batch {
         self.with(Write::Mapped { environment, sender: sender.to_owned(), object: Box::new(object) })
     }
 
+    /// What it begins and says is known by the request that led to it; what is known by another stays so.
+    #[must_use]
+    pub fn asked_by(mut self, request: &str) -> Self {
+        for write in &mut self.0 {
+            match write {
+                Write::Begin(change) => _ = change.request.get_or_insert_with(|| request.to_owned()),
+                Write::Say(message) | Write::SayUpon { message, .. } => {
+                    message.request.get_or_insert_with(|| request.to_owned());
+                }
+                _ => {}
+            }
+        }
+        self
+    }
+
     /// Everything of `other` behind everything of this.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {

@@ -46,7 +46,8 @@ impl<const N: usize> Counts<N> {
         self.family.get_or_create(&labels(self.names, values)).inc();
     }
 
-    /// One of them, for where looking it up each time would be felt. It stands on the page from now on.
+    /// One of them, for where looking it up each time would be felt. It stands on the page from now on, with 0: what is there
+    /// from the start is seen to grow by the first one, and what appears with 1 is not.
     pub fn of(&self, values: [&str; N]) -> Count {
         Count(self.family.get_or_create_owned(&labels(self.names, values)))
     }

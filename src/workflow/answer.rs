@@ -11,7 +11,8 @@ use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::receive::Ack;
 use crate::slack::render::page::For;
 use crate::slack::render::{Said, help, notice};
-use crate::store::{Source, StoreError};
+use crate::store::{Receipt, Source, StoreError};
+use crate::telemetry;
 
 use super::Bot;
 use super::outbox::TableSupport;
@@ -92,6 +93,18 @@ impl Bot {
         tokio::time::timeout(AT_ONCE, told).await.ok()?.ok()?
     }
 
+    /// In a word of ours: what people write stays out of the log.
+    fn what<'a>(&self, incoming: &'a Incoming) -> &'a str {
+        match incoming {
+            Incoming::Command { text, .. } | Incoming::Said { text, .. } => {
+                command::parse(text, &self.config.catalogue).map_or("misunderstood", |command| command.verb().name())
+            }
+            Incoming::Click { action, .. } => action,
+            Incoming::Submitted { modal, .. } => modal,
+            Incoming::Ignored => "nothing",
+        }
+    }
+
     async fn keep(&self, source: Source, from: &Origin, incoming: &Incoming) -> Ack {
         match self.store(source, from, incoming).await {
             Ok(()) => Ack::Silent,
@@ -100,13 +113,27 @@ impl Bot {
     }
 
     async fn store(&self, source: Source, from: &Origin, incoming: &Incoming) -> Result<(), StoreError> {
+        let request = telemetry::request_id(source.as_str(), &from.key);
+        let source_name = source.as_str();
         let body = serde_json::to_value(incoming).unwrap_or_default();
         // Boxed, so that an answer from memory does not have to make room for it.
         let received = Box::pin(self.store.receive(source, &from.key, &body)).await;
-        // A replay is acknowledged like the first, and has no effect.
-        received.map(drop).inspect_err(|error| {
-            tracing::error!(%error, source = source.as_str(), "a request of Slack's could not be stored");
-        })
+        match received {
+            Ok(Receipt::New(_)) => {
+                let (person, what) = (&from.person, self.what(incoming));
+                tracing::info!(request.id = request, source = source_name, %person, what, "asked");
+                Ok(())
+            }
+            // A replay is acknowledged like the first, and has no effect.
+            Ok(Receipt::Replay) => {
+                tracing::debug!(request.id = request, source = source_name, "asked before");
+                Ok(())
+            }
+            Err(error) => {
+                tracing::error!(%error, request.id = request, source = source_name, "a request of Slack's could not be stored");
+                Err(error)
+            }
+        }
     }
 }
 

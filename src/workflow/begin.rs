@@ -39,6 +39,7 @@ impl Bot {
             // A view stands in no channel.
             asked_in: Some(channel.to_owned()).filter(|channel| !channel.is_empty()),
             asked_at: now,
+            request: None,
             frozen: (plan.promote == PromoteBy::PullRequest).then(|| Frozen::of(id)),
             plan,
             stage,

@@ -10,6 +10,9 @@ use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::environment::EnvironmentName;
 use crate::telemetry::metrics::{Counts, Durations};
 
+const PROMOTION: &str = "promotion";
+const ROLLBACK: &str = "rollback";
+
 #[derive(Clone, Debug)]
 pub struct Changes(Arc<Inner>);
 
@@ -73,6 +76,16 @@ impl Changes {
         if change.is_open() && !over { open.insert(change.id, change) } else { open.remove(&change.id) }
     }
 
+    /// What may happen there is counted from 0.
+    pub fn expect(&self, environment: &EnvironmentName) {
+        for kind in [PROMOTION, ROLLBACK] {
+            self.0.measures.begun.of([kind, environment.as_str()]);
+            for end in ["deployed", "failed", "stalled", "errored"] {
+                self.0.measures.ended.of([end, kind, environment.as_str()]);
+            }
+        }
+    }
+
     pub fn measures(&self) -> &Measures {
         &self.0.measures
     }
@@ -128,9 +141,10 @@ impl Measures {
     /// was stored by a process that died before it got here never is.
     fn moved(&self, before: Option<&Change>, now: &Change) {
         let environment = now.plan.environment.as_str();
-        let kind = if now.plan.rollback.is_some() { "rollback" } else { "promotion" };
+        let kind = if now.plan.rollback.is_some() { ROLLBACK } else { PROMOTION };
         let Some(before) = before else {
             if now.stage.is_active() {
+                tell(now, kind, "begun");
                 self.begun.up([kind, environment]);
             }
             return;
@@ -138,6 +152,8 @@ impl Measures {
         if before.stage.name() == now.stage.name() {
             return;
         }
+        let merged = before.stage.deploying().is_none() && now.stage.deploying().is_some();
+        tell(now, kind, if merged { "merged" } else { now.stage.name() });
         for (step, took) in now.took_since(&before.stage) {
             self.steps.took([step.as_str(), kind, environment], took.as_secs_f64());
         }
@@ -148,4 +164,13 @@ impl Measures {
             self.whole.took([kind, environment], at.duration_since(now.asked_at).as_secs_f64());
         }
     }
+}
+
+/// The life of each change, a line for each stage: what came of it, in a word that does not change.
+fn tell(change: &Change, kind: &str, what: &str) {
+    let (artefact, environment) = (&change.plan.artefact, &change.plan.environment);
+    tracing::info!(
+        change.id = %change.id, request.id = change.request, kind, %artefact, %environment, stage = change.stage.name(),
+        "{what}"
+    );
 }

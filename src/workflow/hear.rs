@@ -11,7 +11,7 @@ use crate::reports::fate::Fate;
 use crate::store::{Batch, Line, Received, StoreError};
 
 use super::Bot;
-use super::inbox::{AFTER_PANIC, AFTER_STORE_FAILURE};
+use super::inbox::{AFTER_PANIC, AFTER_STORE_FAILURE, span};
 use super::keep::Told;
 
 /// Few enough that whoever waits for the writer behind them does not notice.
@@ -60,7 +60,8 @@ impl Bot {
         for received in &waiting {
             tokio::task::yield_now().await;
             // What ended in a panic may end in another: it takes none of its neighbours with it.
-            let understood = AssertUnwindSafe(async { self.understood(received) }).catch_unwind().await;
+            let understood =
+                AssertUnwindSafe(async { span(received).in_scope(|| self.understood(received)) }).catch_unwind().await;
             let now = self.clock.now();
             batch = match understood {
                 Ok(Some((heard, fate))) => {

@@ -6,12 +6,14 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span, field};
 
 use crate::domain::change::Change;
 use crate::domain::command;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::Said;
 use crate::store::{Batch, InboxId, Line, Received, Source, StoreError};
+use crate::telemetry;
 
 use super::Bot;
 use super::respond::privately;
@@ -43,7 +45,8 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
             Ok((received, next_due)) => {
                 for received in received {
                     let (bot, id) = (bot.clone(), received.id);
-                    let task = under_way.spawn(async move { bot.work_off(received).await });
+                    let span = span(&received);
+                    let task = under_way.spawn(async move { bot.work_off(received).await }.instrument(span));
                     busy.insert(task.id(), id);
                 }
                 next_due
@@ -133,12 +136,16 @@ impl Bot {
     async fn work_off(&self, received: Received) {
         let id = received.id;
         let done = match self.understand(&received).await {
-            Ok(Work { batch, changes, refused }) => {
-                let done = self.store.commit(batch.done(id)).await;
+            Ok(Work { batch, mut changes, refused }) => {
+                let request = request_of(&received);
+                let done = self.store.commit(batch.asked_by(&request).done(id)).await;
                 if done.is_ok() {
                     self.count(&received);
                     if let Some(refusal) = refused {
                         self.measures.refused(refusal);
+                    }
+                    for change in &mut changes {
+                        change.request.get_or_insert_with(|| request.clone());
                     }
                     for change in changes {
                         self.changes.put(change);
@@ -153,15 +160,16 @@ impl Bot {
                 return Self::written(self.store.commit(waits).await).await;
             }
             Err(NotNow { why, otherwise, patient }) if patient || received.attempts + 1 >= MOST_ATTEMPTS => {
-                tracing::error!(why, source = received.source.as_str(), "given up");
+                tracing::error!(why, "given up");
                 let mut batch = Batch::new().done(id);
                 if let Some(from) = origin(&received) {
-                    batch = batch.say(privately(&from, &received, otherwise));
+                    batch = batch.say(privately(&from, &received, otherwise)).asked_by(&request_of(&received));
                 }
                 self.store.commit(batch).await
             }
             Err(NotNow { why, .. }) => {
                 let pause = SignedDuration::from_secs(1 << received.attempts.min(6));
+                tracing::warn!(why, attempts = received.attempts + 1, "put off");
                 return self.put_off(id, pause, &why).await;
             }
         };
@@ -209,6 +217,17 @@ impl Bot {
             }
         }
     }
+}
+
+/// What it is called in the log.
+pub(super) fn request_of(received: &Received) -> String {
+    telemetry::request_id(received.source.as_str(), &received.key)
+}
+
+/// Around all that follows from it.
+pub(super) fn span(received: &Received) -> Span {
+    let source = received.source.as_str();
+    tracing::info_span!("request", request.id = request_of(received), source, change.id = field::Empty)
 }
 
 fn origin(received: &Received) -> Option<Origin> {

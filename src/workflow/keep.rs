@@ -7,6 +7,7 @@ use crate::reports::fate::Fate;
 use crate::reports::github::{Build, Notice};
 use crate::reports::{Heard, Report, Sender, Unread};
 use crate::store::{Batch, Receipt, Source, StoreError};
+use crate::telemetry;
 
 use super::Bot;
 
@@ -34,19 +35,21 @@ impl Bot {
     pub(crate) async fn keep_report(&self, report: &Report) -> bool {
         let body = serde_json::to_value(report).unwrap_or_default();
         let stored = self.store.receive_once(source(report.sender), &report.key, report.id_key(), &body).await;
-        self.kept_once(report.sender, stored)
+        self.kept_once(report.sender, &report.key, stored)
     }
 
     async fn keep_from_github(&self, key: &str, told: &impl Serialize) -> bool {
         let body = serde_json::to_value(told).unwrap_or_default();
-        self.kept_once(Sender::GitHub, self.store.receive(Source::GitHub, key, &body).await)
+        self.kept_once(Sender::GitHub, key, self.store.receive(Source::GitHub, key, &body).await)
     }
 
-    fn kept_once(&self, sender: Sender, stored: Result<Receipt, StoreError>) -> bool {
+    fn kept_once(&self, sender: Sender, key: &str, stored: Result<Receipt, StoreError>) -> bool {
+        let request = telemetry::request_id(source(sender).as_str(), key);
         if let Ok(Receipt::Replay) = stored {
             self.measures.reports.met(sender, Fate::Duplicate);
         }
-        kept(stored)
+        tracing::debug!(request.id = request, before = matches!(stored, Ok(Receipt::Replay)), "told");
+        tracing::info_span!("request", request.id = request).in_scope(|| kept(stored))
     }
 
     /// What nobody could make anything of is not dropped in silence.

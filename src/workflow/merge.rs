@@ -231,7 +231,7 @@ impl Bot {
         match stage {
             Ok(stage) => self.advance(&claim.change, claim.fence, stage, due, Batch::new()).await.map(drop),
             Err(error) => {
-                tracing::error!(%error, change = %claim.change.id, "a step was not possible");
+                tracing::error!(%error, "a step was not possible");
                 Ok(())
             }
         }

@@ -11,9 +11,11 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span, field};
 
 use crate::clock::Clock;
-use crate::domain::message::Message;
+use crate::domain::change::ChangeId;
+use crate::domain::message::{Message, MessageKey};
 use crate::slack::client::{Client, SendError};
 use crate::slack::pace::Pace;
 use crate::store::{Batch, Entry, MessageId, Outgoing, Said, Store, StoreError};
@@ -170,7 +172,15 @@ struct Sender {
 impl Sender {
     /// One message, one attempt. Says until when all queues must wait, if they must.
     async fn attempt(&self, id: MessageId) -> Option<Timestamp> {
-        match self.send(id).await {
+        let sent = match self.store.outgoing(id).await {
+            Ok(Some(outgoing)) => {
+                let span = span(&outgoing);
+                self.send(id, outgoing).instrument(span).await
+            }
+            Ok(None) => return None,
+            Err(error) => Err(error),
+        };
+        match sent {
             Ok(hold) => hold,
             Err(error) => {
                 tracing::error!(%error, "what became of a message could not be stored; all wait for a minute");
@@ -179,8 +189,7 @@ impl Sender {
         }
     }
 
-    async fn send(&self, id: MessageId) -> Result<Option<Timestamp>, StoreError> {
-        let Some(outgoing) = self.store.outgoing(id).await? else { return Ok(None) };
+    async fn send(&self, id: MessageId, outgoing: Outgoing) -> Result<Option<Timestamp>, StoreError> {
         let message = match &outgoing.message {
             Ok(message) => message.clone(),
             Err(error) => {
@@ -271,6 +280,15 @@ impl Sender {
             body,
         }
     }
+}
+
+/// Around the way of one message: the request that it answers, and the change whose card it is or stands below.
+fn span(outgoing: &Outgoing) -> Span {
+    let message = outgoing.message.as_ref().ok();
+    let key = message.and_then(|message| message.key()).map(MessageKey::as_str).unwrap_or_default();
+    let change = key.rsplit(':').next().and_then(ChangeId::parse);
+    let request = message.and_then(|message| message.request.as_deref());
+    tracing::info_span!("message", request.id = request, change.id = change.map(field::display))
 }
 
 /// Doubles from a second to five minutes, a fifth more or less, so that queues do not come back all at once.

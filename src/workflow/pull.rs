@@ -337,7 +337,7 @@ impl Bot {
             }
             // Somebody may give us back what we may not do now; but not for ever.
             Err(error) if self.clock.now().duration_since(claim.change.asked_at) < TIDY_WITHIN => {
-                tracing::warn!(%error, change = %claim.change.id, "the frozen branch cannot be put away yet");
+                tracing::warn!(%error, "the frozen branch cannot be put away yet");
                 if claim.change.stage.is_open() {
                     return Ok(());
                 }
@@ -345,7 +345,7 @@ impl Bot {
                 let due = self.clock.now() + TIDY_AGAIN;
                 return self.store.commit(Batch::new().advance(change, fence, Some(due))).await;
             }
-            Err(error) => tracing::error!(%error, change = %claim.change.id, "the frozen branch stays behind"),
+            Err(error) => tracing::error!(%error, "the frozen branch stays behind"),
         }
         let next = Change { frozen: Some(Frozen { tidy: true, ..frozen }), ..claim.change.clone() };
         let due = claim.due_at.filter(|_| next.stage.is_open());

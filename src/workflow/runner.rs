@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, Span, field};
 
 use crate::domain::actor::Actor;
 use crate::domain::artefact::Namespace;
@@ -112,10 +113,12 @@ impl Runner {
         }
         for claim in bot.store.claim(ids).await? {
             let (id, bot, working) = (claim.change.id, bot.clone(), bot.wake.begin_work());
-            let task = self.steps.spawn(async move {
+            let span = span(&claim.change);
+            let step = async move {
                 bot.step(claim).await;
                 drop(working);
-            });
+            };
+            let task = self.steps.spawn(step.instrument(span));
             self.busy.insert(task.id(), id);
         }
         drop(working);
@@ -139,6 +142,11 @@ impl Runner {
     }
 }
 
+/// Around all that is done for it.
+fn span(change: &Change) -> Span {
+    tracing::info_span!("change", change.id = %change.id, request.id = change.request)
+}
+
 /// Waits until a step has ended; for ever while none is under way. Names the change whose step panicked.
 async fn ended(steps: &mut JoinSet<()>, busy: &mut HashMap<Id, ChangeId>) -> Option<ChangeId> {
     match steps.join_next_with_id().await {
@@ -147,8 +155,9 @@ async fn ended(steps: &mut JoinSet<()>, busy: &mut HashMap<Id, ChangeId>) -> Opt
             None
         }
         Some(Err(error)) => {
-            tracing::error!(%error, "a step of a change ended in a panic");
-            busy.remove(&error.id())
+            let id = busy.remove(&error.id());
+            tracing::error!(%error, change.id = id.map(field::display), "a step of a change ended in a panic");
+            id
         }
         None => std::future::pending().await,
     }
@@ -164,7 +173,6 @@ impl Bot {
 
     /// One step of a change, and what it leaves.
     async fn step(&self, claim: Claim) {
-        let id = claim.change.id;
         if !claim.open {
             // What runs there now may well contain it, but another change has begun since.
             return;
@@ -172,7 +180,7 @@ impl Bot {
         match self.advance_by_a_step(claim).await {
             Ok(()) | Err(StoreError::Overtaken | StoreError::Closed) => {}
             Err(error) => {
-                tracing::error!(%error, change = %id, "a step of a change could not be stored");
+                tracing::error!(%error, "a step of a change could not be stored");
                 tokio::time::sleep(AFTER_STORE_FAILURE).await;
             }
         }
@@ -219,10 +227,11 @@ impl Bot {
         more: Batch,
     ) -> Result<Change, StoreError> {
         let batch = self.advanced(before, fence, &change, due).and(more);
+        let batch = match &change.request {
+            Some(request) => batch.asked_by(request),
+            None => batch,
+        };
         self.store.commit(batch).await?;
-        if before.stage.name() != change.stage.name() {
-            tracing::info!(change = %change.id, stage = change.stage.name(), "change {} is {}", change.id.short(), change.stage.name());
-        }
         self.changes.put(change.clone());
         Ok(change)
     }
@@ -268,7 +277,7 @@ impl Bot {
             }
         };
         if let Err(error) = put_off.await {
-            tracing::error!(%error, change = %id, "a change could not be put off");
+            tracing::error!(%error, change.id = %id, "a change could not be put off");
         }
     }
 }

@@ -147,6 +147,7 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
             requester: PersonId::new("U0ALICE"),
             asked_in: None,
             asked_at: now,
+            request: None,
             plan: Plan {
                 artefact: ArtefactName::new(name),
                 environment: EnvironmentName::new("qa"),

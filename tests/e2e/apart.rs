@@ -16,6 +16,7 @@ use gantry::sim::slack::Message;
 use gantry::sim::town::Town;
 use jiff::SignedDuration;
 use serde_json::Value;
+use sqlx::{Connection, SqliteConnection};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -41,6 +42,8 @@ impl Bot {
             "FLUX_STAGING_SECRET",
             "FLUX_PROD_SECRET",
         ];
+        // All of it: what a library would say below `info` is not for a log, whatever this asks for.
+        command.env("RUST_LOG", "trace");
         command.env("KUBECONFIG", folder.join("kubeconfig"));
         command.envs(secrets.iter().map(|name| (*name, Town::secret(name).unwrap())));
         let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
@@ -179,6 +182,11 @@ impl Apart {
     }
 
     pub(crate) async fn configured(edit: impl FnOnce(String) -> String) -> Self {
+        Self::told("town", |yaml, _| edit(yaml)).await
+    }
+
+    /// The same with a token for the cluster; `edit` gets the town's address as well.
+    pub(crate) async fn told(token: &str, edit: impl FnOnce(String, &str) -> String) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -190,9 +198,10 @@ impl Apart {
         town.slack.point_at(&format!("http://{address}"));
         town.github.point_at(&format!("http://{address}"));
         let kubeconfig = folder.path().join("kubeconfig");
-        std::fs::write(&kubeconfig, town.kubeconfig()).unwrap();
+        std::fs::write(&kubeconfig, town.kubeconfig().replace("token: town", &format!("token: {token}"))).unwrap();
         // Where the configuration names none, the variable does.
-        let configuration = edit(town.configuration(&kubeconfig).replace("kubeconfig: ", "# kubeconfig: "));
+        let configuration =
+            edit(town.configuration(&kubeconfig).replace("kubeconfig: ", "# kubeconfig: "), &town.origin);
         std::fs::write(folder.path().join("gantry.yaml"), configuration).unwrap();
         let gate = Gate::new();
         let router = town.router().layer(middleware::from_fn_with_state(gate.clone(), pass));
@@ -237,6 +246,29 @@ impl Apart {
     /// How the bot ended, once it has.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.bot.as_mut().expect("a bot").child.try_wait().unwrap()
+    }
+
+    /// Where the metrics of the newest start are.
+    pub(crate) fn metrics(&self) -> String {
+        let log = self.log();
+        let told = log.iter().rfind(|line| line["message"] == "metrics are told").expect("they are told");
+        format!("http://{}", told["bound"].as_str().unwrap())
+    }
+
+    /// Nobody can write to the database until what is given is dropped.
+    pub(crate) async fn hold_the_store(&self) -> SqliteConnection {
+        let url = format!("sqlite://{}", self.folder.path().join("gantry.db").display());
+        let mut held = SqliteConnection::connect(&url).await.unwrap();
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut held).await.unwrap();
+        held
+    }
+
+    /// Every byte of the database's files, and of what the log and the metrics say.
+    pub(crate) fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let all = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let name = |path: &std::path::Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let written = all.filter(|path| name(path).starts_with("gantry.db") || name(path) == "log");
+        written.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
     }
 
     /// The lines that it has logged, of all its starts.

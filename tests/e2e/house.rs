@@ -56,7 +56,8 @@ fn may_name(part: &str) -> Option<Vec<&'static str>> {
     let neutral = ["domain", "clock", "config", "http", "telemetry"];
     Some(match part {
         "domain" => vec!["domain"],
-        "clock" | "http" | "telemetry" => vec![],
+        "clock" | "http" => vec![],
+        "telemetry" => vec!["clock", "telemetry"],
         "config" => vec!["domain", "config"],
         "workflow" => [&neutral[..], &ADAPTERS, &["workflow"]].concat(),
         // Only these build clients, so they may name everything.

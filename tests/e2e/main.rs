@@ -5,6 +5,7 @@
 
 mod access;
 mod after_rollback;
+mod alerts;
 mod apart;
 mod approvals;
 mod arrivals;
@@ -24,6 +25,7 @@ mod home;
 mod house;
 mod list;
 mod locks;
+mod logs;
 mod lost;
 mod manifest;
 mod manifest_formats;
@@ -42,6 +44,7 @@ mod promote;
 mod proof;
 mod quarantine;
 mod races;
+mod ready;
 mod receiving;
 mod refusals;
 mod reports;

@@ -220,6 +220,7 @@ async fn a_scrape_does_not_wait_for_a_store_that_does_not_answer() {
     let scrape = Scrape::of(&town.origin).await;
     assert!(begun.elapsed() < Duration::from_secs(3));
     assert_eq!(scrape.sum("gantry_store_readable", &[]), Some(0.0));
+    assert_eq!(scrape.sum("gantry_ready", &[]), Some(0.0));
     assert_eq!(scrape.sum("gantry_outbox_messages", &[]), None, "nothing is said of what is not known");
     assert!(scrape.sum("gantry_changes", &[]).is_some());
 }
@@ -228,13 +229,11 @@ async fn a_scrape_does_not_wait_for_a_store_that_does_not_answer() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serve_tells_metrics_on_a_listener_of_their_own() {
     let apart = Apart::open().await;
-    let log = apart.log();
-    let told = log.iter().find(|line| line["fields"]["message"] == "metrics are told").unwrap();
-    let address = told["fields"]["bound"].as_str().unwrap();
-    let scrape = Scrape::of(&format!("http://{address}")).await;
+    let metrics = apart.metrics();
+    let scrape = Scrape::of(&metrics).await;
     assert_eq!(scrape.sum("gantry_store_readable", &[]), Some(1.0));
     let outside = reqwest::get(format!("http://{}/metrics", apart.address)).await.unwrap();
     assert_eq!(outside.status(), 404);
-    let inside = reqwest::get(format!("http://{address}/readyz")).await.unwrap();
+    let inside = reqwest::get(format!("{metrics}/readyz")).await.unwrap();
     assert_eq!(inside.status(), 404);
 }

@@ -194,6 +194,16 @@ fn a_taken_port_of_the_metrics_is_said_with_the_option_to_change_it() {
 }
 
 #[test]
+fn a_filter_of_the_log_that_means_nothing_is_said_and_silences_nothing() {
+    let output = gantry().arg("check").env("RUST_LOG", "verbose").output().unwrap();
+    assert!(output.status.success());
+    let said = said(&output);
+    assert!(said.contains("RUST_LOG is not understood") && said.contains("`verbose`"), "{said}");
+    let output = gantry().arg("check").env("RUST_LOG", "warn,gantry=debug").output().unwrap();
+    assert!(output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
 fn the_demo_does_not_look_at_real_secrets() {
     let mut command = gantry();
     command

@@ -65,7 +65,7 @@ impl Bot {
             Ok(match self.slack.open_modal(&asked.from.key, &modal).await {
                 Ok(()) => Work::default(),
                 Err(error) => {
-                    tracing::warn!(%error, change = %change.id, "the modal for a rejection could not be opened");
+                    tracing::warn!(%error, change.id = %change.id, "the modal for a rejection could not be opened");
                     asked.privately(approval::no_modal(&change))
                 }
             })

@@ -1,0 +1,96 @@
+//! `GET /readyz`: may Gantry be sent anything now? If not, it says why, with 503. A dead cluster is said there too, and keeps
+//! nobody out: the others go on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::json;
+use tokio::sync::Mutex;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::cluster::Reading;
+use crate::store::StoreError;
+use crate::workflow::Bot;
+
+/// A cluster asks every few seconds, and waits for one.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// So long an answer of the store's stands, whoever asks how often.
+const STANDS: Duration = Duration::from_secs(5);
+
+/// Clones share what is known of the store.
+#[derive(Clone)]
+pub(super) struct Readiness {
+    bot: Bot,
+    ending: CancellationToken,
+    looked: Arc<Mutex<Option<Looked>>>,
+}
+
+struct Looked {
+    at: Instant,
+    trouble: Option<String>,
+}
+
+impl Readiness {
+    /// From `ending` on it is not ready any more.
+    pub(super) fn new(bot: Bot, ending: CancellationToken) -> Self {
+        Self { bot, ending, looked: Arc::default() }
+    }
+
+    pub(super) fn router(self) -> Router {
+        Router::new().route("/readyz", get(ready)).with_state(self)
+    }
+
+    /// What keeps it from being ready, each in a sentence; nothing where nothing does.
+    pub(super) async fn missing(&self) -> Vec<String> {
+        let mut missing = Vec::new();
+        if self.ending.is_cancelled() {
+            missing.push("Gantry is shutting down.".to_owned());
+        }
+        missing.extend(self.store_trouble().await);
+        missing
+    }
+
+    /// Writes a few bytes: a disk that is full, or a file that somebody else holds, is noticed by nothing else.
+    async fn store_trouble(&self) -> Option<String> {
+        let mut looked = self.looked.lock().await;
+        if let Some(known) = looked.as_ref().filter(|known| known.at.elapsed() < STANDS) {
+            return known.trouble.clone();
+        }
+        let trouble = match timeout(PATIENCE, self.bot.store.try_out()).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error @ StoreError::Closed)) => Some(error.to_string()),
+            Ok(Err(error)) => Some(format!("The store cannot be written. {error}")),
+            Err(_) => Some(format!("The store was not written within {} ms.", PATIENCE.as_millis())),
+        };
+        *looked = Some(Looked { at: Instant::now(), trouble: trouble.clone() });
+        trouble
+    }
+}
+
+async fn ready(State(readiness): State<Readiness>) -> Response {
+    let missing = readiness.missing().await;
+    let clusters: Vec<_> = readiness
+        .bot
+        .view
+        .health()
+        .into_iter()
+        .map(|(namespace, reading)| json!({ "namespace": namespace.to_string(), "reading": describe(&reading) }))
+        .collect();
+    let status = if missing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = json!({ "ready": missing.is_empty(), "missing": missing, "clusters": clusters });
+    (status, Json(body)).into_response()
+}
+
+fn describe(reading: &Reading) -> String {
+    match reading {
+        Reading::Readable { .. } => "readable".to_owned(),
+        Reading::NotYet { .. } => "not read yet".to_owned(),
+        Reading::Unreadable { why, since } => format!("unreadable since {since}: {why}"),
+    }
+}
