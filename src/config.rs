@@ -144,10 +144,20 @@ pub enum SecretSource {
 }
 
 /// What to call after Git has moved, so that the controller looks at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Trigger {
     FluxReceiver(String),
     ArgocdWebhook(String),
+}
+
+/// Without the address, which is all that it takes to use it.
+impl std::fmt::Debug for Trigger {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::FluxReceiver(_) => "FluxReceiver",
+            Self::ArgocdWebhook(_) => "ArgocdWebhook",
+        })
+    }
 }
 
 impl Config {

@@ -10,6 +10,7 @@ mod apart;
 mod approvals;
 mod arrivals;
 mod asking;
+mod canaries;
 mod channels;
 mod cluster;
 mod commands;
