@@ -101,6 +101,8 @@ impl Bot {
             }
             Incoming::Click { action, .. } => action,
             Incoming::Submitted { modal, .. } => modal,
+            Incoming::Opened { .. } => "home",
+            Incoming::Joined { .. } => "joined",
             Incoming::Ignored => "nothing",
         }
     }
