@@ -15,6 +15,7 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::cluster::Reading;
+use crate::slack::socket::Connection;
 use crate::store::StoreError;
 use crate::workflow::Bot;
 
@@ -83,8 +84,19 @@ async fn ready(State(readiness): State<Readiness>) -> Response {
         .map(|(namespace, reading)| json!({ "namespace": namespace.to_string(), "reading": describe(&reading) }))
         .collect();
     let status = if missing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = json!({ "ready": missing.is_empty(), "missing": missing, "clusters": clusters });
+    let slack = reached(&readiness.bot.socket.now());
+    let body = json!({ "ready": missing.is_empty(), "missing": missing, "slack": slack, "clusters": clusters });
     (status, Json(body)).into_response()
+}
+
+/// How Slack's requests come in. A socket that is not open is opened again for ever, and webhooks come meanwhile.
+fn reached(connection: &Connection) -> String {
+    match connection {
+        Connection::Unused => "over HTTP".to_owned(),
+        Connection::Opening => "by a socket that is not open yet".to_owned(),
+        Connection::Open { since } => format!("by a socket, open since {since}"),
+        Connection::Closed { why, since } => format!("by no socket since {since}: {why}"),
+    }
 }
 
 fn describe(reading: &Reading) -> String {

@@ -4,6 +4,7 @@ pub(crate) mod scrape;
 
 use std::time::{Duration, Instant};
 
+use gantry::domain::change::{Change, ChangeId};
 use gantry::sim::faults::Fault;
 use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
 use jiff::SignedDuration;
@@ -236,4 +237,20 @@ async fn serve_tells_metrics_on_a_listener_of_their_own() {
     assert_eq!(outside.status(), 404);
     let inside = reqwest::get(format!("{metrics}/readyz")).await.unwrap();
     assert_eq!(inside.status(), 404);
+}
+
+#[tokio::test]
+async fn a_scrape_of_a_thousand_changes_is_cheap() {
+    let town = Town::open().await;
+    town.alice().types("/promote checkout prod").await;
+    town.alice().clicks("Confirm").await;
+    let one = town.bot.store.open_changes().await.unwrap().pop().expect("a change that waits");
+    let many = (1..1_000).map(|_| Change { id: ChangeId::new(one.asked_at), ..one.clone() }).collect();
+    town.bot.changes.load(many);
+    let begun = Instant::now();
+    let scrape = Scrape::of(&town.origin).await;
+    let took = begun.elapsed();
+    println!("a scrape of 1,000 open changes: {took:?}");
+    assert_eq!(scrape.sum("gantry_changes", &[("stage", "awaiting_approval"), ("environment", "prod")]), Some(1_000.0));
+    assert!(took < Duration::from_secs(1), "{took:?}");
 }
