@@ -44,8 +44,7 @@ class Rendering(unittest.TestCase):
 
     def test_everything_on_has_every_kind_and_the_least_has_few(self):
         kinds = lambda *options: sorted({each["kind"] for each in render(*options)})
-        everything = ["ConfigMap", "Deployment", "Ingress", "NetworkPolicy", "PersistentVolumeClaim"]
-        everything += ["PrometheusRule"] * ALERTS.exists()
+        everything = ["ConfigMap", "Deployment", "Ingress", "NetworkPolicy", "PersistentVolumeClaim", "PrometheusRule"]
         everything += ["Role", "RoleBinding", "Service", "ServiceAccount", "ServiceMonitor"]
         self.assertEqual(kinds(*with_values("everything")), everything)
         minimal = ["ConfigMap", "Deployment", "Role", "RoleBinding", "Service", "ServiceAccount"]
@@ -199,7 +198,6 @@ class Network(unittest.TestCase):
         flux = one(render(*with_values("everything")), "NetworkPolicy")["spec"]["egress"][2]
         self.assertEqual(flux["ports"], [{"protocol": "TCP", "port": 9292}])
 
-    @unittest.skipUnless(ALERTS.exists(), "there are no alerts yet")
     def test_the_alerts_are_those_of_the_file(self):
         wanted = yaml.safe_load(ALERTS.read_text())
         self.assertTrue(wanted["groups"])
