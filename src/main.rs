@@ -12,6 +12,7 @@ use gantry::config::{self, Config, Secrets};
 use gantry::store::Store;
 use gantry::telemetry;
 use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
 
 /// Lifts artefacts from one environment to the next, with GitHub as the lever and the cluster as the judge.
 #[derive(Parser)]
@@ -143,26 +144,35 @@ async fn bind(listen: SocketAddr, option: &str) -> Said<(TcpListener, SocketAddr
 }
 
 async fn serve(path: &Path, listen: SocketAddr, metrics: MetricsListen) -> Said<()> {
-    let mut config = load(path)?;
-    let kubeconfig = || config::process_environment("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
-    config.kubeconfig = config.kubeconfig.or_else(kubeconfig);
-    let secrets = Secrets::read(&config, config::process_environment).map_err(|wrong| wrong.join("\n"))?;
-    let (listener, bound) = bind(listen, "--listen").await?;
-    let metrics = match metrics {
-        MetricsListen(Some(listen)) => Some(bind(listen, "--metrics-listen").await?),
-        MetricsListen(None) => None,
+    let mut end = std::pin::pin!(asked_to_end());
+    let starting = async {
+        let mut config = load(path)?;
+        let named = || config::process_environment("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+        config.kubeconfig = config.kubeconfig.or_else(named);
+        let secrets = Secrets::read(&config, config::process_environment).map_err(|wrong| wrong.join("\n"))?;
+        let (listener, bound) = bind(listen, "--listen").await?;
+        let metrics = match metrics {
+            MetricsListen(Some(listen)) => Some(bind(listen, "--metrics-listen").await?),
+            MetricsListen(None) => None,
+        };
+        let clock = Clock::system();
+        let store = Store::open(&secrets.database_url, clock.clone()).await.map_err(|error| error.to_string())?;
+        let app = App::build(Setup { config, secrets, clock, store }).await.map_err(|error| error.to_string())?;
+        tracing::info!(%bound, "listening");
+        Ok::<_, String>((app, listener, metrics))
     };
-    let clock = Clock::system();
-    let store = Store::open(&secrets.database_url, clock.clone()).await.map_err(|error| error.to_string())?;
-    let app = App::build(Setup { config, secrets, clock, store }).await.map_err(|error| error.to_string())?;
-    tracing::info!(%bound, "listening");
+    let (app, listener, metrics) = tokio::select! {
+        started = starting => started?,
+        // It may wait for the lock on the database by then, and has nothing to finish.
+        () = &mut end => return Ok(()),
+    };
     // It ends with the process: whoever scrapes may as well see the end.
     let _metrics = metrics.map(|(listener, bound)| {
         tracing::info!(%bound, "metrics are told");
         Server::start(listener, app.metrics())
     });
     let router = app.router();
-    app.serve(listener, router, asked_to_end()).await;
+    app.serve(listener, router, end).await;
     Ok(())
 }
 
@@ -171,6 +181,7 @@ async fn demo(listen: SocketAddr) -> Said<()> {
     use gantry::sim::demo::Demo;
     use gantry::sim::pace::Pace;
 
+    let end = asked_to_end();
     let (listener, bound) = bind(listen, "--listen").await?;
     // All interfaces are no place to go to, but this machine is among them.
     let reached = if bound.ip().is_unspecified() {
@@ -184,20 +195,27 @@ async fn demo(listen: SocketAddr) -> Said<()> {
     if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
         say("Open it in a browser. Ctrl-C ends it.")?;
     }
-    demo.serve(listener, asked_to_end()).await;
+    demo.serve(listener, end).await;
     Ok(())
 }
 
-/// Ctrl-C, or the signal by which a cluster ends a pod.
-async fn asked_to_end() {
-    let terminated = async {
-        match tokio::signal::unix::signal(tokio::signal::unix::SignalKind::terminate()) {
-            Ok(mut signal) => drop(signal.recv().await),
-            Err(_) => std::future::pending().await,
+/// Ctrl-C, or the signal by which a cluster ends a pod. Listens from the call on and not from the first wait: who is asked to
+/// end while it starts ends in order, too.
+fn asked_to_end() -> impl Future<Output = ()> {
+    let heard = |kind: SignalKind| {
+        let signals = signal(kind);
+        async move {
+            match signals {
+                Ok(mut signals) => drop(signals.recv().await),
+                Err(_) => std::future::pending().await,
+            }
         }
     };
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated => {}
+    let (interrupted, terminated) = (heard(SignalKind::interrupt()), heard(SignalKind::terminate()));
+    async move {
+        tokio::select! {
+            () = interrupted => {}
+            () = terminated => {}
+        }
     }
 }

@@ -1,6 +1,8 @@
 //! The reference of the configuration: the schema as a page for people, and the variables beside it. `config/README.md` is
 //! this page, and a test holds it to that.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 use super::schema::schema;
@@ -40,7 +42,7 @@ pub fn reference() -> String {
     page.section(None, &schema);
     let mut text = page.text + VARIABLES;
     for (name, what) in OWN_VARIABLES {
-        text += &format!("| `{name}` | {what} |\n");
+        let _ = writeln!(text, "| `{name}` | {what} |");
     }
     text + NO_SECRETS
 }
@@ -54,7 +56,7 @@ impl<'a> Page<'a> {
     /// A table of the keys that stand at `path`, then a section for each that has keys of its own.
     fn section(&mut self, path: Option<&str>, schema: &'a Value) {
         let heading = path.map_or_else(|| "The file".to_owned(), |path| format!("`{path}`"));
-        self.text += &format!("\n## {heading}\n\n| key | what it says | value | example |\n|---|---|---|---|\n");
+        let _ = writeln!(self.text, "\n## {heading}\n\n| key | what it says | value | example |\n|---|---|---|---|");
         let mut inner = Vec::new();
         for (key, property) in keys(schema) {
             let at = path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"));
@@ -65,7 +67,7 @@ impl<'a> Page<'a> {
             let what = what.replace('\n', " ");
             let example = property["examples"][0].clone();
             let example = if example.is_null() { String::new() } else { format!("`{}`", yaml(&example)) };
-            self.text += &format!("| {must}`{key}`{must} | {what} | {value} | {example} |\n");
+            let _ = writeln!(self.text, "| {must}`{key}`{must} | {what} | {value} | {example} |");
         }
         for (path, schema) in inner {
             self.section(Some(&path), schema);

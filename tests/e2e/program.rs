@@ -1,5 +1,6 @@
 //! The program as people start it: `demo`, `serve`, `check`, `schema`.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -108,30 +109,41 @@ fn serve_says_which_secret_is_missing() {
     assert!(said(&output).contains("SLACK_SIGNING_SECRET") && said(&output).contains("empty"), "{}", said(&output));
 }
 
+/// A database that another process holds, and a `serve` that wants it.
+fn waits_for_the_lock(folder: &Path) -> (File, Command) {
+    let path = folder.join("gantry.db");
+    let lock = format!("{}.lock", path.display());
+    let holder = File::options().create(true).truncate(false).write(true).open(lock).unwrap();
+    holder.lock().unwrap();
+    let mut serve = gantry();
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--metrics-listen", "off"]).env_clear();
+    serve.env("DATABASE_URL", format!("sqlite://{}", path.display())).env("FLUX_PROD_SECRET", "x");
+    serve.env("SLACK_SIGNING_SECRET", "s").env("SLACK_BOT_TOKEN", "t");
+    (holder, serve)
+}
+
 #[test]
 fn a_second_process_on_the_same_file_waits_and_then_says_why_it_does_not_start() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("gantry.db");
-    let database = format!("sqlite://{}", path.display());
-    let holder = std::fs::File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(format!("{}.lock", path.display()))
-        .unwrap();
-    holder.lock().unwrap();
     let begun = Instant::now();
-    let mut serve = gantry();
-    serve.arg("serve").env_clear().env("DATABASE_URL", &database).env("FLUX_PROD_SECRET", "x").args([
-        "--listen",
-        "127.0.0.1:0",
-        "--metrics-listen",
-        "off",
-    ]);
-    let output = serve.env("SLACK_SIGNING_SECRET", "s").env("SLACK_BOT_TOKEN", "t").output().unwrap();
+    let (_holder, mut serve) = waits_for_the_lock(folder.path());
+    let output = serve.output().unwrap();
     assert!(!output.status.success());
     assert!(begun.elapsed() >= Duration::from_secs(9), "it waits first");
     assert!(said(&output).contains("gantry.db"), "{}", said(&output));
+}
+
+#[test]
+fn who_is_asked_to_end_while_it_starts_ends_at_once_and_in_order() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_holder, mut serve) = waits_for_the_lock(folder.path());
+    let mut child = serve.stderr(Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    let begun = Instant::now();
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+    let status = child.wait().unwrap();
+    assert!(status.success(), "{status}");
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
 }
 
 #[test]
