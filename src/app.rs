@@ -1,5 +1,6 @@
 //! The only place where parts are wired: configuration and secrets in, a router and running tasks out.
 
+pub mod doctor;
 mod metrics;
 mod ready;
 
@@ -23,6 +24,7 @@ use crate::domain::artefact::{Namespace, WorkloadKind};
 use crate::store::{Store, StoreError};
 use crate::workflow::builds::Builds;
 use crate::workflow::changes::Changes;
+use crate::workflow::doctor::Doctor;
 use crate::workflow::measures::Measures;
 use crate::workflow::outbox::Tables;
 use crate::workflow::people::People;
@@ -103,6 +105,17 @@ impl App {
         let registry =
             registry::Client::new(&config.registry.mirrors, &secrets.registries).map_err(|error| client(&error))?;
 
+        let clients = Clients::new(config.kubeconfig.clone());
+        let doctor = Doctor {
+            config: config.clone(),
+            secrets: Arc::new(secrets.clone()),
+            clock: clock.clone(),
+            slack: Some(slack.clone()),
+            github: github.clone(),
+            registry: registry.clone(),
+            clients: clients.clone(),
+            serves: true,
+        };
         let controller = controller::Client::new().map_err(AppError::Client)?;
         let changes = Changes::default();
         for rung in config.catalogue.ladder.rungs() {
@@ -119,7 +132,8 @@ impl App {
             people,
             tables: Tables::load(&store).await?,
             view: View::new(clock.clone()),
-            clients: Clients::new(config.kubeconfig.clone()),
+            clients,
+            doctor,
             heads: compare::Heads::default(),
             wake: observe::Wake::default(),
             changes,

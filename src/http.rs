@@ -29,6 +29,11 @@ pub async fn without_panic(work: impl Future<Output = Response>) -> Response {
     done.unwrap_or_else(|_| refuse(StatusCode::INTERNAL_SERVER_ERROR, "This is a mistake of mine. Please try again."))
 }
 
+/// What a `Date` header says.
+pub fn date(text: &str) -> Option<jiff::Timestamp> {
+    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
+}
+
 /// The bytes that hex digits spell, in either case.
 pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
     let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };

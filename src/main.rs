@@ -9,6 +9,7 @@ use clap::{Parser, Subcommand};
 use gantry::app::{App, Server, Setup};
 use gantry::clock::Clock;
 use gantry::config::{self, Config, Secrets};
+use gantry::domain::doctor::{Health, lines, worst};
 use gantry::store::Store;
 use gantry::telemetry;
 use tokio::net::TcpListener;
@@ -45,6 +46,17 @@ enum Word {
     Check {
         #[arg(long, default_value = "config/gantry.yaml")]
         config: PathBuf,
+    },
+    /// Can it really work? Asks Slack, GitHub, clusters and registries, and changes nothing
+    ///
+    /// A line for each check, with its repair where it has one. Ends with 0 if all is good, with 1 if something should
+    /// be looked at, with 2 if something does not work.
+    Doctor {
+        #[arg(long, default_value = "config/gantry.yaml")]
+        config: PathBuf,
+        /// Where a Gantry serves, as in `https://gantry.example.com`: it is sent a request that is signed like Slack's
+        #[arg(long)]
+        url: Option<String>,
     },
     /// The JSON Schema of the configuration, for editors
     Schema {
@@ -86,6 +98,10 @@ fn main() -> ExitCode {
         #[cfg(feature = "demo")]
         Word::Demo { listen } => run(demo(listen)),
         Word::Serve { config, listen, metrics_listen } => run(serve(&config, listen, metrics_listen)),
+        Word::Doctor { config, url } => match run(doctor(&config, url.as_deref())) {
+            Ok(worst) => return worst,
+            Err(sentence) => Err(sentence),
+        },
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -96,7 +112,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(work: impl Future<Output = Said<()>>) -> Said<()> {
+fn run<T>(work: impl Future<Output = Said<T>>) -> Said<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("The system gives no threads: {error}."))?;
     let done = runtime.block_on(work);
@@ -174,6 +190,17 @@ async fn serve(path: &Path, listen: SocketAddr, metrics: MetricsListen) -> Said<
     let router = app.router();
     app.serve(listener, router, end).await;
     Ok(())
+}
+
+async fn doctor(path: &Path, url: Option<&str>) -> Said<ExitCode> {
+    let clock = Clock::system();
+    let checks = gantry::app::doctor::look(path, url, &clock, config::process_environment).await;
+    say(lines(&checks, clock.now()).trim_end())?;
+    Ok(match worst(&checks) {
+        Health::Good => ExitCode::SUCCESS,
+        Health::Warning => ExitCode::from(1),
+        Health::Bad => ExitCode::from(2),
+    })
 }
 
 #[cfg(feature = "demo")]

@@ -5,6 +5,7 @@ pub mod access;
 mod applier;
 pub mod client;
 mod history;
+mod look;
 pub mod pods;
 pub mod rollout;
 mod view;
@@ -16,6 +17,8 @@ use crate::domain::artefact::Namespace;
 
 pub use client::{Clients, ClusterError};
 pub use history::history;
+pub use look::Greeting;
+pub use rollout::Container;
 pub use view::{Changes, Reading, View, WatchHealth};
 
 /// What a refusal or a failure comes to, for people; `verbs` are those that were needed.

@@ -63,6 +63,12 @@ impl fmt::Debug for Secrets {
 impl Secrets {
     /// `environment` is [`super::process_environment`], except in tests. Everything that is wrong is said at once.
     pub fn read(config: &Config, environment: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<String>> {
+        let (secrets, wrong) = Self::read_what_is_right(config, environment);
+        if wrong.is_empty() { Ok(secrets) } else { Err(wrong) }
+    }
+
+    /// The same; what is wrong counts as missing, and is said.
+    pub fn read_what_is_right(config: &Config, environment: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
         let mut reader = Reader { environment, wrong: Vec::new() };
         let secrets = Self {
             slack_signing_secret: reader.secret("SLACK_SIGNING_SECRET"),
@@ -82,7 +88,7 @@ impl Secrets {
             registries: reader.registries(config),
             database_url: reader.line("DATABASE_URL").unwrap_or_else(|| "sqlite://gantry.db".to_owned()),
         };
-        if reader.wrong.is_empty() { Ok(secrets) } else { Err(reader.wrong) }
+        (secrets, reader.wrong)
     }
 }
 

@@ -65,6 +65,11 @@ impl Rule {
 }
 
 impl Audience {
+    /// Every channel that a rule names.
+    pub fn channels(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|rule| rule.channel.as_str())
+    }
+
     pub fn new(rules: Vec<Rule>) -> Self {
         Self(rules)
     }

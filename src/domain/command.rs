@@ -285,7 +285,7 @@ pub const TABLE: &[Entry] = &[
         verb: Verb::Doctor,
         names: &["doctor"],
         usage: "doctor",
-        summary: "what is not well with me: reports that I could not map to an artefact, and why",
+        summary: "whether I can work with Slack, GitHub, clusters and registries, and what to repair",
         examples: &["doctor"],
         slash: false,
     },

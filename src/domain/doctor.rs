@@ -1,9 +1,18 @@
-//! What is well and what is not with Gantry itself, each with the way to repair it. Whoever shows it brings the facts.
+//! What is well and what is not with Gantry itself, each with the way to repair it. A file for each service turns what was
+//! found there into [`Check`]s: these sentences are all that people read, in Slack and at the terminal.
 
-use jiff::Timestamp;
+pub mod clock;
+pub mod cluster;
+pub mod github;
+pub mod registry;
+pub mod reports;
+pub mod rules;
+pub mod slack;
+pub mod store;
 
-use super::attribution::Strays;
-use super::environment::EnvironmentName;
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
@@ -14,9 +23,38 @@ pub enum Health {
     Bad,
 }
 
+/// Whom a check is about, in the order in which they are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Service {
+    Configuration,
+    Slack,
+    GitHub,
+    Cluster,
+    Registry,
+    Store,
+    Clock,
+    Reports,
+}
+
+impl Service {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Configuration => "Configuration",
+            Self::Slack => "Slack",
+            Self::GitHub => "GitHub",
+            Self::Cluster => "Cluster",
+            Self::Registry => "Registry",
+            Self::Store => "Store",
+            Self::Clock => "Clock",
+            Self::Reports => "Reports",
+        }
+    }
+}
+
 /// One thing that was looked at. All of it is plain text, and may hold what anybody wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
+    pub service: Service,
     pub health: Health,
     pub what: String,
     /// When it last was so.
@@ -27,123 +65,147 @@ pub struct Check {
     pub repair: Option<String>,
 }
 
-/// What is known of an environment's deployment webhooks.
+impl Check {
+    pub fn good(service: Service, what: impl Into<String>) -> Self {
+        Self { service, health: Health::Good, what: what.into(), last: None, why: None, repair: None }
+    }
+
+    pub fn warning(service: Service, what: impl Into<String>, repair: impl Into<String>) -> Self {
+        Self { health: Health::Warning, repair: Some(repair.into()), ..Self::good(service, what) }
+    }
+
+    pub fn bad(service: Service, what: impl Into<String>, repair: impl Into<String>) -> Self {
+        Self { health: Health::Bad, ..Self::warning(service, what, repair) }
+    }
+
+    #[must_use]
+    pub fn because(self, why: impl Into<String>) -> Self {
+        let why = why.into();
+        let why = why.trim().trim_end_matches('.');
+        Self { why: Some(format!("{why}.")), ..self }
+    }
+
+    /// Somebody who should know could not be asked, or says no.
+    fn trouble(service: Service, what: impl Into<String>, trouble: &Trouble, repair: &str) -> Self {
+        let repair = match trouble {
+            Trouble::Refused(_) => repair,
+            Trouble::Away(_) => "Ask again later; if it stays so, check the address and the way there.",
+        };
+        Self::bad(service, what, repair).because(trouble.to_string())
+    }
+}
+
+/// Why something could not be learned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reporting {
-    pub environment: EnvironmentName,
-    pub has_secret: bool,
-    /// The last report that came: when, and from whom.
-    pub last: Option<(Timestamp, String)>,
+pub enum Trouble {
+    /// They answer, and say no.
+    Refused(String),
+    /// No answer, or none that is of use.
+    Away(String),
 }
 
-/// First the reports that are about nobody, newest first; then how each environment is reported of, in the given order.
-pub fn reports(strays: &[Strays], environments: &[Reporting]) -> Vec<Check> {
-    let mut checks: Vec<Check> = strays.iter().map(stray).collect();
-    let heard = environments.iter().filter_map(|it| Some((it, it.last.as_ref()?)));
-    if let Some((reporting, (at, sender))) = heard.max_by_key(|(_, (at, _))| *at)
-        && strays.is_empty()
-    {
-        checks.push(Check {
-            health: Health::Good,
-            what: format!(
-                "Reports: every one could be mapped; the last came from {sender} for {}",
-                reporting.environment
-            ),
-            last: Some(*at),
-            why: None,
-            repair: None,
-        });
-    }
-    checks.extend(environments.iter().filter_map(silent));
-    checks
-}
-
-fn stray(strays: &Strays) -> Check {
-    let Strays { last, count, .. } = strays;
-    let object = last.object.as_ref().map(|object| format!(" {object}")).unwrap_or_default();
-    let environment = last.environment.as_ref().map(|name| format!(" for {name}")).unwrap_or_default();
-    Check {
-        health: Health::Warning,
-        what: format!("{count} x {}{object}{environment}", last.sender),
-        last: Some(last.at),
-        why: Some(last.sentence.clone()),
-        repair: Some(last.repair.clone()).filter(|repair| !repair.is_empty()),
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Refused(why) | Self::Away(why)) = self;
+        f.write_str(why)
     }
 }
 
-fn silent(reporting: &Reporting) -> Option<Check> {
-    let Reporting { environment, has_secret, last } = reporting;
-    let (what, repair) = match (has_secret, last) {
-        (false, _) => (
-            format!("{environment} has no secret: reports are refused"),
-            "Give it a `webhook_secret`; without reports I learn of everything by looking at the cluster.",
-        ),
-        (true, None) => (
-            format!("No report came for {environment} yet"),
-            "If its controller should send some, check its address and secret.",
-        ),
-        (true, Some(_)) => return None,
-    };
-    Some(Check { health: Health::Warning, what, last: None, why: None, repair: Some(repair.to_owned()) })
+/// A fact, or why it is not known.
+pub type Learned<T> = Result<T, Trouble>;
+
+/// The worst of them; good where there is none.
+pub fn worst(checks: &[Check]) -> Health {
+    checks.iter().map(|check| check.health).max().unwrap_or(Health::Good)
+}
+
+/// As a terminal shows them: a line for each, under the name of its service. `checks` are in the order of services.
+pub fn lines(checks: &[Check], now: Timestamp) -> String {
+    let mut text = String::new();
+    let mut told = None;
+    for check in checks {
+        if told != Some(check.service) {
+            text += check.service.name();
+            text.push('\n');
+            told = Some(check.service);
+        }
+        let mark = match check.health {
+            Health::Good => "\u{2713}",
+            Health::Warning => "!",
+            Health::Bad => "\u{2717}",
+        };
+        text.extend(["  ", mark, " ", &flat(&check.sentence(now)), "\n"]);
+    }
+    let count = |health| checks.iter().filter(|check| check.health == health).count();
+    let (good, warnings, bad) = (count(Health::Good), count(Health::Warning), count(Health::Bad));
+    text + &format!("{good} good, {warnings} to look at, {bad} broken\n")
+}
+
+/// What came from outside must not move the cursor or begin a line.
+fn flat(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+impl Check {
+    /// All of it in a line.
+    fn sentence(&self, now: Timestamp) -> String {
+        let Self { what, last, why, repair, .. } = self;
+        let last = last.map(|last| format!(", last {} ago", span(now.duration_since(last)))).unwrap_or_default();
+        let why = why.as_ref().map_or(".".to_owned(), |why| format!(": {why}"));
+        let repair = repair.as_ref().map(|repair| format!(" {repair}")).unwrap_or_default();
+        format!("{what}{last}{why}{repair}")
+    }
+}
+
+fn span(duration: SignedDuration) -> String {
+    match duration.as_secs().max(0) {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3600 => format!("{} min", seconds / 60),
+        seconds @ 3600..172_800 => format!("{} h", seconds / 3600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`; of many the first few and how many more there are.
+pub fn listed<T: fmt::Display>(all: &[T]) -> String {
+    const NAMED: usize = 6;
+    let mut names: Vec<String> = all.iter().take(NAMED).map(ToString::to_string).collect();
+    if all.len() > NAMED {
+        names.push(format!("{} more", all.len() - NAMED));
+    }
+    match names.split_last() {
+        None => String::new(),
+        Some((only, [])) => only.clone(),
+        Some((last, before)) => format!("{} and {last}", before.join(", ")),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::attribution::{Object, Stray};
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + second).unwrap()
-    }
-
-    fn reporting(environment: &str, has_secret: bool, last: Option<i64>) -> Reporting {
-        let last = last.map(|second| (at(second), "Flux".to_owned()));
-        Reporting { environment: EnvironmentName::new(environment), has_secret, last }
-    }
-
-    fn said(checks: &[Check]) -> Vec<&str> {
-        checks.iter().map(|check| check.what.as_str()).collect()
-    }
 
     #[test]
-    fn where_every_report_is_mapped_the_newest_is_named_and_silence_is_told() {
-        let environments = [
-            reporting("development", true, Some(1)),
-            reporting("qa", true, Some(2)),
-            reporting("staging", true, None),
-            reporting("prod", false, Some(0)),
+    fn a_terminal_shows_a_line_for_each_under_its_service() {
+        let now = Timestamp::from_second(1_800_000_000).unwrap();
+        let checks = [
+            Check::good(Service::Slack, "I am @gantry"),
+            Check { last: Some(now - SignedDuration::from_mins(3)), ..Check::warning(Service::Slack, "Hm", "Look.") },
+            Check::bad(Service::GitHub, "No\u{1b}[2J", "Repair it.").because("it says\nno"),
         ];
-        let checks = reports(&[], &environments);
         assert_eq!(
-            said(&checks),
-            [
-                "Reports: every one could be mapped; the last came from Flux for qa",
-                "No report came for staging yet",
-                "prod has no secret: reports are refused",
-            ]
+            lines(&checks, now),
+            "Slack\n  \u{2713} I am @gantry.\n  ! Hm, last 3 min ago. Look.\nGitHub\n  \u{2717} No [2J: it says no. Repair it.\n\
+             1 good, 1 to look at, 1 broken\n"
         );
-        assert_eq!(checks[0].health, Health::Good);
-        assert_eq!(checks[0].last, Some(at(2)));
-        assert!(checks[1..].iter().all(|check| check.health == Health::Warning && check.repair.is_some()));
+        assert_eq!(worst(&checks), Health::Bad);
+        assert_eq!(worst(&[]), Health::Good);
     }
 
     #[test]
-    fn reports_that_are_about_nobody_come_first_and_take_the_place_of_the_praise() {
-        let last = Stray {
-            environment: Some(EnvironmentName::new("qa")),
-            sender: "Flux".to_owned(),
-            object: Object::new("Kustomization", "flux-system", "apps"),
-            reason: "nothing_applied_by_it".to_owned(),
-            sentence: "It applied nothing.".to_owned(),
-            repair: "Add a rule.".to_owned(),
-            message: String::new(),
-            at: at(5),
-        };
-        let unread = Stray { environment: None, object: None, repair: String::new(), ..last.clone() };
-        let strays = [(last, 3), (unread, 1)].map(|(last, count)| Strays { last, count, first_at: at(0) });
-        let checks = reports(&strays, &[reporting("qa", true, Some(5))]);
-        assert_eq!(said(&checks), ["3 x Flux Kustomization flux-system/apps for qa", "1 x Flux"]);
-        assert_eq!(checks[0].why.as_deref(), Some("It applied nothing."));
-        assert_eq!((checks[0].last, checks[1].repair.as_deref()), (Some(at(5)), None));
+    fn many_names_are_counted() {
+        assert_eq!(listed::<&str>(&[]), "");
+        assert_eq!(listed(&["a"]), "a");
+        assert_eq!(listed(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(listed(&[1, 2, 3, 4, 5, 6, 7, 8]), "1, 2, 3, 4, 5, 6 and 2 more");
     }
 }

@@ -112,7 +112,9 @@ pub struct RateLeft {
 
 #[derive(Clone)]
 pub struct Client {
-    octocrab: Octocrab,
+    pub(super) octocrab: Octocrab,
+    /// The App itself, by its own key, and its installation: it tells of itself what the installation may not ask.
+    pub(super) app: Option<(Octocrab, u64)>,
     pub(super) clock: Clock,
     limits: Arc<Mutex<Limits>>,
     pub(super) pace: Arc<Pace>,
@@ -137,23 +139,26 @@ impl Client {
             .set_connect_timeout(Some(CONNECT_TIMEOUT))
             .set_read_timeout(Some(READ_TIMEOUT))
             .set_write_timeout(Some(READ_TIMEOUT));
-        let octocrab = match auth {
-            Auth::None => builder.build().map_err(unusable)?,
-            Auth::Token(token) => builder.personal_token(token).build().map_err(unusable)?,
-            Auth::App { id, private_key, installation } => builder
-                .app_from_rsa_pem(id.into(), private_key.expose_secret())
-                // The cause could quote the key.
-                .map_err(|_| GithubError::Other("the app's private key is not an RSA key in PEM form".to_owned()))?
-                .build()
-                .and_then(|app| app.installation_builder(installation.into()).build())
-                .map_err(unusable)?,
+        let (octocrab, app) = match auth {
+            Auth::None => (builder.build().map_err(unusable)?, None),
+            Auth::Token(token) => (builder.personal_token(token).build().map_err(unusable)?, None),
+            Auth::App { id, private_key, installation } => {
+                let app = builder
+                    .app_from_rsa_pem(id.into(), private_key.expose_secret())
+                    // The cause could quote the key.
+                    .map_err(|_| GithubError::Other("the app's private key is not an RSA key in PEM form".to_owned()))?
+                    .build()
+                    .map_err(unusable)?;
+                let installed = app.installation_builder(installation.into()).build().map_err(unusable)?;
+                (installed, Some((app, installation)))
+            }
         };
         let requests = Counts::by(["status"]);
         for class in ["2xx", "3xx", "4xx", "5xx", "none"] {
             requests.of([class]);
         }
         let (limits, asking) = (Arc::default(), Arc::default());
-        Ok(Self { octocrab, pace: Arc::new(Pace::new(&clock)), clock, limits, asking, requests })
+        Ok(Self { octocrab, app, pace: Arc::new(Pace::new(&clock)), clock, limits, asking, requests })
     }
 
     /// The commit that a branch, a tag or a (short) SHA names; `None` where it names none, or more than one.
@@ -271,6 +276,14 @@ impl Client {
         Ok((status, body))
     }
 
+    /// The same for an answer whose headers are at hand.
+    pub(super) fn refused(&self, status: u16, headers: &HeaderMap, body: &str) -> GithubError {
+        match status {
+            404 => GithubError::NotFound(said(body)),
+            status => self.refusal(status, Headers::of(headers), &said(body)),
+        }
+    }
+
     fn refusal(&self, status: u16, headers: Headers, message: &str) -> GithubError {
         let limited = headers.retry_after.is_some()
             || headers.remaining == Some(0)
@@ -294,7 +307,7 @@ impl Client {
     }
 
     /// Errors of the way to GitHub, and of fetching the app's token, which octocrab does by itself.
-    fn trouble(&self, error: &octocrab::Error) -> GithubError {
+    pub(super) fn trouble(&self, error: &octocrab::Error) -> GithubError {
         match error {
             octocrab::Error::GitHub { source, .. } => {
                 let headers = source.headers.as_ref().map(Headers::of).unwrap_or_default();

@@ -6,6 +6,7 @@ pub mod describe;
 mod facts;
 mod files;
 mod history;
+pub mod look;
 mod memory;
 mod pace;
 mod people;

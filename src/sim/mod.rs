@@ -12,6 +12,7 @@ pub mod github;
 pub mod hands;
 mod history;
 mod manifests;
+pub mod manners;
 pub mod pace;
 pub mod page;
 pub mod registry;

@@ -21,6 +21,7 @@ use super::faults::Faults;
 use super::github::{self, BranchMove, GitHub, NewCommit};
 use super::history;
 use super::manifests;
+use super::manners::Manners;
 use super::pace::Pace;
 use super::registry::Registry;
 use super::slack::manifest::{self, Manifest};
@@ -140,6 +141,22 @@ pub struct Inner {
     changed: broadcast::Sender<Changed>,
     /// Ends the page's streams, so that a shutdown does not wait for them.
     pub closing: CancellationToken,
+    pub manners: AllManners,
+}
+
+/// How each service behaves.
+pub struct AllManners {
+    pub slack: Manners,
+    pub github: Manners,
+    pub cluster: Manners,
+    pub registry: Manners,
+}
+
+impl AllManners {
+    fn new(clock: &Clock) -> Self {
+        let good = || Manners::new(clock.clone());
+        Self { slack: good(), github: good(), cluster: good(), registry: good() }
+    }
 }
 
 impl std::ops::Deref for Town {
@@ -180,6 +197,7 @@ impl Town {
         let (told, secret) = (agenda.clone(), GITHUB_WEBHOOK_SECRET.to_owned());
         github.send_webhooks(github::Webhooks { agenda: told, http, bot_url: origin.to_owned(), secret });
         let inner = Inner {
+            manners: AllManners::new(&clock),
             clock,
             origin: origin.to_owned(),
             agenda,
@@ -204,10 +222,10 @@ impl Town {
     /// The services, each speaking its real protocol. The hands and the page are added by [`super::hands`] and [`super::page`].
     pub fn router(&self) -> Router {
         Router::new()
-            .nest("/sim/slack", self.slack.router())
-            .nest("/sim/github", self.github.router())
-            .nest("/sim/cluster", self.cluster.router())
-            .merge(self.registry.router())
+            .nest("/sim/slack", self.manners.slack.of(self.slack.router()))
+            .nest("/sim/github", self.manners.github.of(self.github.router()))
+            .nest("/sim/cluster", self.manners.cluster.of(self.cluster.router()))
+            .merge(self.manners.registry.of(self.registry.router()))
     }
 
     pub fn changes(&self) -> broadcast::Receiver<Changed> {

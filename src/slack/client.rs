@@ -25,10 +25,12 @@ mod answer;
 pub(crate) mod fake;
 mod files;
 mod fit;
+mod look;
 mod people;
 mod socket;
 
 pub use answer::SendError;
+pub use look::{Joined, Token, needed_scopes};
 pub use people::{Account, Group};
 pub(super) use socket::{Closed, Link, describe};
 
@@ -43,6 +45,8 @@ struct Inner {
     /// For response URLs and for uploads: it sends no token and follows no redirect.
     hooks: reqwest::Client,
     hooks_origin: Url,
+    /// Without a slash at its end.
+    api_url: String,
     api_origin: Origin,
     api_is_tls: bool,
     identity: OnceCell<Identity>,
@@ -145,8 +149,8 @@ impl Client {
             .enable_http1()
             .enable_http2()
             .build();
-        let connector =
-            SlackClientHyperConnector::with_connector(connector).with_slack_api_url(api.as_str().trim_end_matches('/'));
+        let api_url = api.as_str().trim_end_matches('/').to_owned();
+        let connector = SlackClientHyperConnector::with_connector(connector).with_slack_api_url(&api_url);
         let api = SlackClient::new(connector);
         let (identity, calls) = (OnceCell::new(), Counts::by(["method", "result"]));
         for method in ["chat.postMessage", "chat.update", "response_url"] {
@@ -154,7 +158,7 @@ impl Client {
                 calls.of([method, result]);
             }
         }
-        let inner = Inner { api, token, hooks, hooks_origin, api_origin, api_is_tls, identity, tls, calls };
+        let inner = Inner { api, token, hooks, hooks_origin, api_url, api_origin, api_is_tls, identity, tls, calls };
         Ok(Self(Arc::new(inner)))
     }
 

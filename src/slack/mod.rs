@@ -3,6 +3,7 @@
 pub mod client;
 mod envelope;
 pub mod incoming;
+pub mod knock;
 pub mod pace;
 pub mod receive;
 pub mod render;

@@ -65,12 +65,17 @@ impl Store {
     }
 }
 
+/// The newest that this program knows.
+pub(super) fn newest_migration() -> i64 {
+    MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
+}
+
 /// Boxed, because the compiler cannot prove the opaque future to be `Send` for every lifetime.
-fn connect(options: &SqliteConnectOptions) -> BoxFuture<'_, Result<SqliteConnection, sqlx::Error>> {
+pub(super) fn connect(options: &SqliteConnectOptions) -> BoxFuture<'_, Result<SqliteConnection, sqlx::Error>> {
     Box::pin(options.connect())
 }
 
-fn options(url: &str) -> Result<SqliteConnectOptions, StoreError> {
+pub(super) fn options(url: &str) -> Result<SqliteConnectOptions, StoreError> {
     let refused = |why: &str| Err(StoreError::Refused(why.to_owned()));
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         // The address may hold a password, so it is not repeated.

@@ -86,7 +86,6 @@ impl Bot {
         let told = async {
             match command {
                 Command::Status { .. } | Command::History { .. } => self.told(command, For::Person).await,
-                Command::Doctor => self.doctor().await.map(Some),
                 _ => Ok(None),
             }
         };

@@ -1,14 +1,134 @@
-//! `doctor`: what is not well with Gantry itself. So far: reports that are about nobody, and environments without any.
+//! `doctor`: asks everybody at once whether Gantry can work with them, by the clients that it works with, and changes nothing
+//! anywhere. A file for each service finds the facts; `domain/doctor` says what they mean.
 
-use crate::domain::doctor::{self, Reporting};
+mod cluster;
+mod github;
+mod slack;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use tokio::time::Instant;
+
+use crate::clock::Clock;
+use crate::cluster::{Clients, ClusterError};
+use crate::config::{Config, Secrets};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::Proof;
+use crate::domain::doctor::clock::{Heard, clock};
+use crate::domain::doctor::reports::{Reporting, reports};
+use crate::domain::doctor::{Check, Learned, Service, Trouble, store as found_store};
+use crate::domain::environment::EnvironmentName;
+use crate::domain::version::Version;
+use crate::github::{self as hub, GithubError};
+use crate::registry::{self, RegistryError};
 use crate::reports::Report;
+use crate::slack as chat;
+use crate::slack::client::SendError;
 use crate::slack::render::{self, Said};
-use crate::store::StoreError;
+use crate::store::{self, Looked, StoreError};
 
 use super::Bot;
+use super::source::CannotAsk;
+
+/// For one question.
+const A_QUESTION: Duration = Duration::from_secs(6);
+/// For all of them together: whoever asked still waits.
+const IN_ALL: Duration = Duration::from_secs(18);
+/// Questions to one service that are under way at the same time.
+const AT_ONCE: usize = 8;
+
+/// The means to look with. Clones share them.
+#[derive(Clone)]
+pub struct Doctor {
+    pub config: Arc<Config>,
+    pub secrets: Arc<Secrets>,
+    pub clock: Clock,
+    /// `None` without a token.
+    pub slack: Option<chat::client::Client>,
+    pub github: hub::Client,
+    pub registry: registry::Client,
+    pub clients: Clients,
+    /// This process uses the database itself.
+    pub serves: bool,
+}
+
+/// What is known already of the commit of a version that runs.
+pub type Recall<'a> = &'a (dyn Fn(&ArtefactName, &EnvironmentName, &Version) -> Option<Proof> + Send + Sync);
+
+/// One look, which must come to an end.
+struct Looking<'a> {
+    with: &'a Doctor,
+    until: Instant,
+}
+
+/// A few at a time, in their order. Boxed, because the compiler cannot prove these futures to be `Send` otherwise.
+async fn all<T>(questions: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    futures::stream::iter(questions).buffered(AT_ONCE).collect().await
+}
+
+impl Doctor {
+    /// Everything but the reports, in the order of the services. `url` is where another Gantry serves.
+    pub async fn look(&self, url: Option<&str>, recall: Recall<'_>) -> Vec<Check> {
+        let looking = Looking { with: self, until: Instant::now() + IN_ALL };
+        let (slack, github, cluster, store) = tokio::join!(
+            looking.slack(url).boxed(),
+            looking.github().boxed(),
+            looking.cluster(recall).boxed(),
+            looking.store().boxed(),
+        );
+        let mut checks = Vec::new();
+        let mut heard = Vec::new();
+        for (found, times) in [slack, github, cluster] {
+            checks.extend(found);
+            heard.extend(times);
+        }
+        checks.push(store);
+        checks.extend(clock(&heard));
+        checks.sort_by_key(|check| check.service);
+        checks
+    }
+}
+
+impl Looking<'_> {
+    /// One question, for which there is only so much time.
+    async fn ask<T, E: Into<Trouble>>(&self, question: impl Future<Output = Result<T, E>>) -> Learned<T> {
+        let begun = Instant::now();
+        let limit = (begun + A_QUESTION).min(self.until);
+        match tokio::time::timeout_at(limit, question).await {
+            Ok(answer) => answer.map_err(Into::into),
+            Err(_) => Err(Trouble::Away(format!("no answer in {} s", begun.elapsed().as_secs().max(1)))),
+        }
+    }
+
+    fn heard(&self, from: &str, said: Option<jiff::Timestamp>) -> Option<Heard> {
+        said.map(|said| Heard { from: from.to_owned(), said, at: self.with.clock.now() })
+    }
+
+    async fn store(&self) -> Check {
+        let looked = self.ask(store::look(&self.with.secrets.database_url, self.with.serves)).await;
+        found_store::store(&match looked {
+            Ok(Looked::New { file }) => found_store::Found::New { file },
+            Ok(Looked::Held { file, by }) => found_store::Found::Held { file, by },
+            Ok(Looked::Writable { file, schema, ours }) => found_store::Found::Writable { file, schema, ours },
+            Err(trouble) => found_store::Found::Broken(trouble.to_string()),
+        })
+    }
+}
 
 impl Bot {
     pub(super) async fn doctor(&self) -> Result<Said, StoreError> {
+        let recall = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
+            self.proof_of(artefact, environment, version)
+        };
+        let mut checks = self.doctor.look(None, &recall).await;
+        checks.extend(self.reporting().await?);
+        Ok(render::doctor::doctor(&checks, self.clock.now()))
+    }
+
+    async fn reporting(&self) -> Result<Vec<Check>, StoreError> {
         let strays = self.store.unmapped().await?;
         let mut environments = Vec::new();
         for rung in self.config.catalogue.ladder.rungs() {
@@ -20,7 +140,69 @@ impl Bot {
             let has_secret = policy.is_some_and(|policy| policy.webhook_secret.is_some());
             environments.push(Reporting { environment: rung.name.clone(), has_secret, last });
         }
-        let checks = doctor::reports(&strays, &environments);
-        Ok(render::doctor::doctor(&checks, self.clock.now()))
+        Ok(reports(&strays, &environments))
+    }
+}
+
+/// What is wrong with the configuration or the secrets, each a sentence that ends with what to do.
+pub fn configuration(sentences: &[String]) -> Vec<Check> {
+    let check = |sentence: &String| Check {
+        repair: None,
+        ..Check::bad(Service::Configuration, sentence.trim().trim_end_matches('.'), "")
+    };
+    sentences.iter().map(check).collect()
+}
+
+impl From<SendError> for Trouble {
+    fn from(error: SendError) -> Self {
+        match &error {
+            // To the outbox a wrong token passes: somebody will put it right. Here it is what we look for.
+            SendError::Transient(why) if why.ends_with("check SLACK_BOT_TOKEN and its scopes") => {
+                Self::Refused(why.trim_end_matches(": check SLACK_BOT_TOKEN and its scopes").to_owned())
+            }
+            SendError::RateLimited { .. } | SendError::Transient(_) => Self::Away(error.to_string()),
+            _ => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl From<GithubError> for Trouble {
+    fn from(error: GithubError) -> Self {
+        match error {
+            GithubError::Unauthorised(why) | GithubError::NotFound(why) => {
+                Self::Refused(format!("it says \u{201c}{why}\u{201d}"))
+            }
+            GithubError::Unavailable(why) | GithubError::Unclear(why) | GithubError::Other(why) => Self::Away(why),
+            error => Self::Away(error.to_string()),
+        }
+    }
+}
+
+impl From<ClusterError> for Trouble {
+    fn from(error: ClusterError) -> Self {
+        let why = error.to_string();
+        let refused = why.starts_with("forbidden") || why.starts_with("unauthorised");
+        if refused { Self::Refused(why) } else { Self::Away(why) }
+    }
+}
+
+impl From<RegistryError> for Trouble {
+    fn from(error: RegistryError) -> Self {
+        match error {
+            RegistryError::Unauthorised(why) => Self::Refused(why),
+            RegistryError::Unavailable(why) | RegistryError::Other(why) => Self::Away(why),
+        }
+    }
+}
+
+impl From<CannotAsk> for Trouble {
+    fn from(error: CannotAsk) -> Self {
+        Self::Away(error.to_string())
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error.to_string())
     }
 }

@@ -11,7 +11,7 @@ pub mod changes;
 pub mod compare;
 mod deploy;
 mod diff;
-mod doctor;
+pub mod doctor;
 pub mod hear;
 mod history;
 pub mod home;
@@ -100,6 +100,7 @@ pub struct Parts {
     pub homes: Homes,
     /// How it stands with Slack's socket.
     pub socket: slack::socket::Standing,
+    pub doctor: doctor::Doctor,
 }
 
 impl Bot {

@@ -12,8 +12,8 @@ use crate::domain::change::{Proof, Word};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Image, Sha, Version};
-use crate::github::{GithubError, tag_sha_candidate};
-use crate::registry::RegistryError;
+use crate::github::{self, GithubError, tag_sha_candidate};
+use crate::registry::{self, RegistryError};
 use crate::reports::Report;
 use crate::store::{Batch, ImageCommit};
 
@@ -116,6 +116,14 @@ impl Sources {
         self.write().asking.remove(reference);
     }
 
+    /// By what the commit of an image is known; `None` where it is not.
+    pub(super) fn proof(&self, image: &str, version: &Version) -> Option<Proof> {
+        match self.known(&format!("{image}:{}", reference(version)?))? {
+            Known::Built(_, proof) => Some(proof),
+            Known::Silent { .. } => None,
+        }
+    }
+
     fn known(&self, reference: &str) -> Option<Known> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).images.get(reference).cloned()
     }
@@ -208,7 +216,7 @@ impl Bot {
         if let Some(Known::Built(sha, proof)) = self.sources.known(&key) {
             return Ok(Some((sha, proof)));
         }
-        let found = self.ask(artefact, &image).await;
+        let found = ask(&self.github, &self.registry, artefact, &image).await;
         self.sources.done(&key);
         let Some((sha, proof)) = found? else {
             self.sources.learn(key, Known::Silent { asked: self.clock.now() });
@@ -244,35 +252,41 @@ impl Bot {
             tracing::warn!(%error, image, "the commit of an image could not be kept");
         }
     }
+}
 
-    async fn ask(&self, artefact: &Artefact, image: &Image) -> Result<Option<(Sha, Proof)>, CannotAsk> {
-        let mut failed = None;
-        if let Some(candidate) = image.tag.as_deref().and_then(tag_sha_candidate) {
-            let named = self.github.commit_of(&artefact.repository, candidate).await?;
-            if let Some(commit) = named {
-                return Ok(Some((commit.sha, Proof::TagPattern)));
+/// What tag, label and Git tag tell of an image. Remembers nothing.
+pub(super) async fn ask(
+    github: &github::Client,
+    registry: &registry::Client,
+    artefact: &Artefact,
+    image: &Image,
+) -> Result<Option<(Sha, Proof)>, CannotAsk> {
+    let mut failed = None;
+    if let Some(candidate) = image.tag.as_deref().and_then(tag_sha_candidate) {
+        let named = github.commit_of(&artefact.repository, candidate).await?;
+        if let Some(commit) = named {
+            return Ok(Some((commit.sha, Proof::TagPattern)));
+        }
+    }
+    match registry.revision(image).await {
+        Ok(Some(revision)) => {
+            if let Ok(sha) = revision.parse() {
+                return Ok(Some((sha, Proof::RevisionLabel)));
             }
         }
-        match self.registry.revision(image).await {
-            Ok(Some(revision)) => {
-                if let Ok(sha) = revision.parse() {
-                    return Ok(Some((sha, Proof::RevisionLabel)));
-                }
-            }
-            Ok(None) => {}
-            // A registry that does not answer must not hide a Git tag that would tell.
-            Err(error) => failed = Some(error.into()),
+        Ok(None) => {}
+        // A registry that does not answer must not hide a Git tag that would tell.
+        Err(error) => failed = Some(error.into()),
+    }
+    if let Some(tag) = image.tag.as_deref() {
+        let tagged = github.tag_commit(&artefact.repository, tag).await?;
+        if let Some(sha) = tagged {
+            return Ok(Some((sha, Proof::GitTag)));
         }
-        if let Some(tag) = image.tag.as_deref() {
-            let tagged = self.github.tag_commit(&artefact.repository, tag).await?;
-            if let Some(sha) = tagged {
-                return Ok(Some((sha, Proof::GitTag)));
-            }
-        }
-        match failed {
-            Some(failed) => Err(failed),
-            None => Ok(None),
-        }
+    }
+    match failed {
+        Some(failed) => Err(failed),
+        None => Ok(None),
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Instant;
 use gantry::clock::Clock;
 use gantry::cluster::rollout::{Container, Standing};
 use gantry::cluster::{Clients, View};
-use gantry::config::Config;
+use gantry::config::{Config, Secrets};
 use gantry::domain::artefact::{Artefact, ArtefactName, Delivery, Place, Workload, WorkloadKind};
 use gantry::domain::environment::{Catalogue, Environment, EnvironmentName, Ladder};
 use gantry::domain::listing::Filter;
@@ -21,6 +21,7 @@ use gantry::store::Store;
 use gantry::workflow::builds::Builds;
 use gantry::workflow::changes::Changes;
 use gantry::workflow::compare::Heads;
+use gantry::workflow::doctor::Doctor;
 use gantry::workflow::outbox::Tables;
 use gantry::workflow::people::People;
 use gantry::workflow::rights::Rights;
@@ -115,8 +116,21 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
     let github = github::Client::new(origin, github::client::Auth::None, clock.clone())?;
     let mirrors = BTreeMap::from([("ghcr.io".to_owned(), origin.to_owned())]);
     let people = People::new(slack.clone(), clock.clone());
+    let secrets = Secrets::read(&config, |_| None).map_err(|wrong| wrong.join("\n"))?;
+    let (config, registry) = (Arc::new(config), registry::Client::new(&mirrors, &BTreeMap::new())?);
+    let doctor = Doctor {
+        config: config.clone(),
+        secrets: Arc::new(secrets),
+        clock: clock.clone(),
+        slack: Some(slack.clone()),
+        github: github.clone(),
+        registry: registry.clone(),
+        clients: Clients::new(None),
+        serves: true,
+    };
     Ok(Bot::new(Parts {
         measures: gantry::workflow::measures::Measures::default(),
+        doctor,
         rights: Rights::new(people.clone(), github.clone(), clock.clone(), BTreeMap::new()),
         people,
         view: View::new(clock.clone()),
@@ -125,14 +139,14 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         sources: Sources::default(),
         builds: Builds::default(),
         absent: Absent::default(),
-        registry: registry::Client::new(&mirrors, &BTreeMap::new())?,
+        registry,
         heads: Heads::default(),
         wake: observe::Wake::default(),
         changes: Changes::default(),
         controller: controller::Client::new()?,
         homes: home::Homes::default(),
         socket: slack::socket::Standing::default(),
-        config: Arc::new(config),
+        config,
         clock,
         store,
         tables,

@@ -23,7 +23,7 @@ async fn an_empty_command_shows_what_can_be_asked() {
     • `/gantry unlock &lt;environment&gt; [artefact]` end a lock
     • `/gantry locks [environment]` what is locked, by whom and why
     • `/gantry release &lt;artefact&gt; &lt;version&gt;` let a version come back that was rolled back from
-    • `/gantry doctor` what is not well with me: reports that I could not map to an artefact, and why
+    • `/gantry doctor` whether I can work with Slack, GitHub, clusters and registries, and what to repair
     • `/gantry help [command]` what I understand
     The environments are `development` → `qa` → `staging` → `prod`.
     In a thread: `@gantry list`. More about one: `/gantry help promote`.

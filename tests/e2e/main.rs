@@ -16,6 +16,8 @@ mod cluster;
 mod commands;
 mod crowd;
 mod diff;
+mod doctor;
+mod doctor_by_hand;
 mod ending;
 mod entrances;
 mod gates;

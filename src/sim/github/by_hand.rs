@@ -177,6 +177,22 @@ impl GitHub {
         })
     }
 
+    /// What an admin ticks in the settings of a repository. Told, and not enforced.
+    pub fn settle(
+        &self,
+        repository: &str,
+        archived: bool,
+        merge_commits: bool,
+        writable: bool,
+    ) -> Result<(), WriteError> {
+        self.write(repository, SOMEBODY, |repo| {
+            repo.protection.archived = archived;
+            repo.protection.no_merge_commits = !merge_commits;
+            repo.protection.read_only = !writable;
+            Ok(())
+        })
+    }
+
     pub fn protect(&self, repository: &str, branch: &str, rules: Rules) -> Result<(), WriteError> {
         self.write(repository, SOMEBODY, |repo| {
             repo.protection.protect(branch, rules);

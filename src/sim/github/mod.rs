@@ -42,6 +42,7 @@ pub use self::events::Event;
 use self::objects::{Repo, oid, sha};
 use self::people::People;
 pub use self::reviews::Verdict;
+pub use self::routes::Installed;
 pub use self::rules::Rules;
 pub use self::webhook::Webhooks;
 pub use self::whims::{When, Whim, Whims};
@@ -141,6 +142,7 @@ struct Inner {
     event_listeners: Mutex<Vec<EventListener>>,
     webhooks: Mutex<Hooked>,
     costs: Mutex<Costs>,
+    installed: Mutex<Installed>,
     whims: Whims,
 }
 
@@ -161,6 +163,7 @@ impl GitHub {
             clock,
             faults,
             strays,
+            installed: Mutex::new(Installed::new(api_url.trim_end_matches("/sim/github"))),
             api_url: api_url.trim_end_matches('/').into(),
             people,
             repositories: Mutex::default(),

@@ -68,6 +68,10 @@ impl People {
         lock(&self.0).teams.entry(key).or_default().extend(members);
     }
 
+    pub(super) fn has_team(&self, org: &str, team: &str) -> bool {
+        lock(&self.0).teams.contains_key(&(org.to_ascii_lowercase(), team.to_ascii_lowercase()))
+    }
+
     pub(super) fn is_member(&self, org: &str, team: &str, login: &str) -> bool {
         let key = (org.to_ascii_lowercase(), team.to_ascii_lowercase());
         lock(&self.0).teams.get(&key).is_some_and(|team| team.contains(&login.to_ascii_lowercase()))

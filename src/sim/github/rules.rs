@@ -19,11 +19,19 @@ pub struct Rules {
     pub strict: bool,
     /// Nobody pushes or merges directly; a pull request may still be merged.
     pub protected_from_pushes: bool,
+    /// No merge commits. Told, and not enforced.
+    pub linear: bool,
+    /// How a pull request may be merged, where it is not by `merge` and `squash`. Told, and not enforced.
+    pub merge_methods: Option<Vec<String>>,
 }
 
 /// What a repository knows of rules and rights.
 #[derive(Debug, Default)]
 pub(super) struct Protection {
+    pub(super) archived: bool,
+    pub(super) no_merge_commits: bool,
+    /// The bot may only read.
+    pub(super) read_only: bool,
     branches: BTreeMap<String, Rules>,
     /// By login in lower case; who is not here may write.
     permissions: BTreeMap<String, String>,
@@ -73,6 +81,10 @@ impl Protection {
     pub(super) fn json(&self, branch: &str, repository: &str) -> Vec<Value> {
         let Some(rules) = self.rules(branch) else { return Vec::new() };
         let mut all = Vec::new();
+        let methods = rules.merge_methods.clone().unwrap_or_else(|| vec!["merge".to_owned(), "squash".to_owned()]);
+        if rules.linear {
+            all.push(json!({ "type": "required_linear_history" }));
+        }
         if rules.required_reviews > 0 || rules.protected_from_pushes {
             all.push(json!({ "type": "pull_request", "parameters": {
                 "required_approving_review_count": rules.required_reviews,
@@ -80,7 +92,7 @@ impl Protection {
                 "require_code_owner_review": false,
                 "require_last_push_approval": false,
                 "required_review_thread_resolution": false,
-                "allowed_merge_methods": ["merge", "squash"],
+                "allowed_merge_methods": methods,
             } }));
         }
         if !rules.required_checks.is_empty() || rules.strict {

@@ -31,6 +31,7 @@ fn per_minute(method: &str) -> Option<i64> {
         "chat.update"
         | "chat.delete"
         | "conversations.info"
+        | "users.conversations"
         | "conversations.open"
         | "users.lookupByEmail"
         | "reactions.add" => Some(50),

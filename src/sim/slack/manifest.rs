@@ -87,7 +87,9 @@ pub fn scopes_of(method: &str) -> &'static [&'static str] {
     match method {
         "chat.postMessage" | "chat.postEphemeral" | "chat.update" | "chat.delete" => &["chat:write"],
         // Of a private channel `groups:read`; what the simulator has is public, but a name does not tell.
-        "conversations.info" | "conversations.list" | "conversations.members" => &["channels:read", "groups:read"],
+        "conversations.info" | "conversations.list" | "conversations.members" | "users.conversations" => {
+            &["channels:read", "groups:read"]
+        }
         "conversations.open" => &["im:write"],
         "users.info" | "users.list" => &["users:read"],
         "users.lookupByEmail" => &["users:read.email"],

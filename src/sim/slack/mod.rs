@@ -12,6 +12,7 @@ mod limits;
 pub mod manifest;
 mod message;
 mod people;
+mod scopes;
 mod socket;
 mod state;
 #[cfg(test)]
@@ -65,6 +66,7 @@ pub struct Slack {
     setup: Arc<Setup>,
     state: Arc<Mutex<State>>,
     outside: Arc<Mutex<Outside>>,
+    revoked: scopes::Revoked,
     sockets: Arc<Mutex<socket::Sockets>>,
     http: reqwest::Client,
 }
@@ -98,6 +100,7 @@ impl Slack {
             setup: Arc::new(setup),
             state: Arc::new(Mutex::new(state)),
             outside: Arc::new(Mutex::new(outside)),
+            revoked: scopes::Revoked::default(),
             sockets: Arc::default(),
         }
     }

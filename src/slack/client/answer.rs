@@ -111,6 +111,30 @@ pub(super) async fn of_hook(answer: Result<reqwest::Response, reqwest::Error>) -
     }
 }
 
+/// A method that was called without slack-morphism: its headers, and its body where Slack says that it is well.
+pub(super) async fn of_raw(
+    method: &str,
+    answer: Result<reqwest::Response, reqwest::Error>,
+) -> Result<(reqwest::header::HeaderMap, serde_json::Value), SendError> {
+    let answer = answer.map_err(|error| of_failure(method, error))?;
+    let (status, headers) = (answer.status(), answer.headers().clone());
+    if status.as_u16() == 429 {
+        return Err(SendError::RateLimited { retry_after: retry_after(&answer), everywhere: true });
+    }
+    if !status.is_success() {
+        return Err(of_status(method, status.as_u16()));
+    }
+    let body = answer.text().await.map_err(|error| of_failure(method, error))?;
+    let Ok(body) = serde_json::from_str::<serde_json::Value>(&body) else {
+        return Err(SendError::Transient(format!("{method} was answered by something unreadable")));
+    };
+    if body["ok"] == true {
+        return Ok((headers, body));
+    }
+    // Nothing waits for it to be put right, so every code is the last word.
+    Err(SendError::Final(body["error"].as_str().filter(|code| is_code(code)).unwrap_or("unknown_error").to_owned()))
+}
+
 fn is_code(text: &str) -> bool {
     !text.is_empty() && text.len() < 60 && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
 }

@@ -48,8 +48,8 @@ pub fn looking(command: &Command) -> Said {
         | Command::Status { .. }
         | Command::History { .. }
         | Command::Locks { .. }
-        | Command::Doctor
         | Command::Help { .. } => Mrkdwn::new("One moment..."),
+        Command::Doctor => Mrkdwn::new("Asking Slack, GitHub, the clusters and the registries..."),
     })
 }
 

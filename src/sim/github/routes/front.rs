@@ -34,8 +34,15 @@ pub(super) async fn guard(State(github): State<GitHub>, request: Request, next: 
     }
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     let known = request.headers().get(header::IF_NONE_MATCH).cloned();
-    let authorised = request.headers().contains_key(header::AUTHORIZATION);
-    let mut response = if !is_read && !authorised {
+    let authorisation =
+        request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let authorised = authorisation.is_some();
+    let installed = github.installed();
+    let by_token = |token: &str| token.split_once(' ').map(|(_, token)| token.to_owned());
+    let token = authorisation.as_deref().and_then(by_token);
+    let mut response = if token.as_ref().is_some_and(|token| installed.revoked.contains(token)) {
+        ApiError::new(StatusCode::UNAUTHORIZED, "Bad credentials").into_response()
+    } else if !is_read && !authorised {
         ApiError::new(StatusCode::UNAUTHORIZED, "Requires authentication").into_response()
     } else {
         next.run(request).await
@@ -52,6 +59,12 @@ pub(super) async fn guard(State(github): State<GitHub>, request: Request, next: 
     let free = response.status() == StatusCode::NOT_MODIFIED && authorised;
     let used = github.count_request(asked, !free);
     limit_headers(response.headers_mut(), used);
+    // Only of a classic token the scopes are told.
+    let is_classic = token.is_some_and(|token| token.starts_with("ghp_"));
+    let scopes = installed.scopes.filter(|_| is_classic).map(|scopes| scopes.join(", "));
+    if let Some(scopes) = scopes.and_then(|scopes| HeaderValue::from_str(&scopes).ok()) {
+        response.headers_mut().insert(HeaderName::from_static("x-oauth-scopes"), scopes);
+    }
     response
 }
 

@@ -1,5 +1,6 @@
 //! GitHub's paths, and what holds for all of them: who may write, limits, pages, and faults.
 
+mod accounts;
 mod branches;
 mod checks;
 mod commits;
@@ -23,6 +24,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use self::accounts::Installed;
 use super::errors::ApiError;
 use super::objects::Repo;
 use super::whims;
@@ -52,6 +54,7 @@ pub(super) fn router(github: GitHub) -> Router {
         .route("/issues/{number}/comments", get(reviews::comments).post(reviews::comment))
         .route("/collaborators/{login}/permission", get(people::permission))
         .route("/rules/branches/{*branch}", get(people::rules))
+        .route("/rulesets/{id}", get(accounts::ruleset))
         .route("/contents", get(contents::root))
         .route("/contents/", get(contents::root))
         .route("/contents/{*path}", get(contents::at))
@@ -73,6 +76,11 @@ pub(super) fn router(github: GitHub) -> Router {
         .route("/{owner}/{repo}/compare/{*range}", get(pages::compare))
         .route("/users/{login}", get(people::one))
         .route("/orgs/{org}/teams/{team}/memberships/{login}", get(people::membership))
+        .route("/orgs/{org}/teams/{team}", get(accounts::team))
+        .route("/user", get(accounts::me))
+        .route("/app/installations/{id}", get(accounts::installation))
+        .route("/app/installations/{id}/access_tokens", post(accounts::token))
+        .route("/app/hook/config", get(accounts::hook))
         .route("/rate_limit", get(front::rate_limit))
         .fallback(stray)
         .method_not_allowed_fallback(stray)

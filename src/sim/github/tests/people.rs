@@ -55,6 +55,7 @@ async fn the_rules_of_a_branch_can_be_read() {
         required_checks: vec!["build".to_owned()],
         strict: true,
         protected_from_pushes: true,
+        ..Rules::default()
     };
     town.github.protect(REPOSITORY, "prod", all).unwrap();
     let (_, told) = rules().await;

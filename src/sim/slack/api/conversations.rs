@@ -59,6 +59,24 @@ pub(super) fn list(_: &Slack, state: &mut State, params: &Params) -> Answer {
     Ok(json!({ "channels": page, "response_metadata": { "next_cursor": next } }))
 }
 
+/// `users.conversations` without a `user`: where the bot is.
+pub(super) fn of_bot(_: &Slack, state: &mut State, params: &Params) -> Answer {
+    let types = params.text("types").unwrap_or_else(|| "public_channel".to_owned());
+    let kinds: Vec<&str> = types.split(',').map(str::trim).collect();
+    if kinds.iter().any(|kind| !["public_channel", "private_channel", "mpim", "im"].contains(kind)) {
+        return Err("invalid_types".into());
+    }
+    let hidden = params.flag("exclude_archived");
+    let joined = state.channels.iter().filter(|channel| channel.bot_is_member && !(hidden && channel.archived));
+    let all: Vec<Value> = if kinds.contains(&"public_channel") {
+        joined.map(|channel| channel.json(state)).collect()
+    } else {
+        Vec::new()
+    };
+    let (page, next) = params.page(all)?;
+    Ok(json!({ "channels": page, "response_metadata": { "next_cursor": next } }))
+}
+
 pub(super) fn members(_: &Slack, state: &mut State, params: &Params) -> Answer {
     let members = match chat::known(state, &params.required("channel")?)? {
         Place::Channel(channel) => state.members(&channel),

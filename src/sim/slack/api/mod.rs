@@ -71,7 +71,7 @@ pub(super) async fn call(Shared(slack): Shared<Slack>, Path(method): Path<String
     params.0.remove("token");
     slack.write(|state| {
         let (mut response, answer) = answer(&slack, state, &method, &params, token.as_deref());
-        if let Some(scopes) = slack.setup.manifest.as_ref().and_then(|it| HeaderValue::try_from(it.provided()).ok()) {
+        if let Some(scopes) = slack.manifest().and_then(|it| HeaderValue::try_from(it.provided()).ok()) {
             response.headers_mut().insert("x-oauth-scopes", scopes);
         }
         state.record(&method, http.as_str(), Value::Object(params.0), answer);
@@ -109,7 +109,7 @@ fn answer(
             Some(_) => {}
         }
     }
-    if let Some(manifest) = &setup.manifest
+    if let Some(manifest) = slack.manifest()
         && let Err(needed) = manifest.admits(method)
     {
         let body = json!({
@@ -162,6 +162,7 @@ fn find(method: &str) -> Option<Run> {
         "conversations.info" => conversations::info,
         "conversations.list" => conversations::list,
         "conversations.members" => conversations::members,
+        "users.conversations" => conversations::of_bot,
         "users.info" => users::info,
         "users.list" => users::list,
         "users.lookupByEmail" => users::by_email,

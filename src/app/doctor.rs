@@ -1,0 +1,64 @@
+//! `gantry doctor`: the means to look with, as far as they are given. What is missing is a line among the others, and keeps
+//! nobody from looking at the rest.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::clock::Clock;
+use crate::cluster::Clients;
+use crate::config::{Config, GithubAuth, Secrets};
+use crate::domain::doctor::Check;
+use crate::workflow::doctor::{Doctor, configuration};
+use crate::{github, registry, slack};
+
+/// `environment` is [`crate::config::process_environment`], except in tests; `url` is where a Gantry serves.
+pub async fn look(
+    path: &Path,
+    url: Option<&str>,
+    clock: &Clock,
+    environment: impl Fn(&str) -> Option<String>,
+) -> Vec<Check> {
+    let mut config = match Config::load(path) {
+        Ok(config) => config,
+        Err(problems) => return configuration(&problems.iter().map(ToString::to_string).collect::<Vec<_>>()),
+    };
+    let kubeconfig = || environment("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+    config.kubeconfig = config.kubeconfig.or_else(kubeconfig);
+    let (mut secrets, mut wrong) = Secrets::read_what_is_right(&config, &environment);
+    let mut say = |error: &dyn std::fmt::Display| wrong.push(error.to_string());
+
+    let slack = secrets.slack_bot_token.clone().and_then(|token| {
+        let client = slack::client::Client::new(&config.slack.api_url, &config.slack.hooks_origin, token);
+        client.map_err(|error| say(&error)).ok()
+    });
+    let auth = match secrets.github.clone() {
+        Some(GithubAuth::Token(token)) => github::client::Auth::Token(token),
+        Some(GithubAuth::App { id, private_key, installation }) => {
+            github::client::Auth::App { id, private_key, installation }
+        }
+        None => github::client::Auth::None,
+    };
+    let github = match github::Client::new(&config.github.api_url, auth, clock.clone()) {
+        Ok(client) => Ok(client),
+        Err(error) => {
+            say(&error);
+            secrets.github = None;
+            github::Client::new(&config.github.api_url, github::client::Auth::None, clock.clone())
+        }
+    };
+    let registry = registry::Client::new(&config.registry.mirrors, &secrets.registries);
+    let (github, registry) = match (github, registry) {
+        (Ok(github), Ok(registry)) => (github, registry),
+        (github, registry) => {
+            github.err().iter().for_each(|error| say(error));
+            registry.err().iter().for_each(|error| say(error));
+            return configuration(&wrong);
+        }
+    };
+    let mut checks = configuration(&wrong);
+    let clients = Clients::new(config.kubeconfig.clone());
+    let (config, secrets) = (Arc::new(config), Arc::new(secrets));
+    let doctor = Doctor { config, secrets, clock: clock.clone(), slack, github, registry, clients, serves: false };
+    checks.extend(doctor.look(url, &|_, _, _| None).await);
+    checks
+}

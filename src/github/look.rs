@@ -1,0 +1,244 @@
+//! Looks at GitHub once, for whoever wants to know whether it can be used: who we are there, what is left of the hour, what it
+//! shows of repositories, branches and their rules. Nothing of it is remembered.
+
+use std::collections::BTreeMap;
+
+use axum::http::{HeaderMap, header};
+use jiff::Timestamp;
+use octocrab::Octocrab;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+
+use super::client::{Client, Found, GithubError, in_path};
+use crate::domain::artefact::Repository;
+use crate::http::date;
+
+/// What every answer tells of the one who asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hour {
+    pub limit: u64,
+    pub left: u64,
+    pub resets_at: Timestamp,
+    /// Of a classic token; others have none.
+    pub scopes: Option<Vec<String>>,
+    /// What GitHub's clock said.
+    pub date: Option<Timestamp>,
+}
+
+/// An App and its installation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct App {
+    pub slug: String,
+    pub permissions: BTreeMap<String, String>,
+    pub events: Vec<String>,
+    pub suspended: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hook {
+    pub url: Option<String>,
+    pub signed: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    pub archived: bool,
+    pub may_push: bool,
+    pub merge_commits: bool,
+    pub default_branch: String,
+}
+
+/// A rule of a branch, as far as it can stand in our way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BranchRule {
+    pub kind: String,
+    pub ruleset: Option<u64>,
+    pub checks: Vec<String>,
+    pub merge_methods: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct WireRates {
+    rate: WireRate,
+}
+
+#[derive(Deserialize)]
+struct WireRate {
+    limit: u64,
+    remaining: u64,
+    reset: i64,
+}
+
+#[derive(Deserialize)]
+struct WireLogin {
+    login: String,
+}
+
+#[derive(Deserialize)]
+struct WireInstallation {
+    app_slug: String,
+    #[serde(default)]
+    permissions: BTreeMap<String, String>,
+    #[serde(default)]
+    events: Vec<String>,
+    suspended_at: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireHook {
+    url: Option<String>,
+    secret: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireRepository {
+    #[serde(default)]
+    archived: bool,
+    default_branch: String,
+    /// Missing where GitHub does not say what we may.
+    permissions: Option<WirePermissions>,
+    allow_merge_commit: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct WirePermissions {
+    #[serde(default)]
+    push: bool,
+}
+
+#[derive(Deserialize)]
+struct WireBranch {
+    #[serde(default)]
+    protected: bool,
+}
+
+#[derive(Deserialize)]
+struct WireRule {
+    #[serde(rename = "type")]
+    kind: String,
+    ruleset_id: Option<u64>,
+    #[serde(default)]
+    parameters: WireParameters,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct WireParameters {
+    required_status_checks: Vec<WireCheck>,
+    allowed_merge_methods: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct WireCheck {
+    context: String,
+}
+
+#[derive(Deserialize)]
+struct WireRuleset {
+    current_user_can_bypass: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireTeam {}
+
+impl Client {
+    /// What is left of the hour. Asking costs nothing.
+    pub async fn hour(&self) -> Result<Hour, GithubError> {
+        let (headers, rates): (_, WireRates) = self.peek(&self.octocrab, "/rate_limit").await?;
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let scopes =
+            |all: &str| all.split(',').map(|scope| scope.trim().to_owned()).filter(|it| !it.is_empty()).collect();
+        Ok(Hour {
+            limit: rates.rate.limit,
+            left: rates.rate.remaining,
+            resets_at: Timestamp::from_second(rates.rate.reset).unwrap_or(Timestamp::UNIX_EPOCH),
+            scopes: header("x-oauth-scopes").map(scopes),
+            date: header(header::DATE.as_str()).and_then(date),
+        })
+    }
+
+    /// Whose token it is.
+    pub async fn login(&self) -> Result<String, GithubError> {
+        let (_, user): (_, WireLogin) = self.peek(&self.octocrab, "/user").await?;
+        Ok(user.login)
+    }
+
+    /// The App that we are, as its installation has it; `None` where we come by a token, or by none.
+    pub async fn app(&self) -> Result<Option<App>, GithubError> {
+        let Some((app, installation)) = &self.app else { return Ok(None) };
+        let path = format!("/app/installations/{installation}");
+        let (_, found): (_, WireInstallation) = self.peek(app, &path).await?;
+        let WireInstallation { app_slug, permissions, events, suspended_at } = found;
+        Ok(Some(App { slug: app_slug, permissions, events, suspended: suspended_at.is_some() }))
+    }
+
+    /// Where the App's webhooks go.
+    pub async fn app_hook(&self) -> Result<Option<Hook>, GithubError> {
+        let Some((app, _)) = &self.app else { return Ok(None) };
+        let (_, hook): (_, WireHook) = self.peek(app, "/app/hook/config").await?;
+        let url = hook.url.filter(|url| !url.is_empty());
+        Ok(Some(Hook { url, signed: hook.secret.is_some_and(|secret| !secret.is_empty()) }))
+    }
+
+    /// `None` where there is none, or it is hidden from us.
+    pub async fn settings(&self, repository: &Repository) -> Result<Option<Settings>, GithubError> {
+        Ok(match self.read::<WireRepository>(&format!("/repos/{repository}")).await? {
+            Found::Yes(found) => Some(Settings {
+                archived: found.archived,
+                // An installation is not told; what it may is in the App's permissions.
+                may_push: found.permissions.is_none_or(|permissions| permissions.push),
+                merge_commits: found.allow_merge_commit.unwrap_or(true),
+                default_branch: found.default_branch,
+            }),
+            Found::No(_) => None,
+        })
+    }
+
+    /// Is it protected in the classic way? `None` where there is no such branch.
+    pub async fn branch_protected(&self, repository: &Repository, branch: &str) -> Result<Option<bool>, GithubError> {
+        let Some(name) = in_path(branch) else { return Ok(None) };
+        Ok(match self.read::<WireBranch>(&format!("/repos/{repository}/branches/{name}")).await? {
+            Found::Yes(found) => Some(found.protected),
+            Found::No(_) => None,
+        })
+    }
+
+    pub async fn branch_rules(&self, repository: &Repository, branch: &str) -> Result<Vec<BranchRule>, GithubError> {
+        let Some(name) = in_path(branch) else { return Ok(Vec::new()) };
+        let path = format!("/repos/{repository}/rules/branches/{name}?per_page=100");
+        let Found::Yes(rules) = self.read::<Vec<WireRule>>(&path).await? else { return Ok(Vec::new()) };
+        let rule = |WireRule { kind, ruleset_id, parameters }: WireRule| BranchRule {
+            kind,
+            ruleset: ruleset_id,
+            checks: parameters.required_status_checks.into_iter().map(|check| check.context).collect(),
+            merge_methods: parameters.allowed_merge_methods,
+        };
+        Ok(rules.into_iter().map(rule).collect())
+    }
+
+    /// May we pass by the rules of this set? Not, where GitHub does not say.
+    pub async fn bypasses(&self, repository: &Repository, ruleset: u64) -> Result<bool, GithubError> {
+        let path = format!("/repos/{repository}/rulesets/{ruleset}");
+        Ok(match self.read::<WireRuleset>(&path).await? {
+            Found::Yes(found) => found.current_user_can_bypass.as_deref() == Some("always"),
+            Found::No(_) => false,
+        })
+    }
+
+    pub async fn sees_team(&self, organisation: &str, team: &str) -> Result<bool, GithubError> {
+        let (Some(organisation), Some(team)) = (in_path(organisation), in_path(team)) else { return Ok(false) };
+        Ok(matches!(self.read::<WireTeam>(&format!("/orgs/{organisation}/teams/{team}")).await?, Found::Yes(_)))
+    }
+
+    /// Asks once, past the memory and the pace: there are three such questions.
+    async fn peek<T: DeserializeOwned>(&self, by: &Octocrab, path: &str) -> Result<(HeaderMap, T), GithubError> {
+        let response = by._get(path).await.map_err(|error| self.trouble(&error))?;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = by.body_to_string(response).await.map_err(|error| self.trouble(&error))?;
+        if status != 200 {
+            return Err(self.refused(status, &headers, &body));
+        }
+        let told = serde_json::from_str(&body).map_err(|error| GithubError::Unclear(error.to_string()))?;
+        Ok((headers, told))
+    }
+}

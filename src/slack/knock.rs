@@ -1,0 +1,105 @@
+//! A request to ourselves, signed as Slack would sign it: does our endpoint let it in? It is Slack's handshake, which has no
+//! effect.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, header};
+use secrecy::SecretString;
+use serde_json::json;
+use tower::ServiceExt;
+
+use super::receive::{Ack, Receiver, sign};
+use crate::clock::Clock;
+
+const CHALLENGE: &str = "does-gantry-let-itself-in";
+const TIMEOUT: Duration = Duration::from_secs(6);
+/// The challenge comes back; more is from somebody else.
+const LIMIT: usize = 4096;
+
+fn handshake() -> String {
+    json!({ "type": "url_verification", "challenge": CHALLENGE, "token": "" }).to_string()
+}
+
+/// At our own endpoint, without a network: proves that the secret, as it was read, signs what is let in. `Err`: the status.
+pub async fn inside(secret: &SecretString, clock: &Clock) -> Result<(), u16> {
+    let answer = Arc::new(|_| Box::pin(async { Ack::Silent }) as futures::future::BoxFuture<'static, Ack>);
+    let router = Receiver::new(Some(secret), clock.clone(), answer).router();
+    let (at, body) = (clock.now().as_second(), handshake());
+    let request = Request::post("/slack/events")
+        .header(header::CONTENT_TYPE, "application/json")
+        .header("x-slack-request-timestamp", at)
+        .header("x-slack-signature", sign(secret, at, &body))
+        .body(Body::from(body));
+    let Ok(request) = request else { return Err(400) };
+    let Ok(response) = router.oneshot(request).await;
+    let status = response.status();
+    let said = to_bytes(response.into_body(), LIMIT).await.unwrap_or_default();
+    if status.is_success() && said == CHALLENGE { Ok(()) } else { Err(status.as_u16()) }
+}
+
+/// What an endpoint elsewhere said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Knocked {
+    LetIn,
+    /// Or somebody else answered.
+    Refused(u16),
+    Away(String),
+}
+
+/// At an endpoint that serves, the way that Slack goes: proves that it is reached, and that it has the same secret.
+pub async fn at(url: &str, secret: &SecretString, clock: &Clock) -> Knocked {
+    let away = |error: reqwest::Error| {
+        let mut cause: &dyn std::error::Error = &error;
+        while let Some(deeper) = cause.source() {
+            cause = deeper;
+        }
+        Knocked::Away(if error.is_timeout() { "no answer in 6 s".to_owned() } else { cause.to_string() })
+    };
+    let client = match reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(TIMEOUT).build() {
+        Ok(client) => client,
+        Err(error) => return away(error),
+    };
+    let (at, body) = (clock.now().as_second(), handshake());
+    let request = client
+        .post(url)
+        .header(header::CONTENT_TYPE, "application/json")
+        .header("x-slack-request-timestamp", at)
+        .header("x-slack-signature", sign(secret, at, &body))
+        .body(body);
+    let response = match request.send().await {
+        Ok(response) => response,
+        Err(error) => return away(error),
+    };
+    let status = response.status();
+    match response.text().await {
+        Ok(said) if status.is_success() && said == CHALLENGE => Knocked::LetIn,
+        Ok(_) => Knocked::Refused(status.as_u16()),
+        Err(error) => away(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn what_we_sign_ourselves_is_let_in_and_nothing_else() {
+        let clock = Clock::by_hand(jiff::Timestamp::from_second(1_800_000_000).unwrap());
+        let (ours, other) = (SecretString::from("ours"), SecretString::from("another"));
+        assert_eq!(inside(&ours, &clock).await, Ok(()));
+
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let answer = Arc::new(|_| Box::pin(async { Ack::Silent }) as futures::future::BoxFuture<'static, Ack>);
+        let router = Receiver::new(Some(&ours), clock.clone(), answer).router();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        let url = format!("http://{address}/slack/events");
+        assert_eq!(at(&url, &ours, &clock).await, Knocked::LetIn);
+        assert_eq!(at(&url, &other, &clock).await, Knocked::Refused(401));
+        assert_eq!(at(&format!("http://{address}/nowhere"), &ours, &clock).await, Knocked::Refused(404));
+        assert!(matches!(at("http://127.0.0.1:1/slack/events", &ours, &clock).await, Knocked::Away(_)));
+    }
+}

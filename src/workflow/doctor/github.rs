@@ -1,0 +1,243 @@
+//! What GitHub tells of us, and of the repositories, branches, rules and files that promotions go through.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures::FutureExt;
+
+use crate::config::GithubAuth;
+use crate::domain::actor::Member;
+use crate::domain::artefact::{Artefact, Delivery, Repository};
+use crate::domain::doctor::clock::Heard;
+use crate::domain::doctor::github::{self, Account, Branch, Found, Hook, Manifest, Rate, Shown};
+use crate::domain::doctor::rules::{Entered, Rules};
+use crate::domain::doctor::{Check, Learned};
+use crate::domain::environment::{EnvironmentName, PromoteBy};
+use crate::domain::manifest;
+use crate::github::look::BranchRule;
+
+use super::{Looking, all};
+
+/// How promotions come into a branch.
+#[derive(Clone, Debug, Default)]
+struct Ways {
+    below: Option<String>,
+    straight: BTreeSet<EnvironmentName>,
+    by_pull: BTreeSet<EnvironmentName>,
+}
+
+/// What is wanted of a repository; a branch of `None` is its default one.
+type Wanted = BTreeMap<Repository, BTreeMap<Option<String>, Ways>>;
+
+impl Looking<'_> {
+    pub(super) async fn github(&self) -> (Vec<Check>, Vec<Heard>) {
+        let client = &self.with.github;
+        let account = self.account().await;
+        let mut checks = vec![github::account(&account)];
+        let account = match account {
+            Ok(Account::Nobody) | Err(_) => return (checks, Vec::new()),
+            Ok(account) => account,
+        };
+        let hour = self.ask(client.hour()).await;
+        let heard = hour.as_ref().ok().and_then(|hour| self.heard("GitHub", hour.date));
+        if let Ok(hour) = hour {
+            checks.push(github::rate(&Rate { limit: hour.limit, left: hour.left, resets_at: hour.resets_at }));
+        }
+        let teams = self.teams();
+        checks.extend(github::permissions(&account, !teams.is_empty()));
+        checks.extend(github::webhooks(&account, self.with.secrets.github_webhook_secret.is_some()));
+        let wanted: Vec<_> = self.wanted().into_iter().collect();
+        let (found, manifests, teams) = tokio::join!(
+            all(wanted.into_iter().map(|(name, ways)| self.repository(name, ways).boxed()).collect()),
+            self.manifests(),
+            all(teams.into_iter().map(|(organisation, team)| self.team(organisation, team).boxed()).collect()),
+        );
+        checks.extend(found.iter().flat_map(github::repository));
+        checks.extend(github::manifests(&manifests));
+        checks.extend(github::teams(&teams));
+        (checks, heard.into_iter().collect())
+    }
+
+    async fn account(&self) -> Learned<Account> {
+        let client = &self.with.github;
+        match &self.with.secrets.github {
+            None => Ok(Account::Nobody),
+            Some(GithubAuth::Token(_)) => {
+                let (login, hour) = tokio::join!(self.ask(client.login()), self.ask(client.hour()));
+                Ok(Account::Token { login: login?, scopes: hour?.scopes.filter(|scopes| !scopes.is_empty()) })
+            }
+            Some(GithubAuth::App { .. }) => {
+                let (app, hook) = tokio::join!(self.ask(client.app()), self.ask(client.app_hook()));
+                let Some(app) = app? else { return Ok(Account::Nobody) };
+                let hook = hook.ok().flatten().map(|hook| Hook { url: hook.url, signed: hook.signed });
+                let (permissions, events, suspended) = (app.permissions, app.events, app.suspended);
+                Ok(Account::App { name: app.slug, permissions, events, suspended, hook })
+            }
+        }
+    }
+
+    async fn team(&self, organisation: String, team: String) -> (String, Learned<bool>) {
+        let seen = self.ask(self.with.github.sees_team(&organisation, &team)).await;
+        (format!("{organisation}/{team}"), seen)
+    }
+
+    fn teams(&self) -> BTreeSet<(String, String)> {
+        let policies = self.with.config.environments.values();
+        let members = policies.flat_map(|policy| {
+            let approvers = policy.approvals.iter().flat_map(|approvals| &approvals.from);
+            approvers.chain(&policy.promoters).chain(&policy.overriders)
+        });
+        let team = |member: &Member| match member {
+            Member::Team { organisation, team } => Some((organisation.clone(), team.clone())),
+            Member::Handle(_) | Member::Group(_) | Member::Person(_) => None,
+        };
+        members.filter_map(team).collect()
+    }
+
+    fn wanted(&self) -> Wanted {
+        let catalogue = &self.with.config.catalogue;
+        let mut wanted = Wanted::new();
+        for artefact in &catalogue.artefacts {
+            let code = wanted.entry(artefact.repository.clone()).or_default();
+            let rungs = catalogue.ladder.rungs().iter().filter(|rung| artefact.places.contains_key(&rung.name));
+            if artefact.delivery == Delivery::Branch {
+                for rung in rungs.clone() {
+                    let ways = code.entry(Some(rung.branch.clone())).or_default();
+                    ways.below = catalogue.ladder.below(&rung.name, artefact).map(|below| below.branch.clone());
+                }
+            }
+            for rung in rungs.filter(|rung| catalogue.ladder.below(&rung.name, artefact).is_some()) {
+                let ways = match &artefact.delivery {
+                    Delivery::Branch => {
+                        wanted.entry(artefact.repository.clone()).or_default().entry(Some(rung.branch.clone()))
+                    }
+                    Delivery::Manifest { repository, branch, .. } => {
+                        wanted.entry(repository.clone()).or_default().entry(branch.clone())
+                    }
+                };
+                let ways = ways.or_default();
+                let by = match rung.promote {
+                    PromoteBy::Merge => &mut ways.straight,
+                    PromoteBy::PullRequest => &mut ways.by_pull,
+                };
+                by.insert(rung.name.clone());
+            }
+        }
+        wanted
+    }
+
+    async fn repository(&self, name: Repository, wanted: BTreeMap<Option<String>, Ways>) -> Found {
+        let settings = self.ask(self.with.github.settings(&name)).await;
+        let default = settings.as_ref().ok().and_then(|settings| Some(settings.as_ref()?.default_branch.clone()));
+        let mut branches: Vec<(String, Ways)> = Vec::new();
+        for (branch, ways) in wanted {
+            let Some(branch) = branch.or_else(|| default.clone()) else { continue };
+            match branches.iter_mut().find(|(known, _)| *known == branch) {
+                Some((_, known)) => {
+                    known.straight.extend(ways.straight);
+                    known.by_pull.extend(ways.by_pull);
+                }
+                None => branches.push((branch, ways)),
+            }
+        }
+        // In the order of the ladder, as people think of them.
+        let rungs = self.with.config.catalogue.ladder.rungs();
+        branches.sort_by_key(|(branch, _)| rungs.iter().position(|rung| rung.branch == *branch));
+        let branches = if matches!(settings, Ok(Some(_))) { branches } else { Vec::new() };
+        let branches =
+            all(branches.into_iter().map(|(branch, ways)| self.branch(&name, branch, ways).boxed()).collect()).await;
+        let shown = settings.map(|settings| {
+            settings.map(|settings| Shown {
+                archived: settings.archived,
+                may_push: settings.may_push,
+                merge_commits: settings.merge_commits,
+            })
+        });
+        Found { name, shown, branches }
+    }
+
+    async fn branch(&self, repository: &Repository, name: String, ways: Ways) -> Branch {
+        let client = &self.with.github;
+        let entered = !ways.straight.is_empty() || !ways.by_pull.is_empty();
+        let (protected, rules) = tokio::join!(self.ask(client.branch_protected(repository, &name)), async {
+            if entered { Some(self.rules(repository, &name).await) } else { None }
+        });
+        let names = |all: BTreeSet<EnvironmentName>| all.iter().map(ToString::to_string).collect();
+        let is_protected = matches!(protected, Ok(Some(true)));
+        let entered = rules.map(|rules| Entered {
+            straight: names(ways.straight),
+            by_pull: names(ways.by_pull),
+            rules: rules.map(|(rules, any)| Rules { protected: is_protected && !any, ..rules }),
+        });
+        Branch { name, below: ways.below, there: protected.map(|found| found.is_some()), entered }
+    }
+
+    /// What the rules say to us, and whether there are any: those that we may bypass say nothing.
+    async fn rules(&self, repository: &Repository, branch: &str) -> Learned<(Rules, bool)> {
+        let client = &self.with.github;
+        let all = self.ask(client.branch_rules(repository, branch)).await?;
+        let any = !all.is_empty();
+        let mut passes: BTreeMap<u64, bool> = BTreeMap::new();
+        let mut rules = Rules::default();
+        for BranchRule { kind, ruleset, checks, merge_methods } in all {
+            let matters =
+                ["pull_request", "update", "required_status_checks", "required_linear_history", "merge_queue"];
+            if !matters.contains(&kind.as_str()) {
+                continue;
+            }
+            if let Some(ruleset) = ruleset {
+                let by_us = match passes.get(&ruleset) {
+                    Some(by_us) => *by_us,
+                    None => self.ask(client.bypasses(repository, ruleset)).await.unwrap_or(false),
+                };
+                passes.insert(ruleset, by_us);
+                if by_us {
+                    continue;
+                }
+            }
+            match kind.as_str() {
+                "pull_request" => {
+                    rules.pull_request = true;
+                    rules.merge_methods = merge_methods.or(rules.merge_methods);
+                }
+                "update" => rules.restricted = true,
+                "required_status_checks" => rules.required_checks.extend(checks),
+                "required_linear_history" => rules.linear_history = true,
+                _ => rules.merge_queue = true,
+            }
+        }
+        Ok((rules, any))
+    }
+
+    async fn manifests(&self) -> Vec<Manifest> {
+        let catalogue = &self.with.config.catalogue;
+        let mut wanted = Vec::new();
+        for artefact in &catalogue.artefacts {
+            for rung in catalogue.ladder.rungs().iter().filter(|rung| artefact.places.contains_key(&rung.name)) {
+                wanted.push(self.manifest(artefact, &rung.name).boxed());
+            }
+        }
+        all(wanted).await.into_iter().flatten().collect()
+    }
+
+    /// `None` where the artefact goes by branch.
+    async fn manifest(&self, artefact: &Artefact, environment: &EnvironmentName) -> Option<Manifest> {
+        let Delivery::Manifest { repository, file, branch, path, pin } = &artefact.delivery else { return None };
+        let client = &self.with.github;
+        let file = file.replace("{environment}", environment.as_str());
+        let branch = match branch {
+            Some(branch) => Ok(Some(branch.clone())),
+            None => self.ask(client.settings(repository)).await.map(|found| found.map(|found| found.default_branch)),
+        };
+        let text = match branch {
+            Ok(Some(branch)) => self.ask(client.file(repository, &branch, &file)).await,
+            Ok(None) => Ok(None),
+            Err(trouble) => Err(trouble),
+        };
+        let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
+        let read = text.map(|text| match text {
+            None => Err("it is not there: commit it, or correct `file`".to_owned()),
+            Some(text) => manifest::read(&text, &place).map(drop).map_err(|problem| problem.to_string()),
+        });
+        Some(Manifest { file, repository: repository.clone(), read })
+    }
+}
