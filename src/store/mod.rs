@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
 
+mod amended;
 mod batch;
 mod change;
 mod comparison;

@@ -12,12 +12,13 @@ use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
+use super::amended;
 use super::lock::Lock;
 use super::writer::{self, QUEUE};
 use super::{Inner, Measures, Store, StoreError, Wakes};
 use crate::clock::Clock;
 
-static MIGRATIONS: Migrator = sqlx::migrate!("src/store/migrations");
+pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("src/store/migrations");
 
 /// From 3.7.0 up to the one before this, a write-ahead log could be corrupted by a race at a checkpoint.
 const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
@@ -125,7 +126,12 @@ fn is_at_least(version: &str, oldest: [u32; 3]) -> bool {
 }
 
 async fn migrate(connection: &mut SqliteConnection, file: &Path) -> Result<(), StoreError> {
-    MIGRATIONS.run_direct(None, connection, false).await.map_err(|error| {
+    let caught_up = amended::catch_up(connection).await.map_err(MigrateError::Execute);
+    let run = async {
+        caught_up?;
+        MIGRATIONS.run_direct(None, connection, false).await
+    };
+    run.await.map_err(|error| {
         let file = file.display();
         StoreError::Refused(match error {
             MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..) => format!(

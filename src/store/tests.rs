@@ -2,6 +2,7 @@
 
 mod outbox;
 mod stays;
+mod upgrade;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
