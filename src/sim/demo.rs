@@ -52,8 +52,18 @@ impl Demo {
 
     /// The same; a bot that does not remember has come today.
     pub async fn remembering(past: bool, town: Town, edit: impl FnOnce(String) -> String) -> Result<Self, DemoError> {
-        let clock = town.clock.clone();
         let directory = tempfile::Builder::new().prefix("gantry-demo-").tempdir()?;
+        Self::within(directory, past, town, edit).await
+    }
+
+    /// The same in a directory where another may have left its `gantry.db`.
+    pub async fn within(
+        directory: tempfile::TempDir,
+        past: bool,
+        town: Town,
+        edit: impl FnOnce(String) -> String,
+    ) -> Result<Self, DemoError> {
+        let clock = town.clock.clone();
         let kubeconfig = directory.path().join("kubeconfig");
         std::fs::write(&kubeconfig, town.kubeconfig())?;
         let database = format!("sqlite://{}", directory.path().join("gantry.db").display());

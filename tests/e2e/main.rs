@@ -70,6 +70,7 @@ mod status;
 mod steps;
 mod town;
 mod unexplained;
+mod upgrade;
 mod waves;
 mod whereabouts;
 mod why;

@@ -1,5 +1,6 @@
 //! The town with its bot, for tests: the real clients against the simulators over HTTP, and a clock that only the test moves.
 
+use std::path::Path;
 use std::time::Duration;
 
 use gantry::clock::Clock;
@@ -48,14 +49,31 @@ impl Town {
     }
 
     async fn remembering(past: bool, prepare: impl FnOnce(&sim::Town), edit: impl FnOnce(String) -> String) -> Self {
+        let start = "2026-11-16T09:00:00Z".parse().unwrap();
+        Self::founded(start, past, async |_, _| {}, prepare, edit).await
+    }
+
+    /// A town whose bot finds the file of another, which `leave` puts into the folder, given the town's address.
+    pub(crate) async fn inheriting(start: Timestamp, leave: impl AsyncFnOnce(&Path, &str)) -> Self {
+        Self::founded(start, false, leave, |_| {}, |configuration| configuration).await
+    }
+
+    async fn founded(
+        start: Timestamp,
+        past: bool,
+        leave: impl AsyncFnOnce(&Path, &str),
+        prepare: impl FnOnce(&sim::Town),
+        edit: impl FnOnce(String) -> String,
+    ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let start: Timestamp = "2026-11-16T09:00:00Z".parse().unwrap();
         let clock = Clock::by_hand(start);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let sim = sim::Town::new(clock.clone(), Pace::default(), &origin).unwrap();
         prepare(&sim);
-        let demo = Demo::remembering(past, sim.clone(), edit).await.unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        leave(folder.path(), &origin).await;
+        let demo = Demo::within(folder, past, sim.clone(), edit).await.unwrap();
         let bot = demo.app.bot.clone();
         let (end, ended) = oneshot::channel();
         tokio::spawn(demo.serve(listener, async {
