@@ -37,7 +37,7 @@ async fn every_scope_is_used() {
     let town = Town::configured(|yaml| yaml.replace("  U0CAROL: carol\n", "")).await;
     town.alice().says("deploys", None, "@gantry list").await;
     town.alice().says("@gantry", None, "list").await;
-    let long = (0..400).map(|line| format!("let line_{line} = {line};")).collect::<Vec<_>>().join("\n");
+    let long = (0..400).map(|line| format!("let line_{line} = {line};\n")).collect::<Vec<_>>().concat();
     let files = [("src/long.rs".to_owned(), Some(long))].into();
     town.sim.push("checkout", "develop", "Something long", files, "alice").unwrap();
     town.settle().await;

@@ -172,6 +172,8 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
     let why = "Slack refuses the app-level token: invalid_auth";
     until("it is said", async || matches!(town.bot.socket.now(), Connection::Closed { why: said, .. } if said == why))
         .await;
+    let ready = reqwest::get(format!("{}/readyz", town.origin)).await.unwrap().text().await.unwrap();
+    assert!(ready.contains(why), "{ready}");
     for _ in 0..10 {
         town.wait(SignedDuration::from_secs(60)).await;
     }
