@@ -118,7 +118,7 @@ impl Slack {
         token == self.wires().token.as_deref().unwrap_or(&self.setup.app_token)
     }
 
-    /// One request by one of the connections; again by another where that breaks, as long as Slack is patient.
+    /// One request by one of the connections; by another where that breaks or there is none, as long as Slack is patient.
     pub(super) async fn send_envelope(
         &self,
         kind: &str,
@@ -136,8 +136,11 @@ impl Slack {
         }
         let text = envelope.to_string();
         let deadline = Instant::now() + PATIENCE;
-        let mut acknowledged = self.dispatch(&id, &text).ok_or(Missed::Unreachable)?;
-        loop {
+        while Instant::now() < deadline {
+            let Some(acknowledged) = self.dispatch(&id, &text) else {
+                tokio::time::sleep(LOOKS_EVERY).await;
+                continue;
+            };
             match tokio::time::timeout_at(deadline, acknowledged).await {
                 Ok(Ok(body)) => {
                     let is_json = !body.is_null();
@@ -148,18 +151,11 @@ impl Slack {
                     self.wires().waiting.remove(&id);
                     return Err(Missed::Timeout);
                 }
-                Ok(Err(_)) => loop {
-                    if let Some(again) = self.dispatch(&id, &text) {
-                        acknowledged = again;
-                        break;
-                    }
-                    if Instant::now() >= deadline {
-                        return Err(Missed::Unreachable);
-                    }
-                    tokio::time::sleep(LOOKS_EVERY).await;
-                },
+                // Its connection broke.
+                Ok(Err(_)) => {}
             }
         }
+        Err(Missed::Unreachable)
     }
 
     /// By any of the connections, as Slack does: one after another. `None` where there is none.
