@@ -230,7 +230,11 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn by_socket_mode_the_app_level_token_is_tried_and_nothing_need_be_signed() {
     let desk = Desk::open(without_mailer).await;
-    let (lines, code, _) = desk.doctor(&[("SLACK_SIGNING_SECRET", ""), ("SLACK_APP_TOKEN", APP_TOKEN)], &[]).await;
+    let by_socket = [("SLACK_SIGNING_SECRET", ""), ("SLACK_APP_TOKEN", APP_TOKEN)];
+    let (lines, _, _) = desk.doctor(&by_socket, &[]).await;
+    assert!(ill(&lines)[0].contains("opens no socket: socket_mode_not_enabled. Turn Socket Mode on"), "{lines:#?}");
+    desk.town.slack.use_sockets();
+    let (lines, code, _) = desk.doctor(&by_socket, &[]).await;
     assert_eq!((ill(&lines), code), (vec![], 0));
     for expected in
         ["  \u{2713} By Socket Mode nothing has to be signed.", "  \u{2713} The app-level token opens sockets."]
