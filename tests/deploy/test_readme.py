@@ -1,25 +1,30 @@
-"""deploy/README.md: its commands and its samples do what they say."""
+"""README.md and deploy/README.md: their commands and their samples do what they say, and their links lead somewhere."""
 
+import pathlib
 import re
 import shlex
+import subprocess
+import tempfile
 import unittest
 
 import kubernetes_validate
 import yaml
 
 import chart
+from test_access import GANTRY
 
 TEXT = (chart.ROOT / "deploy/README.md").read_text()
+FRONT = (chart.ROOT / "README.md").read_text()
 
 
-def blocks(language):
-    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", TEXT, re.MULTILINE | re.DOTALL)
+def blocks(language, text=TEXT):
+    found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", text, re.MULTILINE | re.DOTALL)
     return [re.sub(rf"^{indent}", "", block, flags=re.MULTILINE) for indent, block in found]
 
 
-def commands(program):
-    """Each command of the README, as words up to a pipe."""
-    for block in blocks("sh"):
+def commands(program, text=TEXT):
+    """Each command of a page, as words up to a pipe."""
+    for block in blocks("sh", text):
         for line in block.replace("\\\n", " ").splitlines():
             if line.startswith(program + " "):
                 yield shlex.split(line.partition(" | ")[0])
@@ -70,9 +75,43 @@ class Readme(unittest.TestCase):
                 if kind == "secret":
                     self.assertIn(f"`{key}`", TEXT)
 
-    def test_its_links_lead_somewhere(self):
-        for target in re.findall(r"\]\(([^)#:]+)\)", TEXT):
-            self.assertTrue((chart.ROOT / "deploy" / target).exists(), target)
+    def test_all_links_lead_somewhere(self):
+        for page in ("README.md", "deploy/README.md", "config/README.md"):
+            here = chart.ROOT / page
+            for target in re.findall(r"\]\(([^):]+)\)", here.read_text()):
+                path, _, anchor = target.partition("#")
+                there = (here.parent / path).resolve() if path else here
+                self.assertTrue(there.exists(), f"{page}: {target}")
+                if anchor:
+                    self.assertIn(anchor, anchors(there.read_text()), f"{page}: {target}")
+
+
+def anchors(text):
+    """By what GitHub links to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+class FirstPromotion(unittest.TestCase):
+    """The walk of README.md, as far as it can be gone without a workspace."""
+
+    def test_the_least_configuration_is_right(self):
+        (least,) = blocks("yaml", FRONT)
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "gantry.yaml"
+            path.write_text(least)
+            for words in commands("gantry", FRONT):
+                if words[1] == "check":
+                    said = subprocess.run([GANTRY, *words[1:]], cwd=directory, capture_output=True, text=True)
+                    self.assertEqual(said.returncode, 0, said.stderr)
+
+    def test_its_commands_are_known(self):
+        found = list(commands("gantry", FRONT))
+        self.assertEqual([words[1] for words in found], ["check", "doctor", "serve"])
+        for words in found:
+            told = subprocess.run([GANTRY, words[1], "--help"], capture_output=True, text=True, check=True).stdout
+            for option in (word for word in words[2:] if word.startswith("--")):
+                self.assertIn(option, told)
 
 
 if __name__ == "__main__":

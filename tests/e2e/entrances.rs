@@ -222,6 +222,8 @@ const ROUTES: &[(&str, Key)] = &[
     ("/webhooks/cdevents", Key::Environment),
     ("/webhooks/github", Key::Github),
     ("/healthz", Key::Open),
+    // In the demo only: `serve` has it on a listener of its own.
+    ("/metrics", Key::Open),
     ("/readyz", Key::Open),
 ];
 

@@ -416,22 +416,48 @@ test("nothing came from elsewhere and the browser complained of nothing", { skip
   assert.deepEqual(complaints, []);
 });
 
-test("the picture for the README", { skip: skip || (process.env.SCREENSHOT ? false : "SCREENSHOT names no path") }, async () => {
+// `PICTURES=pictures npm test` makes them anew; it takes a font with emoji, as in Debian's fonts-noto-color-emoji.
+const PICTURES = process.env.PICTURES;
+test("the pictures for the README", { skip: skip || (PICTURES ? false : "PICTURES names no folder") }, async () => {
   const { child: other, address } = await startDemo();
   const fresh = await visit();
   const shown = page;
   page = fresh;
+  const picture = async (name, of = fresh) => {
+    for (const toast of await fresh.getByRole("button", { name: "Dismiss" }).all()) await toast.click();
+    await fresh.mouse.move(640, 790);
+    await fresh.waitForTimeout(400);
+    await of.screenshot({ path: `${PICTURES}/${name}.png` });
+  };
   await enter(fresh, address);
   await fresh.getByRole("button", { name: "Hide the four things to try" }).click();
   const before = await messages('[data-user="gantry"]').count();
   await push("checkout", "Round taxes per line, not per basket");
   await fresh.waitForFunction((count) => document.querySelectorAll('#messages .message[data-user="gantry"]').length > count, before);
   await type("/promote checkout qa");
-  for (const toast of await fresh.getByRole("button", { name: "Dismiss" }).all()) await toast.click();
-  await messages('[data-user="gantry"]').filter({ hasText: /deploying to qa, \d of 2 ready/ }).first().waitFor();
-  await fresh.mouse.move(640, 790);
-  await fresh.waitForTimeout(400);
-  await fresh.screenshot({ path: process.env.SCREENSHOT });
+  const card = messages('[data-user="gantry"]').filter({ hasText: "asked by" }).first();
+  await card.filter({ hasText: /deploying to qa, \d of 2 ready/ }).waitFor();
+  await picture("demo");
+  // Room for a table of four environments.
+  await fresh.setViewportSize({ width: 2200, height: 1100 });
+  await card.filter({ hasText: "running in qa" }).waitFor();
+  await picture("card", card);
+
+  const answer = (text) => messages(".private").filter({ hasText: text }).last();
+  await type("/list");
+  await answer("storefront").locator("table").first().waitFor();
+  await picture("list", answer("storefront"));
+  await type("/diff qa staging checkout");
+  await answer("Round taxes").getByRole("button").first().waitFor();
+  await picture("diff", answer("Round taxes"));
+
+  await type("/promote checkout prod");
+  await answer("by a pull request into prod").getByRole("button", { name: "Confirm" }).click();
+  await fresh.getByRole("radio", { name: /bob/i }).check({ force: true });
+  await fresh.locator("#apps .channel", { hasText: "Gantry" }).click();
+  await fresh.getByRole("tab", { name: "Home" }).click();
+  await fresh.locator("#home").getByRole("button", { name: "Approve" }).waitFor();
+  await picture("home", fresh.locator("#home"));
   await fresh.context().close();
   other.kill("SIGINT");
   page = shown;
