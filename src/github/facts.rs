@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-use super::client::{Client, Found, GithubError, WireCommit, WireName, in_path, sha};
+use super::client::{Client, Found, GithubError, in_path, sha};
+use super::commit::{WireCommit, WireName};
 use crate::domain::artefact::Repository;
 use crate::domain::comparison::{ChangedFile, Comparison, Files, Lone};
 use crate::domain::plan::{Checks, Pending};

@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use serde::Deserialize;
 
-use super::client::{Client, Commit, Found, GithubError, WireCommit, WireName, escaped, in_path, sha};
+use super::client::{Client, Found, GithubError, escaped, in_path, sha};
+use super::commit::{Commit, WireCommit, WireName};
 use crate::domain::artefact::Repository;
 use crate::domain::change::ChangeId;
 use crate::domain::trailer::Trailers;

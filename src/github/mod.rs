@@ -2,6 +2,7 @@
 //! nor written to faster than it allows (`pace`). octocrab's types stay in this folder.
 
 pub mod client;
+mod commit;
 pub mod describe;
 mod facts;
 mod files;
@@ -16,7 +17,8 @@ mod rollback;
 mod tag;
 mod write;
 
-pub use client::{Client, Commit, GithubError};
+pub use client::{Client, GithubError};
+pub use commit::Commit;
 pub use facts::{Compared, Patched};
 pub use history::OpenRollback;
 pub use pulls::{MergePull, Mergeable, OpenPull, PullRequest, PullState, Review, Verdict};

@@ -3,7 +3,8 @@
 
 use serde::Deserialize;
 
-use super::client::{Client, Found, GithubError, WireCommit};
+use super::client::{Client, Found, GithubError};
+use super::commit::WireCommit;
 use crate::domain::artefact::Repository;
 
 #[derive(Deserialize)]

@@ -6,7 +6,8 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::client::{Ask, Client, Found, GithubError, WireName, in_path, said, sha};
+use super::client::{Ask, Client, Found, GithubError, in_path, said, sha};
+use super::commit::WireName;
 use super::history::OpenRollback;
 use super::write::Merge;
 use crate::domain::artefact::Repository;

@@ -5,7 +5,8 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::client::{Ask, Client, GithubError, WireCommit, said, sha};
+use super::client::{Ask, Client, GithubError, said, sha};
+use super::commit::WireCommit;
 use crate::domain::artefact::Repository;
 use crate::domain::version::Sha;
 

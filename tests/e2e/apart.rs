@@ -21,6 +21,18 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+/// What the town's bot needs.
+pub(crate) const SECRETS: [&str; 8] = [
+    "SLACK_SIGNING_SECRET",
+    "SLACK_BOT_TOKEN",
+    "GITHUB_TOKEN",
+    "GITHUB_WEBHOOK_SECRET",
+    "FLUX_DEVELOPMENT_SECRET",
+    "FLUX_QA_SECRET",
+    "FLUX_STAGING_SECRET",
+    "FLUX_PROD_SECRET",
+];
+
 /// `gantry serve`, and `kill -9` when it is dropped.
 struct Bot {
     child: Child,
@@ -32,20 +44,10 @@ impl Bot {
         command.args(["serve", "--metrics-listen", "127.0.0.1:0", "--listen", listen, "--config"]);
         command.arg(folder.join("gantry.yaml"));
         command.env_clear().env("DATABASE_URL", format!("sqlite://{}", folder.join("gantry.db").display()));
-        let secrets = [
-            "SLACK_SIGNING_SECRET",
-            "SLACK_BOT_TOKEN",
-            "GITHUB_TOKEN",
-            "GITHUB_WEBHOOK_SECRET",
-            "FLUX_DEVELOPMENT_SECRET",
-            "FLUX_QA_SECRET",
-            "FLUX_STAGING_SECRET",
-            "FLUX_PROD_SECRET",
-        ];
         // All of it: what a library would say below `info` is not for a log, whatever this asks for.
         command.env("RUST_LOG", "trace");
         command.env("KUBECONFIG", folder.join("kubeconfig"));
-        command.envs(secrets.iter().map(|name| (*name, Town::secret(name).unwrap())));
+        command.envs(SECRETS.iter().map(|name| (*name, Town::secret(name).unwrap())));
         let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
         let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Self { child }

@@ -10,16 +10,8 @@ use gantry::sim::town::{APP_TOKEN, Town};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-const SECRETS: [&str; 8] = [
-    "SLACK_SIGNING_SECRET",
-    "SLACK_BOT_TOKEN",
-    "GITHUB_TOKEN",
-    "GITHUB_WEBHOOK_SECRET",
-    "FLUX_DEVELOPMENT_SECRET",
-    "FLUX_QA_SECRET",
-    "FLUX_STAGING_SECRET",
-    "FLUX_PROD_SECRET",
-];
+use crate::apart::SECRETS;
+
 const BIN: &str = env!("CARGO_BIN_EXE_gantry");
 
 /// A town without a bot, and a folder from which doctor is run.

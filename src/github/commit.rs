@@ -1,0 +1,110 @@
+//! A commit as GitHub tells it, and as the rest of Gantry knows it.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::client::{GithubError, sha};
+use crate::domain::trailer::Trailers;
+use crate::domain::version::{self, Sha};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub sha: Sha,
+    pub subject: String,
+    pub author_name: String,
+    /// Where GitHub knows whose e-mail address it is.
+    pub author_login: Option<String>,
+    pub author_email: String,
+    pub authored_at: Option<Timestamp>,
+    pub parents: Vec<Sha>,
+    pub tree: Sha,
+    /// Where the message is one of ours.
+    pub trailers: Option<Trailers>,
+    pub html_url: String,
+}
+
+impl From<Commit> for version::Commit {
+    fn from(commit: Commit) -> Self {
+        let (author, login) = (commit.author_name, commit.author_login);
+        let made = Self {
+            sha: commit.sha,
+            subject: commit.subject,
+            author,
+            login,
+            only_moves: false,
+            brings: Vec::new(),
+            url: commit.html_url,
+        };
+        let merges = commit.parents.len() > 1 && made.pull_request().is_none();
+        Self { only_moves: commit.trailers.is_some() || merges, ..made }
+    }
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireCommit {
+    sha: String,
+    #[serde(default)]
+    html_url: String,
+    pub(super) commit: WireCommitBody,
+    author: Option<WireAccount>,
+    #[serde(default)]
+    parents: Vec<WireName>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct WireCommitBody {
+    #[serde(default)]
+    pub(super) message: String,
+    author: Option<WireAuthor>,
+    tree: WireName,
+}
+
+#[derive(Default, Deserialize)]
+struct WireAuthor {
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    email: String,
+    date: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct WireAccount {
+    /// Missing where the account is gone: GitHub sends an empty object.
+    login: Option<String>,
+}
+
+/// An object by its name alone.
+#[derive(Deserialize)]
+pub(super) struct WireName {
+    pub(super) sha: String,
+}
+
+impl WireCommit {
+    pub(super) fn into_commit(self) -> Result<Commit, GithubError> {
+        let author = self.commit.author.unwrap_or_default();
+        Ok(Commit {
+            sha: sha(&self.sha)?,
+            subject: subject(&self.commit.message),
+            author_name: author.name,
+            author_login: self.author.and_then(|account| account.login),
+            author_email: author.email,
+            authored_at: author.date.and_then(|date| date.parse().ok()),
+            parents: self.parents.iter().map(|parent| sha(&parent.sha)).collect::<Result<_, _>>()?,
+            tree: sha(&self.commit.tree.sha)?,
+            trailers: Trailers::read(&self.commit.message),
+            html_url: self.html_url,
+        })
+    }
+}
+
+/// The first line. The merge of a pull request is known by the title of that, which GitHub writes below.
+fn subject(message: &str) -> String {
+    let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let number = first.strip_prefix("Merge pull request #").and_then(|rest| rest.split_whitespace().next());
+    match (number, lines.next()) {
+        (Some(number), Some(title)) => format!("{title} (#{number})"),
+        _ => first.to_owned(),
+    }
+}
