@@ -49,6 +49,8 @@ pub enum AppError {
     Missing(String),
     #[error("{0}")]
     Client(String),
+    #[error("A part of Gantry ended in a panic, which is a mistake of ours; the log has it. Start Gantry again.")]
+    Broken,
 }
 
 #[derive(Debug)]
@@ -154,6 +156,7 @@ impl App {
         });
         bot.recall_reports().await?;
         bot.recall_builds().await?;
+        say_what_is_missing(&bot.config, &secrets);
         let answering = bot.clone();
         let answer: slack::receive::Answer = Arc::new(move |incoming| {
             let bot = answering.clone();
@@ -183,10 +186,22 @@ impl App {
 
     /// Serves `router` until `until` ends. Then nobody is let in any more, who is in is answered, and the tasks finish what
     /// they are at; the store is the last to go, since all of them need it.
-    pub async fn serve(mut self, listener: TcpListener, router: Router, until: impl Future<Output = ()>) {
+    pub async fn serve(
+        mut self,
+        listener: TcpListener,
+        router: Router,
+        until: impl Future<Output = ()>,
+    ) -> Result<(), AppError> {
         let server = Server::start(listener, router);
-        until.await;
-        tracing::info!("asked to end; finishing what is under way");
+        let broken = tokio::select! {
+            () = until => false,
+            () = a_panic(&mut self.tasks) => true,
+        };
+        if broken {
+            tracing::error!("a part of Gantry is gone; ending, so that all of it is started anew");
+        } else {
+            tracing::info!("asked to end; finishing what is under way");
+        }
         let answered = async {
             if timeout(FINISH_WITHIN, server.close()).await.is_err() {
                 tracing::warn!("a request was still under way at the end, and was not waited for");
@@ -195,6 +210,7 @@ impl App {
         tokio::join!(answered, self.finish(FINISH_WITHIN));
         self.bot.store.close().await;
         tracing::info!("ended");
+        if broken { Err(AppError::Broken) } else { Ok(()) }
     }
 
     /// Ends the tasks, then the store: nothing that was taken on is lost, the rest waits in the store.
@@ -213,6 +229,17 @@ impl App {
             self.tasks.shutdown().await;
         }
     }
+}
+
+/// Waits until one of the tasks ends in a panic: none of them ends otherwise before it is asked to, and without it the rest
+/// would seem to be well.
+async fn a_panic(tasks: &mut JoinSet<()>) {
+    while let Some(ended) = tasks.join_next().await {
+        if ended.is_err() {
+            return;
+        }
+    }
+    std::future::pending::<()>().await;
 }
 
 /// A listener that is being served.
@@ -247,7 +274,7 @@ fn start(bot: &Bot, cancel: &CancellationToken) -> JoinSet<()> {
     tasks.spawn(inbox::run(bot.clone(), cancel.clone()));
     tasks.spawn(hear::run(bot.clone(), cancel.clone()));
     // What these do is nobody's request and no change: their lines say where they come from.
-    let task = |task: &str| tracing::info_span!("task", task);
+    let task = |task: &str| tracing::error_span!("task", task);
     tasks.spawn(observe::run(bot.clone(), cancel.clone()).instrument(task("observe")));
     tasks.spawn(runner::run(bot.clone(), cancel.clone()));
     tasks.spawn(locks::run(bot.clone(), cancel.clone()).instrument(task("locks")));
@@ -255,6 +282,22 @@ fn start(bot: &Bot, cancel: &CancellationToken) -> JoinSet<()> {
     tasks.spawn(observe::run_sources(bot.clone(), cancel.clone()).instrument(task("sources")));
     tasks.spawn(cluster::watch::run(bot.clients.clone(), watched(&bot.config), bot.view.clone(), cancel.clone()));
     tasks
+}
+
+/// What Gantry starts without, and what then does not work: nobody reads that from a refusal days later.
+fn say_what_is_missing(config: &Config, secrets: &Secrets) {
+    if secrets.github.is_none() {
+        tracing::warn!(
+            "there is no way in to GitHub, so nothing can be promoted, rolled back or compared: set GITHUB_TOKEN, or \
+             GITHUB_APP_ID, GITHUB_APP_PRIVATE_KEY and GITHUB_APP_INSTALLATION_ID"
+        );
+    }
+    for environment in config.catalogue.ladder.rungs().iter().map(|rung| &rung.name) {
+        let named = config.environments.get(environment).is_some_and(|policy| policy.webhook_secret.is_some());
+        if named && !secrets.webhooks.contains_key(environment) {
+            tracing::warn!(%environment, "its webhook secret is not set, so reports of its deployments are refused");
+        }
+    }
 }
 
 /// Each namespace with the kinds that stand in it.
@@ -289,4 +332,20 @@ fn router(bot: &Bot, answer: slack::receive::Answer, secrets: &Secrets) -> Route
         .route("/healthz", get(|| async { "ok\n" }))
         .merge(slack::receive::Receiver::new(signing_secret, bot.clock.clone(), answer).router())
         .merge(reports::receive::router(doors))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn only_a_panic_is_the_end_of_all() {
+        let mut tasks = JoinSet::new();
+        tasks.spawn(async {});
+        let brief = Duration::from_millis(50);
+        assert!(timeout(brief, a_panic(&mut tasks)).await.is_err(), "one that has nothing to do may end");
+        tasks.spawn(std::future::pending());
+        tasks.spawn(async { panic!("a bug") });
+        timeout(Duration::from_secs(5), a_panic(&mut tasks)).await.expect("it is noticed");
+    }
 }

@@ -125,7 +125,11 @@ fn check(path: &Path) -> Said<()> {
     let config = load(path)?;
     let catalogue = &config.catalogue;
     let rungs: Vec<_> = catalogue.ladder.rungs().iter().map(|rung| rung.name.as_str()).collect();
-    say(&format!("{}: right. {} artefacts on {}.", path.display(), catalogue.artefacts.len(), rungs.join(" -> ")))
+    let artefacts = match catalogue.artefacts.len() {
+        1 => "1 artefact".to_owned(),
+        many => format!("{many} artefacts"),
+    };
+    say(&format!("{}: right. {artefacts} on {}.", path.display(), rungs.join(" -> ")))
 }
 
 fn schema(markdown: bool) -> Said<()> {
@@ -188,8 +192,7 @@ async fn serve(path: &Path, listen: SocketAddr, metrics: MetricsListen) -> Said<
         Server::start(listener, app.metrics())
     });
     let router = app.router();
-    app.serve(listener, router, end).await;
-    Ok(())
+    app.serve(listener, router, end).await.map_err(|error| error.to_string())
 }
 
 async fn doctor(path: &Path, url: Option<&str>) -> Said<ExitCode> {

@@ -2,7 +2,8 @@
 //!
 //! `error`: somebody must do something. `warn`: something outside does not work, and is tried again. `info`: the life of each
 //! change, and what was asked for. `debug`: each request to GitHub and Slack. Every line of a request has its `request.id`,
-//! every line of a change its `change.id` and the `request.id` of the one who asked for it.
+//! every line of a change its `change.id` and the `request.id` of the one who asked for it; so the spans that bring them are of the
+//! highest level, which no `RUST_LOG` leaves out before the lines in them.
 
 mod lines;
 pub mod metrics;
@@ -35,6 +36,8 @@ pub fn start(filter: Option<&str>) {
     let filter = filter.filter(|_| wrong.is_none());
     // A second start in one process (tests) keeps the first.
     let _ = subscriber(filter, shape, std::io::stderr).try_init();
+    // Like everything else: a line, and with the ids of what it happened in.
+    std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a panic, which is a mistake of ours")));
     if let Some(why) = wrong {
         tracing::warn!(why, "RUST_LOG is not understood; logging as without it: {DEFAULT}");
     }

@@ -13,6 +13,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::ready::Readiness;
 use crate::domain::change::Change;
+use crate::slack::socket::Connection;
 use crate::store::{Backlog, Waiting};
 use crate::telemetry::metrics::{CONTENT_TYPE, Page};
 use crate::workflow::Bot;
@@ -126,6 +127,12 @@ fn services(page: &mut Page, bot: &Bot) {
         }
     }
     page.counts("gantry_slack_calls", "Calls of Slack's methods, by what came of them", bot.slack.calls());
+    let connected = match bot.socket.now() {
+        Connection::Unused => return,
+        Connection::Open { .. } => 1.0,
+        Connection::Opening | Connection::Closed { .. } => 0.0,
+    };
+    page.now("gantry_slack_socket_connected", "1 while Slack can reach us by a socket", connected);
 }
 
 fn watches(page: &mut Page, bot: &Bot) {

@@ -11,8 +11,8 @@ use super::secrets::OWN_VARIABLES;
 const HEAD: &str = "# The configuration
 
 This page is made from the program: `gantry schema --markdown` prints it, and a test compares the two. [`gantry.yaml`](gantry.yaml) is
-an example to start from, `gantry check` says all that is wrong with a file by line and column, and `gantry schema` prints the JSON
-Schema, for editors.
+an example to start from, `gantry check` says what is wrong with a file by line and column (first its shape, then its meaning), and
+`gantry schema` prints the JSON Schema, for editors.
 
 Unknown keys are errors. Keys in bold must be there. A duration is a number with its unit: `90s`, `30m`, `1h30m`. People are
 named as Slack knows them (`@release-managers` for a user group, `U024BE7LH` for a person) or as GitHub does (`github:acme/sre` for a

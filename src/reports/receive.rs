@@ -211,7 +211,7 @@ fn span(sender: Sender, request: &Request) -> Span {
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
     };
     let delivery = header(request, "x-github-delivery").or_else(|| header(request, "x-request-id")).filter(sane);
-    tracing::info_span!("webhook", source = sender.word(), delivery)
+    tracing::error_span!("webhook", source = sender.word(), delivery)
 }
 
 fn header(request: &Request, name: &str) -> Option<String> {

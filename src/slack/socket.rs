@@ -38,6 +38,9 @@ const AT_ONCE: usize = 64;
 /// A connection that ends before this and has brought nothing is a failure like one that was never opened.
 const SETTLED_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
+/// No longer than this, whatever somebody between Slack and us says.
+const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(5);
+
 /// What Slack refuses, a person must repair.
 const AFTER_REFUSAL: SignedDuration = SignedDuration::from_mins(2);
 const MOST_SECONDS: u32 = 60;
@@ -150,7 +153,7 @@ impl Socket {
                     failures += 1;
                     let (why, pause) = match closed {
                         Closed::Wait(pause) => {
-                            let pause = SignedDuration::try_from(pause).unwrap_or(AFTER_REFUSAL);
+                            let pause = SignedDuration::try_from(pause).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
                             ("Slack asks us to wait".to_owned(), pause)
                         }
                         Closed::Refused(code) => (format!("Slack refuses the app-level token: {code}"), AFTER_REFUSAL),

@@ -1,5 +1,7 @@
 //! Opening the database: the address, the lock, the version of the library, the migrations, the connections.
 
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -40,6 +42,9 @@ impl Store {
                 options.get_filename().display()
             ))
         };
+        // SQLite would let everybody read it, and gives its log the rights that the file has. What cannot be made here cannot be
+        // opened below, which is said there.
+        drop(File::options().append(true).create(true).mode(0o600).open(options.get_filename()));
         let mut connection = connect(&options).await.map_err(|error| cannot_open(&error))?;
         assert_version(&mut connection).await?;
         migrate(&mut connection, options.get_filename()).await?;
@@ -186,6 +191,20 @@ mod tests {
         assert_eq!(well, [("comes", None), ("failed", None), ("runs", Some(7))]);
         let all = store.sightings(&now[2].artefact, &now[2].environment, 9).await.unwrap();
         assert_eq!(all.iter().map(|stay| stay.well_since.map(micros)).collect::<Vec<_>>(), [Some(7), None]);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn nobody_else_may_read_what_is_kept() {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let dir = tempfile::TempDir::new().unwrap();
+        let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
+        let store = Store::open(&url, Clock::system()).await.unwrap();
+        for name in ["gantry.db", "gantry.db-wal", "gantry.db-shm"] {
+            let mode = std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600, "{name}");
+        }
         store.close().await;
     }
 

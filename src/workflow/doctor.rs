@@ -157,9 +157,7 @@ impl From<SendError> for Trouble {
     fn from(error: SendError) -> Self {
         match &error {
             // To the outbox a wrong token passes: somebody will put it right. Here it is what we look for.
-            SendError::Transient(why) if why.ends_with("check SLACK_BOT_TOKEN and its scopes") => {
-                Self::Refused(why.trim_end_matches(": check SLACK_BOT_TOKEN and its scopes").to_owned())
-            }
+            SendError::Unauthorised(why) => Self::Refused(why.clone()),
             SendError::RateLimited { .. } | SendError::Transient(_) => Self::Away(error.to_string()),
             _ => Self::Refused(error.to_string()),
         }

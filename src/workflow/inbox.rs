@@ -227,7 +227,7 @@ pub(super) fn request_of(received: &Received) -> String {
 /// Around all that follows from it.
 pub(super) fn span(received: &Received) -> Span {
     let source = received.source.as_str();
-    tracing::info_span!("request", request.id = request_of(received), source, change.id = field::Empty)
+    tracing::error_span!("request", request.id = request_of(received), source, change.id = field::Empty)
 }
 
 fn origin(received: &Received) -> Option<Origin> {

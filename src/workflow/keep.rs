@@ -49,7 +49,7 @@ impl Bot {
             self.measures.reports.met(sender, Fate::Duplicate);
         }
         tracing::debug!(request.id = request, before = matches!(stored, Ok(Receipt::Replay)), "told");
-        tracing::info_span!("request", request.id = request).in_scope(|| kept(stored))
+        tracing::error_span!("request", request.id = request).in_scope(|| kept(stored))
     }
 
     /// What nobody could make anything of is not dropped in silence.

@@ -215,7 +215,10 @@ impl Sender {
                 self.store.commit(Batch::new().delay(id, until, None)).await?;
                 return Ok(everywhere.then_some(until));
             }
-            Err(SendError::Transient(reason)) if now.duration_since(outgoing.created_at) < GIVE_UP_AFTER => {
+            Err(error @ (SendError::Transient(_) | SendError::Unauthorised(_)))
+                if now.duration_since(outgoing.created_at) < GIVE_UP_AFTER =>
+            {
+                let reason = error.to_string();
                 if outgoing.attempts == 0 {
                     tracing::warn!(queue = %outgoing.queue, %reason, "a message could not be sent; trying again");
                 }
@@ -288,7 +291,7 @@ fn span(outgoing: &Outgoing) -> Span {
     let key = message.and_then(|message| message.key()).map(MessageKey::as_str).unwrap_or_default();
     let change = key.rsplit(':').next().and_then(ChangeId::parse);
     let request = message.and_then(|message| message.request.as_deref());
-    tracing::info_span!("message", request.id = request, change.id = change.map(field::display))
+    tracing::error_span!("message", request.id = request, change.id = change.map(field::display))
 }
 
 /// Doubles from a second to five minutes, a fifth more or less, so that queues do not come back all at once.

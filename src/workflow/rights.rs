@@ -287,7 +287,7 @@ fn slack_cannot_tell(what: &str, error: &SendError) -> CannotAsk {
     tracing::warn!(%error, "Slack cannot tell {what}");
     let why = format!("Slack cannot tell me {what} right now");
     match error {
-        SendError::RateLimited { .. } | SendError::Transient(_) => CannotAsk::later(why),
+        SendError::RateLimited { .. } | SendError::Transient(_) | SendError::Unauthorised(_) => CannotAsk::later(why),
         _ => CannotAsk::never(why),
     }
 }

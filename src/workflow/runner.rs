@@ -144,7 +144,7 @@ impl Runner {
 
 /// Around all that is done for it.
 fn span(change: &Change) -> Span {
-    tracing::info_span!("change", change.id = %change.id, request.id = change.request)
+    tracing::error_span!("change", change.id = %change.id, request.id = change.request)
 }
 
 /// Waits until a step has ended; for ever while none is under way. Names the change whose step panicked.

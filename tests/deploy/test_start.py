@@ -70,7 +70,7 @@ def address(process):
     said = []
     for line in process.stderr:
         if '"listening"' in line:
-            return json.loads(line)["fields"]["bound"]
+            return json.loads(line)["bound"]
         said.append(line)
     raise AssertionError("it ended without listening: " + "".join(said))
 

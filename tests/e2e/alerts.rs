@@ -83,7 +83,12 @@ fn grouped(expr: &str) -> Vec<String> {
 async fn every_alert_asks_for_what_a_scrape_has() {
     let town = Town::open().await;
     town.alice().types("/promote checkout qa").await;
-    let scrape = Scrape::of(&town.origin).await;
+    town.sim.slack.revoke_scope("users:read");
+    town.bob().types("/gantry locks").await;
+    let mut scrape = Scrape::of(&town.origin).await;
+    // Only who is spoken to by a socket tells of it.
+    let by_socket = Town::prepared(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
+    scrape.samples.extend(Scrape::of(&by_socket.origin).await.samples);
     let rules = rules();
     assert!(rules.len() >= 10);
     for rule in rules {

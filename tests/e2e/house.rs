@@ -146,3 +146,15 @@ fn the_top_level_stays_small() {
     let surplus: Vec<_> = here.filter(|name| !expected.contains(&name.as_str())).collect();
     assert!(surplus.is_empty(), "{surplus:?} do not belong at the top");
 }
+
+/// The ids of a line come from the spans around it: one that a filter leaves out takes them away from what it lets through.
+#[test]
+fn every_span_is_of_the_highest_level() {
+    for path in all_sources() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        for lower in ["warn_span!", "info_span!", "debug_span!", "trace_span!"] {
+            assert!(!code.contains(lower), "{}: {lower}", path.display());
+        }
+    }
+}

@@ -23,6 +23,9 @@ pub enum SendError {
     /// Worth another try later.
     #[error("{0}")]
     Transient(String),
+    /// Method and code. The token is wrong, not the message: what waits goes out once somebody has put it right.
+    #[error("{0}: check SLACK_BOT_TOKEN and its scopes")]
+    Unauthorised(String),
     /// Slack's code, or a sentence of ours: no other try can help.
     #[error("{0}")]
     Final(String),
@@ -39,6 +42,9 @@ impl SendError {
             Self::UrlSpent => "url_spent",
             Self::Gone => "gone",
             Self::Transient(_) => "transient",
+            Self::Unauthorised(_) => "unauthorised",
+            // An answer like any other to who looks for somebody.
+            Self::Final(code) if matches!(code.as_str(), "user_not_found" | "users_not_found") => "not_found",
             Self::Final(_) => "refused",
         }
     }
@@ -176,9 +182,8 @@ fn of_code(method: &str, code: &str) -> SendError {
         | "org_login_required" => SendError::Transient(format!("{method}: {code}")),
         // Posting goes on without this scope, and many workspaces will not have given it.
         "missing_scope" if method.starts_with("files.") => SendError::FileRefused(code.to_owned()),
-        // The token is wrong, not the message: what waits goes out once somebody has put it right.
         "invalid_auth" | "not_authed" | "account_inactive" | "token_revoked" | "token_expired" | "missing_scope"
-        | "access_denied" => SendError::Transient(format!("{method}: {code}: check SLACK_BOT_TOKEN and its scopes")),
+        | "access_denied" => SendError::Unauthorised(format!("{method}: {code}")),
         other if method.starts_with("files.") => SendError::FileRefused(other.to_owned()),
         other => SendError::Final(other.to_owned()),
     }
@@ -209,8 +214,12 @@ mod tests {
         ] {
             assert_eq!(of_code("chat.postMessage", code), meaning);
         }
-        assert!(matches!(of_code("chat.update", "invalid_auth"), SendError::Transient(_)));
-        assert!(matches!(of_code("chat.update", "missing_scope"), SendError::Transient(_)));
+        for code in ["invalid_auth", "missing_scope"] {
+            let no = of_code("chat.update", code);
+            assert_eq!(no.to_string(), format!("chat.update: {code}: check SLACK_BOT_TOKEN and its scopes"));
+            assert_eq!(no.name(), "unauthorised");
+        }
+        assert_eq!(of_code("users.lookupByEmail", "users_not_found").name(), "not_found");
         let refused = |code: &str| SendError::FileRefused(code.into());
         for code in ["missing_scope", "file_not_found", "file_uploads_disabled"] {
             assert_eq!(of_code("files.completeUploadExternal", code), refused(code));

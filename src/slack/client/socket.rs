@@ -64,6 +64,18 @@ impl Client {
     }
 
     async fn open(&self, token: &SecretString) -> Result<Url, Closed> {
+        let opened = self.ask_to_open(token).await;
+        let result = match &opened {
+            Ok(_) => "ok",
+            Err(Closed::Wait(_)) => "rate_limited",
+            Err(Closed::Refused(_)) => "unauthorised",
+            Err(Closed::Failed(_)) => "transient",
+        };
+        self.0.calls.up([METHOD, result]);
+        opened
+    }
+
+    async fn ask_to_open(&self, token: &SecretString) -> Result<Url, Closed> {
         let token = SlackApiToken::new(SlackApiTokenValue(token.expose_secret().to_owned()));
         let session = self.0.api.open_session(&token);
         let body = json!({});

@@ -64,7 +64,9 @@ pub(super) async fn deliver(
         }
         let address = match &place {
             Some(place) => match slack.permalink(place).await {
-                Err(error @ (SendError::RateLimited { .. } | SendError::Transient(_))) => return Ok(Err(error)),
+                Err(error @ (SendError::RateLimited { .. } | SendError::Transient(_) | SendError::Unauthorised(_))) => {
+                    return Ok(Err(error));
+                }
                 found => found.ok(),
             },
             None => None,
