@@ -13,6 +13,7 @@ pub mod store;
 use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
+use url::Url;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Health {
@@ -114,6 +115,34 @@ impl fmt::Display for Trouble {
 /// A fact, or why it is not known.
 pub type Learned<T> = Result<T, Trouble>;
 
+/// An address as it may be shown: whom to ask and for what, never with which password or key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Address {
+    scheme: String,
+    /// And its port.
+    pub host: String,
+    pub path: String,
+}
+
+impl Address {
+    pub fn of(url: &str) -> Self {
+        let url = Url::parse(url).ok();
+        let Some((url, host)) = url.as_ref().and_then(|url| Some((url, url.host_str()?))) else {
+            let host = "an address that cannot be read".to_owned();
+            return Self { scheme: String::new(), host, path: String::new() };
+        };
+        let port = url.port().map(|port| format!(":{port}")).unwrap_or_default();
+        Self { scheme: format!("{}://", url.scheme()), host: format!("{host}{port}"), path: url.path().to_owned() }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scheme, host, path } = self;
+        write!(f, "{scheme}{host}{path}")
+    }
+}
+
 /// The worst of them; good where there is none.
 pub fn worst(checks: &[Check]) -> Health {
     checks.iter().map(|check| check.health).max().unwrap_or(Health::Good)
@@ -199,6 +228,15 @@ mod tests {
         );
         assert_eq!(worst(&checks), Health::Bad);
         assert_eq!(worst(&[]), Health::Good);
+    }
+
+    #[test]
+    fn of_an_address_only_what_is_no_secret_is_shown() {
+        let shown = |url: &str| Address::of(url).to_string();
+        assert_eq!(shown("https://me:pass@h.example:8443/a/b?key=1#x"), "https://h.example:8443/a/b");
+        for broken in ["me:pass@h?key=1", "//me:pass@h", ""] {
+            assert_eq!(shown(broken), "an address that cannot be read");
+        }
     }
 
     #[test]

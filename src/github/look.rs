@@ -13,12 +13,18 @@ use super::client::{Client, Found, GithubError, in_path};
 use crate::domain::artefact::Repository;
 use crate::http::date;
 
-/// What every answer tells of the one who asks.
+/// What is left to the one who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hour {
     pub limit: u64,
     pub left: u64,
     pub resets_at: Timestamp,
+}
+
+/// Whose token it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owner {
+    pub login: String,
     /// Of a classic token; others have none.
     pub scopes: Option<Vec<String>>,
     /// What GitHub's clock said.
@@ -32,6 +38,8 @@ pub struct App {
     pub permissions: BTreeMap<String, String>,
     pub events: Vec<String>,
     pub suspended: bool,
+    /// What GitHub's clock said.
+    pub date: Option<Timestamp>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,6 +54,15 @@ pub struct Settings {
     pub may_push: bool,
     pub merge_commits: bool,
     pub default_branch: String,
+}
+
+/// May we pass by the rules of a set?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bypass {
+    Always,
+    /// By a pull request only.
+    ByPull,
+    Never,
 }
 
 /// A rule of a branch, as far as it can stand in our way.
@@ -110,6 +127,12 @@ struct WirePermissions {
 struct WireBranch {
     #[serde(default)]
     protected: bool,
+    protection: Option<WireProtection>,
+}
+
+#[derive(Deserialize)]
+struct WireProtection {
+    enabled: bool,
 }
 
 #[derive(Deserialize)]
@@ -142,34 +165,35 @@ struct WireRuleset {
 struct WireTeam {}
 
 impl Client {
-    /// What is left of the hour. Asking costs nothing.
-    pub async fn hour(&self) -> Result<Hour, GithubError> {
-        let (headers, rates): (_, WireRates) = self.peek(&self.octocrab, "/rate_limit").await?;
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let scopes =
-            |all: &str| all.split(',').map(|scope| scope.trim().to_owned()).filter(|it| !it.is_empty()).collect();
-        Ok(Hour {
-            limit: rates.rate.limit,
-            left: rates.rate.remaining,
-            resets_at: Timestamp::from_second(rates.rate.reset).unwrap_or(Timestamp::UNIX_EPOCH),
-            scopes: header("x-oauth-scopes").map(scopes),
-            date: header(header::DATE.as_str()).and_then(date),
-        })
+    /// What is left of the hour; `None` where nobody counts, as on a GitHub Enterprise Server without rate limits. Asking
+    /// costs nothing.
+    pub async fn hour(&self) -> Result<Option<Hour>, GithubError> {
+        let rate = match self.peek::<WireRates>(&self.octocrab, "/rate_limit").await {
+            Ok((_, rates)) => rates.rate,
+            Err(GithubError::NotFound(why)) if why.to_ascii_lowercase().contains("not enabled") => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let resets_at = Timestamp::from_second(rate.reset).unwrap_or(Timestamp::UNIX_EPOCH);
+        Ok(Some(Hour { limit: rate.limit, left: rate.remaining, resets_at }))
     }
 
     /// Whose token it is.
-    pub async fn login(&self) -> Result<String, GithubError> {
-        let (_, user): (_, WireLogin) = self.peek(&self.octocrab, "/user").await?;
-        Ok(user.login)
+    pub async fn owner(&self) -> Result<Owner, GithubError> {
+        let (headers, user): (_, WireLogin) = self.peek(&self.octocrab, "/user").await?;
+        let scopes =
+            |all: &str| all.split(',').map(|scope| scope.trim().to_owned()).filter(|it| !it.is_empty()).collect();
+        let told = headers.get("x-oauth-scopes").and_then(|value| value.to_str().ok());
+        Ok(Owner { login: user.login, scopes: told.map(scopes), date: said_at(&headers) })
     }
 
     /// The App that we are, as its installation has it; `None` where we come by a token, or by none.
     pub async fn app(&self) -> Result<Option<App>, GithubError> {
         let Some((app, installation)) = &self.app else { return Ok(None) };
         let path = format!("/app/installations/{installation}");
-        let (_, found): (_, WireInstallation) = self.peek(app, &path).await?;
+        let (headers, found): (_, WireInstallation) = self.peek(app, &path).await?;
         let WireInstallation { app_slug, permissions, events, suspended_at } = found;
-        Ok(Some(App { slug: app_slug, permissions, events, suspended: suspended_at.is_some() }))
+        let (suspended, date) = (suspended_at.is_some(), said_at(&headers));
+        Ok(Some(App { slug: app_slug, permissions, events, suspended, date }))
     }
 
     /// Where the App's webhooks go.
@@ -185,8 +209,9 @@ impl Client {
         Ok(match self.read::<WireRepository>(&format!("/repos/{repository}")).await? {
             Found::Yes(found) => Some(Settings {
                 archived: found.archived,
-                // An installation is not told; what it may is in the App's permissions.
-                may_push: found.permissions.is_none_or(|permissions| permissions.push),
+                // To an installation GitHub tells the role of the App's bot, which has none; what it may is in the App's
+                // permissions.
+                may_push: self.app.is_some() || found.permissions.is_none_or(|permissions| permissions.push),
                 merge_commits: found.allow_merge_commit.unwrap_or(true),
                 default_branch: found.default_branch,
             }),
@@ -198,7 +223,8 @@ impl Client {
     pub async fn branch_protected(&self, repository: &Repository, branch: &str) -> Result<Option<bool>, GithubError> {
         let Some(name) = in_path(branch) else { return Ok(None) };
         Ok(match self.read::<WireBranch>(&format!("/repos/{repository}/branches/{name}")).await? {
-            Found::Yes(found) => Some(found.protected),
+            // `protected` is true for a branch that only a ruleset is about, too.
+            Found::Yes(found) => Some(found.protection.map_or(found.protected, |protection| protection.enabled)),
             Found::No(_) => None,
         })
     }
@@ -216,12 +242,16 @@ impl Client {
         Ok(rules.into_iter().map(rule).collect())
     }
 
-    /// May we pass by the rules of this set? Not, where GitHub does not say.
-    pub async fn bypasses(&self, repository: &Repository, ruleset: u64) -> Result<bool, GithubError> {
+    /// Never, where GitHub does not say.
+    pub async fn bypass(&self, repository: &Repository, ruleset: u64) -> Result<Bypass, GithubError> {
         let path = format!("/repos/{repository}/rulesets/{ruleset}");
         Ok(match self.read::<WireRuleset>(&path).await? {
-            Found::Yes(found) => found.current_user_can_bypass.as_deref() == Some("always"),
-            Found::No(_) => false,
+            Found::Yes(found) => match found.current_user_can_bypass.as_deref() {
+                Some("always" | "exempt") => Bypass::Always,
+                Some("pull_requests_only") => Bypass::ByPull,
+                _ => Bypass::Never,
+            },
+            Found::No(_) => Bypass::Never,
         })
     }
 
@@ -241,4 +271,8 @@ impl Client {
         let told = serde_json::from_str(&body).map_err(|error| GithubError::Unclear(error.to_string()))?;
         Ok((headers, told))
     }
+}
+
+fn said_at(headers: &HeaderMap) -> Option<Timestamp> {
+    headers.get(header::DATE).and_then(|value| value.to_str().ok()).and_then(date)
 }

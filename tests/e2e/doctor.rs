@@ -1,7 +1,7 @@
 //! `/gantry doctor`: what it says where all is well, and of each thing that is broken in turn.
 
 use gantry::domain::artefact::Workload;
-use gantry::sim::github::Rules;
+use gantry::sim::github::{Rules, When, Whim};
 use gantry::sim::slack::Channel;
 use gantry::sim::town::GITHUB_TOKEN;
 use insta::assert_snapshot;
@@ -109,7 +109,7 @@ async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
             ":x: acme/shop is archived. Unarchive it: nothing can be merged there.",
         ]),
         ("a repository to read only", |town| town.sim.github.settle("acme/shop", false, true, false).unwrap(), &[
-            ":x: I may not push to acme/shop. Give the App `contents: write` (the token's account the role Write) there.",
+            ":x: I may not push to acme/shop. Give the token's account the role Write there.",
         ]),
         ("no merge commits", |town| town.sim.github.settle("acme/shop", false, false, true).unwrap(), &[
             ":x: acme/shop allows no merge commits, and a squash would lose what was promoted. Tick Allow merge commits under Settings, General, Pull Requests.",
@@ -144,9 +144,66 @@ async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
                 ":x: qa of acme/checkout requires `build`, which cannot have run on a merge that is just being made. Let Gantry bypass it, or set `promote: pull_request` for `qa`.",
             ],
         ),
-        ("a linear history", |town| protect(town, "prod", Rules { linear: true, ..Rules::default() }), &[
+        ("a linear history", |town| protect(town, "prod", Rules { kinds: vec!["required_linear_history"], ..Rules::default() }), &[
             ":x: prod of acme/checkout requires a linear history, and promotions are merge commits. Take that rule off prod.",
         ]),
+        (
+            "a classic protection, beside a rule that is in nobody's way",
+            |town| protect(town, "qa", Rules { kinds: vec!["deletion"], classic: true, ..Rules::default() }),
+            &[
+                ":warning: qa of acme/checkout is protected, and I may not see how. See under Settings, Branches that Gantry may push, or set `promote: pull_request` for `qa`.",
+            ],
+        ),
+        (
+            "rules that are in nobody's way",
+            |town| {
+                let kinds = vec!["deletion", "non_fast_forward", "creation"];
+                protect(town, "qa", Rules { kinds, ..Rules::default() });
+            },
+            &[],
+        ),
+        (
+            "updates by some only, with `promote: pull_request`",
+            |town| protect(town, "prod", Rules { kinds: vec!["update"], ..Rules::default() }),
+            &[
+                ":x: prod of acme/checkout lets only some change it, by a pull request too, and I am not one of them. Let Gantry bypass that rule (Restrict updates).",
+            ],
+        ),
+        (
+            "a merge queue, with `promote: merge`",
+            |town| protect(town, "qa", Rules { kinds: vec!["merge_queue"], ..Rules::default() }),
+            &[
+                ":x: qa of acme/checkout has a merge queue, which lets nothing in past it, and would merge something else than what was approved. Take the merge queue off qa, or let Gantry bypass it.",
+            ],
+        ),
+        (
+            "rules that nobody judges",
+            |town| {
+                let kinds = vec!["required_signatures", "commit_message_pattern", "of_tomorrow"];
+                protect(town, "prod", Rules { kinds, ..Rules::default() });
+            },
+            &[
+                ":warning: prod of acme/checkout has rules that I cannot judge: `commit_message_pattern`, `of_tomorrow` and `required_signatures`. See that a promotion's merge commit can satisfy it, or let Gantry bypass it.",
+            ],
+        ),
+        (
+            "a server that counts no requests",
+            |town| {
+                let uncounted = Whim::Answers(404, "Rate limiting is not enabled.", Vec::new());
+                town.sim.github.whims().plan("GET", "/rate_limit", When::BeforeTheEffect, uncounted, 9);
+            },
+            &[],
+        ),
+        (
+            "the hour's rest, which is not told",
+            |town| {
+                let away = Whim::Answers(503, "Unavailable", Vec::new());
+                town.sim.github.whims().plan("GET", "/rate_limit", When::BeforeTheEffect, away, 9);
+            },
+            &[
+                ":warning: How many requests are left cannot be seen: it answered 503. Ask again later: when none are left, promotions wait.",
+            ],
+        ),
         (
             "squashes only",
             |town| {

@@ -5,6 +5,7 @@ use std::process::Output;
 use std::time::{Duration, Instant};
 
 use gantry::clock::Clock;
+use gantry::sim::github::{When, Whim};
 use gantry::sim::pace::Pace;
 use gantry::sim::town::{APP_TOKEN, Town};
 use tokio::net::TcpListener;
@@ -191,11 +192,24 @@ async fn an_app_is_held_against_its_permissions_events_and_webhook() {
     for expected in [
         "  \u{2713} I am the App gantry.",
         "  \u{2713} The App has the permissions that I need.",
-        "  \u{2713} The App's webhooks come to me, signed.",
         "  \u{2713} The rules name acme/release-managers, which I can see.",
     ] {
         assert!(lines.iter().any(|line| line == expected), "{expected}\n{lines:#?}");
     }
+    let hook = |line: &&String| line.starts_with("  \u{2713} The App's webhooks go to 127.0.0.1:");
+    assert!(lines.iter().find(hook).is_some_and(|line| line.ends_with(", with a secret.")), "{lines:#?}");
+    let away = Whim::Answers(502, "Bad gateway", Vec::new());
+    desk.town.github.whims().plan("GET", "/app/hook/config", When::BeforeTheEffect, away, 1);
+    let (lines, code, _) = desk.doctor(&app, &[]).await;
+    assert_eq!(
+        (ill(&lines), code),
+        (
+            vec![
+                "  ! Where the App's webhooks go cannot be seen: it answered 502. See its Webhook URL and secret in the App's settings; without webhooks I look once a minute."
+            ],
+            1
+        )
+    );
     desk.town.github.reinstall(|it| {
         it.permissions.retain(|(name, _)| *name != "checks");
         it.events.retain(|event| *event != "status");

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use super::rules::{Entered, rules};
-use super::{Check, Learned, Service, Trouble, listed};
+use super::{Address, Check, Learned, Service, Trouble, listed};
 use crate::domain::artefact::Repository;
 
 const GITHUB: Service = Service::GitHub;
@@ -33,8 +33,7 @@ pub enum Account {
         permissions: BTreeMap<String, String>,
         events: Vec<String>,
         suspended: bool,
-        /// `None` where GitHub does not show it.
-        hook: Option<Hook>,
+        hook: Learned<Hook>,
     },
 }
 
@@ -180,32 +179,47 @@ pub fn webhooks(account: &Account, has_secret: bool) -> Vec<Check> {
         let repair = format!("Subscribe it under Permissions & events; {look}");
         checks.push(Check::warning(GITHUB, what, repair));
     }
-    match hook {
-        Some(Hook { url: None, .. }) => checks.push(Check::warning(
+    let at = hook.as_ref().ok().and_then(|hook| hook.url.as_deref()).map(Address::of);
+    match (hook, &at) {
+        (Err(trouble), _) => {
+            let what = "Where the App's webhooks go cannot be seen";
+            let repair = format!("See its Webhook URL and secret in the App's settings; {look}");
+            checks.push(Check::warning(GITHUB, what, repair).because(trouble.to_string()));
+        }
+        (Ok(_), None) => checks.push(Check::warning(
             GITHUB,
             "The App sends no webhooks",
             format!("Set its Webhook URL to `https://<your host>/webhooks/github`; {look}"),
         )),
-        Some(Hook { url: Some(url), .. }) if !url.ends_with("/webhooks/github") => checks.push(Check::warning(
+        (Ok(_), Some(at)) if !at.path.ends_with("/webhooks/github") => checks.push(Check::warning(
             GITHUB,
-            format!("The App's webhooks go to {url}"),
+            format!("The App's webhooks go to {at}"),
             "Let its Webhook URL end in `/webhooks/github`.",
         )),
-        Some(Hook { signed: false, .. }) => checks.push(Check::warning(
+        (Ok(Hook { signed: false, .. }), _) => checks.push(Check::warning(
             GITHUB,
             "The App's webhooks are not signed",
             "Set the same Webhook secret there as in `GITHUB_WEBHOOK_SECRET`.",
         )),
-        None | Some(_) => {}
-    }
-    if checks.is_empty() {
-        checks.push(Check::good(GITHUB, "The App's webhooks come to me, signed"));
+        (Ok(_), Some(Address { host, .. })) if checks.is_empty() => {
+            checks.push(Check::good(GITHUB, format!("The App's webhooks go to {host}, with a secret")));
+        }
+        (Ok(_), Some(_)) => {}
     }
     checks
 }
 
-pub fn rate(rate: &Rate) -> Check {
-    let Rate { limit, left, resets_at } = rate;
+/// `None`: nobody counts.
+pub fn rate(hour: &Learned<Option<Rate>>) -> Check {
+    let Rate { limit, left, resets_at } = match hour {
+        Ok(Some(rate)) => rate,
+        Ok(None) => return Check::good(GITHUB, "My requests are not limited"),
+        Err(trouble) => {
+            let repair = "Ask again later: when none are left, promotions wait.";
+            return Check::warning(GITHUB, "How many requests are left cannot be seen", repair)
+                .because(trouble.to_string());
+        }
+    };
     let what = format!("{left} of {limit} requests are left until {}", resets_at.strftime("%H:%M UTC"));
     if *left == 0 {
         Check::bad(GITHUB, what, "Wait until then; a GitHub App has more than a person's token.")
@@ -236,7 +250,7 @@ pub fn repository(found: &Found) -> Vec<Check> {
     if shown.archived {
         checks.push(Check::bad(GITHUB, format!("{name} is archived"), "Unarchive it: nothing can be merged there."));
     } else if !shown.may_push {
-        let repair = "Give the App `contents: write` (the token's account the role Write) there.";
+        let repair = "Give the token's account the role Write there.";
         checks.push(Check::bad(GITHUB, format!("I may not push to {name}"), repair));
     }
     let by_pull = branches.iter().any(|branch| branch.entered.as_ref().is_some_and(Entered::by_pull_request));
@@ -337,7 +351,7 @@ mod tests {
     use super::*;
     use crate::domain::doctor::Health;
 
-    fn app(permissions: &[(&str, &str)], events: &[&str], hook: Option<Hook>) -> Account {
+    fn app(permissions: &[(&str, &str)], events: &[&str], hook: Learned<Hook>) -> Account {
         Account::App {
             name: "gantry".to_owned(),
             permissions: permissions.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect(),
@@ -347,14 +361,18 @@ mod tests {
         }
     }
 
+    fn unseen() -> Learned<Hook> {
+        Err(Trouble::Away("it answered 502".to_owned()))
+    }
+
     #[test]
     fn an_app_needs_each_permission_at_its_level_or_above() {
-        let all = app(&[PERMISSIONS.as_slice(), &[MEMBERS]].concat(), &EVENTS, None);
+        let all = app(&[PERMISSIONS.as_slice(), &[MEMBERS]].concat(), &EVENTS, unseen());
         assert_eq!(permissions(&all, true).unwrap().health, Health::Good);
         let less = app(
             &[("metadata", "read"), ("contents", "read"), ("pull_requests", "admin"), ("checks", "write")],
             &[],
-            None,
+            unseen(),
         );
         let check = permissions(&less, true).unwrap();
         assert_eq!(check.what, "The App lacks the permission `contents: write`, `statuses: read` and `members: read`");
@@ -374,23 +392,26 @@ mod tests {
 
     #[test]
     fn where_an_apps_webhooks_go_is_told() {
-        let hook = |url: Option<&str>, signed| Some(Hook { url: url.map(str::to_owned), signed });
+        let hook = |url: Option<&str>, signed| Ok(Hook { url: url.map(str::to_owned), signed });
         let here = Some("https://gantry.example.com/webhooks/github");
         let said = |hook| {
             let checks = webhooks(&app(&[], &EVENTS, hook), true);
             checks.into_iter().map(|check| check.what).collect::<Vec<_>>()
         };
-        assert_eq!(said(hook(here, true)), ["The App's webhooks come to me, signed"]);
+        assert_eq!(said(hook(here, true)), ["The App's webhooks go to gantry.example.com, with a secret"]);
         assert_eq!(said(hook(here, false)), ["The App's webhooks are not signed"]);
         assert_eq!(said(hook(None, false)), ["The App sends no webhooks"]);
-        assert_eq!(said(hook(Some("https://x/hook"), true)), ["The App's webhooks go to https://x/hook"]);
-        let deaf = webhooks(&app(&[], &EVENTS[1..], None), true);
+        let elsewhere = hook(Some("https://me:secret@x/hook?token=secret"), true);
+        assert_eq!(said(elsewhere), ["The App's webhooks go to https://x/hook"]);
+        assert_eq!(said(unseen()), ["Where the App's webhooks go cannot be seen"]);
+        let deaf = webhooks(&app(&[], &EVENTS[1..], hook(here, true)), true);
+        assert_eq!(deaf.len(), 1);
         assert_eq!(deaf[0].what, "The App is not subscribed to `pull_request`");
     }
 
     #[test]
     fn little_that_is_left_is_a_warning_and_nothing_is_worse() {
-        let health = |left| rate(&Rate { limit: 5000, left, resets_at: Timestamp::UNIX_EPOCH }).health;
+        let health = |left| rate(&Ok(Some(Rate { limit: 5000, left, resets_at: Timestamp::UNIX_EPOCH }))).health;
         assert_eq!([500, 499, 0].map(health), [Health::Good, Health::Warning, Health::Bad]);
     }
 }

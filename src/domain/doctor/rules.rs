@@ -1,7 +1,9 @@
 //! Do the rules of a branch let in what we bring, the way we bring it? What a rule forbids us for good is broken; what it asks
 //! of people is theirs to do, and no complaint.
 
-use super::{Check, Learned, Service};
+use std::collections::BTreeSet;
+
+use super::{Check, Health, Learned, Service, listed};
 use crate::domain::artefact::Repository;
 
 /// How promotions enter a branch, and what its rules say to that.
@@ -25,13 +27,17 @@ impl Entered {
 pub struct Rules {
     /// Changes must be made through a pull request.
     pub pull_request: bool,
-    /// Only some may push to it.
+    /// Only some may change it, be it by a pull request.
     pub restricted: bool,
+    /// We are none of them by a pull request, either.
+    pub restricted_by_pull: bool,
     pub required_checks: Vec<String>,
     pub linear_history: bool,
     pub merge_queue: bool,
     /// How a pull request may be merged; `None`: any way.
     pub merge_methods: Option<Vec<String>>,
+    /// Kinds of rules of which nobody here knows what they do to a promotion.
+    pub unjudged: BTreeSet<String>,
     /// There is a classic protection, of which we may see no more than that.
     pub protected: bool,
 }
@@ -51,30 +57,45 @@ pub(super) fn rules(repository: &Repository, branch: &str, entered: &Entered) ->
         let what = format!("{place} requires a linear history, and promotions are merge commits");
         bad(what, format!("Take that rule off {branch}."));
     }
+    if rules.merge_queue {
+        let what = format!(
+            "{place} has a merge queue, which lets nothing in past it, and would merge something else than what was approved"
+        );
+        bad(what, format!("Take the merge queue off {branch}, or let Gantry bypass it."));
+    }
     let straight = entered.straight.join("`, `");
+    let shut_out =
+        (rules.restricted && !entered.straight.is_empty()) || (rules.restricted_by_pull && !entered.by_pull.is_empty());
+    if shut_out {
+        let what = format!("{place} lets only some change it, by a pull request too, and I am not one of them");
+        bad(what, "Let Gantry bypass that rule (Restrict updates).".to_owned());
+    }
     if !entered.straight.is_empty() {
         let instead = format!("Let Gantry bypass it, or set `promote: pull_request` for `{straight}`.");
         if rules.pull_request {
             bad(format!("{place} takes changes by pull request only, and `promote: merge` goes straight in"), instead);
-        } else if rules.restricted {
-            bad(format!("{place} lets only some push, and I am not one of them"), instead);
         } else if !rules.required_checks.is_empty() {
             let checks = rules.required_checks.join("`, `");
             let what = format!("{place} requires `{checks}`, which cannot have run on a merge that is just being made");
             bad(what, instead);
         }
     }
-    if !entered.by_pull.is_empty() {
-        if rules.merge_queue {
-            let what = format!("{place} has a merge queue, which would merge something else than what was approved");
-            bad(what, format!("Take the merge queue off {branch}."));
-        }
-        if rules.merge_methods.as_ref().is_some_and(|methods| methods.iter().all(|method| method != "merge")) {
-            let what = format!("{place} takes no merge commits, and a squash would lose what was promoted");
-            bad(what, "Allow the merge method Merge in the rule that requires pull requests.".to_owned());
-        }
+    let no_merges = |methods: &Vec<String>| methods.iter().all(|method| method != "merge");
+    if !entered.by_pull.is_empty() && rules.merge_methods.as_ref().is_some_and(no_merges) {
+        let what = format!("{place} takes no merge commits, and a squash would lose what was promoted");
+        bad(what, "Allow the merge method Merge in the rule that requires pull requests.".to_owned());
     }
-    if checks.is_empty() && rules.protected && !entered.straight.is_empty() {
+    if !rules.unjudged.is_empty() {
+        let kinds: Vec<String> = rules.unjudged.iter().map(|kind| format!("`{kind}`")).collect();
+        let word = if kinds.len() == 1 { "a rule" } else { "rules" };
+        checks.push(Check::warning(
+            service,
+            format!("{place} has {word} that I cannot judge: {}", listed(&kinds)),
+            "See that a promotion's merge commit can satisfy it, or let Gantry bypass it.",
+        ));
+    }
+    let is_bad = checks.iter().any(|check| check.health == Health::Bad);
+    if !is_bad && rules.protected && !entered.straight.is_empty() {
         checks.push(Check::warning(
             service,
             format!("{place} is protected, and I may not see how"),
@@ -89,7 +110,6 @@ pub(super) fn rules(repository: &Repository, branch: &str, entered: &Entered) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::doctor::Health;
 
     fn told(straight: bool, rules_: Rules) -> Vec<(Health, String)> {
         let names = |yes: bool, name: &str| yes.then(|| name.to_owned()).into_iter().collect();
@@ -106,15 +126,22 @@ mod tests {
         assert_eq!(told(true, pull.clone()).len(), 1);
         assert_eq!(told(false, pull.clone()), [], "that is how it is meant");
         assert_eq!(told(true, none()), []);
-        let restricted = Rules { restricted: true, ..none() };
+        let restricted = Rules { restricted: true, restricted_by_pull: true, ..none() };
         assert_eq!(told(true, restricted.clone()).len(), 1);
-        assert_eq!(told(false, restricted), [], "a pull request is merged by GitHub");
+        assert_eq!(told(false, restricted).len(), 1, "a pull request changes it too");
+        assert_eq!(told(false, Rules { restricted: true, ..none() }), [], "we may bypass it by a pull request");
         let checks = Rules { required_checks: vec!["build".to_owned()], ..none() };
         assert_eq!(told(true, checks.clone()).len(), 1);
         assert_eq!(told(false, checks), [], "they run on the pull request");
         assert_eq!(told(true, Rules { linear_history: true, ..none() }).len(), 1);
         assert_eq!(told(false, Rules { linear_history: true, ..none() }).len(), 1);
-        assert_eq!(told(false, Rules { merge_queue: true, ..none() }).len(), 1);
+        assert_eq!(told(false, Rules { merge_queue: true, ..none() })[0].0, Health::Bad);
+        assert_eq!(told(true, Rules { merge_queue: true, ..none() })[0].0, Health::Bad);
+        let unjudged = Rules { unjudged: ["workflows".to_owned()].into(), ..none() };
+        for straight in [true, false] {
+            let said = "main of acme/shop has a rule that I cannot judge: `workflows`".to_owned();
+            assert_eq!(told(straight, unjudged.clone()), [(Health::Warning, said)]);
+        }
         let squash = Rules { merge_methods: Some(vec!["squash".to_owned()]), ..pull };
         assert_eq!(told(false, squash).len(), 1);
         let protected = Rules { protected: true, ..none() };

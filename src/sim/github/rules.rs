@@ -19,8 +19,10 @@ pub struct Rules {
     pub strict: bool,
     /// Nobody pushes or merges directly; a pull request may still be merged.
     pub protected_from_pushes: bool,
-    /// No merge commits. Told, and not enforced.
-    pub linear: bool,
+    /// Further rules, by GitHub's names for their kinds. Told, and not enforced.
+    pub kinds: Vec<&'static str>,
+    /// There is a classic protection beside the ruleset. Told, and not enforced.
+    pub classic: bool,
     /// How a pull request may be merged, where it is not by `merge` and `squash`. Told, and not enforced.
     pub merge_methods: Option<Vec<String>>,
 }
@@ -82,9 +84,6 @@ impl Protection {
         let Some(rules) = self.rules(branch) else { return Vec::new() };
         let mut all = Vec::new();
         let methods = rules.merge_methods.clone().unwrap_or_else(|| vec!["merge".to_owned(), "squash".to_owned()]);
-        if rules.linear {
-            all.push(json!({ "type": "required_linear_history" }));
-        }
         if rules.required_reviews > 0 || rules.protected_from_pushes {
             all.push(json!({ "type": "pull_request", "parameters": {
                 "required_approving_review_count": rules.required_reviews,
@@ -104,9 +103,12 @@ impl Protection {
             } }));
         }
         if rules.protected_from_pushes {
-            all.push(json!({ "type": "update", "parameters": { "update_allows_fetch_and_merge": true } }));
             all.push(json!({ "type": "deletion" }));
         }
+        all.extend(rules.kinds.iter().map(|kind| match *kind {
+            "update" => json!({ "type": kind, "parameters": { "update_allows_fetch_and_merge": true } }),
+            kind => json!({ "type": kind }),
+        }));
         for rule in &mut all {
             rule["ruleset_source_type"] = "Repository".into();
             rule["ruleset_source"] = repository.into();

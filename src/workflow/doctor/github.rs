@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::FutureExt;
+use jiff::Timestamp;
 
 use crate::config::GithubAuth;
 use crate::domain::actor::Member;
@@ -13,9 +14,12 @@ use crate::domain::doctor::rules::{Entered, Rules};
 use crate::domain::doctor::{Check, Learned};
 use crate::domain::environment::{EnvironmentName, PromoteBy};
 use crate::domain::manifest;
-use crate::github::look::BranchRule;
+use crate::github::look::{BranchRule, Bypass, Hour};
 
 use super::{Looking, all};
+
+/// Rules of a branch that cannot stand in the way of a promotion: it exists, and only ever moves forwards.
+const HARMLESS: [&str; 3] = ["deletion", "non_fast_forward", "creation"];
 
 /// How promotions come into a branch.
 #[derive(Clone, Debug, Default)]
@@ -30,18 +34,15 @@ type Wanted = BTreeMap<Repository, BTreeMap<Option<String>, Ways>>;
 
 impl Looking<'_> {
     pub(super) async fn github(&self) -> (Vec<Check>, Vec<Heard>) {
-        let client = &self.with.github;
-        let account = self.account().await;
+        let (account, hour) = tokio::join!(self.account(), self.hour());
+        let (account, said) = account.map_or_else(|trouble| (Err(trouble), None), |(it, said)| (Ok(it), said));
+        let heard = self.heard("GitHub", said);
         let mut checks = vec![github::account(&account)];
         let account = match account {
             Ok(Account::Nobody) | Err(_) => return (checks, Vec::new()),
             Ok(account) => account,
         };
-        let hour = self.ask(client.hour()).await;
-        let heard = hour.as_ref().ok().and_then(|hour| self.heard("GitHub", hour.date));
-        if let Ok(hour) = hour {
-            checks.push(github::rate(&Rate { limit: hour.limit, left: hour.left, resets_at: hour.resets_at }));
-        }
+        checks.push(github::rate(&hour));
         let teams = self.teams();
         checks.extend(github::permissions(&account, !teams.is_empty()));
         checks.extend(github::webhooks(&account, self.with.secrets.github_webhook_secret.is_some()));
@@ -57,20 +58,34 @@ impl Looking<'_> {
         (checks, heard.into_iter().collect())
     }
 
-    async fn account(&self) -> Learned<Account> {
+    async fn hour(&self) -> Learned<Option<Rate>> {
+        // Strangers have an hour of their own, which is of no use to anybody.
+        if self.with.secrets.github.is_none() {
+            return Ok(None);
+        }
+        let hour = self.ask(self.with.github.hour()).await?;
+        Ok(hour.map(|Hour { limit, left, resets_at }| Rate { limit, left, resets_at }))
+    }
+
+    /// And what GitHub's clock said.
+    async fn account(&self) -> Learned<(Account, Option<Timestamp>)> {
         let client = &self.with.github;
         match &self.with.secrets.github {
-            None => Ok(Account::Nobody),
+            None => Ok((Account::Nobody, None)),
             Some(GithubAuth::Token(_)) => {
-                let (login, hour) = tokio::join!(self.ask(client.login()), self.ask(client.hour()));
-                Ok(Account::Token { login: login?, scopes: hour?.scopes.filter(|scopes| !scopes.is_empty()) })
+                let owner = self.ask(client.owner()).await?;
+                let scopes = owner.scopes.filter(|scopes| !scopes.is_empty());
+                Ok((Account::Token { login: owner.login, scopes }, owner.date))
             }
             Some(GithubAuth::App { .. }) => {
                 let (app, hook) = tokio::join!(self.ask(client.app()), self.ask(client.app_hook()));
-                let Some(app) = app? else { return Ok(Account::Nobody) };
-                let hook = hook.ok().flatten().map(|hook| Hook { url: hook.url, signed: hook.signed });
+                let Some(app) = app? else { return Ok((Account::Nobody, None)) };
+                let hook = hook.map(|hook| {
+                    let (url, signed) = hook.map_or((None, false), |hook| (hook.url, hook.signed));
+                    Hook { url, signed }
+                });
                 let (permissions, events, suspended) = (app.permissions, app.events, app.suspended);
-                Ok(Account::App { name: app.slug, permissions, events, suspended, hook })
+                Ok((Account::App { name: app.slug, permissions, events, suspended, hook }, app.date))
             }
         }
     }
@@ -166,46 +181,49 @@ impl Looking<'_> {
         let entered = rules.map(|rules| Entered {
             straight: names(ways.straight),
             by_pull: names(ways.by_pull),
-            rules: rules.map(|(rules, any)| Rules { protected: is_protected && !any, ..rules }),
+            rules: rules.map(|rules| Rules { protected: is_protected, ..rules }),
         });
         Branch { name, below: ways.below, there: protected.map(|found| found.is_some()), entered }
     }
 
-    /// What the rules say to us, and whether there are any: those that we may bypass say nothing.
-    async fn rules(&self, repository: &Repository, branch: &str) -> Learned<(Rules, bool)> {
+    /// What the rules say to us: those that we may bypass say nothing.
+    async fn rules(&self, repository: &Repository, branch: &str) -> Learned<Rules> {
         let client = &self.with.github;
         let all = self.ask(client.branch_rules(repository, branch)).await?;
-        let any = !all.is_empty();
-        let mut passes: BTreeMap<u64, bool> = BTreeMap::new();
+        let mut passes: BTreeMap<u64, Bypass> = BTreeMap::new();
         let mut rules = Rules::default();
         for BranchRule { kind, ruleset, checks, merge_methods } in all {
-            let matters =
-                ["pull_request", "update", "required_status_checks", "required_linear_history", "merge_queue"];
-            if !matters.contains(&kind.as_str()) {
+            if HARMLESS.contains(&kind.as_str()) {
                 continue;
             }
-            if let Some(ruleset) = ruleset {
-                let by_us = match passes.get(&ruleset) {
-                    Some(by_us) => *by_us,
-                    None => self.ask(client.bypasses(repository, ruleset)).await.unwrap_or(false),
-                };
-                passes.insert(ruleset, by_us);
-                if by_us {
-                    continue;
+            let bypass = match ruleset.map(|ruleset| (ruleset, passes.get(&ruleset))) {
+                None => Bypass::Never,
+                Some((_, Some(known))) => *known,
+                Some((ruleset, None)) => {
+                    let asked = self.ask(client.bypass(repository, ruleset)).await.unwrap_or(Bypass::Never);
+                    passes.insert(ruleset, asked);
+                    asked
                 }
+            };
+            if bypass == Bypass::Always {
+                continue;
             }
             match kind.as_str() {
                 "pull_request" => {
                     rules.pull_request = true;
                     rules.merge_methods = merge_methods.or(rules.merge_methods);
                 }
-                "update" => rules.restricted = true,
+                "update" => {
+                    rules.restricted = true;
+                    rules.restricted_by_pull |= bypass == Bypass::Never;
+                }
                 "required_status_checks" => rules.required_checks.extend(checks),
                 "required_linear_history" => rules.linear_history = true,
-                _ => rules.merge_queue = true,
+                "merge_queue" => rules.merge_queue = true,
+                _ => drop(rules.unjudged.insert(kind)),
             }
         }
-        Ok((rules, any))
+        Ok(rules)
     }
 
     async fn manifests(&self) -> Vec<Manifest> {

@@ -50,11 +50,13 @@ pub(super) async fn one(
             let id = repo.branch(&branch).ok_or_else(missing)?;
             let url = format!("{}/branches/{}", repo.url(), encoded(&branch));
             let rules = repo.protection.rules(&branch);
-            let contexts = rules.map(|rules| rules.required_checks.clone()).unwrap_or_default();
+            // Of rulesets it tells nothing.
+            let classic = rules.filter(|rules| rules.classic);
+            let contexts = classic.map(|rules| rules.required_checks.clone()).unwrap_or_default();
             let level = if contexts.is_empty() { "off" } else { "everyone" };
             let checks: Value = contexts.iter().map(|context| json!({ "context": context, "app_id": null })).collect();
             let protection = json!({
-                "enabled": rules.is_some(),
+                "enabled": classic.is_some(),
                 "required_status_checks": { "enforcement_level": level, "contexts": contexts, "checks": checks },
             });
             Ok(Json(json!({

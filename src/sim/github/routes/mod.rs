@@ -16,7 +16,7 @@ mod reviews;
 
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, OriginalUri, Path, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, patch, post, put};
 use axum::{Json, Router, middleware};
@@ -103,8 +103,20 @@ struct Of {
     repo: String,
 }
 
-async fn repository(State(github): State<GitHub>, Path(of): Path<Of>) -> Answer {
-    github.serve(&of.owner, &of.repo, |repo| Ok(Json(repo.repository_json()).into_response())).await
+async fn repository(State(github): State<GitHub>, Path(of): Path<Of>, headers: HeaderMap) -> Answer {
+    let asks = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let by_app = asks.is_some_and(|token| token.contains(" ghs_"));
+    github
+        .serve(&of.owner, &of.repo, move |repo| {
+            let mut told = repo.repository_json();
+            if by_app {
+                // The role of the App's bot, who has none, whatever its installation was granted.
+                told["permissions"]["push"] = false.into();
+                told["permissions"]["triage"] = false.into();
+            }
+            Ok(Json(told).into_response())
+        })
+        .await
 }
 
 /// Who writes through the API, whatever the token: the simulator knows one.

@@ -55,18 +55,19 @@ async fn the_rules_of_a_branch_can_be_read() {
         required_checks: vec!["build".to_owned()],
         strict: true,
         protected_from_pushes: true,
+        kinds: vec!["update"],
         ..Rules::default()
     };
     town.github.protect(REPOSITORY, "prod", all).unwrap();
     let (_, told) = rules().await;
     let kinds: Vec<&Value> = told.as_array().unwrap().iter().map(|rule| &rule["type"]).collect();
-    assert_eq!(kinds, ["pull_request", "required_status_checks", "update", "deletion"]);
+    assert_eq!(kinds, ["pull_request", "required_status_checks", "deletion", "update"]);
     assert_eq!(told[0]["parameters"]["required_approving_review_count"], 2);
     let checks = &told[1]["parameters"];
     assert_eq!(checks["strict_required_status_checks_policy"], true);
     assert_eq!(checks["required_status_checks"], json!([{ "context": "build" }]));
     let (_, branch) = town.get("/repos/acme/checkout/branches/prod").await;
-    assert_eq!((&branch["protected"], &branch["protection"]["enabled"]), (&json!(true), &json!(true)));
+    assert_eq!((&branch["protected"], &branch["protection"]["enabled"]), (&json!(true), &json!(false)));
     let (_, branches) = town.get("/repos/acme/checkout/branches").await;
     let protected: Vec<&Value> = branches.as_array().unwrap().iter().map(|branch| &branch["protected"]).collect();
     assert_eq!(protected, [&json!(false), &json!(false), &json!(true), &json!(false)]);
