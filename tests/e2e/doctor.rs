@@ -118,6 +118,31 @@ async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
             ":x: acme/checkout has no branch staging. Make it: `git push origin origin/qa:refs/heads/staging` in a clone of acme/checkout.",
         ]),
         (
+            "a server that counts no requests",
+            |town| {
+                let uncounted = Whim::Answers(404, "Rate limiting is not enabled.", Vec::new());
+                town.sim.github.whims().plan("GET", "/rate_limit", When::BeforeTheEffect, uncounted, 9);
+            },
+            &[],
+        ),
+        (
+            "the hour's rest, which is not told",
+            |town| {
+                let away = Whim::Answers(503, "Unavailable", Vec::new());
+                town.sim.github.whims().plan("GET", "/rate_limit", When::BeforeTheEffect, away, 9);
+            },
+            &[
+                ":warning: How many requests are left cannot be seen: it answered 503. Ask again later: when none are left, promotions wait.",
+            ],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn each_rule_of_a_branch_is_held_against_the_way_that_promotions_come() {
+    each(&[
+        (
             "pull requests only, with `promote: merge`",
             |town| protect(town, "qa", Rules { required_reviews: 1, ..Rules::default() }),
             &[
@@ -184,24 +209,6 @@ async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
             },
             &[
                 ":warning: prod of acme/checkout has rules that I cannot judge: `commit_message_pattern`, `of_tomorrow` and `required_signatures`. See that a promotion's merge commit can satisfy it, or let Gantry bypass it.",
-            ],
-        ),
-        (
-            "a server that counts no requests",
-            |town| {
-                let uncounted = Whim::Answers(404, "Rate limiting is not enabled.", Vec::new());
-                town.sim.github.whims().plan("GET", "/rate_limit", When::BeforeTheEffect, uncounted, 9);
-            },
-            &[],
-        ),
-        (
-            "the hour's rest, which is not told",
-            |town| {
-                let away = Whim::Answers(503, "Unavailable", Vec::new());
-                town.sim.github.whims().plan("GET", "/rate_limit", When::BeforeTheEffect, away, 9);
-            },
-            &[
-                ":warning: How many requests are left cannot be seen: it answered 503. Ask again later: when none are left, promotions wait.",
             ],
         ),
         (
@@ -287,6 +294,7 @@ async fn what_the_configuration_names_and_nobody_has_is_told() {
     let town = Town::configured(|yaml| {
         yaml.replace("repository: acme/checkout", "repository: acme/chekout")
             .replace("envs/{environment}/search/", "envs/{environment}/serach/")
+            .replace("image: ghcr.io/acme/mailer", "image: ghcr.io/acme/mialer")
             .replace(
                 "approvals: { required: 1, from: [\"@release-managers\"] }",
                 "approvals: { required: 1, from: [\"@managers\", \"U0NOBODY\", \"github:acme/nobody\"] }",
@@ -299,6 +307,7 @@ async fn what_the_configuration_names_and_nobody_has_is_told() {
         ":x: envs/qa/serach/kustomization.yaml of acme/gitops cannot be used: it is not there: commit it, or correct `file`.",
         ":warning: No user group is called @managers, which prod's approvals names: I take it for a person. Correct the handle, or write the person's member id (`U...`), which no other name can take over.",
         ":x: U0NOBODY, whom prod's approvals names, is not in this workspace. Take the member id from the person's profile.",
+        ":x: The registry does not have ghcr.io/acme/mialer. Correct `image`, or push the first one.",
         ":x: The team acme/nobody is not there, or hidden from me. Correct its name, or let the App read the organisation's members (`members: read`; a token, `read:org`).",
     ] {
         assert!(told.iter().any(|line| line == expected), "{expected}\n{told:#?}");

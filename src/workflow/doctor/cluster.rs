@@ -12,7 +12,7 @@ use crate::domain::artefact::{Artefact, Namespace, Place, Workload};
 use crate::domain::change::Proof;
 use crate::domain::doctor::clock::Heard;
 use crate::domain::doctor::cluster::{self, Granted, Source, Stands};
-use crate::domain::doctor::registry::{Kept, registry};
+use crate::domain::doctor::registry::{Held, Kept, registry};
 use crate::domain::doctor::{Check, Learned};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::{Image, Version};
@@ -159,17 +159,17 @@ impl Looking<'_> {
 
     async fn kept_of(&self, name: &str, references: Vec<&Image>) -> Kept {
         let registry = &self.with.registry;
-        let missing = if references.is_empty() {
-            self.ask(registry.tags(name)).await.map(|_| Vec::new())
+        let held = if references.is_empty() {
+            self.ask(registry.tags(name)).await.map(|tags| Held::Unused { any: !tags.is_empty() })
         } else {
             let answers = all(references.iter().map(|image| self.ask(registry.digest(image)).boxed()).collect()).await;
             let missing = |(image, digest): (&&Image, Learned<Option<String>>)| {
                 digest.map(|digest| digest.is_none().then(|| image.version().label().to_owned()))
             };
             let missing: Learned<Vec<Option<String>>> = references.iter().zip(answers).map(missing).collect();
-            missing.map(|missing| missing.into_iter().flatten().collect())
+            missing.map(|missing| Held::Runs { missing: missing.into_iter().flatten().collect() })
         };
-        Kept { image: name.to_owned(), missing }
+        Kept { image: name.to_owned(), held }
     }
 }
 
