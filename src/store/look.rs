@@ -29,10 +29,11 @@ pub async fn look(url: &str, ours: bool) -> Result<Looked, StoreError> {
     let options = options(url)?.create_if_missing(false).busy_timeout(Duration::from_secs(2));
     let path = options.get_filename().to_path_buf();
     let file = path.display().to_string();
+    // First, as whoever holds it has no more room than we.
+    has_room(&path)?;
     if !ours && let Some(by) = holder(&path) {
         return Ok(Looked::Held { file, by: Some(by).filter(|by| !by.is_empty()) });
     }
-    has_room(&path)?;
     if !path.exists() {
         return Ok(Looked::New { file });
     }
@@ -129,6 +130,12 @@ mod tests {
         let nowhere = format!("sqlite://{}", dir.path().join("nowhere/gantry.db").display());
         let why = look(&nowhere, false).await.unwrap_err().to_string();
         assert!(why.starts_with("nothing can be written in "), "{why}");
+        // Its lock's name is as long as a name can be, and the name beside it too long.
+        let held = dir.path().join("x".repeat(250));
+        let holder = std::fs::File::create(lock_path(&held)).unwrap();
+        holder.lock().unwrap();
+        let why = look(&format!("sqlite://{}", held.display()), false).await.unwrap_err().to_string();
+        assert!(why.starts_with("nothing can be written in "), "that is told before who holds it: {why}");
         let text = dir.path().join("text.db");
         std::fs::write(&text, "no database at all, but long enough to be read as one by its first page").unwrap();
         let why = look(&format!("sqlite://{}", text.display()), false).await.unwrap_err().to_string();

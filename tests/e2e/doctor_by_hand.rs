@@ -103,7 +103,7 @@ async fn where_all_is_well_each_line_has_a_tick_and_it_ends_with_0() {
             "  \u{2713} The token has all 10 scopes.",
             "  \u{2713} I am in #deploys and #releases.",
             "  \u{2713} The rules name @release-managers, known in this workspace.",
-            "  \u{2713} A request that I signed myself was let in.",
+            "  \u{2713} `SLACK_SIGNING_SECRET` is set; `gantry doctor --url https://<your host>` tries it the way that Slack goes.",
             "GitHub",
             "  \u{2713} I am gantry, by a token.",
             "  \u{2713} The token has the scopes that I need.",
@@ -134,9 +134,15 @@ async fn where_all_is_well_each_line_has_a_tick_and_it_ends_with_0() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_should_be_looked_at_ends_with_1() {
-    let desk = Desk::open(str::to_owned).await;
+    let desk = Desk::open(|yaml| yaml.replace("    webhook_secret: { env: FLUX_QA_SECRET }\n", "")).await;
     let (lines, code, _) = desk.doctor(&[("GITHUB_WEBHOOK_SECRET", "")], &[]).await;
-    let ill = ill(&lines);
+    let mut ill = ill(&lines);
+    assert_eq!(
+        ill.pop(),
+        Some(
+            "  ! qa has no secret: reports are refused. Give it a `webhook_secret`; without reports I learn of everything by looking at the cluster."
+        )
+    );
     assert_eq!(
         ill[0],
         "  ! `GITHUB_WEBHOOK_SECRET` is not set: GitHub's webhooks are refused. Set it to the secret of the webhook; without webhooks I look once a minute."
@@ -327,6 +333,8 @@ async fn the_address_that_slack_calls_is_knocked_at() {
     );
     assert_eq!(code, 2);
     apart.kill();
-    let (lines, _, _) = desk.doctor(&[], &["--url", &url]).await;
+    let with_secrets = url.replace("http://", "http://me:hush@");
+    let (lines, _, _) = desk.doctor(&[], &["--url", &with_secrets]).await;
+    assert!(!lines.concat().contains("hush"), "{lines:#?}");
     assert!(ill(&lines)[0].starts_with(&format!("  \u{2717} {url}/slack/events cannot be reached: ")), "{lines:#?}");
 }

@@ -35,6 +35,12 @@ pub fn reports(strays: &[Strays], environments: &[Reporting]) -> Vec<Check> {
     checks
 }
 
+/// What the configuration alone tells: environments of which no report would be let in.
+pub fn unheard<'a>(without_secret: impl IntoIterator<Item = &'a EnvironmentName>) -> Vec<Check> {
+    let reporting = |name: &EnvironmentName| Reporting { environment: name.clone(), has_secret: false, last: None };
+    without_secret.into_iter().filter_map(|name| silent(&reporting(name))).collect()
+}
+
 fn stray(strays: &Strays) -> Check {
     let Strays { last, count, .. } = strays;
     let object = last.object.as_ref().map(|object| format!(" {object}")).unwrap_or_default();

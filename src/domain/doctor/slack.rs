@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Check, Learned, Service, Trouble, listed};
+use super::{Address, Check, Learned, Service, Trouble, listed};
 
 const SLACK: Service = Service::Slack;
 
@@ -58,21 +58,17 @@ pub enum Trip {
     Unsigned,
     /// Slack comes by our own socket and signs nothing.
     BySocket,
-    /// By our own endpoint, without a network.
-    LetIn,
+    /// There is a secret; nobody said where to try it.
+    Untried,
     /// By the endpoint at this address.
-    LetInAt(String),
-    RefusedAt {
-        url: String,
+    LetIn(Address),
+    Refused {
+        url: Address,
         status: u16,
     },
     Away {
-        url: String,
+        url: Address,
         why: String,
-    },
-    /// Our own endpoint did not let it in.
-    Refused {
-        status: u16,
     },
 }
 
@@ -163,19 +159,17 @@ pub fn signing(trip: &Trip) -> Check {
             "Set it, or `SLACK_SIGNING_SECRET_FILE`, to the Signing Secret under Basic Information of the app.",
         ),
         Trip::BySocket => Check::good(SLACK, "By Socket Mode nothing has to be signed"),
-        Trip::LetIn => Check::good(SLACK, "A request that I signed myself was let in"),
-        Trip::LetInAt(url) => Check::good(SLACK, format!("{url} let in a request that I signed myself")),
-        Trip::Refused { status } => Check::bad(
+        Trip::Untried => Check::good(
             SLACK,
-            format!("A request that I signed myself was not let in (HTTP {status})"),
-            "Take the Signing Secret anew from Basic Information of the app.",
+            "`SLACK_SIGNING_SECRET` is set; `gantry doctor --url https://<your host>` tries it the way that Slack goes",
         ),
-        Trip::RefusedAt { url, status: 401 } => Check::bad(
+        Trip::LetIn(url) => Check::good(SLACK, format!("{url} let in a request that I signed myself")),
+        Trip::Refused { url, status: 401 } => Check::bad(
             SLACK,
             format!("{url} does not let in what I sign"),
             "Give the Gantry that serves there the same `SLACK_SIGNING_SECRET`, or set its clock right.",
         ),
-        Trip::RefusedAt { url, status } => Check::bad(
+        Trip::Refused { url, status } => Check::bad(
             SLACK,
             format!("{url} answered HTTP {status} to a request that I signed myself"),
             "Let this address lead to Gantry: its path must end in `/slack/events`.",

@@ -1,11 +1,11 @@
-//! What Slack tells of our token, of the channels, and of whom the rules name; and the request to ourselves.
+//! What Slack tells of our token, of the channels, and of whom the rules name; and the request to a Gantry that serves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::actor::{Member, PersonId, Role};
 use crate::domain::doctor::clock::Heard;
 use crate::domain::doctor::slack::{self, Channel, Named, Trip, Who, Workspace};
-use crate::domain::doctor::{Check, Learned};
+use crate::domain::doctor::{Address, Check, Learned};
 use crate::slack::client::{Client, Group, needed_scopes};
 use crate::slack::knock::{self, Knocked};
 
@@ -51,17 +51,14 @@ impl Looking<'_> {
             None if secrets.slack_app_token.is_some() => return Trip::BySocket,
             None => return Trip::Unsigned,
         };
-        let Some(url) = url else {
-            return match knock::inside(secret, &self.with.clock).await {
-                Ok(()) => Trip::LetIn,
-                Err(status) => Trip::Refused { status },
-            };
-        };
+        let Some(url) = url else { return Trip::Untried };
+        let url = url.split(['?', '#']).next().unwrap_or(url);
         let url = format!("{}/slack/events", url.trim_end_matches('/').trim_end_matches("/slack/events"));
+        let shown = Address::of(&url);
         match knock::at(&url, secret, &self.with.clock).await {
-            Knocked::LetIn => Trip::LetInAt(url),
-            Knocked::Refused(status) => Trip::RefusedAt { url, status },
-            Knocked::Away(why) => Trip::Away { url, why },
+            Knocked::LetIn => Trip::LetIn(shown),
+            Knocked::Refused(status) => Trip::Refused { url: shown, status },
+            Knocked::Away(why) => Trip::Away { url: shown, why },
         }
     }
 
