@@ -19,7 +19,7 @@ use tracing::Instrument;
 
 use crate::clock::Clock;
 use crate::cluster::{self, Clients, View};
-use crate::config::{Config, GithubAuth, Secrets};
+use crate::config::{Config, Secrets};
 use crate::domain::artefact::{Namespace, WorkloadKind};
 use crate::store::{Store, StoreError};
 use crate::workflow::builds::Builds;
@@ -92,13 +92,7 @@ impl App {
         }
         let bot_token = needed(&secrets.slack_bot_token, "SLACK_BOT_TOKEN")?;
 
-        let auth = match secrets.github.clone() {
-            Some(GithubAuth::Token(token)) => github::client::Auth::Token(token),
-            Some(GithubAuth::App { id, private_key, installation }) => {
-                github::client::Auth::App { id, private_key, installation }
-            }
-            None => github::client::Auth::None,
-        };
+        let auth = github::client::Auth::from(secrets.github.clone());
         let client = |error: &dyn std::fmt::Display| AppError::Client(error.to_string());
         let slack = slack::client::Client::new(&config.slack.api_url, &config.slack.hooks_origin, bot_token)
             .map_err(|error| client(&error))?;

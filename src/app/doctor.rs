@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::clock::Clock;
 use crate::cluster::Clients;
-use crate::config::{Config, GithubAuth, Secrets};
+use crate::config::{Config, Secrets};
 use crate::domain::doctor::Check;
 use crate::domain::doctor::reports::unheard;
 use crate::workflow::doctor::{Doctor, configuration};
@@ -32,13 +32,7 @@ pub async fn look(
         let client = slack::client::Client::new(&config.slack.api_url, &config.slack.hooks_origin, token);
         client.map_err(|error| say(&error)).ok()
     });
-    let auth = match secrets.github.clone() {
-        Some(GithubAuth::Token(token)) => github::client::Auth::Token(token),
-        Some(GithubAuth::App { id, private_key, installation }) => {
-            github::client::Auth::App { id, private_key, installation }
-        }
-        None => github::client::Auth::None,
-    };
+    let auth = github::client::Auth::from(secrets.github.clone());
     let github = match github::Client::new(&config.github.api_url, auth, clock.clone()) {
         Ok(client) => Ok(client),
         Err(error) => {

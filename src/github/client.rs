@@ -19,6 +19,7 @@ use super::pace::Pace;
 use super::read::Asking;
 pub(super) use super::read::Found;
 use crate::clock::Clock;
+use crate::config::GithubAuth;
 use crate::domain::artefact::Repository;
 use crate::domain::version::Sha;
 use crate::telemetry::metrics::Counts;
@@ -38,6 +39,16 @@ pub enum Auth {
     None,
     Token(SecretString),
     App { id: u64, private_key: SecretString, installation: u64 },
+}
+
+impl From<Option<GithubAuth>> for Auth {
+    fn from(given: Option<GithubAuth>) -> Self {
+        match given {
+            Some(GithubAuth::Token(token)) => Self::Token(token),
+            Some(GithubAuth::App { id, private_key, installation }) => Self::App { id, private_key, installation },
+            None => Self::None,
+        }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
