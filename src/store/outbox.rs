@@ -255,19 +255,23 @@ pub(super) async fn sent(
     unsay(connection, id, revision).await
 }
 
+/// Its turn had come, so it steps aside no more: what it has to wait for holds its whole queue.
 pub(super) async fn delay(
     connection: &mut SqliteConnection,
     id: MessageId,
     until: Timestamp,
     error: Option<&str>,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE outbox SET due_at = $1, attempts = attempts + $2, error = COALESCE($3, error) WHERE id = $4")
-        .bind(micros_up(until))
-        .bind(i64::from(error.is_some()))
-        .bind(error)
-        .bind(id.0)
-        .execute(connection)
-        .await?;
+    sqlx::query(
+        "UPDATE outbox SET due_at = $1, patient = FALSE, attempts = attempts + $2, error = COALESCE($3, error)
+         WHERE id = $4",
+    )
+    .bind(micros_up(until))
+    .bind(i64::from(error.is_some()))
+    .bind(error)
+    .bind(id.0)
+    .execute(connection)
+    .await?;
     Ok(())
 }
 

@@ -62,7 +62,7 @@ async fn a_hundred_artefacts_go_all_at_once() {
         let head = town.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
         roll_out(&town, name, &head.as_str()[..12], None);
     }
-    town.settle_within(std::time::Duration::from_mins(8)).await;
+    town.settle_within(std::time::Duration::from_mins(4)).await;
     let told = town.channel("deploys");
     for name in &names {
         let green = told.iter().any(|told| {

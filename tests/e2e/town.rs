@@ -150,19 +150,33 @@ impl Town {
 
     /// The same for a town in which much is to be done.
     pub(crate) async fn settle_within(&self, patience: Duration) {
-        let stuck = tokio::time::timeout(patience, async {
+        let resting = tokio::time::timeout(patience, async {
             loop {
                 self.quiet().await;
                 let Some(due) = self.next_due().await else { return };
                 self.clock.advance_to(due);
             }
         });
-        stuck.await.unwrap_or_else(|_| panic!("the town does not come to rest"));
+        if resting.await.is_err() {
+            panic!("the town does not come to rest: {}", self.unrest().await);
+        }
+    }
+
+    /// What keeps it from resting.
+    async fn unrest(&self) -> String {
+        format!(
+            "at {} {:?} is left in the store, {:?} on the agenda; idle: {}; the watches have seen all: {}",
+            self.clock.now(),
+            self.bot.store.pending().await,
+            self.sim.agenda.next_due(),
+            self.bot.wake.is_idle(),
+            self.watches_are_up_to_date(),
+        )
     }
 
     /// The same, or until it has come so far: whoever is held somewhere never comes to rest.
     pub(crate) async fn settle_until(&self, so_far: impl Fn() -> bool) {
-        let stuck = tokio::time::timeout(STUCK, async {
+        let arriving = tokio::time::timeout(STUCK, async {
             let mut calm = 0;
             while !so_far() {
                 calm = if self.is_quiet().await { calm + 1 } else { 0 };
@@ -174,7 +188,9 @@ impl Town {
                 tokio::time::sleep(Duration::from_millis(8)).await;
             }
         });
-        stuck.await.unwrap_or_else(|_| panic!("the town does not come to rest"));
+        if arriving.await.is_err() {
+            panic!("the town does not come so far: {}", self.unrest().await);
+        }
     }
 
     /// Until nothing more happens without the clock being moved.

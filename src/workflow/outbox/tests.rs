@@ -148,6 +148,24 @@ async fn retry_after_is_obeyed_for_its_channel_and_survives_a_restart() {
 }
 
 #[tokio::test]
+async fn an_edit_that_could_wait_keeps_its_turn_once_that_has_come() {
+    let house = Post::open().await;
+    house.say(post("#deploys", "card", "merging")).await;
+    house.at_rest().await;
+    house.clock.advance(SignedDuration::from_secs(10));
+    let others = ["a", "b", "c"].map(|text| post("#deploys", text, text));
+    let batch = others.into_iter().fold(Batch::new(), Batch::say);
+    let batch = batch.say(edit("card", "1/3").patiently()).say(post("#deploys", "d", "d"));
+    house.store.commit(batch).await.unwrap();
+    house.at_rest().await;
+    assert_eq!(house.slack.lines().len(), 4, "the burst is over");
+    house.settle().await;
+    let expected = ["chat.update C-#deploys: 1/3".to_owned(), format!("{POST} #deploys: d")];
+    assert_eq!(house.slack.lines()[4..], expected);
+    assert_eq!(house.passed(), 12);
+}
+
+#[tokio::test]
 async fn a_limit_of_the_whole_workspace_holds_all() {
     let house = Post::open().await;
     house.say(post("#deploys", "card", "merging")).await;
