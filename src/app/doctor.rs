@@ -8,7 +8,6 @@ use crate::clock::Clock;
 use crate::cluster::Clients;
 use crate::config::{Config, Secrets};
 use crate::domain::doctor::Check;
-use crate::domain::doctor::reports::unheard;
 use crate::workflow::doctor::{Doctor, configuration};
 use crate::{github, registry, slack};
 
@@ -55,9 +54,5 @@ pub async fn look(
     let (config, secrets) = (Arc::new(config), Arc::new(secrets));
     let doctor = Doctor { config, secrets, clock: clock.clone(), slack, github, registry, clients, serves: false };
     checks.extend(doctor.look(url, &|_, _, _| None).await);
-    let config = &doctor.config;
-    let has_secret = |name| config.environments.get(name).is_some_and(|policy| policy.webhook_secret.is_some());
-    let rungs = config.catalogue.ladder.rungs().iter().map(|rung| &rung.name);
-    checks.extend(unheard(rungs.filter(|name| !has_secret(name))));
     checks
 }

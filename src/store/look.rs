@@ -4,11 +4,13 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-use super::StoreError;
 use super::lock::lock_path;
 use super::open::{connect, newest_migration, options, shut};
+use super::{Reported, StoreError};
+use crate::domain::environment::EnvironmentName;
 
 /// What was found at an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,10 +25,12 @@ pub enum Looked {
 
 /// What the disk must have room for.
 const ROOM: usize = 1 << 20;
+/// Somebody waits for the answer.
+const BUSY: Duration = Duration::from_secs(2);
 
 /// `ours`: we use the file ourselves, so the lock says nothing.
 pub async fn look(url: &str, ours: bool) -> Result<Looked, StoreError> {
-    let options = options(url)?.create_if_missing(false).busy_timeout(Duration::from_secs(2));
+    let options = options(url)?.create_if_missing(false).busy_timeout(BUSY);
     let path = options.get_filename().to_path_buf();
     let file = path.display().to_string();
     // First, as whoever holds it has no more room than we.
@@ -47,6 +51,29 @@ pub async fn look(url: &str, ours: bool) -> Result<Looked, StoreError> {
     shut(connection).await;
     let schema = written.map_err(|error| broken(&error))?;
     Ok(Looked::Writable { file, schema, ours: newest_migration() })
+}
+
+/// What is kept of the reports, whoever uses the file meanwhile; `None` where there is none of our schema.
+pub async fn reported(
+    url: &str,
+    environments: &[EnvironmentName],
+    now: Timestamp,
+) -> Result<Option<Reported>, StoreError> {
+    let options = options(url)?.create_if_missing(false).busy_timeout(BUSY).pragma("query_only", "ON");
+    if !options.get_filename().exists() {
+        return Ok(None);
+    }
+    let mut connection = connect(&options).await?;
+    let read = async {
+        if schema(&mut connection).await? == newest_migration() {
+            Reported::read(&mut connection, environments, now).await.map(Some)
+        } else {
+            Ok(None)
+        }
+    };
+    let read = read.await;
+    shut(connection).await;
+    Ok(read?)
 }
 
 /// Who holds the lock; `None` where nobody does.
@@ -86,6 +113,10 @@ async fn probe(connection: &mut SqliteConnection, write: bool) -> Result<i64, sq
             sqlx::query(step).execute(&mut *connection).await?;
         }
     }
+    schema(connection).await
+}
+
+async fn schema(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
     let known = "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
     let known: i64 = sqlx::query_scalar(known).fetch_one(&mut *connection).await?;
     if known == 0 {

@@ -32,10 +32,11 @@ mod writer;
 pub use batch::{Batch, Entry, ImageCommit};
 pub use change::{Claim, Fence, Shown};
 pub use history::Past;
-pub use look::{Looked, look};
+pub use look::{Looked, look, reported};
 pub use measure::{Backlog, Measures, Waiting};
 pub use outbox::{MessageId, Outgoing, Said, Turn};
 pub use read::LedgerFilter;
+pub use unmapped::Reported;
 pub use whereabouts::{Home, Kept};
 
 use writer::{Job, Outcome, Request};

@@ -46,31 +46,62 @@ impl From<Row> for Strays {
     }
 }
 
+/// What is kept of the reports that came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reported {
+    /// Those that are about nobody, newest first.
+    pub strays: Vec<Strays>,
+    /// The last one of each environment that had any.
+    pub last: Vec<Entry>,
+}
+
+impl Reported {
+    pub(super) async fn read(
+        connection: &mut SqliteConnection,
+        environments: &[EnvironmentName],
+        now: Timestamp,
+    ) -> Result<Self, sqlx::Error> {
+        let strays = strays(&mut *connection, now).await?;
+        let mut last = Vec::new();
+        for environment in environments {
+            last.extend(last_report(&mut *connection, environment).await?);
+        }
+        Ok(Self { strays, last })
+    }
+}
+
 impl Store {
     /// What could not be mapped in the last thirty days, newest first.
     pub async fn unmapped(&self) -> Result<Vec<Strays>, StoreError> {
-        let rows: Vec<Row> = sqlx::query_as(
-            "SELECT environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence, repair, message
-             FROM unmapped WHERE last_at >= $1 ORDER BY last_at DESC, id DESC",
-        )
-        .bind(micros(self.0.clock.now() - KEEP))
-        .fetch_all(&self.0.readers)
-        .await?;
-        Ok(rows.into_iter().map(Into::into).collect())
+        Ok(strays(&self.0.readers, self.0.clock.now()).await?)
     }
+}
 
-    /// The last report that came for an environment.
-    pub async fn last_report(&self, environment: &EnvironmentName) -> Result<Option<Entry>, StoreError> {
-        // The kind is spelled out as in the index that this uses.
-        let row: Option<EntryRow> = sqlx::query_as(
-            "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger
-             WHERE kind = 'report' AND environment = $1 ORDER BY id DESC LIMIT 1",
-        )
-        .bind(environment.as_str())
-        .fetch_optional(&self.0.readers)
-        .await?;
-        Ok(row.map(Into::into))
-    }
+async fn strays(database: impl sqlx::SqliteExecutor<'_>, now: Timestamp) -> Result<Vec<Strays>, sqlx::Error> {
+    let rows: Vec<Row> = sqlx::query_as(
+        "SELECT environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence, repair, message
+         FROM unmapped WHERE last_at >= $1 ORDER BY last_at DESC, id DESC",
+    )
+    .bind(micros(now - KEEP))
+    .fetch_all(database)
+    .await?;
+    Ok(rows.into_iter().map(Into::into).collect())
+}
+
+/// The last report that came for an environment.
+async fn last_report(
+    database: impl sqlx::SqliteExecutor<'_>,
+    environment: &EnvironmentName,
+) -> Result<Option<Entry>, sqlx::Error> {
+    // The kind is spelled out as in the index that this uses.
+    let row: Option<EntryRow> = sqlx::query_as(
+        "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger
+         WHERE kind = 'report' AND environment = $1 ORDER BY id DESC LIMIT 1",
+    )
+    .bind(environment.as_str())
+    .fetch_optional(database)
+    .await?;
+    Ok(row.map(Into::into))
 }
 
 pub(super) async fn unmapped(connection: &mut SqliteConnection, stray: &Stray) -> Result<(), sqlx::Error> {
@@ -234,9 +265,11 @@ mod tests {
         let all =
             [entry("report", "qa", 1), entry("report", "qa", 2), entry("arrived", "qa", 3), entry("report", "prod", 4)];
         store.commit(all.into_iter().fold(Batch::new(), Batch::ledger)).await.unwrap();
-        let last = |name: &str| EnvironmentName::new(name);
-        assert_eq!(store.last_report(&last("qa")).await.unwrap().unwrap().body, json!(2));
-        assert_eq!(store.last_report(&last("staging")).await.unwrap(), None);
+        let environments = ["qa", "staging"].map(EnvironmentName::new);
+        let mut reader = store.0.readers.acquire().await.unwrap();
+        let reported = Reported::read(&mut reader, &environments, start).await.unwrap();
+        assert_eq!(reported.last.into_iter().map(|entry| entry.body).collect::<Vec<_>>(), [json!(2)]);
+        drop(reader);
         let plan: Vec<(i64, i64, i64, String)> = sqlx::query_as(
             "EXPLAIN QUERY PLAN SELECT at FROM ledger WHERE kind = 'report' AND environment = 'qa' ORDER BY id DESC LIMIT 1",
         )

@@ -18,8 +18,8 @@ use crate::config::{Config, Secrets};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::Proof;
 use crate::domain::doctor::clock::{Heard, clock};
-use crate::domain::doctor::reports::{Reporting, reports};
-use crate::domain::doctor::{Check, Learned, Service, Trouble, store as found_store};
+use crate::domain::doctor::reports::{self, Reporting};
+use crate::domain::doctor::{Check, Health, Learned, Service, Trouble, store as found_store};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Version;
 use crate::github::{self as hub, GithubError};
@@ -28,7 +28,7 @@ use crate::reports::Report;
 use crate::slack as chat;
 use crate::slack::client::SendError;
 use crate::slack::render::{self, Said};
-use crate::store::{self, Looked, StoreError};
+use crate::store::{self, Looked, Reported, StoreError};
 
 use super::Bot;
 use super::source::CannotAsk;
@@ -70,7 +70,7 @@ async fn all<T>(questions: Vec<BoxFuture<'_, T>>) -> Vec<T> {
 }
 
 impl Doctor {
-    /// Everything but the reports, in the order of the services. `url` is where another Gantry serves.
+    /// Everything, in the order of the services. `url` is where another Gantry serves.
     pub async fn look(&self, url: Option<&str>, recall: Recall<'_>) -> Vec<Check> {
         let looking = Looking { with: self, until: Instant::now() + IN_ALL };
         let (slack, github, cluster, store) = tokio::join!(
@@ -85,7 +85,7 @@ impl Doctor {
             checks.extend(found);
             heard.extend(times);
         }
-        checks.push(store);
+        checks.extend(store);
         checks.extend(clock(&heard));
         checks.sort_by_key(|check| check.service);
         checks
@@ -107,40 +107,53 @@ impl Looking<'_> {
         said.map(|said| Heard { from: from.to_owned(), said, at: self.with.clock.now() })
     }
 
-    async fn store(&self) -> Check {
+    /// The database, and what it keeps of reports.
+    async fn store(&self) -> Vec<Check> {
         let looked = self.ask(store::look(&self.with.secrets.database_url, self.with.serves)).await;
-        found_store::store(&match looked {
+        let mut checks = vec![found_store::store(&match looked {
             Ok(Looked::New { file }) => found_store::Found::New { file },
             Ok(Looked::Held { file, by }) => found_store::Found::Held { file, by },
             Ok(Looked::Writable { file, schema, ours }) => found_store::Found::Writable { file, schema, ours },
             Err(trouble) => found_store::Found::Broken(trouble.to_string()),
-        })
+        })];
+        let rungs: Vec<_> = self.with.config.catalogue.ladder.rungs().iter().map(|rung| rung.name.clone()).collect();
+        let reported = if checks[0].health == Health::Bad {
+            Ok(None)
+        } else {
+            self.ask(store::reported(&self.with.secrets.database_url, &rungs, self.with.clock.now())).await
+        };
+        checks.extend(match reported {
+            Ok(reported) => self.reports(&rungs, reported),
+            Err(trouble) => vec![reports::unreadable(&trouble)],
+        });
+        checks
+    }
+
+    fn reports(&self, rungs: &[EnvironmentName], reported: Option<Reported>) -> Vec<Check> {
+        let policies = &self.with.config.environments;
+        let has_secret = |name| policies.get(name).is_some_and(|policy| policy.webhook_secret.is_some());
+        let Some(Reported { strays, last }) = reported else {
+            return reports::unheard(rungs.iter().filter(|name| !has_secret(name)));
+        };
+        let last = |name: &EnvironmentName| {
+            let entry = last.iter().find(|entry| entry.environment.as_ref() == Some(name))?;
+            let report: Report = serde_json::from_value(entry.body.clone()).ok()?;
+            Some((entry.at, report.sender.name().to_owned()))
+        };
+        let environments: Vec<_> = rungs
+            .iter()
+            .map(|name| Reporting { environment: name.clone(), has_secret: has_secret(name), last: last(name) })
+            .collect();
+        reports::reports(&strays, &environments)
     }
 }
 
 impl Bot {
-    pub(super) async fn doctor(&self) -> Result<Said, StoreError> {
+    pub(super) async fn doctor(&self) -> Said {
         let recall = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
             self.proof_of(artefact, environment, version)
         };
-        let mut checks = self.doctor.look(None, &recall).await;
-        checks.extend(self.reporting().await?);
-        Ok(render::doctor::doctor(&checks, self.clock.now()))
-    }
-
-    async fn reporting(&self) -> Result<Vec<Check>, StoreError> {
-        let strays = self.store.unmapped().await?;
-        let mut environments = Vec::new();
-        for rung in self.config.catalogue.ladder.rungs() {
-            let last = self.store.last_report(&rung.name).await?.and_then(|entry| {
-                let report: Report = serde_json::from_value(entry.body).ok()?;
-                Some((entry.at, report.sender.name().to_owned()))
-            });
-            let policy = self.config.environments.get(&rung.name);
-            let has_secret = policy.is_some_and(|policy| policy.webhook_secret.is_some());
-            environments.push(Reporting { environment: rung.name.clone(), has_secret, last });
-        }
-        Ok(reports(&strays, &environments))
+        render::doctor::doctor(&self.doctor.look(None, &recall).await, self.clock.now())
     }
 }
 

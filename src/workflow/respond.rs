@@ -96,7 +96,7 @@ impl Bot {
             Command::Locks { environment } => {
                 return self.list_locks(environment.as_ref()).await.map(|it| asked.told(it));
             }
-            Command::Doctor => asked.privately(Box::pin(self.doctor()).await.map_err(|error| stored(&error))?),
+            Command::Doctor => asked.privately(Box::pin(self.doctor()).await),
             Command::Reject { change, reason } => return self.typed_reject(asked, &change, &reason).await,
             Command::Rollback { artefact, environment, version, reason } => {
                 return self.typed_rollback(asked, artefact, environment, version, reason).await;

@@ -257,10 +257,13 @@ impl Apart {
         format!("http://{}", told["bound"].as_str().unwrap())
     }
 
+    pub(crate) fn database_url(&self) -> String {
+        format!("sqlite://{}", self.folder.path().join("gantry.db").display())
+    }
+
     /// Nobody can write to the database until what is given is dropped.
     pub(crate) async fn hold_the_store(&self) -> SqliteConnection {
-        let url = format!("sqlite://{}", self.folder.path().join("gantry.db").display());
-        let mut held = SqliteConnection::connect(&url).await.unwrap();
+        let mut held = SqliteConnection::connect(&self.database_url()).await.unwrap();
         sqlx::query("BEGIN IMMEDIATE").execute(&mut held).await.unwrap();
         held
     }

@@ -291,10 +291,7 @@ async fn a_database_that_is_in_use_is_left_alone_and_one_that_cannot_be_written_
     let (lines, code, took) = desk.doctor(&[], &[]).await;
     assert!(took < Duration::from_secs(9), "{took:?}");
     let store = lines.iter().position(|line| line == "Store").unwrap();
-    assert!(
-        lines[store + 1].ends_with("is in use by process 4711: ask the Gantry that serves with `/gantry doctor`."),
-        "{lines:#?}"
-    );
+    assert!(lines[store + 1].ends_with("is in use by process 4711."), "{lines:#?}");
     assert_eq!(code, 0);
     drop(holder);
 
@@ -305,6 +302,45 @@ async fn a_database_that_is_in_use_is_left_alone_and_one_that_cannot_be_written_
         "{lines:#?}"
     );
     assert_eq!(code, 2);
+}
+
+/// Beside the Gantry that serves, and after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reports_that_could_not_be_mapped_are_told_by_what_the_database_keeps() {
+    let mut apart = crate::apart::Apart::open().await;
+    let body = serde_json::json!({
+        "involvedObject": { "kind": "Kustomization", "name": "infra", "namespace": "flux-system" },
+        "severity": "error", "timestamp": Clock::system().now().to_string(), "reason": "BuildFailed",
+        "message": "kustomize build failed", "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
+    });
+    let flux = reqwest::Client::new().post(format!("http://{}/webhooks/flux/qa", apart.address));
+    let sent = flux.bearer_auth(Town::secret("FLUX_QA_SECRET").unwrap()).json(&body).send().await.unwrap();
+    assert_eq!(sent.status(), 202);
+    let desk = Desk::open(without_mailer).await;
+    let url = apart.database_url();
+    let reports = async || {
+        let (lines, code, _) = desk.doctor(&[("DATABASE_URL", &url)], &[]).await;
+        assert_eq!(code, 1, "{lines:#?}");
+        let from = lines.iter().position(|line| line == "Reports").unwrap();
+        lines[from + 1..lines.len() - 1].to_vec()
+    };
+    crate::apart::until("it is told", async || reports().await[0].contains("infra")).await;
+    for _ in 0..2 {
+        let told = reports().await;
+        let (what, why) = told[0].split_once(" ago: ").unwrap();
+        assert!(what.starts_with("  ! 1 x Flux Kustomization flux-system/infra for qa, last "), "{told:#?}");
+        assert_eq!(
+            why,
+            "Flux's Kustomization flux-system/infra applied nothing that I watch in qa. Name the artefact in the Alert's `eventMetadata`, or add a rule under `reports`."
+        );
+        let silent = |name: &str| {
+            format!(
+                "  ! No report came for {name} yet. If its controller should send some, check its address and secret."
+            )
+        };
+        assert_eq!(told[1..], ["development", "staging", "prod"].map(silent));
+        apart.kill();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

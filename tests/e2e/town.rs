@@ -157,9 +157,7 @@ impl Town {
                 self.clock.advance_to(due);
             }
         });
-        if resting.await.is_err() {
-            panic!("the town does not come to rest: {}", self.unrest().await);
-        }
+        assert!(resting.await.is_ok(), "the town does not come to rest: {}", self.unrest().await);
     }
 
     /// What keeps it from resting.
@@ -188,9 +186,7 @@ impl Town {
                 tokio::time::sleep(Duration::from_millis(8)).await;
             }
         });
-        if arriving.await.is_err() {
-            panic!("the town does not come so far: {}", self.unrest().await);
-        }
+        assert!(arriving.await.is_ok(), "the town does not come so far: {}", self.unrest().await);
     }
 
     /// Until nothing more happens without the clock being moved.

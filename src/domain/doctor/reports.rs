@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Check, Health, Service};
+use super::{Check, Health, Service, Trouble};
 use crate::domain::attribution::Strays;
 use crate::domain::environment::EnvironmentName;
 
@@ -39,6 +39,12 @@ pub fn reports(strays: &[Strays], environments: &[Reporting]) -> Vec<Check> {
 pub fn unheard<'a>(without_secret: impl IntoIterator<Item = &'a EnvironmentName>) -> Vec<Check> {
     let reporting = |name: &EnvironmentName| Reporting { environment: name.clone(), has_secret: false, last: None };
     without_secret.into_iter().filter_map(|name| silent(&reporting(name))).collect()
+}
+
+/// What came could not be read.
+pub fn unreadable(trouble: &Trouble) -> Check {
+    let repair = "Ask the Gantry that serves, with `/gantry doctor`.";
+    Check::warning(Service::Reports, "What was reported cannot be read here", repair).because(trouble.to_string())
 }
 
 fn stray(strays: &Strays) -> Check {

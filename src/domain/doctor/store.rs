@@ -22,7 +22,7 @@ pub fn store(found: &Found) -> Check {
         Found::New { file } => Check::good(STORE, format!("`{file}` will be made at the first start, and can be")),
         Found::Held { file, by } => {
             let by = by.as_ref().map_or("another process".to_owned(), |by| format!("process {by}"));
-            Check::good(STORE, format!("`{file}` is in use by {by}: ask the Gantry that serves with `/gantry doctor`"))
+            Check::good(STORE, format!("`{file}` is in use by {by}"))
         }
         Found::Writable { file, schema, ours } if schema > ours => Check::bad(
             STORE,
