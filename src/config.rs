@@ -186,6 +186,14 @@ impl Config {
         Self::parse_bytes(&file, &bytes)
     }
 
+    /// The same, and what a variable says where the file does not. `environment` is [`process_environment`], except in tests.
+    pub fn load_with(path: &Path, environment: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Problem>> {
+        let mut config = Self::load(path)?;
+        let named = || environment("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+        config.kubeconfig = config.kubeconfig.or_else(named);
+        Ok(config)
+    }
+
     fn parse_bytes(file: &str, bytes: &[u8]) -> Result<Self, Vec<Problem>> {
         std::str::from_utf8(bytes).map_or_else(
             |error| {

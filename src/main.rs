@@ -91,7 +91,9 @@ fn main() -> ExitCode {
     // Two providers would make the first TLS call panic; this is the one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let arguments = Arguments::parse();
-    telemetry::start(config::process_environment("RUST_LOG").as_deref());
+    // Doctor says itself what does not work, and libraries would say it between its lines.
+    let quiet = matches!(arguments.word, Word::Doctor { .. }).then(|| "off,gantry=error".to_owned());
+    telemetry::start(config::process_environment("RUST_LOG").or(quiet).as_deref());
     let done = match arguments.word {
         Word::Check { config } => check(&config),
         Word::Schema { markdown } => schema(markdown),
@@ -148,7 +150,8 @@ fn say(line: &str) -> Said<()> {
 }
 
 fn load(path: &Path) -> Said<Config> {
-    Config::load(path).map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
+    Config::load_with(path, config::process_environment)
+        .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
 }
 
 /// `option` is what to choose another address with.
@@ -166,9 +169,7 @@ async fn bind(listen: SocketAddr, option: &str) -> Said<(TcpListener, SocketAddr
 async fn serve(path: &Path, listen: SocketAddr, metrics: MetricsListen) -> Said<()> {
     let mut end = std::pin::pin!(asked_to_end());
     let starting = async {
-        let mut config = load(path)?;
-        let named = || config::process_environment("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
-        config.kubeconfig = config.kubeconfig.or_else(named);
+        let config = load(path)?;
         let secrets = Secrets::read(&config, config::process_environment).map_err(|wrong| wrong.join("\n"))?;
         let (listener, bound) = bind(listen, "--listen").await?;
         let metrics = match metrics {

@@ -1,7 +1,7 @@
 //! `gantry doctor`: the means to look with, as far as they are given. What is missing is a line among the others, and keeps
 //! nobody from looking at the rest.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::clock::Clock;
@@ -18,12 +18,10 @@ pub async fn look(
     clock: &Clock,
     environment: impl Fn(&str) -> Option<String>,
 ) -> Vec<Check> {
-    let mut config = match Config::load(path) {
+    let config = match Config::load_with(path, &environment) {
         Ok(config) => config,
         Err(problems) => return configuration(&problems.iter().map(ToString::to_string).collect::<Vec<_>>()),
     };
-    let kubeconfig = || environment("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
-    config.kubeconfig = config.kubeconfig.or_else(kubeconfig);
     let (mut secrets, mut wrong) = Secrets::read_what_is_right(&config, &environment);
     let mut say = |error: &dyn std::fmt::Display| wrong.push(error.to_string());
 

@@ -2,7 +2,7 @@
 
 mod docker;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Read as _;
 use std::path::Path;
@@ -46,6 +46,8 @@ pub struct Secrets {
     pub registries: BTreeMap<String, RegistryLogin>,
     /// May hold a password.
     pub database_url: String,
+    /// The variables that are set, or by a file, whether or not what they hold is of use.
+    given: BTreeSet<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -87,8 +89,14 @@ impl Secrets {
             webhooks: reader.webhooks(config),
             registries: reader.registries(config),
             database_url: reader.line("DATABASE_URL").unwrap_or_else(|| "sqlite://gantry.db".to_owned()),
+            given: OWN_VARIABLES.iter().map(|(name, _)| *name).filter(|name| reader.is_given(name)).collect(),
         };
         (secrets, reader.wrong)
+    }
+
+    /// Is one of these variables set, or by a file? What it holds may have been wrong.
+    pub fn is_any_given(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.given.contains(name))
     }
 }
 
@@ -100,6 +108,10 @@ struct Reader<E> {
 impl<E: Fn(&str) -> Option<String>> Reader<E> {
     fn say(&mut self, sentence: String) {
         self.wrong.push(sentence);
+    }
+
+    fn is_given(&self, name: &str) -> bool {
+        (self.environment)(name).is_some() || (self.environment)(&format!("{name}_FILE")).is_some()
     }
 
     /// The value of `name`, or of the file that `<name>_FILE` names; `None` if missing, or wrong and said so.
@@ -195,11 +207,8 @@ impl<E: Fn(&str) -> Option<String>> Reader<E> {
 
     fn github(&mut self) -> Option<GithubAuth> {
         const APP: [&str; 3] = ["GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY", "GITHUB_APP_INSTALLATION_ID"];
-        let is_set =
-            |name: &&str| (self.environment)(name).is_some() || (self.environment)(&format!("{name}_FILE")).is_some();
-        let missing: Vec<&str> = APP.into_iter().filter(|name| !is_set(name)).collect();
-        let token_is_set = is_set(&"GITHUB_TOKEN");
-        if missing.len() < APP.len() && token_is_set {
+        let missing: Vec<&str> = APP.into_iter().filter(|name| !self.is_given(name)).collect();
+        if missing.len() < APP.len() && self.is_given("GITHUB_TOKEN") {
             self.say("Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used.".to_owned());
             return None;
         }

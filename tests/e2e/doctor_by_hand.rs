@@ -64,7 +64,8 @@ impl Desk {
             };
         }
         let begun = Instant::now();
-        let Output { status, stdout, .. } = command.output().await.unwrap();
+        let Output { status, stdout, stderr } = command.output().await.unwrap();
+        assert_eq!(String::from_utf8(stderr).unwrap(), "", "no log between its lines");
         let lines = String::from_utf8(stdout).unwrap().lines().map(str::to_owned).collect();
         (lines, status.code().unwrap(), begun.elapsed())
     }
@@ -174,9 +175,38 @@ async fn missing_secrets_are_lines_and_the_rest_is_looked_at_all_the_same() {
         [
             "  \u{2717} Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used.",
             "  \u{2717} Slack does not take the token: invalid_auth. Install the app in the workspace, and put its Bot User OAuth Token into `SLACK_BOT_TOKEN`.",
-            "  \u{2717} I have no way in to GitHub. Set `GITHUB_TOKEN`, or `GITHUB_APP_ID`, `GITHUB_APP_PRIVATE_KEY` and `GITHUB_APP_INSTALLATION_ID`.",
         ]
     );
+    assert_eq!(code, 2);
+
+    let swapped = [
+        ("SLACK_BOT_TOKEN", APP_TOKEN),
+        ("SLACK_APP_TOKEN", "xoxb-another"),
+        ("SLACK_SIGNING_SECRET", ""),
+        ("GITHUB_TOKEN", "a b\n"),
+    ];
+    let (lines, code, _) = desk.doctor(&swapped, &[]).await;
+    assert_eq!(
+        ill(&lines),
+        [
+            "  \u{2717} SLACK_BOT_TOKEN holds an app-level token, not a bot's (`xoxb-`): swap the two.",
+            "  \u{2717} SLACK_APP_TOKEN holds a bot's token, not an app-level one (`xapp-`): swap the two.",
+            "  \u{2717} GITHUB_TOKEN has a line break or a space at its edge: it was probably copied with too much.",
+        ],
+        "what is wrong is said once, and not that it is missing"
+    );
+    assert_eq!(code, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_there_is_told_in_a_line() {
+    let desk = Desk::open(without_mailer).await;
+    desk.server.abort();
+    let (lines, code, _) = desk.doctor(&[], &[]).await;
+    for service in ["Slack", "GitHub", "The cluster"] {
+        let told = format!("  \u{2717} {service} cannot be asked: ");
+        assert!(ill(&lines).iter().any(|line| line.starts_with(&told)), "{service}: {lines:#?}");
+    }
     assert_eq!(code, 2);
 }
 
@@ -253,6 +283,14 @@ async fn by_socket_mode_the_app_level_token_is_tried_and_nothing_need_be_signed(
     {
         assert!(lines.iter().any(|line| line == expected), "{expected}\n{lines:#?}");
     }
+    let (lines, code, _) = desk.doctor(&by_socket, &["--url", "https://gantry.example.com"]).await;
+    assert_eq!(
+        ill(&lines),
+        [
+            "  ! By Socket Mode nothing has to be signed, so https://gantry.example.com/slack/events was not tried. Leave out `--url`, or set `SLACK_SIGNING_SECRET` as well if Slack comes there too.",
+        ]
+    );
+    assert_eq!(code, 1);
     let (lines, code, _) = desk.doctor(&[("SLACK_SIGNING_SECRET", ""), ("SLACK_APP_TOKEN", "xapp-another")], &[]).await;
     assert_eq!(
         ill(&lines),

@@ -56,8 +56,12 @@ pub enum Who {
 pub enum Trip {
     /// No secret.
     Unsigned,
-    /// Slack comes by our own socket and signs nothing.
-    BySocket,
+    /// A secret that cannot be used, which was said.
+    Wrong,
+    /// Slack comes by our own socket and signs nothing, so this address could not be tried.
+    BySocket {
+        untried: Option<Address>,
+    },
     /// There is a secret; nobody said where to try it.
     Untried,
     /// By the endpoint at this address.
@@ -151,14 +155,20 @@ pub fn channels(wanted: &[String], joined: &Learned<Vec<Channel>>, bot: &str) ->
     checks
 }
 
-pub fn signing(trip: &Trip) -> Check {
-    match trip {
+pub fn signing(trip: &Trip) -> Option<Check> {
+    Some(match trip {
+        Trip::Wrong => return None,
         Trip::Unsigned => Check::bad(
             SLACK,
             "`SLACK_SIGNING_SECRET` is not set, so no request of Slack's can be let in",
             "Set it, or `SLACK_SIGNING_SECRET_FILE`, to the Signing Secret under Basic Information of the app.",
         ),
-        Trip::BySocket => Check::good(SLACK, "By Socket Mode nothing has to be signed"),
+        Trip::BySocket { untried: None } => Check::good(SLACK, "By Socket Mode nothing has to be signed"),
+        Trip::BySocket { untried: Some(url) } => Check::warning(
+            SLACK,
+            format!("By Socket Mode nothing has to be signed, so {url} was not tried"),
+            "Leave out `--url`, or set `SLACK_SIGNING_SECRET` as well if Slack comes there too.",
+        ),
         Trip::Untried => Check::good(
             SLACK,
             "`SLACK_SIGNING_SECRET` is set; `gantry doctor --url https://<your host>` tries it the way that Slack goes",
@@ -180,7 +190,7 @@ pub fn signing(trip: &Trip) -> Check {
             "Check the address, its DNS name, certificate and ingress.",
         )
         .because(why),
-    }
+    })
 }
 
 /// `None`: no Socket Mode.

@@ -14,7 +14,9 @@ use super::Looking;
 impl Looking<'_> {
     pub(super) async fn slack(&self, url: Option<&str>) -> (Vec<Check>, Vec<Heard>) {
         let Some(client) = &self.with.slack else {
-            return (vec![slack::no_token(), slack::signing(&self.trip(url).await)], Vec::new());
+            let unset = !self.with.secrets.is_any_given(&["SLACK_BOT_TOKEN"]);
+            let checks = unset.then(slack::no_token).into_iter().chain(slack::signing(&self.trip(url).await));
+            return (checks.collect(), Vec::new());
         };
         let (token, trip) = tokio::join!(self.ask(client.token_as_seen()), self.trip(url));
         let heard = token.as_ref().ok().and_then(|token| self.heard("Slack", token.date));
@@ -34,7 +36,7 @@ impl Looking<'_> {
             checks.extend(slack::groups(&named));
             checks.extend(self.approvers(&named));
         }
-        checks.push(slack::signing(&trip));
+        checks.extend(slack::signing(&trip));
         checks.extend(slack::app_token(sockets.as_ref()));
         (checks, heard.into_iter().collect())
     }
@@ -46,14 +48,19 @@ impl Looking<'_> {
 
     async fn trip(&self, url: Option<&str>) -> Trip {
         let secrets = &self.with.secrets;
+        let url = url.map(|url| {
+            let url = url.split(['?', '#']).next().unwrap_or(url);
+            format!("{}/slack/events", url.trim_end_matches('/').trim_end_matches("/slack/events"))
+        });
         let secret = match &secrets.slack_signing_secret {
             Some(secret) => secret,
-            None if secrets.slack_app_token.is_some() => return Trip::BySocket,
+            None if secrets.is_any_given(&["SLACK_SIGNING_SECRET"]) => return Trip::Wrong,
+            None if secrets.is_any_given(&["SLACK_APP_TOKEN"]) => {
+                return Trip::BySocket { untried: url.as_deref().map(Address::of) };
+            }
             None => return Trip::Unsigned,
         };
         let Some(url) = url else { return Trip::Untried };
-        let url = url.split(['?', '#']).next().unwrap_or(url);
-        let url = format!("{}/slack/events", url.trim_end_matches('/').trim_end_matches("/slack/events"));
         let shown = Address::of(&url);
         match knock::at(&url, secret, &self.with.clock).await {
             Knocked::LetIn => Trip::LetIn(shown),
