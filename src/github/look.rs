@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, header};
 use jiff::Timestamp;
 use octocrab::Octocrab;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::client::{Client, Found, GithubError, in_path};
 use crate::domain::artefact::Repository;
@@ -227,6 +227,13 @@ impl Client {
             Found::Yes(found) => Some(found.protection.map_or(found.protected, |protection| protection.enabled)),
             Found::No(_) => None,
         })
+    }
+
+    /// Are we shown what CI says of a branch?
+    pub async fn sees_checks(&self, repository: &Repository, branch: &str) -> Result<(), GithubError> {
+        let Some(name) = in_path(branch) else { return Ok(()) };
+        let path = format!("/repos/{repository}/commits/{name}/check-runs?per_page=1");
+        self.read::<IgnoredAny>(&path).await.map(drop)
     }
 
     pub async fn branch_rules(&self, repository: &Repository, branch: &str) -> Result<Vec<BranchRule>, GithubError> {

@@ -105,6 +105,18 @@ async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
         ("its scopes", |town| town.sim.github.reinstall(|it| it.scopes = Some(vec!["gist"])), &[
             ":x: The token lacks the scope `repo`. Add it in the settings of the token; it stays the same.",
         ]),
+        (
+            "a fine-grained token, of which nobody tells what it may",
+            |town| {
+                town.sim.github.reinstall(|it| it.scopes = None);
+                let unseen = Whim::Answers(403, "Resource not accessible by personal access token", Vec::new());
+                town.sim.github.whims().plan("GET", "/acme/shop/commits/develop/check-runs", When::BeforeTheEffect, unseen.clone(), 9);
+                town.sim.github.whims().plan("GET", "/acme/search/commits/", When::BeforeTheEffect, unseen, 9);
+            },
+            &[
+                ":x: The checks of acme/search and acme/shop cannot be read: it says \u{201c}Resource not accessible by personal access token\u{201d}. Take a classic token with the scope `repo`, or an App: a fine-grained token is not shown them.",
+            ],
+        ),
         ("an archived repository", |town| town.sim.github.settle("acme/shop", true, true, true).unwrap(), &[
             ":x: acme/shop is archived. Unarchive it: nothing can be merged there.",
         ]),

@@ -58,6 +58,8 @@ pub struct Found {
     /// `None`: there is none, or it is hidden from us.
     pub shown: Learned<Option<Shown>>,
     pub branches: Vec<Branch>,
+    /// Are we shown what CI says of its commits? Nothing where it need not be tried.
+    pub checks: Option<Learned<()>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,7 +233,7 @@ pub fn rate(hour: &Learned<Option<Rate>>) -> Check {
 }
 
 pub fn repository(found: &Found) -> Vec<Check> {
-    let Found { name, shown, branches } = found;
+    let Found { name, shown, branches, .. } = found;
     let shown = match shown {
         Err(trouble) => {
             let repair = "Give the token or the App access to it.";
@@ -283,6 +285,16 @@ pub fn repository(found: &Found) -> Vec<Check> {
         ));
     }
     checks
+}
+
+/// What CI says is asked before every promotion.
+pub fn ci(found: &[Found]) -> Option<Check> {
+    let refused = |found: &Found| Some((found.name.clone(), found.checks.clone()?.err()?));
+    let refused: Vec<(Repository, Trouble)> = found.iter().filter_map(refused).collect();
+    let (_, trouble) = refused.first()?;
+    let names: Vec<&Repository> = refused.iter().map(|(name, _)| name).collect();
+    let repair = "Take a classic token with the scope `repo`, or an App: a fine-grained token is not shown them.";
+    Some(Check::trouble(GITHUB, format!("The checks of {} cannot be read", listed(&names)), trouble, repair))
 }
 
 fn missing(name: &Repository, branch: &Branch) -> Check {

@@ -51,12 +51,15 @@ impl Looking<'_> {
         checks.extend(github::permissions(&account, !teams.is_empty()));
         checks.extend(github::webhooks(&account, self.with.secrets.github_webhook_secret.is_some()));
         let wanted: Vec<_> = self.wanted().into_iter().collect();
+        // Of a classic token and of an App its permissions tell.
+        let untold = matches!(account, Account::Token { scopes: None, .. });
         let (found, manifests, teams) = tokio::join!(
-            all(wanted.into_iter().map(|(name, ways)| self.repository(name, ways).boxed()).collect()),
+            all(wanted.into_iter().map(|(name, ways)| self.repository(name, ways, untold).boxed()).collect()),
             self.manifests(),
             all(teams.into_iter().map(|(organisation, team)| self.team(organisation, team).boxed()).collect()),
         );
         checks.extend(found.iter().flat_map(github::repository));
+        checks.extend(github::ci(&found));
         checks.extend(github::manifests(&manifests));
         checks.extend(github::teams(&teams));
         (checks, heard.into_iter().collect())
@@ -144,9 +147,15 @@ impl Looking<'_> {
         wanted
     }
 
-    async fn repository(&self, name: Repository, wanted: BTreeMap<Option<String>, Ways>) -> Found {
+    /// `untold`: whether we are shown what CI says must be tried.
+    async fn repository(&self, name: Repository, wanted: BTreeMap<Option<String>, Ways>, untold: bool) -> Found {
         let settings = self.ask(self.with.github.settings(&name)).await;
         let default = settings.as_ref().ok().and_then(|settings| Some(settings.as_ref()?.default_branch.clone()));
+        let has_code = self.with.config.catalogue.artefacts.iter().any(|artefact| artefact.repository == name);
+        let checks = match default.as_ref().filter(|_| untold && has_code) {
+            Some(branch) => Some(self.ask(self.with.github.sees_checks(&name, branch)).await),
+            None => None,
+        };
         let mut branches: Vec<(String, Ways)> = Vec::new();
         for (branch, ways) in wanted {
             let Some(branch) = branch.or_else(|| default.clone()) else { continue };
@@ -171,7 +180,7 @@ impl Looking<'_> {
                 merge_commits: settings.merge_commits,
             })
         });
-        Found { name, shown, branches }
+        Found { name, shown, branches, checks }
     }
 
     async fn branch(&self, repository: &Repository, name: String, ways: Ways) -> Branch {
