@@ -19,6 +19,7 @@ use crate::domain::rollout::RolloutState;
 use crate::domain::version::Version;
 use crate::slack::incoming::Origin;
 use crate::slack::render::home::{self, Home, MOST, OFFERS};
+use crate::slack::render::list::list;
 use crate::slack::render::page::For;
 use crate::slack::render::{Said, help, notice};
 use crate::store::{Batch, StoreError};
@@ -26,6 +27,7 @@ use crate::store::{Batch, StoreError};
 use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::respond::stored;
+use super::source::CannotAsk;
 
 /// Slack does not tell who has closed it, so after this nobody is taken to look at it any more.
 const LATELY: SignedDuration = SignedDuration::from_mins(30);
@@ -41,14 +43,20 @@ pub struct Homes(Arc<Mutex<BTreeMap<PersonId, Reader>>>);
 #[derive(Clone, Copy, Debug)]
 struct Reader {
     opened_at: Timestamp,
-    /// Stands for what was shown, whenever that was made.
-    shown: u64,
+    shown: Shown,
+}
+
+/// When it was made, and what stands for what it said then: it is another one only if it would have said something else then.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    made_at: Timestamp,
+    digest: u64,
 }
 
 impl Homes {
-    fn opened(&self, person: &PersonId, opened_at: Timestamp, shown: u64) {
+    fn opened(&self, person: &PersonId, shown: Shown) {
         let mut readers = self.readers();
-        readers.insert(person.clone(), Reader { opened_at, shown });
+        readers.insert(person.clone(), Reader { opened_at: shown.made_at, shown });
         if readers.len() > MOST_READERS {
             let longest = readers.iter().min_by_key(|(_, reader)| reader.opened_at).map(|(person, _)| person.clone());
             longest.map(|person| readers.remove(&person));
@@ -56,16 +64,17 @@ impl Homes {
     }
 
     /// Whoever opened it before that is forgotten.
-    fn since(&self, opened_after: Timestamp) -> Vec<PersonId> {
+    fn since(&self, opened_after: Timestamp) -> Vec<(PersonId, Shown)> {
         let mut readers = self.readers();
         readers.retain(|_, reader| reader.opened_at > opened_after);
-        readers.keys().cloned().collect()
+        readers.iter().map(|(person, reader)| (person.clone(), reader.shown)).collect()
     }
 
-    /// Is it another one than was shown?
-    fn is_new(&self, person: &PersonId, shown: u64) -> bool {
-        let mut readers = self.readers();
-        readers.get_mut(person).is_some_and(|reader| std::mem::replace(&mut reader.shown, shown) != shown)
+    /// A new one is stored. Who has opened theirs meanwhile has one that is newer.
+    fn renewed(&self, person: &PersonId, shown: Shown) {
+        if let Some(reader) = self.readers().get_mut(person).filter(|reader| reader.opened_at <= shown.made_at) {
+            reader.shown = shown;
+        }
     }
 
     fn readers(&self) -> MutexGuard<'_, BTreeMap<PersonId, Reader>> {
@@ -76,12 +85,17 @@ impl Homes {
 /// Renews what people look at, until it is cancelled.
 pub async fn run(bot: Bot, cancel: CancellationToken) {
     let mut news = bot.changes.news();
+    let mut again = false;
     loop {
-        tokio::select! {
-            () = cancel.cancelled() => return,
-            alive = news.changed() => if alive.is_err() { return },
+        if !again {
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                alive = news.changed() => if alive.is_err() { return },
+            }
         }
-        let renewed = bot.renew_homes().await.unwrap_or_else(|error| {
+        let renewed = bot.renew_homes().await;
+        again = renewed.is_err();
+        let renewed = renewed.unwrap_or_else(|error| {
             tracing::warn!(%error, "App Homes could not be renewed");
             0
         });
@@ -96,8 +110,9 @@ impl Bot {
     /// Somebody looks at their Home. Whom we do not answer gets the sentence that says why.
     pub(super) async fn opened_home(&self, person: &PersonId, role: Role) -> Result<Work, NotNow> {
         let said = if role == Role::Member {
-            let said = self.home_of(person).await.map_err(|error| stored(&error))?;
-            self.homes.opened(person, self.clock.now(), digest(&said));
+            let now = self.clock.now();
+            let said = self.home_of(person, now).await.map_err(|error| stored(&error))?;
+            self.homes.opened(person, Shown { made_at: now, digest: digest(&said) });
             said
         } else {
             notice::not_for(role)
@@ -121,23 +136,29 @@ impl Bot {
     }
 
     /// How many got a new one.
-    async fn renew_homes(&self) -> Result<i32, StoreError> {
+    async fn renew_homes(&self) -> Result<i32, CannotAsk> {
         let mut renewed = 0;
-        for person in self.homes.since(self.clock.now() - LATELY) {
-            // Who has left, or cannot be asked about, is shown nothing new.
-            if !matches!(self.people.role_of(&person).await, Ok(Role::Member)) {
+        for (person, shown) in self.homes.since(self.clock.now() - LATELY) {
+            let role = self.people.role_of(&person).await.map_err(|error| CannotAsk::later(error.to_string()))?;
+            // Who has left is shown nothing new.
+            if role != Role::Member {
                 continue;
             }
-            let said = self.home_of(&person).await?;
-            if self.homes.is_new(&person, digest(&said)) {
-                self.store.commit(Batch::new().say(publish(&person, said))).await?;
-                renewed += 1;
+            if digest(&self.home_of(&person, shown.made_at).await?) == shown.digest {
+                continue;
             }
+            let now = self.clock.now();
+            let said = self.home_of(&person, now).await?;
+            let shown = Shown { made_at: now, digest: digest(&said) };
+            self.store.commit(Batch::new().say(publish(&person, said))).await?;
+            self.homes.renewed(&person, shown);
+            renewed += 1;
         }
         Ok(renewed)
     }
 
-    async fn home_of(&self, person: &PersonId) -> Result<Said, StoreError> {
+    /// As it is now, with the ages that everything had at `made_at`.
+    async fn home_of(&self, person: &PersonId, made_at: Timestamp) -> Result<Said, StoreError> {
         let all = self.changes.all();
         let all = all
             .iter()
@@ -170,10 +191,10 @@ impl Bot {
             mine,
             others,
             known,
-            ladder: self.list(Filter::default(), 0, For::Person).without_tables(),
+            ladder: list(&self.listing(Filter::default(), 0), For::Person, made_at).without_tables(),
             promotions: self.promotions(),
             neighbours,
-            now: self.clock.now(),
+            now: made_at,
         }))
     }
 
@@ -227,10 +248,8 @@ fn publish(person: &PersonId, said: Said) -> Message {
     said.to(To::Home { person: person.clone(), key })
 }
 
-/// All but the last block, which says when it was made.
 fn digest(said: &Said) -> u64 {
     let mut hasher = DefaultHasher::new();
-    let shown = said.blocks.split_last().map_or(&[][..], |(_, shown)| shown);
-    format!("{shown:?}").hash(&mut hasher);
+    format!("{:?}", said.blocks).hash(&mut hasher);
     hasher.finish()
 }

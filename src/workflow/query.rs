@@ -11,7 +11,15 @@ use super::outbox::TableSupport;
 
 impl Bot {
     pub fn list(&self, filter: Filter, page: usize, whom: For<'_>) -> Said {
-        let listing = Listing::page(&self.config.catalogue, filter, page, |artefact, environment| {
+        let said = list(&self.listing(filter, page), whom, self.clock.now());
+        match self.tables.support() {
+            TableSupport::Refused => said.without_tables(),
+            TableSupport::Taken | TableSupport::Unknown => said,
+        }
+    }
+
+    pub(super) fn listing(&self, filter: Filter, page: usize) -> Listing {
+        Listing::page(&self.config.catalogue, filter, page, |artefact, environment| {
             let Some(place) = artefact.places.get(environment) else {
                 let state = RolloutState::Missing;
                 return Cell { version: None, state, since: None, behind: None, not_from_git: false };
@@ -42,11 +50,6 @@ impl Bot {
                     state: rollout.state,
                 }
             })
-        });
-        let said = list(&listing, whom, self.clock.now());
-        match self.tables.support() {
-            TableSupport::Refused => said.without_tables(),
-            TableSupport::Taken | TableSupport::Unknown => said,
-        }
+        })
     }
 }

@@ -1,8 +1,11 @@
 //! App Home and the invitation: what stands there for whom, that its buttons work without a channel, and that it moves on.
 
+use std::path::Path;
+
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use sqlx::{Connection, SqliteConnection};
 
 use crate::apart::until;
 use crate::production::{asked, pull};
@@ -132,6 +135,55 @@ async fn it_moves_on_for_those_who_opened_it_lately_and_for_nobody_else() {
     town.alice().types("/promote checkout staging").await;
     town.wait(SignedDuration::from_secs(10)).await;
     assert_eq!(published(&town), before, "nobody looks any more");
+}
+
+#[tokio::test]
+async fn what_could_not_be_stored_is_made_anew_a_moment_later() {
+    let mut database = String::new();
+    let start = "2026-11-16T09:00:00Z".parse().unwrap();
+    let town = Town::inheriting(start, async |folder: &Path, _: &str| {
+        database = format!("sqlite://{}", folder.join("gantry.db").display());
+    })
+    .await;
+    opens(&town, "alice").await;
+    let mut beside = SqliteConnection::connect(&database).await.unwrap();
+    let breaks = "CREATE TRIGGER breaks BEFORE INSERT ON outbox WHEN NEW.key LIKE 'home:%'
+                  BEGIN SELECT RAISE(ABORT, 'the disk is full'); END";
+    sqlx::query(breaks).execute(&mut beside).await.unwrap();
+    let before = home(&town, "alice");
+    town.bob().types("/promote checkout qa").await;
+    for _ in 0..3 {
+        town.wait(SignedDuration::from_secs(6)).await;
+    }
+    assert_eq!(home(&town, "alice"), before, "nothing could be stored");
+
+    sqlx::query("DROP TRIGGER breaks").execute(&mut beside).await.unwrap();
+    until("what changed is shown", async || {
+        town.wait(SignedDuration::from_secs(6)).await;
+        !home(&town, "alice").contains("[Promote checkout to qa]")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn that_time_passes_is_no_reason_to_make_it_anew() {
+    let town = Town::open().await;
+    asked(&town).await;
+    opens(&town, "bob").await;
+    let published = || town.sim.slack.calls()["views.publish"];
+    let before = published();
+    for _ in 0..10 {
+        // Each look at what it waits for is stored, and finds the same.
+        town.wait(SignedDuration::from_secs(61)).await;
+    }
+    assert_eq!(published(), before, "nothing but its age has changed");
+
+    town.carol().presses("releases", "Approve").await;
+    until("bob's Home moves on", async || {
+        town.wait(SignedDuration::from_secs(6)).await;
+        part(&home(&town, "bob"), "*Waits for your approval*") == "Nothing."
+    })
+    .await;
 }
 
 #[tokio::test]
