@@ -62,12 +62,14 @@ pub enum Refusal {
         /// A rollback was to bring it, and passes no gate.
         by_rollback: bool,
     },
-    /// What runs below is what a rollback restored: older code, whose history has the bad one in it.
+    /// What runs below is what a rollback made: older code than it had, whose history has the bad one in it.
     RolledBackBelow {
         artefact: ArtefactName,
         environment: EnvironmentName,
         below: EnvironmentName,
         version: Version,
+        /// The environment has what was rolled back, so that it would lose it, too.
+        takes_back: bool,
         restored: Option<String>,
     },
     /// The branch had it before a rollback, so Git would merge nothing.

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::actor::{PersonId, Role};
 use crate::domain::approval::{Way, Yes};
-use crate::domain::artefact::ArtefactName;
+use crate::domain::artefact::{Artefact, ArtefactName};
 use crate::domain::change::{Change, Stage};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::listing::Filter;
@@ -192,7 +192,7 @@ impl Bot {
             others,
             known,
             ladder: list(&self.listing(Filter::default(), 0), For::Person, made_at).without_tables(),
-            promotions: self.promotions(),
+            promotions: self.promotions().await?,
             neighbours,
             now: made_at,
         }))
@@ -210,9 +210,10 @@ impl Bot {
     }
 
     /// What runs well in a rung and is newer than what the next one has, as far as is known: whether it may go there is asked
-    /// when somebody wants it to.
-    fn promotions(&self) -> Vec<(ArtefactName, EnvironmentName, Version)> {
+    /// when somebody wants it to. But for what a rollback left, which is known to be refused.
+    async fn promotions(&self) -> Result<Vec<(ArtefactName, EnvironmentName, Version)>, StoreError> {
         let catalogue = &self.config.catalogue;
+        let quarantines = self.store.quarantines().await?;
         let mut found = Vec::new();
         for artefact in &catalogue.artefacts {
             for rung in catalogue.ladder.rungs() {
@@ -231,15 +232,41 @@ impl Bot {
                 let runs = artefact.places.get(&below.name).is_some_and(|below| {
                     matches!(self.view.rollout(below, &artefact.image).state, RolloutState::Running { .. })
                 });
-                if runs && self.view.is_read(place) {
-                    found.push((artefact.name.clone(), rung.name.clone(), newer));
+                if !runs || !self.view.is_read(place) {
+                    continue;
                 }
+                let barred = quarantines.iter().any(|it| {
+                    it.concerns(&artefact.name) && it.holds_in(&rung.name, &catalogue.ladder) && it.bars(&newer, None)
+                });
+                if barred || self.is_rollback(artefact, &below.name, &newer).await? {
+                    continue;
+                }
+                found.push((artefact.name.clone(), rung.name.clone(), newer));
                 if found.len() == OFFERS {
-                    return found;
+                    return Ok(found);
                 }
             }
         }
-        found
+        Ok(found)
+    }
+
+    /// Is it the very result of a rollback of ours, after which nothing was promoted there?
+    async fn is_rollback(
+        &self,
+        artefact: &Artefact,
+        environment: &EnvironmentName,
+        version: &Version,
+    ) -> Result<bool, StoreError> {
+        for hold in self.store.holds(environment).await? {
+            if hold.concerns(std::slice::from_ref(&artefact.name))
+                && let Some(rollback) = self.store.change(hold.change).await?
+                && version.commit.is_some()
+                && rollback.stage.result() == version.commit.as_ref()
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 

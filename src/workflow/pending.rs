@@ -147,9 +147,11 @@ impl Bot {
         };
         if let Some(head) = &pending.head
             && pending.carries_rollback
-            && (pending.is_rollback || self.github.carried_rollback(repository, head, pinned).await?.is_some())
         {
-            return Err(self.rolled_back_below(artefact, target, version.clone()).await.into());
+            let takes_back = self.github.carried_rollback(repository, head, pinned).await?.is_some();
+            if pending.is_rollback || takes_back {
+                return Err(self.rolled_back_below(artefact, target, version.clone(), takes_back).await.into());
+            }
         }
         let open = match &pending.head {
             Some(head) if pending.may_be_rolled_back() => self.github.open_rollbacks(repository, head).await?,
@@ -207,14 +209,20 @@ impl Bot {
     }
 
     /// Where a rollback left what runs below, the version that it restored can be promoted as what it was.
-    async fn rolled_back_below(&self, artefact: &Artefact, target: &Environment, version: Version) -> Refusal {
+    async fn rolled_back_below(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        version: Version,
+        takes_back: bool,
+    ) -> Refusal {
         let below = self.config.catalogue.ladder.below(&target.name, artefact).unwrap_or(target);
         let moves = Moves::branch(&artefact.repository, &below.branch);
         let changes = self.store.changes_of(&moves, REMEMBERED).await.unwrap_or_default();
         let restored = Codes::of(&changes, &artefact.name).original(&version);
         let restored = (restored != version).then(|| restored.label().to_owned());
         let (artefact, environment, below) = (artefact.name.clone(), target.name.clone(), below.name.clone());
-        Refusal::RolledBackBelow { artefact, environment, below, version, restored }
+        Refusal::RolledBackBelow { artefact, environment, below, version, takes_back, restored }
     }
 
     /// What an environment would get whose manifest names another image: the commits between the two.

@@ -237,7 +237,11 @@ async fn what_was_restored_below_goes_as_what_it_was() {
     town.bob().types("/rollback checkout qa").await;
     town.bob().types("/promote checkout staging").await;
     let refused = told(&town);
-    assert!(refused.starts_with("*qa* was rolled back"), "{refused}");
+    // Staging never had what was rolled back: what runs below would take nothing back there.
+    assert_snapshot!(masked(&town, &refused, &[(&head(&town, "qa"), "result")]), @"
+    *qa* was rolled back: `qa-<result>` is that rollback, with what it took back in its history. A rollback is never promoted.
+    Next: repair it below, and promote that; or, if that is newer than what runs there, promote what was restored: `/promote checkout staging @qa-6cff9ae`.
+    ");
     town.bob().types(&command(&refused, "/promote checkout staging")).await;
     let now = head(&town, "staging");
     assert_eq!(parents(&town, &now)[1], restored, "{}", told(&town));

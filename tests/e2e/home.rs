@@ -117,6 +117,38 @@ async fn quick_actions_are_answered_directly() {
 }
 
 #[tokio::test]
+async fn what_was_rolled_back_is_not_offered() {
+    let town = Town::open().await;
+    let offers = async |artefact: &str| -> Vec<String> {
+        let home = opens(&town, "alice").await;
+        let buttons =
+            home.split(['[', ']']).filter_map(|button| button.strip_prefix(&format!("Promote {artefact} to ")));
+        buttons.map(ToOwned::to_owned).collect()
+    };
+    let refused = async |wish: &str| {
+        town.alice().types(wish).await;
+        assert!(town.alice().sees().contains(" rolled "), "{wish}: {}", town.alice().sees());
+    };
+    let bad = crate::manifest_rollback::promoted(&town, "Find plurals").await;
+    town.bob().types("/rollback search qa --reason it finds too much").await;
+    refused("/promote search qa").await;
+    assert!(!offers("search").await.contains(&"qa".to_owned()), "what was rolled back may not come back");
+    town.bob().types(&format!("/gantry release search {bad}")).await;
+    assert!(offers("search").await.contains(&"qa".to_owned()), "once it is released it may");
+
+    town.alice().types("/promote checkout qa").await;
+    town.bob().types("/rollback checkout qa --reason totals are wrong").await;
+    refused("/promote checkout staging").await;
+    assert_eq!(offers("checkout").await, ["prod"], "what a rollback made goes nowhere");
+    town.push("checkout", "Repair the totals");
+    town.settle().await;
+    assert_eq!(offers("checkout").await, ["qa", "prod"]);
+    town.alice().types("/promote checkout qa").await;
+    town.alice().presses("deploys", "Confirm").await;
+    assert_eq!(offers("checkout").await, ["staging", "prod"]);
+}
+
+#[tokio::test]
 async fn it_moves_on_for_those_who_opened_it_lately_and_for_nobody_else() {
     let town = Town::open().await;
     for person in ["alice", "bob"] {

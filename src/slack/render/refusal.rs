@@ -157,14 +157,15 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .code(&format!("/gantry release {artefact} {}", quarantine.version.label()))
                 .and(&if *by_rollback { Mrkdwn::new(".") } else { or_override() }),
         ),
-        Refusal::RolledBackBelow { artefact, environment, below, version, restored } => {
-            let why = Mrkdwn::default()
-                .bold(below.as_str())
-                .raw(" was rolled back: ")
-                .code(version.label())
-                .raw(" is older code there, and would take ")
-                .bold(environment.as_str())
-                .raw(" back as well. A promotion never goes back.");
+        Refusal::RolledBackBelow { artefact, environment, below, version, takes_back, restored } => {
+            let why = Mrkdwn::default().bold(below.as_str()).raw(" was rolled back: ").code(version.label());
+            let why = if *takes_back {
+                why.raw(" is older code there, and would take ")
+                    .bold(environment.as_str())
+                    .raw(" back as well. A promotion never goes back.")
+            } else {
+                why.raw(" is that rollback, with what it took back in its history. A rollback is never promoted.")
+            };
             let next = text("repair it below, and promote that");
             (
                 why,
