@@ -29,11 +29,20 @@ pub(super) struct Reply {
     pub(super) batch: Batch,
     /// The message with the button gives way to the answer.
     pub(super) replace: bool,
+    /// The rule that said no.
+    pub(super) refused: Option<&'static str>,
 }
 
 impl From<Said> for Reply {
     fn from(said: Said) -> Self {
-        Self { said, batch: Batch::new(), replace: false }
+        Self { said, batch: Batch::new(), replace: false, refused: None }
+    }
+}
+
+impl Reply {
+    /// By the name that the same no has where a change is asked for.
+    fn refused(rule: &'static str, said: Said) -> Self {
+        Self { refused: Some(rule), ..said.into() }
     }
 }
 
@@ -86,15 +95,15 @@ impl Bot {
         reason: &str,
     ) -> Result<Reply, NotNow> {
         if let Some(not_there) = self.not_there(&environment, artefact.as_ref()) {
-            self.measures.refused(not_there.name());
-            return Ok(render::refusal::refusal(&not_there).into());
+            return Ok(Reply::refused(not_there.name(), render::refusal::refusal(&not_there)));
         }
         if let Some(no) = self.may_not_hold(&from.person, &environment, artefact.as_ref()).await? {
-            return Ok(no.into());
+            return Ok(no);
         }
         let locks = self.store.locks(Some(&environment)).await.map_err(|error| stored(&error))?;
         if let Some(held) = locks.iter().find(|lock| lock.artefact == artefact) {
-            return Ok(render::lock::held(held, held.by == from.person).into());
+            let said = render::lock::held(held, held.by == from.person);
+            return Ok(Reply::refused("locked", said));
         }
         let since = self.clock.now();
         let lock = Lock {
@@ -110,7 +119,7 @@ impl Bot {
             .lock(lock.clone())
             .ledger(self.lock_entry(&lock, "locked", &from.person))
             .say(self.openly(&lock, "lock", render::lock::announced(&lock), from));
-        Ok(Reply { said: render::lock::locked(&lock), batch, replace: false })
+        Ok(Reply { batch, ..render::lock::locked(&lock).into() })
     }
 
     pub(super) async fn unlock(
@@ -127,7 +136,7 @@ impl Bot {
         let own = lock.by == from.person;
         // Whoever may not lock any more may still end what they began.
         if !own && let Some(no) = self.may_not_hold(&from.person, environment, artefact).await? {
-            return Ok(no.into());
+            return Ok(no);
         }
         let mut batch = Batch::new()
             .unlock(lock.id)
@@ -136,7 +145,7 @@ impl Bot {
         if !own {
             batch = batch.say(directly(&lock.by, render::lock::ended(&lock, &from.person)));
         }
-        Ok(Reply { said: render::lock::unlocked(&lock), batch, replace: false })
+        Ok(Reply { batch, ..render::lock::unlocked(&lock).into() })
     }
 
     pub(super) async fn list_locks(&self, environment: Option<&EnvironmentName>) -> Result<Reply, NotNow> {
@@ -154,7 +163,7 @@ impl Bot {
             return Ok(Some(render::lock::yours(&lock).into()));
         }
         if let Some(no) = self.may_not_hold(&from.person, &lock.environment, lock.artefact.as_ref()).await? {
-            return Ok(Some(no.into()));
+            return Ok(Some(no));
         }
         let since = self.clock.now();
         let mine = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
@@ -166,7 +175,7 @@ impl Bot {
             .ledger(entry)
             .say(self.openly(&mine, "lock", render::lock::announced_take_over(&mine, &lock.by), from))
             .say(directly(&lock.by, render::lock::lost(&mine)));
-        Ok(Some(Reply { said: render::lock::taken_over(&mine), batch, replace: true }))
+        Ok(Some(Reply { batch, replace: true, ..render::lock::taken_over(&mine).into() }))
     }
 
     /// Why the person may not hold the environment, in words; `None` where they may.
@@ -175,7 +184,7 @@ impl Bot {
         person: &PersonId,
         environment: &EnvironmentName,
         artefact: Option<&ArtefactName>,
-    ) -> Result<Option<Said>, NotNow> {
+    ) -> Result<Option<Reply>, NotNow> {
         let may = match self.repository_there(environment, artefact) {
             Some(repository) => self.may_hold(person, environment, repository).await,
             None => Ok(false),
@@ -184,12 +193,12 @@ impl Bot {
             Ok(true) => Ok(None),
             Ok(false) => {
                 let who = self.called(&self.holders(environment)).await;
-                Ok(Some(render::lock::may_not(environment, &who)))
+                Ok(Some(Reply::refused("may_not", render::lock::may_not(environment, &who))))
             }
             Err(error) => {
                 let why = error.to_string();
                 let otherwise = render::lock::cannot_tell(environment, &why);
-                if error.passes { Err(NotNow::soon(why, otherwise)) } else { Ok(Some(otherwise)) }
+                if error.passes { Err(NotNow::soon(why, otherwise)) } else { Ok(Some(otherwise.into())) }
             }
         }
     }

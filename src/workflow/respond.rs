@@ -371,10 +371,10 @@ impl Asked<'_> {
 
     /// What a use case answers privately, with what it does.
     fn told(self, reply: Reply) -> Work {
-        let Reply { said, batch, replace } = reply;
+        let Reply { said, batch, replace, refused } = reply;
         let mut work = Self { replace: replace && self.from.private, ..self }.privately(said);
         work.batch = batch.and(work.batch);
-        work
+        Work { refused, ..work }
     }
 
     /// For all who read along.

@@ -155,6 +155,33 @@ async fn commands_and_refusals_are_counted_by_what_they_are() {
 }
 
 #[tokio::test]
+async fn refusals_to_lock_and_unlock_are_counted_like_any_other() {
+    let town = Town::configured(|configuration| {
+        let qa = "  - name: qa\n";
+        configuration.replace(qa, &format!("{qa}    promoters: [\"@release-managers\"]\n"))
+    })
+    .await;
+    let refused = async || {
+        let scrape = Scrape::of(&town.origin).await;
+        let all = scrape.count("gantry_refusals_total", &[]);
+        let by_name = |refusal| scrape.count("gantry_refusals_total", &[("refusal", refusal)]);
+        (["may_not", "locked"].map(by_name), all)
+    };
+    town.alice().types("/gantry lock qa mine").await;
+    assert_eq!(refused().await, ([1, 0], 1));
+    town.bob().types("/gantry lock qa load test").await;
+    town.alice().types("/gantry unlock qa").await;
+    assert_eq!(refused().await, ([2, 0], 2));
+    town.carol().types("/gantry lock qa as well").await;
+    assert_eq!(refused().await, ([2, 1], 3));
+    town.alice().types("/gantry lock prod mine").await;
+    town.carol().types("/gantry unlock qa").await;
+    // What is not there to be ended is no rule's no.
+    town.carol().types("/gantry unlock qa").await;
+    assert_eq!(refused().await, ([2, 1], 3));
+}
+
+#[tokio::test]
 async fn what_becomes_of_webhooks_is_counted_by_who_sent_them() {
     let town = Town::open().await;
     let secret = "flux-secret-of-qa";
