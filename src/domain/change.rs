@@ -69,6 +69,9 @@ pub struct Change {
     /// The channel in which it was asked for.
     pub asked_in: Option<String>,
     pub asked_at: Timestamp,
+    /// When it was last taken up again, after it could not be done.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_up_at: Option<Timestamp>,
     pub plan: Plan,
     pub stage: Stage,
     /// What the request that asked for it is called in the log.

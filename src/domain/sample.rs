@@ -143,6 +143,7 @@ pub(crate) fn change() -> Change {
         requester: PersonId::new("U0ALICE"),
         asked_in: Some("C0DEPLOYS".to_owned()),
         asked_at: Timestamp::from_second(1_763_283_600).expect("a moment"),
+        taken_up_at: None,
         plan: plan(),
         stage: Stage::begin(),
         frozen: None,

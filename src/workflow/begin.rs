@@ -39,6 +39,7 @@ impl Bot {
             // A view stands in no channel.
             asked_in: Some(channel.to_owned()).filter(|channel| !channel.is_empty()),
             asked_at: now,
+            taken_up_at: None,
             request: None,
             frozen: (plan.promote == PromoteBy::PullRequest).then(|| Frozen::of(id)),
             plan,
@@ -97,16 +98,18 @@ impl Bot {
     ) -> Result<(Change, Batch), CannotAsk> {
         let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
-        let Ok(stage) = claim.change.stage.clone().retried(self.clock.now()) else { return Err(overtaken()) };
+        let now = self.clock.now();
+        let Ok(stage) = claim.change.stage.clone().retried(now) else { return Err(overtaken()) };
         // What was shown was put away: it is made anew. What Git was to move to is looked for.
         let frozen = match claim.change.by_pull() {
             Some(_) => Some(Frozen::of(claim.change.id)),
             None => claim.change.frozen.clone(),
         };
         // Whoever takes it up again is the one who wants to hear of its end.
-        let change = Change { plan, stage, frozen, requester: person.clone(), ..claim.change };
+        let (requester, taken_up_at) = (person.clone(), Some(now));
+        let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
         let batch = Batch::new()
-            .advance(change.clone(), claim.fence, Some(self.clock.now()))
+            .advance(change.clone(), claim.fence, Some(now))
             .ledger(self.entry(&change, "retried", person))
             .say(self.card(&change))
             .and(self.tell_others(Some(&errored.stage), &change));

@@ -161,7 +161,7 @@ impl Measures {
             self.ended.up([now.stage.name(), kind, environment]);
         }
         if let Stage::Deployed { at, .. } = &now.stage {
-            self.whole.took([kind, environment], at.duration_since(now.asked_at).as_secs_f64());
+            self.whole.took([kind, environment], at.duration_since(now.began_at()).as_secs_f64());
         }
     }
 }

@@ -19,7 +19,7 @@ use super::result::Made;
 
 /// Nobody waits for a branch to be put away: the pause is as long as it gets.
 const TIDY_TRIES: u32 = 6;
-/// What GitHub does not let us put away is tried again so often, and so long after it was asked for.
+/// What GitHub does not let us put away is tried again so often, and so long after it was asked for or taken up again.
 const TIDY_AGAIN: SignedDuration = SignedDuration::from_mins(10);
 const TIDY_WITHIN: SignedDuration = SignedDuration::from_hours(48);
 
@@ -336,7 +336,7 @@ impl Bot {
                 return self.store.commit(Batch::new().advance(change, fence, Some(due))).await;
             }
             // Somebody may give us back what we may not do now; but not for ever.
-            Err(error) if self.clock.now().duration_since(claim.change.asked_at) < TIDY_WITHIN => {
+            Err(error) if self.clock.now().duration_since(claim.change.began_at()) < TIDY_WITHIN => {
                 tracing::warn!(%error, "the frozen branch cannot be put away yet");
                 if claim.change.stage.is_open() {
                     return Ok(());

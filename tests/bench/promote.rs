@@ -147,6 +147,7 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
             requester: PersonId::new("U0ALICE"),
             asked_in: None,
             asked_at: now,
+            taken_up_at: None,
             request: None,
             plan: Plan {
                 artefact: ArtefactName::new(name),

@@ -9,6 +9,7 @@ use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
+use crate::metrics::scrape::Scrape;
 use crate::town::Town;
 
 fn head(town: &Town) -> Sha {
@@ -320,6 +321,33 @@ async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
     town.settle().await;
     assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
     assert_eq!((head(&town), done(&town), merges(&town)), (merged, (1, 1), 1));
+}
+
+#[tokio::test]
+async fn what_is_taken_up_again_takes_as_long_as_since_then() {
+    let town = promoted_while(answers(401, "Bad credentials"), When::BeforeTheEffect, 1).await;
+    town.wait(SignedDuration::from_hours(3)).await;
+    // Held, so that it is seen under way.
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    town.bob().presses_only("deploys", "Promote").await;
+    town.settle_until(|| merges(&town) == 2).await;
+    let status = town.bob().types_in("deploys", "/gantry status").await;
+    assert!(status.contains("under way for 0 s"), "{status}");
+    let age = |scrape: &Scrape| scrape.sum("gantry_change_oldest_seconds", &[("stage", "merging")]).unwrap();
+    let scrape = Scrape::of(&town.origin).await;
+    assert!(age(&scrape) < 60.0, "{}", age(&scrape));
+    town.sim.github.whims().release();
+    town.settle().await;
+
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+    assert!(!card(&town).contains(" h"), "{}", card(&town));
+    let history = town.bob().types("/gantry history checkout qa").await;
+    let line = history.lines().find(|line| line.contains("deployed, took")).unwrap_or_else(|| panic!("{history}"));
+    assert!(!line.contains(" h"), "{line}");
+    let scrape = Scrape::of(&town.origin).await;
+    let merge = scrape.sum("gantry_change_step_duration_seconds_sum", &[("step", "merge")]).unwrap();
+    let whole = scrape.sum("gantry_change_duration_seconds_sum", &[]).unwrap();
+    assert!(merge < 60.0 && whole < 60.0, "{merge} {whole}");
 }
 
 #[tokio::test]

@@ -40,14 +40,19 @@ impl Deploying {
 }
 
 impl Change {
+    /// From when on it takes its time: what lies between an error and whoever takes it up again is nobody's.
+    pub fn began_at(&self) -> Timestamp {
+        self.taken_up_at.unwrap_or(self.asked_at)
+    }
+
     /// The steps that are over now and were not at `before`. So each is told once, however often it is looked at.
     pub fn took_since(&self, before: &Stage) -> Vec<(Step, SignedDuration)> {
         let Some(deploying) = self.stage.deploying() else { return Vec::new() };
         let mut took = Vec::new();
         if before.deploying().is_none() {
             let approved_at = deploying.approved_at();
-            took.extend(approved_at.map(|at| (Step::Approval, at.duration_since(self.asked_at))));
-            let since = approved_at.unwrap_or(self.asked_at);
+            took.extend(approved_at.map(|at| (Step::Approval, at.duration_since(self.began_at()))));
+            let since = approved_at.unwrap_or(self.began_at());
             took.push((Step::Merge, deploying.merged_at.duration_since(since)));
         }
         if let (Stage::Deployed { at, .. }, false) = (&self.stage, matches!(before, Stage::Deployed { .. })) {
@@ -61,10 +66,10 @@ impl Change {
     /// Where it stands, and since when as far as it is known.
     pub fn stands_since(&self) -> Timestamp {
         match &self.stage {
-            Stage::AwaitingApproval(_) => self.asked_at,
+            Stage::AwaitingApproval(_) => self.began_at(),
             Stage::Merging(merging) => {
                 let approvals = merging.awaiting.iter().flat_map(|awaiting| &awaiting.approvals);
-                approvals.map(|approval| approval.at).max().unwrap_or(self.asked_at)
+                approvals.map(|approval| approval.at).max().unwrap_or(self.began_at())
             }
             Stage::Deploying(deploying) => deploying.merged_at,
             Stage::Deployed { at, .. }

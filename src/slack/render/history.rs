@@ -138,7 +138,7 @@ fn of_change(change: &Change, card: Option<&String>, now: Timestamp) -> (Mrkdwn,
 
 /// How it ended and how long that took; or how it stands, and for how long.
 fn end(change: &Change, now: Timestamp) -> Mrkdwn {
-    let began = change.asked_at;
+    let began = change.began_at();
     let took = |words: &'static str, at: Timestamp| Mrkdwn::new(words).plain(&lasted(began, at));
     match &change.stage {
         Stage::AwaitingApproval(_) => took("waiting for approval, for ", now),

@@ -167,9 +167,9 @@ fn age(change: &Change, known: &Known, now: Timestamp) -> Option<Mrkdwn> {
         stage if stage.is_watched() => "still watched, for ",
         _ => return None,
     };
-    let text = Mrkdwn::new(words).plain(&lasted(change.asked_at, now));
+    let text = Mrkdwn::new(words).plain(&lasted(change.began_at(), now));
     Some(match known.since.get(&change.id) {
-        Some(since) if *since > change.asked_at => {
+        Some(since) if *since > change.began_at() => {
             text.raw(" \u{b7} in this stage since ").moment(*since).raw(", for ").plain(&lasted(*since, now))
         }
         _ => text,

@@ -88,8 +88,8 @@ fn approved(change: &Change, awaiting: &Awaiting) -> (Bar, Timestamp) {
 
 fn approved_by(change: &Change, last: Option<Timestamp>) -> (Bar, Timestamp) {
     match last {
-        Some(last) => (Bar::default().took("approved", change.asked_at, last), last),
-        None => (Bar::default(), change.asked_at),
+        Some(last) => (Bar::default().took("approved", change.began_at(), last), last),
+        None => (Bar::default(), change.began_at()),
     }
 }
 
@@ -105,7 +105,7 @@ fn merged(change: &Change, deploying: &Deploying, names: &Names) -> Bar {
     let counted = |Progress { ready, wanted }: Progress| format!("rolling out {ready}/{wanted}");
     match &change.stage {
         Stage::Deployed { at, .. } => {
-            bar.took("rolled out", since, *at).step(DONE, format!("running after {}", lasted(change.asked_at, *at)))
+            bar.took("rolled out", since, *at).step(DONE, format!("running after {}", lasted(change.began_at(), *at)))
         }
         Stage::Failed { at, .. } => {
             let what = if deploying.seen_at.is_some() { "rollout failed" } else { "failed" };
