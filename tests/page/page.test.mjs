@@ -64,6 +64,7 @@ async function enter(opened, address = url) {
 }
 
 const workload = (environment, artefact) => page.locator(`.workload[data-environment="${environment}"][data-artefact="${artefact}"]`);
+const tried = (title) => page.getByRole("complementary", { name: "Four things to try" }).getByRole("listitem").filter({ hasText: title });
 const messages = (selector = "") => page.locator(`#messages .message${selector}`);
 
 async function type(text) {
@@ -133,7 +134,14 @@ test("/list answers with a table that only the asker sees", { skip }, async () =
 test("a promotion goes all the way: one card, from the command to the last pod", { skip }, async () => {
   const source = await workload("development", "checkout").getAttribute("data-version");
   const before = await workload("qa", "checkout").getAttribute("data-version");
+  // What was refused was not done: it is ticked off with the change that begins.
+  for (const [typed, said] of [["/promote checkout development", "fed by pushes"], ["/promote chekout qa", "Did you mean checkout?"]]) {
+    await type(typed);
+    await messages(".private").filter({ hasText: said }).last().waitFor();
+  }
+  assert.equal(await tried("Promote it").getByText("(done)").count(), 0);
   await type("/promote checkout qa");
+  await tried("Promote it").getByText("(done)").waitFor({ state: "attached" });
   const card = messages('[data-user="gantry"]').filter({ hasText: "asked by" }).filter({ hasText: source.slice(-7) });
   await card.first().waitFor();
   // It is edited in place: the same message says how far it is, and in the end that it runs.
@@ -177,7 +185,11 @@ test("production goes by a pull request that somebody else approves", { skip }, 
   const channel = async (name) => page.locator("#channels .channel", { hasText: name }).click();
   const before = await workload("prod", "checkout").getAttribute("data-version");
   await type("/promote checkout prod");
-  await messages(".private").filter({ hasText: "by a pull request into prod" }).last().getByRole("button", { name: "Confirm" }).click();
+  const question = messages(".private").filter({ hasText: "by a pull request into prod" }).last();
+  await question.waitFor();
+  assert.equal(await tried("Go to production").getByText("(done)").count(), 0, "nobody has confirmed it yet");
+  await question.getByRole("button", { name: "Confirm" }).click();
+  await tried("Go to production").getByText("(done)").waitFor({ state: "attached" });
   await channel("releases");
   const card = messages('[data-user="gantry"]').filter({ hasText: "asked by" }).last();
   await card.filter({ hasText: "waiting for 1 approval" }).waitFor();

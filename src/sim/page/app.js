@@ -34,6 +34,7 @@ const shown = { me: recall("me"), channel: recall("channel"), tab: "messages", t
 const messages = new Map();
 const acknowledgements = [];
 const seen = new Map();
+const begun = new Set();
 let town = null;
 let truth = null;
 let mark = null;
@@ -235,7 +236,6 @@ const send = (text) => attempt(async () => {
     modals.show(answer?.views, me);
     await refreshMessages();
     acknowledge(answer, known, { me, channel });
-    if (/^\/(gantry\s+)?promote\b/.test(text)) mark?.(/\bprod\b/.test(text) ? "release" : "promote");
   }
   await refreshMessages();
   drawChannel({ jumpToEnd: true });
@@ -273,7 +273,23 @@ const fetchMessages = coalesced(async () => {
   if (me !== shown.me) return;
   for (const [channel, answer] of found) messages.set(channel, answer.messages);
   modals.show(found.at(-1)?.[1].views, me);
+  tickBegun(found.flatMap(([, answer]) => answer.messages));
 });
+
+// The card of a promotion: whatever was refused has none, and a rollback's begins otherwise.
+const PROMOTION = /^\*[^*]+\* `[^`]+`(?:: | for )/;
+const ASKED = /asked by <@(\w+)> · .* · change `(\w+)`/;
+
+/** Ticks off what this person has begun since the page was opened, by whatever command or button. */
+function tickBegun(all) {
+  for (const message of all.filter((each) => each.user === BOT.name && PROMOTION.test(each.text))) {
+    const [, by, change] = ASKED.exec(JSON.stringify(message.blocks)) ?? [];
+    if (!change || begun.has(change)) continue;
+    begun.add(change);
+    if (names.person(by)?.name === shown.me) mark?.(message.text.includes("*prod*") ? "release" : "promote");
+  }
+}
+
 async function refreshMessages() {
   await fetchMessages();
 }
