@@ -94,6 +94,9 @@ mod tests {
             let fault = serde_json::from_value::<Fault>(name.into()).unwrap();
             assert_eq!(serde_json::to_value(fault).unwrap(), name);
         }
+        let all = serde_json::from_value::<Fault>("none".into()).unwrap_err().to_string();
+        let names = Fault::NAMES.map(|name| format!("`{name}`")).join(", ");
+        assert_eq!(all, format!("unknown variant `none`, expected one of {names}"), "and every fault has its name");
     }
 
     #[test]

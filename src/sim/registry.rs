@@ -25,6 +25,8 @@ const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
 const LAYER: &str = "application/vnd.oci.image.layer.v1.tar+gzip";
 const REVISION: &str = "org.opencontainers.image.revision";
 const CREATED: &str = "org.opencontainers.image.created";
+/// What whoever has a login comes with.
+pub const TOKEN: &str = "a-token-of-the-town-s-registry";
 /// The most tags on one page, however many are asked for.
 const MOST_ON_A_PAGE: usize = 100;
 
@@ -53,6 +55,7 @@ struct Shelves {
     listeners: Vec<Listener>,
     requests: Vec<String>,
     down: bool,
+    closed: bool,
 }
 
 #[derive(Default)]
@@ -162,6 +165,11 @@ impl Registry {
         self.lock().requests.clone()
     }
 
+    /// Lets in from now on who comes with a token, which whoever has a login is given.
+    pub fn demand_login(&self) {
+        self.lock().closed = true;
+    }
+
     /// Calls `listener` after each publication.
     pub fn on_publish(&self, listener: impl Fn(&Published) + Send + Sync + 'static) {
         self.lock().listeners.push(Arc::new(listener));
@@ -169,6 +177,21 @@ impl Registry {
 
     fn lock(&self) -> MutexGuard<'_, Shelves> {
         self.shelves.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is said at the door, if anything.
+    fn challenge(&self, rest: &str, headers: &HeaderMap) -> Option<Response> {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let shown = text(header::AUTHORIZATION);
+        if !self.lock().closed || shown.strip_prefix("Bearer ") == Some(TOKEN) {
+            return None;
+        }
+        if rest == "token" && shown.starts_with("Basic ") {
+            return Some(axum::Json(json!({ "token": TOKEN })).into_response());
+        }
+        let realm = format!("Bearer realm=\"http://{}/v2/token\",service=\"town\"", text(header::HOST));
+        let no = failure(StatusCode::UNAUTHORIZED, "UNAUTHORIZED", "authentication required", &Value::Null);
+        Some(([(header::WWW_AUTHENTICATE, realm)], no).into_response())
     }
 
     fn manifest(&self, name: &str, reference: &str) -> Response {
@@ -228,6 +251,7 @@ async fn serve(
     State(registry): State<Registry>,
     method: Method,
     uri: Uri,
+    headers: HeaderMap,
     page: Result<Query<Page>, axum::extract::rejection::QueryRejection>,
 ) -> Response {
     let path = uri.path();
@@ -236,6 +260,8 @@ async fn serve(
     registry.lock().requests.push(format!("{method} {path}"));
     let mut answer = if registry.lock().down {
         failure(StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE", "service unavailable", &Value::Null)
+    } else if let Some(challenge) = registry.challenge(rest, &headers) {
+        challenge
     } else if !read {
         stray(&registry, &method, path)
     } else if rest.is_empty() {

@@ -1,13 +1,14 @@
 //! The bot as a process of its own, which can be killed at any moment, in a town that lives on in this one.
 
-use std::collections::BTreeMap;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use gantry::clock::Clock;
@@ -33,21 +34,43 @@ pub(crate) const SECRETS: [&str; 8] = [
     "FLUX_PROD_SECRET",
 ];
 
+/// How the town's bot comes to its services.
+pub(crate) struct Ways {
+    pub(crate) variables: Vec<(&'static str, String)>,
+    /// For the cluster.
+    pub(crate) token: &'static str,
+    /// Slack sends its requests by a socket.
+    pub(crate) by_socket: bool,
+}
+
+impl Default for Ways {
+    fn default() -> Self {
+        let variables = SECRETS.map(|name| (name, Town::secret(name).unwrap())).into();
+        Self { variables, token: "town", by_socket: false }
+    }
+}
+
+/// What the bot is started with, whatever it is asked to do.
+fn command(folder: &std::path::Path, verb: &str, variables: &[(&'static str, String)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
+    command.arg(verb).arg("--config").arg(folder.join("gantry.yaml"));
+    command.env_clear().env("DATABASE_URL", format!("sqlite://{}", folder.join("gantry.db").display()));
+    // All of it: what a library would say below `info` is not for a log, whatever this asks for.
+    command.env("RUST_LOG", "trace");
+    command.env("KUBECONFIG", folder.join("kubeconfig"));
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    command
+}
+
 /// `gantry serve`, and `kill -9` when it is dropped.
 struct Bot {
     child: Child,
 }
 
 impl Bot {
-    fn start(folder: &std::path::Path, listen: &str) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
-        command.args(["serve", "--metrics-listen", "127.0.0.1:0", "--listen", listen, "--config"]);
-        command.arg(folder.join("gantry.yaml"));
-        command.env_clear().env("DATABASE_URL", format!("sqlite://{}", folder.join("gantry.db").display()));
-        // All of it: what a library would say below `info` is not for a log, whatever this asks for.
-        command.env("RUST_LOG", "trace");
-        command.env("KUBECONFIG", folder.join("kubeconfig"));
-        command.envs(SECRETS.iter().map(|name| (*name, Town::secret(name).unwrap())));
+    fn start(folder: &std::path::Path, listen: &str, variables: &[(&'static str, String)]) -> Self {
+        let mut command = command(folder, "serve", variables);
+        command.args(["--metrics-listen", "127.0.0.1:0", "--listen", listen]);
         let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
         let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
         Self { child }
@@ -94,6 +117,8 @@ struct Inner {
     count: AtomicUsize,
     plan: Mutex<Option<(Which, Hold)>>,
     asked: Mutex<Vec<String>>,
+    credentials: Mutex<BTreeSet<String>>,
+    bodies: Mutex<Vec<(String, Bytes)>>,
     /// What is held, once it is.
     held: watch::Sender<Option<String>>,
 }
@@ -101,7 +126,14 @@ struct Inner {
 impl Gate {
     fn new() -> Self {
         let (held, _) = watch::channel(None);
-        Self(Arc::new(Inner { count: AtomicUsize::new(0), plan: Mutex::default(), asked: Mutex::default(), held }))
+        Self(Arc::new(Inner {
+            count: AtomicUsize::new(0),
+            plan: Mutex::default(),
+            asked: Mutex::default(),
+            credentials: Mutex::default(),
+            bodies: Mutex::default(),
+            held,
+        }))
     }
 
     /// The `nth` request from now on is held until the gate is opened. After the effect: the `nth` that has one, since to be
@@ -121,6 +153,16 @@ impl Gate {
         self.0.asked.lock().unwrap().iter().filter(|what| what.ends_with(end)).count()
     }
 
+    /// What the bot has shown to be let in, each without the word before it.
+    pub(crate) fn credentials(&self) -> BTreeSet<String> {
+        self.0.credentials.lock().unwrap().clone()
+    }
+
+    /// What it has sent, and where to.
+    pub(crate) fn bodies(&self) -> Vec<(String, Bytes)> {
+        self.0.bodies.lock().unwrap().clone()
+    }
+
     pub(crate) fn held(&self) -> Option<String> {
         self.0.held.borrow().clone()
     }
@@ -128,6 +170,18 @@ impl Gate {
     pub(crate) fn open(&self) {
         *self.0.plan.lock().unwrap() = None;
         self.0.held.send_replace(None);
+    }
+
+    /// Takes down what comes; `None` where it breaks off.
+    async fn read(&self, request: Request) -> Option<Request> {
+        let (parts, body) = request.into_parts();
+        let body = to_bytes(body, usize::MAX).await.ok()?;
+        let shown = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '));
+        self.0.credentials.lock().unwrap().extend(shown.map(|(_, credential)| credential.to_owned()));
+        if !body.is_empty() {
+            self.0.bodies.lock().unwrap().push((parts.uri.path().to_owned(), body.clone()));
+        }
+        Some(Request::from_parts(parts, Body::from(body)))
     }
 
     async fn wait(&self, what: String) {
@@ -138,6 +192,7 @@ impl Gate {
 }
 
 async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let Some(request) = gate.read(request).await else { return StatusCode::BAD_REQUEST.into_response() };
     let path = request.uri().path();
     if path.starts_with("/sim/cluster") {
         return next.run(request).await;
@@ -173,6 +228,7 @@ pub(crate) struct Apart {
     pub(crate) gate: Gate,
     folder: tempfile::TempDir,
     pub(crate) address: String,
+    variables: Vec<(&'static str, String)>,
     bot: Option<Bot>,
     tasks: Vec<JoinHandle<()>>,
 }
@@ -184,11 +240,12 @@ impl Apart {
     }
 
     pub(crate) async fn configured(edit: impl FnOnce(String) -> String) -> Self {
-        Self::told("town", |yaml, _| edit(yaml)).await
+        Self::told(Ways::default(), |yaml, _| edit(yaml)).await
     }
 
-    /// The same with a token for the cluster; `edit` gets the town's address as well.
-    pub(crate) async fn told(token: &str, edit: impl FnOnce(String, &str) -> String) -> Self {
+    /// The same by other ways; `edit` gets the town's address as well.
+    pub(crate) async fn told(ways: Ways, edit: impl FnOnce(String, &str) -> String) -> Self {
+        let Ways { variables, token, by_socket } = ways;
         let _ = rustls::crypto::ring::default_provider().install_default();
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -199,6 +256,9 @@ impl Apart {
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         town.slack.point_at(&format!("http://{address}"));
         town.github.point_at(&format!("http://{address}"));
+        if by_socket {
+            town.slack.use_sockets();
+        }
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, town.kubeconfig().replace("token: town", &format!("token: {token}"))).unwrap();
         // Where the configuration names none, the variable does.
@@ -211,7 +271,7 @@ impl Apart {
             let _ = axum::serve(listener, router).await;
         });
         let agenda = tokio::spawn(town.agenda.clone().run(town.closing.clone()));
-        let mut apart = Self { town, gate, folder, address, bot: None, tasks: vec![server, agenda] };
+        let mut apart = Self { town, gate, folder, address, variables, bot: None, tasks: vec![server, agenda] };
         apart.restart().await;
         // The first look records what runs, so that what comes after it is news.
         let readyz = format!("http://{}/readyz", apart.address);
@@ -229,7 +289,7 @@ impl Apart {
     /// `kill -9`, and another start on the same file.
     pub(crate) async fn restart(&mut self) {
         self.kill();
-        self.bot = Some(Bot::start(self.folder.path(), &self.address));
+        self.bot = Some(Bot::start(self.folder.path(), &self.address, &self.variables));
         let readyz = format!("http://{}/readyz", self.address);
         until("the bot is ready", async || reqwest::get(&readyz).await.is_ok_and(|answer| answer.status() == 200))
             .await;
@@ -248,6 +308,12 @@ impl Apart {
     /// How the bot ended, once it has.
     pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
         self.bot.as_mut().expect("a bot").child.try_wait().unwrap()
+    }
+
+    /// What `gantry doctor` says of the same configuration.
+    pub(crate) async fn doctor(&self) -> Output {
+        let command = command(self.folder.path(), "doctor", &self.variables);
+        tokio::process::Command::from(command).output().await.unwrap()
     }
 
     /// Where the metrics of the newest start are.

@@ -10,7 +10,7 @@ use super::escape::{Style, escape};
 use super::hooks::Context;
 use super::message::Stored;
 use super::people::{Person, Place};
-use super::state::{APP_ID, BOT_USER, SLACKBOT, State};
+use super::state::{APP_ID, BOT_USER, SLACKBOT, State, VERIFICATION_TOKEN};
 
 /// What the bot answered at once.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -94,7 +94,7 @@ impl Slack {
             .send_form(
                 "/slack/commands",
                 &[
-                    ("token", "the-old-verification-token"),
+                    ("token", VERIFICATION_TOKEN),
                     ("team_id", &self.setup.team.0),
                     ("team_domain", &self.setup.team.1),
                     ("channel_id", place.id()),
@@ -249,7 +249,7 @@ fn show_acknowledgement(
 /// What Slack wraps around every event.
 fn envelope(state: &mut State, event: &Value) -> Value {
     json!({
-        "token": "the-old-verification-token",
+        "token": VERIFICATION_TOKEN,
         "team_id": state.team.0,
         "api_app_id": APP_ID,
         "event": event,

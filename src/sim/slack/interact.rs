@@ -8,7 +8,7 @@ use super::blocks::check_view;
 use super::hands::{Ack, HandError, acknowledgement};
 use super::hooks::Context;
 use super::people::Person;
-use super::state::{APP_ID, State, View};
+use super::state::{APP_ID, State, VERIFICATION_TOKEN, View};
 
 impl Slack {
     /// Presses the button (or picks the option) with that label in a message that the person sees.
@@ -93,7 +93,7 @@ impl Slack {
                 "id": person.id, "username": person.name, "name": person.name, "team_id": self.setup.team.0,
             },
             "api_app_id": APP_ID,
-            "token": "the-old-verification-token",
+            "token": VERIFICATION_TOKEN,
             "trigger_id": state.new_trigger(&person.id),
             "team": self.team_json(),
             "enterprise": null,

@@ -36,7 +36,7 @@ use crate::sim::strays::Strays;
 pub use self::hands::{Ack, HandError, Said};
 pub use self::message::{Edit, Message, Reaction};
 pub use self::people::{Channel, Person};
-pub use self::state::{APP_ID, BOT_ID, BOT_USER, Request};
+pub use self::state::{APP_ID, BOT_ID, BOT_USER, Request, VERIFICATION_TOKEN};
 
 use self::manifest::Manifest;
 use self::people::Group;
@@ -232,6 +232,11 @@ impl Slack {
             })
             .collect()
         })
+    }
+
+    /// Every trigger and every end of a response URL that it has given out: each lets in whoever has it.
+    pub fn permissions(&self) -> Vec<String> {
+        self.read(State::permissions)
     }
 
     /// The last requests to the Web API and the `response_url`s, oldest first.

@@ -1,7 +1,7 @@
 //! Socket Mode from Slack's side: tickets, greetings, envelopes, and what becomes of those that nobody acknowledges.
 //! Its hands let a test close, silence and disturb connections.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -36,7 +36,8 @@ pub(super) struct Sockets {
     on: bool,
     /// The app-level token that is taken, where it is not the one of the setup.
     token: Option<String>,
-    tickets: BTreeSet<String>,
+    /// And whether each is still good.
+    tickets: BTreeMap<String, bool>,
     wires: Vec<Wire>,
     given: u64,
     /// By envelope: the connection that it went by, and who waits for the acknowledgement.
@@ -105,6 +106,11 @@ impl Slack {
         if let Some(last) = last {
             self.send_raw(&last);
         }
+    }
+
+    /// Every ticket that was given out, used or not.
+    pub fn tickets(&self) -> Vec<String> {
+        self.wires().tickets.keys().cloned().collect()
     }
 
     fn order(&self, order: &Order) {
@@ -248,7 +254,7 @@ pub(super) fn open(slack: &Slack, state: &mut State) -> Result<Value, &'static s
         return Err("too_many_websockets");
     }
     let ticket = state.next_id("ticket-");
-    sockets.tickets.insert(ticket.clone());
+    sockets.tickets.insert(ticket.clone(), true);
     let origin = slack.setup.origin.replacen("http", "ws", 1);
     Ok(json!({ "url": format!("{origin}/sim/slack/link?ticket={ticket}&app_id={APP_ID}") }))
 }
@@ -260,7 +266,8 @@ pub(super) async fn link(
     headers: HeaderMap,
     mut request: Request,
 ) -> Response {
-    let known = given.get("ticket").is_some_and(|ticket| slack.wires().tickets.remove(ticket));
+    let known =
+        given.get("ticket").is_some_and(|ticket| slack.wires().tickets.get_mut(ticket).is_some_and(std::mem::take));
     let key = headers.get(header::SEC_WEBSOCKET_KEY).filter(|_| known);
     let Some(key) = key else { return (StatusCode::UNAUTHORIZED, "no such ticket").into_response() };
     let accept = derive_accept_key(key.as_bytes());

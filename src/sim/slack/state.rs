@@ -17,6 +17,8 @@ use super::people::{Channel, Group, Person, Place};
 pub const BOT_USER: &str = "U0GANTRY";
 pub const BOT_ID: &str = "B0GANTRY";
 pub const APP_ID: &str = "A0GANTRY";
+/// What Slack sent before it signed, and still sends.
+pub const VERIFICATION_TOKEN: &str = "the-old-verification-token";
 pub(super) const SLACKBOT: &str = "USLACKBOT";
 const TRIGGER_LIFE: SignedDuration = SignedDuration::from_secs(3);
 const REQUESTS_KEPT: usize = 500;
@@ -240,6 +242,10 @@ impl State {
         let trigger = Trigger { user: user.to_owned(), expires: self.now() + TRIGGER_LIFE, exchanged: false };
         self.triggers.insert(id.clone(), trigger);
         id
+    }
+
+    pub(super) fn permissions(&self) -> Vec<String> {
+        self.triggers.keys().chain(self.hooks.keys()).cloned().collect()
     }
 
     /// The person who pulled the trigger. It works once, and for three seconds.
