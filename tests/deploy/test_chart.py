@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import tempfile
 import unittest
@@ -179,7 +180,14 @@ class Network(unittest.TestCase):
         self.assertEqual(of_kind(render(), "Ingress"), [])
         paths = lambda rendered: [each["path"] for each in one(rendered, "Ingress")["spec"]["rules"][0]["http"]["paths"]]
         self.assertEqual(paths(render(*with_values("everything"))), ["/slack/", "/webhooks/"])
-        self.assertEqual(paths(render(*with_values("socket"), "--set", "ingress.enabled=true")), ["/webhooks/"])
+        socket = render(*with_values("socket"), "--set", "ingress.enabled=true,ingress.tlsElsewhere=true")
+        self.assertEqual(paths(socket), ["/webhooks/"])
+
+    def test_the_ingress_has_a_certificate_unless_somebody_else_has_it(self):
+        tls = lambda rendered: one(rendered, "Ingress")["spec"].get("tls")
+        everything = [{"hosts": ["gantry.acme.dev"], "secretName": "gantry-tls"}]
+        self.assertEqual(tls(render(*with_values("everything"))), everything)
+        self.assertIsNone(tls(render("--set", "ingress.enabled=true,ingress.tlsElsewhere=true")))
 
     def test_the_policy_lets_in_http_and_who_may_measure_and_out_what_is_named(self):
         policy = one(render(), "NetworkPolicy")["spec"]
@@ -199,9 +207,22 @@ class Network(unittest.TestCase):
         self.assertEqual(flux["ports"], [{"protocol": "TCP", "port": 9292}])
 
     def test_the_alerts_are_those_of_the_file(self):
-        wanted = yaml.safe_load(ALERTS.read_text())
-        self.assertTrue(wanted["groups"])
-        self.assertEqual(one(render(*with_values("everything")), "PrometheusRule")["spec"], wanted)
+        page = "https://github.com/acme/gantry/blob/main/deploy/README.md"
+        anchors = set(re.findall(r'<a id="([^"]+)">', (chart.ROOT / "deploy/README.md").read_text()))
+        linked, unlinked = (yaml.safe_load(ALERTS.read_text()) for _ in range(2))
+        rules = [rule for group in linked["groups"] for rule in group["rules"]]
+        self.assertTrue(rules)
+        for rule in rules:
+            path, _, anchor = rule["annotations"]["runbook_url"].partition("#")
+            self.assertEqual(path, "deploy/README.md", rule["alert"])
+            self.assertIn(anchor, anchors)
+            rule["annotations"]["runbook_url"] = f"{page}#{anchor}"
+        self.assertEqual(one(render(*with_values("everything")), "PrometheusRule")["spec"], linked)
+        # A path alone leads nowhere, so without an address there is no link.
+        for rule in (rule for group in unlinked["groups"] for rule in group["rules"]):
+            del rule["annotations"]["runbook_url"]
+        without = render("--set", "metrics.prometheusRule.enabled=true")
+        self.assertEqual(one(without, "PrometheusRule")["spec"], unlinked)
 
 
 class Notes(unittest.TestCase):
@@ -225,9 +246,17 @@ class Notes(unittest.TestCase):
         self.assertIn("SLACK_BOT_TOKEN, SLACK_SIGNING_SECRET, GITHUB_APP_ID", said)
         self.assertIn("the namespaces development, production of this cluster.", said)
         self.assertNotIn("FORGETS", said)
+        self.assertIn(f"Its image is {container(render())['image']}, which NO REGISTRY HAS", said)
+        self.assertIn("\n\n1. The Secret gantry must have", said)
+        self.assertNotIn("certificate", said)
 
     def test_they_fit_the_values(self):
-        self.assertIn("at https://gantry.acme.dev:", self.notes(*with_values("everything")))
+        everything = self.notes(*with_values("everything"))
+        self.assertIn("at https://gantry.acme.dev:", everything)
+        self.assertIn("is in the namespace gantry.\n\n1. The Secret", everything)
+        self.assertNotIn("certificate", everything)
+        elsewhere = self.notes("--set", "ingress.enabled=true,ingress.tlsElsewhere=true")
+        self.assertIn("https://gantry.example.com must answer with one that Slack trusts", elsewhere)
         minimal = self.notes(*with_values("minimal"))
         self.assertIn("Socket Mode", minimal)
         self.assertIn("FORGETS EVERYTHING", minimal)

@@ -24,6 +24,9 @@ BY_THE_SCHEMA = [
     (["persistence.size=big"], "persistence.size"),
     (["service.port=0"], "service.port"),
     (["metrics.port=8080"], "metrics.port"),
+    (["metrics.prometheusRule.runbook=deploy/README.md"], "metrics.prometheusRule.runbook"),
+    (["metrics.prometheusRule.runbook=https://acme.dev/runbook#gantry"], "metrics.prometheusRule.runbook"),
+    (["ingress.tlsElsewhere=cloudflare"], "ingress.tlsElsewhere"),
     (["ingress.host=https://gantry.acme.dev"], "ingress.host"),
     (["networkPolicy.egressPorts={443,https}"], "networkPolicy.egressPorts.1"),
     (["networkPolicy.from[0].everybody=true"], "networkPolicy.from.0"),
@@ -38,6 +41,8 @@ BY_THE_TEMPLATES = [
     (["config=environments: ["], "`config` is not YAML"),
     (["config=slack: none"], "`config` has no list of `environments`"),
     (["config.artefacts[0].name=a", "config.artefacts[0].environments.prod.context=eu"], "set `kubeconfig.existingSecret`"),
+    (["ingress.enabled=true"], "set `ingress.tlsSecret`, or `ingress.tlsElsewhere=true`"),
+    (["ingress.enabled=true", "slack.mode=socket"], "set `ingress.tlsSecret`, or `ingress.tlsElsewhere=true`"),
     (["registry.dockerConfigSecret=ghcr"], "docker_config: /etc/gantry/docker/config.json"),
     (["kubeconfig.existingSecret=k", "config.kubeconfig=/etc/other"], "names another `kubeconfig`"),
 ]
