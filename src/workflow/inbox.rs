@@ -206,7 +206,7 @@ impl Bot {
         match received.source {
             Source::SlackCommand | Source::SlackInteraction | Source::SlackEvent => {
                 let Ok(incoming) = serde_json::from_value::<Incoming>(received.body.clone()) else {
-                    tracing::error!(key = received.key, "a stored request cannot be read any more");
+                    tracing::error!("a stored request cannot be read any more");
                     return Ok(Work::default());
                 };
                 self.respond(received, incoming).await
