@@ -93,12 +93,20 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
                 alive = news.changed() => if alive.is_err() { return },
             }
         }
-        let renewed = bot.renew_homes().await;
-        again = renewed.is_err();
-        let renewed = renewed.unwrap_or_else(|error| {
-            tracing::warn!(%error, "App Homes could not be renewed");
-            0
-        });
+        let renewed = match bot.renew_homes().await {
+            Ok(renewed) => {
+                again = false;
+                renewed
+            }
+            Err(error) => {
+                // Once, however long it lasts.
+                if !again {
+                    tracing::warn!(%error, "App Homes could not be renewed; trying again");
+                }
+                again = true;
+                0
+            }
+        };
         tokio::select! {
             () = cancel.cancelled() => return,
             () = bot.clock.sleep(PAUSE.max(EACH * renewed)) => {}
