@@ -67,6 +67,7 @@ pub struct App {
     router: Router,
     readiness: Readiness,
     tasks: JoinSet<()>,
+    metrics: Option<Server>,
     cancel: CancellationToken,
 }
 
@@ -165,7 +166,7 @@ impl App {
             let socket = slack::socket::Socket { client, token, clock, standing, answer };
             tasks.spawn(socket.run(cancel.clone()));
         }
-        Ok(Self { bot, router, readiness, tasks, cancel })
+        Ok(Self { bot, router, readiness, tasks, metrics: None, cancel })
     }
 
     /// The bot's endpoints.
@@ -178,6 +179,26 @@ impl App {
         metrics::router(self.bot.clone(), self.readiness.clone())
     }
 
+    /// Serves the metrics until the process ends, so that a scrape still shows the shutdown.
+    pub fn serve_metrics(&mut self, listener: TcpListener) {
+        self.metrics = Some(Server::start(listener, self.metrics()));
+    }
+
+    /// Waits until a long-lived task ends in a panic. Without it the rest would seem to be well, so the process must end.
+    pub async fn broken(&mut self) {
+        let metrics = async {
+            match &mut self.metrics {
+                Some(server) => server.ended().await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = a_panic(&mut self.tasks) => {}
+            () = self.bot.store.writer_panicked() => {}
+            () = metrics => {}
+        }
+    }
+
     /// Serves `router` until `until` ends. Then nobody is let in any more, who is in is answered, and the tasks finish what
     /// they are at; the store is the last to go, since all of them need it.
     pub async fn serve(
@@ -186,10 +207,11 @@ impl App {
         router: Router,
         until: impl Future<Output = ()>,
     ) -> Result<(), AppError> {
-        let server = Server::start(listener, router);
+        let mut server = Server::start(listener, router);
         let broken = tokio::select! {
             () = until => false,
-            () = a_panic(&mut self.tasks) => true,
+            () = self.broken() => true,
+            () = server.ended() => true,
         };
         if broken {
             tracing::error!("a part of Gantry is gone; ending, so that all of it is started anew");
@@ -225,8 +247,7 @@ impl App {
     }
 }
 
-/// Waits until one of the tasks ends in a panic: none of them ends otherwise before it is asked to, and without it the rest
-/// would seem to be well.
+/// Waits until one of the tasks ends in a panic: none of them ends otherwise before it is asked to.
 async fn a_panic(tasks: &mut JoinSet<()>) {
     while let Some(ended) = tasks.join_next().await {
         if ended.is_err() {
@@ -247,6 +268,12 @@ impl Server {
         let over = CancellationToken::new();
         let serving = axum::serve(listener, router).with_graceful_shutdown(over.clone().cancelled_owned());
         Self { over, serving: tokio::spawn(serving.into_future()) }
+    }
+
+    /// Waits until the server ends although nobody closed it.
+    pub async fn ended(&mut self) {
+        let ended = (&mut self.serving).await;
+        tracing::error!(?ended, "the server ended");
     }
 
     /// Takes no more connections, and waits until those that are open have their answers.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use gantry::app::{App, Server, Setup};
+use gantry::app::{App, Setup};
 use gantry::clock::Clock;
 use gantry::config::{self, Config, Secrets};
 use gantry::domain::doctor::{Health, lines, worst};
@@ -182,16 +182,15 @@ async fn serve(path: &Path, listen: SocketAddr, metrics: MetricsListen) -> Said<
         tracing::info!(%bound, "listening");
         Ok::<_, String>((app, listener, metrics))
     };
-    let (app, listener, metrics) = tokio::select! {
+    let (mut app, listener, metrics) = tokio::select! {
         started = starting => started?,
         // It may wait for the lock on the database by then, and has nothing to finish.
         () = &mut end => return Ok(()),
     };
-    // It ends with the process: whoever scrapes may as well see the end.
-    let _metrics = metrics.map(|(listener, bound)| {
+    if let Some((listener, bound)) = metrics {
         tracing::info!(%bound, "metrics are told");
-        Server::start(listener, app.metrics())
-    });
+        app.serve_metrics(listener);
+    }
     let router = app.router();
     app.serve(listener, router, end).await.map_err(|error| error.to_string())
 }
@@ -226,8 +225,7 @@ async fn demo(listen: SocketAddr) -> Said<()> {
     if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
         say("Open it in a browser. Ctrl-C ends it.")?;
     }
-    demo.serve(listener, end).await;
-    Ok(())
+    demo.serve(listener, end).await.map_err(|error| error.to_string())
 }
 
 /// Ctrl-C, or the signal by which a cluster ends a pod. Listens from the call on and not from the first wait: who is asked to

@@ -8,7 +8,7 @@ use futures::{Stream, StreamExt};
 use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
 use kube::api::{ListParams, WatchEvent, WatchParams};
 use kube::{Api, ResourceExt};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -46,9 +46,22 @@ pub async fn run(clients: Clients, wanted: Vec<(Namespace, Vec<WorkloadKind>)>, 
             };
         }
     }
-    // None of them ends by itself; dropping the set ends them all.
-    if !watches.is_empty() {
-        cancel.cancelled().await;
+    if watches.is_empty() {
+        return;
+    }
+    // No watch ends by itself, so one that did has panicked. Dropping the set ends them all.
+    tokio::select! {
+        () = cancel.cancelled() => {}
+        ended = watches.join_next() => resume_panic(ended),
+    }
+}
+
+/// A namespace without its watch would be shown as it was for ever: the panic ends the process.
+fn resume_panic(ended: Option<Result<(), JoinError>>) {
+    if let Some(Err(error)) = ended
+        && let Ok(panic) = error.try_into_panic()
+    {
+        std::panic::resume_unwind(panic);
     }
 }
 

@@ -93,17 +93,22 @@ impl Demo {
     }
 
     /// Serves until `until` ends.
-    pub async fn serve(self, listener: TcpListener, until: impl Future<Output = ()>) {
+    pub async fn serve(mut self, listener: TcpListener, until: impl Future<Output = ()>) -> Result<(), AppError> {
         let town = self.town;
         let agenda = tokio::spawn(town.agenda.clone().run(town.closing.clone()));
-        let server = Server::start(listener, self.router);
-        until.await;
+        let mut server = Server::start(listener, self.router);
+        let broken = tokio::select! {
+            () = until => false,
+            () = self.app.broken() => true,
+            () = server.ended() => true,
+        };
         // The bot first, while the town still answers it; then the streams, since an open watch would hold the listener for
         // ever; and what holds it even so is not waited for.
         self.app.stop(BOT_ENDS_WITHIN).await;
         town.close();
         let _ = tokio::time::timeout(TOWN_ENDS_WITHIN, server.close()).await;
         agenda.abort();
+        if broken { Err(AppError::Broken) } else { Ok(()) }
     }
 }
 

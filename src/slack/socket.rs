@@ -163,7 +163,11 @@ impl Socket {
                     pause
                 }
             };
-            while links.try_join_next().is_some() {}
+            while let Some(ended) = links.try_join_next() {
+                if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
+                    std::panic::resume_unwind(panic);
+                }
+            }
             if pause > SignedDuration::ZERO {
                 tokio::select! {
                     () = cancel.cancelled() => {}

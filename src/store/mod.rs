@@ -51,6 +51,8 @@ struct Inner {
     requests: mpsc::Sender<Request>,
     wakes: watch::Receiver<Wakes>,
     closing: CancellationToken,
+    /// Cancelled when the writer ends in a panic.
+    panicked: CancellationToken,
     writer: Mutex<Option<JoinHandle<()>>>,
     clock: Clock,
     measures: Measures,
@@ -225,6 +227,11 @@ impl Store {
     /// Changes when the inbox or the outbox got rows, so that nobody has to poll.
     pub fn woken(&self) -> watch::Receiver<Wakes> {
         self.0.wakes.clone()
+    }
+
+    /// Waits until the writer ends in a panic: from then on nothing can be stored.
+    pub async fn writer_panicked(&self) {
+        self.0.panicked.cancelled().await;
     }
 
     /// Finishes what was asked for, folds the log into the file and lets go of the lock.

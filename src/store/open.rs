@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::amended;
 use super::lock::Lock;
-use super::writer::{self, QUEUE};
+use super::writer::{self, QUEUE, WriteConnection};
 use super::{Inner, Measures, Store, StoreError, Wakes};
 use crate::clock::Clock;
 
@@ -58,12 +58,20 @@ impl Store {
         let (wake, wakes) = watch::channel(Wakes::default());
         let closing = CancellationToken::new();
         let measures = Measures::default();
+        let connection = WriteConnection::new(connection, options);
         let task = writer::run(connection, lock, clock.clone(), queue, wake, closing.clone(), measures.clone());
+        let panicked = CancellationToken::new();
+        let guard = panicked.clone().drop_guard();
+        let task = async move {
+            task.await;
+            guard.disarm();
+        };
         Ok(Self(Arc::new(Inner {
             readers,
             requests,
             wakes,
             closing,
+            panicked,
             writer: Mutex::new(Some(tokio::spawn(task))),
             clock,
             measures,

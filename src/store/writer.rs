@@ -1,9 +1,12 @@
 //! The one task that writes: it takes what is queued, gives each its savepoint, and commits all of it at once.
 
+use std::time::Duration;
+
 use jiff::{SignedDuration, Timestamp};
+use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::batch::Write;
@@ -18,6 +21,11 @@ pub(super) const QUEUE: usize = 256;
 
 /// 53 us of CPU a row at 64 a commit, 66 at 16, 328 alone: more would gain little and keep the first waiting.
 const GROUP: usize = 64;
+
+/// While the database cannot be opened, requests in between are refused at once.
+const REOPEN_EVERY: Duration = Duration::from_secs(1);
+/// Slack waits for three seconds.
+const REOPEN_WITHIN: Duration = Duration::from_secs(1);
 
 const PRUNE_EVERY: SignedDuration = SignedDuration::from_hours(1);
 /// Slack's and every webhook sender's retries are over long before.
@@ -46,8 +54,67 @@ pub(super) struct Request {
     pub(super) answer: oneshot::Sender<Result<Outcome, StoreError>>,
 }
 
+/// The writer's connection, which is replaced after a failed transaction.
+///
+/// After a COMMIT that failed on a full disk, SQLite has rolled back, but sqlx still counts one open transaction: the next
+/// group becomes a savepoint. If its RELEASE fails too, the ROLLBACK TO that follows leaves the transaction open for ever,
+/// and later commits only release savepoints in it. All that was acknowledged since is lost at the end of the process.
+#[derive(Debug)]
+pub(super) struct WriteConnection {
+    options: SqliteConnectOptions,
+    open: Option<SqliteConnection>,
+    /// The reason of the last failed attempt to open it, and when.
+    refused: Option<(sqlx::Error, Instant)>,
+}
+
+impl WriteConnection {
+    pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
+        // A file that vanished while we run must not be replaced by an empty one.
+        let options = options.create_if_missing(false);
+        Self { options, open: Some(connection), refused: None }
+    }
+
+    async fn get(&mut self) -> Result<&mut SqliteConnection, StoreError> {
+        if self.open.is_none() {
+            if let Some((error, at)) = &self.refused
+                && at.elapsed() < REOPEN_EVERY
+            {
+                return Err(cannot_reopen(error));
+            }
+            let opened = match timeout(REOPEN_WITHIN, open::connect(&self.options)).await {
+                Ok(opened) => opened,
+                Err(_) => Err(sqlx::Error::PoolTimedOut),
+            };
+            match opened {
+                Ok(connection) => {
+                    tracing::warn!("the database was opened again after a failed transaction");
+                    self.open = Some(connection);
+                    self.refused = None;
+                }
+                Err(error) => {
+                    let refusal = cannot_reopen(&error);
+                    self.refused = Some((error, Instant::now()));
+                    return Err(refusal);
+                }
+            }
+        }
+        self.open.as_mut().ok_or(StoreError::Closed)
+    }
+
+    /// Closes the connection, which ends a transaction that was left open in it.
+    async fn discard(&mut self) {
+        if let Some(connection) = self.open.take() {
+            open::shut(connection).await;
+        }
+    }
+}
+
+fn cannot_reopen(error: &sqlx::Error) -> StoreError {
+    StoreError::Failed(format!("after a failed write it cannot be opened again: {error}").into())
+}
+
 pub(super) async fn run(
-    mut connection: SqliteConnection,
+    mut connection: WriteConnection,
     lock: Lock,
     clock: Clock,
     mut queue: mpsc::Receiver<Request>,
@@ -74,7 +141,10 @@ pub(super) async fn run(
         let (jobs, answers): (Vec<_>, Vec<_>) = group.drain(..).map(|request| (request.job, request.answer)).unzip();
         // How long the disk takes is nothing that a clock moved by hand could tell.
         let began = Instant::now();
-        let committed = commit(&mut connection, now, prune, &jobs).await;
+        let committed = match connection.get().await {
+            Ok(open) => commit(open, now, prune, &jobs).await.map_err(StoreError::from),
+            Err(error) => Err(error),
+        };
         measures.commits.took(began.elapsed().as_secs_f64());
         match committed {
             Ok((outcomes, woken)) => {
@@ -93,14 +163,15 @@ pub(super) async fn run(
             }
             Err(error) => {
                 measures.failed.up();
-                let error = StoreError::from(error);
+                tracing::error!(%error, requests = answers.len(), "a group of requests could not be stored");
+                connection.discard().await;
                 for answer in answers {
                     let _ = answer.send(Err(error.clone()));
                 }
             }
         }
     }
-    open::shut(connection).await;
+    connection.discard().await;
     drop(lock);
 }
 

@@ -259,7 +259,7 @@ async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_own_word() {
     until("it answers", async || told().contains("in *development*")).await;
     assert!(told().contains("not in *qa*: it was rolled back there. It waits for a repair"), "{}", told());
     drop(end);
-    served.await.unwrap();
+    served.await.unwrap().unwrap();
 }
 
 #[tokio::test]
