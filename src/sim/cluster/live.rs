@@ -70,6 +70,8 @@ pub(super) enum Phase {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Going,
+    /// A quota refuses the next pod. The `ReplicaSet` controller goes on trying.
+    Refused,
     Stuck,
     Complete,
 }
@@ -131,6 +133,10 @@ pub(super) struct Live {
     pub(super) crashing: Option<String>,
     /// How many times slower than usual this rollout is.
     pub(super) slowness: i32,
+    /// The pods that the namespace's quota leaves for this workload.
+    pub(super) quota: Option<u32>,
+    /// The quota's refusal of the last pod that was to be created.
+    pub(super) refusal: Option<String>,
 }
 
 impl Live {
@@ -155,6 +161,8 @@ impl Live {
             rollout: 0,
             crashing: None,
             slowness: 1,
+            quota: None,
+            refusal: None,
         }
     }
 
@@ -217,8 +225,14 @@ impl Live {
                 self.start_pods(now, serial);
             }
         }
-        if self.pods.iter().any(|pod| pod.health == Health::Starting) {
+        let is_starting = |live: &Self| live.pods.iter().any(|pod| pod.health == Health::Starting);
+        if self.refusal.is_some() && !is_starting(self) {
+            self.start_pods(now, serial);
+        }
+        if is_starting(self) {
             Step::Going
+        } else if self.refusal.is_some() {
+            Step::Refused
         } else if self.is_complete() {
             self.phase = Phase::Complete;
             self.settled = self.revision().map(|revision| revision.hash.clone());
@@ -283,6 +297,7 @@ impl Live {
     }
 
     fn start_pods(&mut self, now: Timestamp, serial: &mut Serial) {
+        self.refusal = None;
         match self.workload.kind {
             WorkloadKind::Deployment => self.surge(now, serial),
             WorkloadKind::StatefulSet | WorkloadKind::DaemonSet => self.replace(now, serial),
@@ -303,6 +318,9 @@ impl Live {
                 oldest.map(|at| self.pods.remove(at));
             } else if new < self.replicas && new + old <= self.replicas && (old > 0 || new + old < self.replicas) {
                 self.start_pod(0, now, serial);
+                if self.refusal.is_some() {
+                    return;
+                }
             } else {
                 return;
             }
@@ -340,6 +358,14 @@ impl Live {
             WorkloadKind::StatefulSet => format!("{}-{ordinal}", self.workload.name),
             WorkloadKind::DaemonSet => format!("{}-{}", self.workload.name, serial.suffix()),
         };
+        let used = self.count(|_| true);
+        if let Some(limit) = self.quota.filter(|limit| used >= *limit) {
+            // The message of the API server's quota admission, `pods "x" is forbidden: exceeded quota: ...`.
+            self.refusal = Some(format!(
+                "pods \"{name}\" is forbidden: exceeded quota: pods, requested: pods=1, used: pods={used}, limited: pods={limit}"
+            ));
+            return;
+        }
         self.pods.push(Pod { name, uid: serial.uid(), ordinal, hash, created: now, health: Health::Starting });
     }
 }

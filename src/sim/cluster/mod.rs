@@ -105,6 +105,8 @@ struct State {
     serial: Serial,
     live: BTreeMap<Place, Live>,
     down: BTreeSet<String>,
+    /// The most pods that a namespace may have.
+    quotas: BTreeMap<String, u32>,
     access: Access,
     /// How often the watches of a namespace (`None`: of the whole cluster) were cut.
     cuts: BTreeMap<Option<String>, u64>,
@@ -119,6 +121,7 @@ impl Cluster {
             serial: Serial::default(),
             live: BTreeMap::new(),
             down: BTreeSet::new(),
+            quotas: BTreeMap::new(),
             access: Access::default(),
             cuts: BTreeMap::new(),
             can_pull: Arc::new(|_| true),
@@ -263,6 +266,24 @@ impl Cluster {
     /// Calls `listener` when a rollout ends, inside the agenda's step that ended it.
     pub fn on_end(&self, listener: impl Fn(&Ended) + Send + Sync + 'static) {
         lock(&self.0.on_end).push(Arc::new(listener));
+    }
+
+    /// A `ResourceQuota` on the number of pods; `None` lifts it. While it refuses a pod of a rollout, the Deployment has the
+    /// condition `ReplicaFailure`, and the pod is tried again until the progress deadline
+    /// (`pkg/controller/replicaset/replica_set_utils.go` and `pkg/controller/deployment/progress.go` of Kubernetes).
+    pub fn limit_pods(&self, namespace: &str, limit: Option<u32>) {
+        let quotas = &mut self.lock().quotas;
+        match limit {
+            Some(limit) => quotas.insert(namespace.to_owned(), limit),
+            None => quotas.remove(namespace),
+        };
+    }
+
+    /// The number of pods in a namespace.
+    pub fn pods_in(&self, namespace: &str) -> u32 {
+        let state = self.lock();
+        let here = state.live.iter().filter(|((within, _), _)| within == namespace);
+        here.map(|(_, live)| live.count(|_| true)).sum()
     }
 
     /// From now on requests to this namespace answer 403.

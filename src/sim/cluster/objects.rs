@@ -204,7 +204,7 @@ fn conditions(live: &Live, revision: &Revision, ready: u32) -> Vec<DeploymentCon
         last_update_time: Some(time(updated)),
     };
     let name = revision_name(live, &revision.hash);
-    vec![
+    let mut all = vec![
         condition("Available", enough, minimum, has.to_owned(), live.created, live.created),
         condition(
             "Progressing",
@@ -214,7 +214,18 @@ fn conditions(live: &Live, revision: &Revision, ready: u32) -> Vec<DeploymentCon
             live.turned,
             live.progressed,
         ),
-    ]
+    ];
+    if let Some(refusal) = &live.refusal {
+        all.push(condition(
+            "ReplicaFailure",
+            "True",
+            "FailedCreate",
+            refusal.clone(),
+            live.progressed,
+            live.progressed,
+        ));
+    }
+    all
 }
 
 fn replica_set(live: &Live, revision: &Revision) -> ReplicaSet {

@@ -1,7 +1,7 @@
 //! How rollouts go on by themselves: each step is put on the agenda by the one before, and an overtaken rollout's
 //! steps do nothing.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::artefact::Workload;
 
@@ -34,12 +34,26 @@ impl Cluster {
             Some((Step::Going, slowness)) => {
                 self.later(self.0.pace.replica * slowness, namespace, workload, id, Self::step);
             }
+            Some((Step::Refused, slowness)) => {
+                let refused_for = self.since_progress(namespace, workload, now);
+                if refused_for.is_some_and(|waited| waited >= self.0.pace.deadline * slowness) {
+                    self.give_up(namespace, workload, id);
+                } else {
+                    self.later(self.0.pace.replica * slowness, namespace, workload, id, Self::step);
+                }
+            }
             Some((Step::Stuck, slowness)) => {
                 self.later(self.0.pace.deadline * slowness, namespace, workload, id, Self::give_up);
             }
             Some((Step::Complete, _)) => self.tell_end(namespace, workload, id, true),
             None => {}
         }
+    }
+
+    fn since_progress(&self, namespace: &str, workload: &Workload, now: Timestamp) -> Option<SignedDuration> {
+        let state = self.lock();
+        let live = state.live.get(&(namespace.to_owned(), workload.clone()))?;
+        Some(now.duration_since(live.progressed))
     }
 
     fn give_up(&self, namespace: &str, workload: &Workload, id: RolloutId) {
@@ -75,8 +89,11 @@ impl Cluster {
         change: impl FnOnce(&mut Live, &mut Serial, &dyn Fn(&str) -> bool) -> T,
     ) -> Option<T> {
         self.change(namespace, workload, |state, place| {
-            let State { live, serial, can_pull, .. } = state;
+            let State { live, serial, can_pull, quotas, .. } = state;
+            let others = live.iter().filter(|((within, name), _)| within == namespace && name != workload);
+            let used: u32 = others.map(|(_, live)| live.count(|_| true)).sum();
             let live = live.get_mut(place).filter(|live| live.rollout == id.0)?;
+            live.quota = quotas.get(namespace).map(|limit| limit.saturating_sub(used));
             Some(change(live, serial, &**can_pull))
         })
     }
