@@ -63,16 +63,19 @@ impl Stands for Deployment {
         // Old replicas are taken to be available, so this is what the new ones have at least.
         let ready = available.saturating_sub(replicas.saturating_sub(updated)).min(wanted);
 
+        // A quota, for example. `kubectl rollout status` ignores this condition: the controller goes on trying.
+        let delayed_by = conditions.iter().find(|c| c.type_ == "ReplicaFailure" && c.status == "True");
+        let delayed_by = delayed_by.map(|condition| reason(condition, "its replicas cannot be created"));
+
         let state = if !observed(&self.metadata, status.observed_generation) {
-            RolloutState::RollingOut { ready: 0, wanted }
+            rolling_out(0, wanted)
         } else if let Some(late) = progressing.filter(|c| c.reason.as_deref() == Some("ProgressDeadlineExceeded")) {
-            degraded(late, "it exceeded its progress deadline")
+            let late = reason(late, "it exceeded its progress deadline");
+            RolloutState::Degraded { reason: delayed_by.unwrap_or(late) }
         } else if updated >= wanted && replicas <= updated && available >= updated {
             RolloutState::Running { ready: available }
-        } else if let Some(failure) = conditions.iter().find(|c| c.type_ == "ReplicaFailure" && c.status == "True") {
-            degraded(failure, "its replicas cannot be created")
         } else {
-            RolloutState::RollingOut { ready, wanted }
+            RolloutState::RollingOut { ready, wanted, delayed_by }
         };
         // While a rollout is complete, nothing touches this condition: it keeps the moment of completion.
         // Before, it is the last sign of progress.
@@ -119,9 +122,9 @@ impl Stands for StatefulSet {
             RolloutState::Running { ready }
         } else if seen {
             let old = if one_revision { 0 } else { replicas.saturating_sub(updated) };
-            RolloutState::RollingOut { ready: ready.saturating_sub(old), wanted: replicas }
+            rolling_out(ready.saturating_sub(old), replicas)
         } else {
-            RolloutState::RollingOut { ready: 0, wanted: replicas }
+            rolling_out(0, replicas)
         };
         Standing {
             containers: containers(spec.map(|spec| &spec.template)),
@@ -147,11 +150,11 @@ impl Stands for DaemonSet {
         let available = count(status.number_available);
 
         let state = if self.status.is_none() || !observed(&self.metadata, status.observed_generation) {
-            RolloutState::RollingOut { ready: 0, wanted }
+            rolling_out(0, wanted)
         } else if updated >= wanted && available >= wanted {
             RolloutState::Running { ready: available }
         } else {
-            RolloutState::RollingOut { ready: updated.saturating_sub(wanted.saturating_sub(available)), wanted }
+            rolling_out(updated.saturating_sub(wanted.saturating_sub(available)), wanted)
         };
         Standing {
             containers: containers(self.spec.as_ref().map(|spec| &spec.template)),
@@ -181,9 +184,13 @@ fn specified(metadata: &ObjectMeta) -> Option<Timestamp> {
     writes.filter_map(|write| write.time.as_ref()).map(|time| time.0).max()
 }
 
-fn degraded(condition: &DeploymentCondition, otherwise: &str) -> RolloutState {
+fn rolling_out(ready: u32, wanted: u32) -> RolloutState {
+    RolloutState::RollingOut { ready, wanted, delayed_by: None }
+}
+
+fn reason(condition: &DeploymentCondition, otherwise: &str) -> Arc<str> {
     let message = condition.message.as_deref().filter(|message| !message.trim().is_empty());
-    RolloutState::Degraded { reason: shortened(message.unwrap_or(otherwise), 200).into() }
+    shortened(message.unwrap_or(otherwise), 200).into()
 }
 
 /// The container that is meant: the named one, else the one with the artefact's image, else the only one.
@@ -234,8 +241,8 @@ mod tests {
         RolloutState::Running { ready }
     }
 
-    fn rolling_out(ready: u32, wanted: u32) -> RolloutState {
-        RolloutState::RollingOut { ready, wanted }
+    fn delayed(ready: u32, wanted: u32, reason: &str) -> RolloutState {
+        RolloutState::RollingOut { ready, wanted, delayed_by: Some(reason.into()) }
     }
 
     fn broken(reason: &str) -> RolloutState {
@@ -267,11 +274,12 @@ mod tests {
     }
 
     #[test]
-    fn a_deployment_is_degraded_when_it_is_too_late_or_cannot_make_pods() {
+    fn a_deployment_is_degraded_only_after_its_progress_deadline() {
         let condition = |kind: &str, status: &str, reason: &str, message: &str| json!([{ "type": kind, "status": status, "reason": reason, "message": message }]);
         let late = &condition("Progressing", "False", "ProgressDeadlineExceeded", "ReplicaSet \"x\" has timed out");
         let silent = &condition("Progressing", "False", "ProgressDeadlineExceeded", " ");
         let quota = &condition("ReplicaFailure", "True", "FailedCreate", "exceeded quota: small");
+        let both = &json!([late[0], quota[0]]);
         let over = &condition("ReplicaFailure", "False", "FailedCreate", "exceeded quota: small");
         let pause = &condition("Progressing", "Unknown", "DeploymentPaused", "");
         let (three, paused) = (&json!({ "replicas": 3 }), &json!({ "replicas": 3, "paused": true }));
@@ -279,7 +287,19 @@ mod tests {
             ("too late", three, deployed([4, 4, 1, 3], late), broken("ReplicaSet \"x\" has timed out")),
             ("without a message", three, deployed([4, 4, 1, 3], silent), broken("it exceeded its progress deadline")),
             ("the deadline of an older specification", three, deployed([3, 4, 1, 3], late), rolling_out(0, 3)),
-            ("pods cannot be created", three, deployed([4, 3, 0, 3], quota), broken("exceeded quota: small")),
+            (
+                "pods cannot be created yet",
+                three,
+                deployed([4, 3, 0, 3], quota),
+                delayed(0, 3, "exceeded quota: small"),
+            ),
+            (
+                "some pods cannot be created yet",
+                three,
+                deployed([4, 4, 2, 3], quota),
+                delayed(1, 3, "exceeded quota: small"),
+            ),
+            ("pods could not be created in time", three, deployed([4, 3, 0, 3], both), broken("exceeded quota: small")),
             ("pods can be created again", three, deployed([4, 3, 0, 3], over), rolling_out(0, 3)),
             ("a failure that did not matter", three, deployed([4, 3, 3, 3], quota), running(3)),
             ("paused half-way", paused, deployed([4, 4, 1, 4], pause), rolling_out(1, 3)),

@@ -373,7 +373,9 @@ impl View {
                         weight += text(name) + text(&image.name);
                         weight += image.tag.as_ref().map_or(0, &mut text) + image.digest.as_ref().map_or(0, &mut text);
                     }
-                    if let RolloutState::Degraded { reason } = &kept.state {
+                    if let RolloutState::Degraded { reason }
+                    | RolloutState::RollingOut { delayed_by: Some(reason), .. } = &kept.state
+                    {
                         weight += text(reason);
                     }
                 }
@@ -493,7 +495,7 @@ mod tests {
     }
 
     fn rolling(image: &str) -> Standing {
-        standing(&[("app", image)], RolloutState::RollingOut { ready: 0, wanted: 1 }, Some(10))
+        standing(&[("app", image)], RolloutState::RollingOut { ready: 0, wanted: 1, delayed_by: None }, Some(10))
     }
 
     fn view_with(kind: WorkloadKind, workloads: Vec<(&str, Standing)>) -> (View, Clock) {
@@ -550,7 +552,10 @@ mod tests {
         let (view, _) = view_with(WorkloadKind::Deployment, vec![("a", running("x:1")), ("b", rolling("x:1"))]);
         let state = |workloads: &[&str]| view.rollout(&place(workloads), "x").state;
         assert_eq!(state(&["deployment/a"]), RolloutState::Running { ready: 1 });
-        assert_eq!(state(&["deployment/a", "deployment/b"]), RolloutState::RollingOut { ready: 1, wanted: 2 });
+        assert_eq!(
+            state(&["deployment/a", "deployment/b"]),
+            RolloutState::RollingOut { ready: 1, wanted: 2, delayed_by: None }
+        );
         assert_eq!(state(&["deployment/a", "deployment/c"]), RolloutState::Missing);
         assert!(matches!(state(&["deployment/a", "statefulset/a"]), RolloutState::Unreadable { .. }));
     }

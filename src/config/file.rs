@@ -160,7 +160,8 @@ pub(super) struct Environment {
     #[serde(default)]
     #[schemars(with = "Rollback")]
     pub(super) rollback: Option<At<Rollback>>,
-    /// Whether a promotion that fails here is rolled back at once, without asking; when absent `false`.
+    /// Whether a promotion that fails here is rolled back at once, without asking; when absent `false`. The cluster must say
+    /// that the workload failed, or a controller that the commit could not be built or applied.
     #[serde(default)]
     #[schemars(with = "bool", example = true)]
     pub(super) auto_rollback: Option<At<bool>>,

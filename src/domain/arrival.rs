@@ -156,12 +156,14 @@ impl Look<'_> {
                 if before.running_at.is_none() { Some(News::Failed) } else { None }
             }
             // Stateful and daemon sets have no deadline of their own, so ours ends the wait.
-            RolloutState::RollingOut { ready, wanted }
+            RolloutState::RollingOut { ready, wanted, delayed_by }
                 if before.running_at.is_none()
                     && before.failed.is_none()
                     && self.now.duration_since(before.seen_at) > self.deploy_timeout =>
             {
-                sighting.failed = Some(format!("only {ready} of {wanted} ready after {:#}", self.deploy_timeout));
+                let delay = delayed_by.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+                sighting.failed =
+                    Some(format!("only {ready} of {wanted} ready after {:#}{delay}", self.deploy_timeout));
                 Some(News::Failed)
             }
             // A rollout of the version that runs is a pod that moves or one more of them: it goes on running well.
@@ -227,7 +229,7 @@ mod tests {
     fn a_version_is_told_once_and_only_when_the_cluster_shows_it() {
         use News::*;
         let running = || RolloutState::Running { ready: 2 };
-        let rolling = || RolloutState::RollingOut { ready: 0, wanted: 2 };
+        let rolling = || RolloutState::RollingOut { ready: 0, wanted: 2, delayed_by: None };
         let degraded = || RolloutState::Degraded { reason: "CrashLoopBackOff".into() };
         let unreadable = || RolloutState::Unreadable { why: "forbidden".into(), since: at(0) };
         let cases = [
@@ -290,7 +292,7 @@ mod tests {
     #[test]
     fn a_version_runs_well_until_it_is_seen_degraded_or_missing() {
         let running = || RolloutState::Running { ready: 2 };
-        let rolling = || RolloutState::RollingOut { ready: 1, wanted: 2 };
+        let rolling = || RolloutState::RollingOut { ready: 1, wanted: 2, delayed_by: None };
         let degraded = || RolloutState::Degraded { reason: "CrashLoopBackOff".into() };
         let unreadable = || RolloutState::Unreadable { why: "forbidden".into(), since: at(0) };
         let gone = || ("", RolloutState::Missing);
@@ -371,7 +373,8 @@ mod tests {
     #[test]
     fn a_rollout_without_end_fails_by_our_own_deadline() {
         let mut states = vec![("1", RolloutState::Running { ready: 1 })];
-        states.extend(std::iter::repeat_n(("2", RolloutState::RollingOut { ready: 0, wanted: 1 }), 25));
+        states
+            .extend(std::iter::repeat_n(("2", RolloutState::RollingOut { ready: 0, wanted: 1, delayed_by: None }), 25));
         assert_eq!(told(true, &states), vec![(22, News::Failed)], "21 minutes after the look that first saw it");
     }
 }

@@ -14,12 +14,14 @@ use super::trailer::Trailers;
 use super::version::Sha;
 
 mod deploying;
+mod failure;
 mod frozen;
 mod silence;
 mod stage;
 mod took;
 
 pub use deploying::{Deploying, Nudge, Other, OtherState, Progress, Proof, RolledBack, Tag};
+pub use failure::FailureEvidence;
 pub use frozen::{Frozen, FrozenResult, Pull};
 pub use silence::{BranchSeen, BuildSeen, ImageSeen, Runs, Silence, Word, WordSaid};
 pub use stage::{By, Impossible, Merging, Stage, Trouble};

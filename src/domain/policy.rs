@@ -336,7 +336,7 @@ pub fn runs_well(
     let (artefact, below) = (artefact.name.clone(), below.name.clone());
     match (&rollout.state, &rollout.version) {
         (RolloutState::Running { .. }, Some(version)) => Ok(version.clone()),
-        (RolloutState::RollingOut { ready, wanted }, Some(version)) => {
+        (RolloutState::RollingOut { ready, wanted, .. }, Some(version)) => {
             Err(Refusal::RollingOut { artefact, below, version: version.clone(), ready: *ready, wanted: *wanted })
         }
         (RolloutState::Degraded { reason }, version) => {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
 use crate::domain::artefact::Repository;
+use crate::domain::change::FailureEvidence;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Sha;
 
@@ -92,14 +93,23 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
 
 fn outcome(phase: &str, health: &str, message: &str) -> Outcome {
     match (phase, health) {
-        ("Error" | "Failed", _) => failed(message, "The sync failed."),
+        ("Error" | "Failed", _) => failed(message, "The sync failed.", evidence(phase, message)),
         ("Succeeded", "Healthy") => Outcome::Succeeded,
         // The operation's own words are of its success.
-        ("Succeeded", "Degraded") => failed("", "The sync succeeded, but the application is degraded."),
+        ("Succeeded", "Degraded") => {
+            failed("", "The sync succeeded, but the application is degraded.", FailureEvidence::HealthReport)
+        }
         // What is not there yet may come; so may what somebody paused.
         ("Running" | "Terminating", _) | ("Succeeded", "Progressing" | "Missing" | "Suspended") => Outcome::Progressing,
         _ => Outcome::Noise,
     }
+}
+
+/// An operation that failed may also have waited in vain for the health of a sync wave or of a hook: then its message is
+/// "one or more synchronization tasks completed unsuccessfully".
+fn evidence(phase: &str, message: &str) -> FailureEvidence {
+    let is_refused = ["failed to apply", "tasks are not valid"].iter().any(|words| message.contains(words));
+    if phase == "Error" || is_refused { FailureEvidence::NotApplied } else { FailureEvidence::HealthReport }
 }
 
 /// What the operation brought; what Git says counts only where the cluster is as Git says. Of several sources it is the one

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
+use crate::domain::change::FailureEvidence;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Sha;
 
@@ -106,7 +107,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
         outcome: match state {
             State::Started => Outcome::Progressing,
             State::Succeeded => Outcome::Succeeded,
-            State::Failed => failed(&message, "It said that it failed, and not why."),
+            State::Failed => failed(&message, "It said that it failed, and not why.", FailureEvidence::HealthReport),
         },
         message,
         at,
@@ -205,7 +206,10 @@ mod tests {
 
     #[test]
     fn each_word_for_a_state_is_understood() {
-        let failed = Outcome::Failed { message: "It said that it failed, and not why.".to_owned() };
+        let failed = Outcome::Failed {
+            message: "It said that it failed, and not why.".to_owned(),
+            evidence: FailureEvidence::HealthReport,
+        };
         let cases = [
             (&["started", "running", "progressing", "in_progress", "Deploying", "pending"][..], Outcome::Progressing),
             (&["succeeded", "success", "deployed", " SUCCESS "], Outcome::Succeeded),
@@ -218,7 +222,10 @@ mod tests {
             }
         }
         let said = read(&json!({ "artefact": "checkout", "state": "failed", "message": "no room" })).unwrap();
-        assert_eq!(said.outcome, Outcome::Failed { message: "no room".to_owned() });
+        assert_eq!(
+            said.outcome,
+            Outcome::Failed { message: "no room".to_owned(), evidence: FailureEvidence::HealthReport }
+        );
     }
 
     #[test]

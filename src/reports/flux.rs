@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
+use crate::domain::change::FailureEvidence;
 use crate::domain::environment::EnvironmentName;
 
 #[derive(Deserialize)]
@@ -107,7 +108,9 @@ fn outcome(kind: &str, severity: &str, reason: &str, message: &str) -> Outcome {
         // These wait for somebody else, or were overtaken by a newer revision.
         ("error", "DependencyNotReady" | "HealthCheckCanceled") => Outcome::Noise,
         // A successful way back means that what was asked for does not run.
-        ("error", _) | ("info", "RollbackSucceeded" | "UninstallSucceeded") => failed(message, reason),
+        ("error", _) | ("info", "RollbackSucceeded" | "UninstallSucceeded") => {
+            failed(message, reason, evidence(reason))
+        }
         ("info", "ReconciliationSucceeded" | "InstallSucceeded" | "UpgradeSucceeded" | "TestSucceeded") => {
             Outcome::Succeeded
         }
@@ -119,12 +122,20 @@ fn outcome(kind: &str, severity: &str, reason: &str, message: &str) -> Outcome {
     }
 }
 
+/// A failed install or upgrade of Helm is also one that waited in vain for its workloads.
+fn evidence(reason: &str) -> FailureEvidence {
+    match reason {
+        "BuildFailed" | "ArtifactFailed" | "ReconciliationFailed" => FailureEvidence::NotApplied,
+        _ => FailureEvidence::HealthReport,
+    }
+}
+
 fn by_words(message: &str) -> Outcome {
     let begins = |words: &[&str]| words.iter().any(|words| message.starts_with(words));
     if begins(&["Helm install succeeded", "Helm upgrade succeeded", "Helm test succeeded"]) {
         Outcome::Succeeded
     } else if begins(&["Helm rollback succeeded", "Helm uninstall succeeded"]) {
-        failed(message, "")
+        failed(message, "", FailureEvidence::HealthReport)
     } else if begins(&["Helm install has started", "Helm upgrade has started"]) {
         Outcome::Progressing
     } else {

@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use super::{About, Heard, Outcome, Report, Sender, Unread, brief, failed, hex, key};
 use crate::domain::artefact::Repository;
+use crate::domain::change::FailureEvidence;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Sha;
 
@@ -127,7 +128,7 @@ fn deployment(
     let message = brief(text(value, "/deployment_status/description").unwrap_or_default());
     let outcome = match state {
         "success" => Outcome::Succeeded,
-        "failure" | "error" => failed(&message, "The deployment failed, says GitHub."),
+        "failure" | "error" => failed(&message, "The deployment failed, says GitHub.", FailureEvidence::HealthReport),
         "in_progress" | "queued" | "pending" | "waiting" => Outcome::Progressing,
         // `inactive`: a newer one has taken its place.
         _ => Outcome::Noise,

@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::domain::artefact::Repository;
+use crate::domain::change::FailureEvidence;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::version::Sha;
 
@@ -151,6 +152,8 @@ pub enum Outcome {
     Succeeded,
     Failed {
         message: String,
+        #[serde(default)]
+        evidence: FailureEvidence,
     },
     Progressing,
     /// Says nothing about any artefact.
@@ -196,9 +199,9 @@ fn brief(message: &str) -> String {
 }
 
 /// A failure that says nothing else is called by what else is known of it.
-fn failed(message: &str, otherwise: &str) -> Outcome {
+fn failed(message: &str, otherwise: &str, evidence: FailureEvidence) -> Outcome {
     let said = if message.trim().is_empty() { otherwise } else { message };
-    Outcome::Failed { message: brief(said) }
+    Outcome::Failed { message: brief(said), evidence }
 }
 
 /// The commit that a revision names: `main@sha1:<sha>`, `sha1:<sha>`, the older `main/<sha>`, or the commit alone.

@@ -3,7 +3,9 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::artefact::Artefact;
-use crate::domain::change::{Change, Deploying, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble};
+use crate::domain::change::{
+    Change, Deploying, FailureEvidence, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble,
+};
 use crate::domain::plan::{tag_name, tag_number};
 use crate::domain::rollout::RolloutState;
 use crate::domain::version::Sha;
@@ -50,6 +52,7 @@ pub(super) enum Look {
         reason: String,
         /// It was rolled out, and not only refused by the controller.
         seen: bool,
+        evidence: FailureEvidence,
     },
     /// Nobody can tell now.
     Unclear(String),
@@ -69,16 +72,21 @@ impl Bot {
 
     /// The environment's rule wants it rolled back: only if it still does not run. `false`: it is over for this step.
     async fn obey_rule(&self, claim: &mut Claim) -> Result<bool, StoreError> {
-        let Some(result) = claim.change.stage.deploying().map(|deploying| deploying.result.clone()) else {
+        let Some((result, deadline)) = claim.change.stage.deploying().map(|it| (it.result.clone(), it.deadline)) else {
             return Ok(true);
         };
-        let stalled = matches!(claim.change.stage, Stage::Stalled { .. });
+        let is_late = matches!(claim.change.stage, Stage::Stalled { .. }) || self.clock.now() >= deadline;
+        let has_failed =
+            matches!(claim.change.stage, Stage::Failed { evidence, .. } if evidence.allows_auto_rollback());
         match self.look_at_result(&claim.change, &result).await {
             Look::Runs { .. } => Ok(true),
-            Look::Failed { .. } | Look::NotYet { .. } => self.roll_back_by_rule(claim).await,
-            Look::Rolling(_) if stalled => self.roll_back_by_rule(claim).await,
-            // It may be recovering, or nobody can tell: another look tells.
-            Look::Rolling(_) | Look::Unclear(_) => {
+            Look::Failed { evidence, .. } if evidence.allows_auto_rollback() => self.roll_back_by_rule(claim).await,
+            Look::NotYet { .. } if has_failed => self.roll_back_by_rule(claim).await,
+            Look::Failed { .. } | Look::NotYet { .. } | Look::Rolling(_) if is_late => {
+                self.roll_back_by_rule(claim).await
+            }
+            // The rollout may recover, only a report on its health says that it failed, or the cluster cannot be read.
+            Look::Failed { .. } | Look::NotYet { .. } | Look::Rolling(_) | Look::Unclear(_) => {
                 let due = Some(self.clock.now() + RULE_LOOKS);
                 self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;
                 Ok(false)
@@ -244,7 +252,7 @@ impl Bot {
                 _ => known.runs_as,
             },
             rollout: match &look {
-                Look::Rolling(progress) => Some(*progress),
+                Look::Rolling(progress) => Some(progress.clone()),
                 Look::NotYet { .. } | Look::Unclear(_) => known.rollout,
                 Look::Runs { .. } | Look::Failed { .. } => None,
             },
@@ -259,10 +267,13 @@ impl Bot {
         let late = waiting && now >= deadline;
         let stage = match look {
             Look::Runs { ready, proof } => learned.deployed(ready, proof, now),
-            Look::Failed { reason, .. } if !matches!(learned, Stage::Failed { .. }) => learned.failed(reason, now),
+            Look::Failed { reason, evidence, .. } if !matches!(learned, Stage::Failed { .. }) => {
+                learned.failed(reason, evidence, now)
+            }
             Look::NotYet { runs, .. } if late => learned.stalled(runs, false, now),
-            Look::Rolling(Progress { ready, wanted }) if late => {
-                learned.stalled(Some(format!("{ready} of {wanted} replicas of it")), false, now)
+            Look::Rolling(Progress { ready, wanted, delayed_by }) if late => {
+                let delay = delayed_by.map(|reason| format!(" ({reason})")).unwrap_or_default();
+                learned.stalled(Some(format!("{ready} of {wanted} replicas of it{delay}")), false, now)
             }
             Look::Unclear(why) if late => {
                 learned.stalled(Some(format!("something, but nobody can tell what: {why}")), true, now)
@@ -367,19 +378,23 @@ impl Bot {
                 Look::Runs { ready, proof }
             }
             // The observer has not recorded it yet, and wakes us when it has: what we end before, it would announce.
-            (Some(_), RolloutState::Running { ready }) => Look::Rolling(Progress { ready, wanted: ready }),
-            (Some(_), RolloutState::RollingOut { ready, wanted }) if told.is_none() => {
-                Look::Rolling(Progress { ready, wanted })
+            (Some(_), RolloutState::Running { ready }) => {
+                Look::Rolling(Progress { ready, wanted: ready, delayed_by: None })
+            }
+            (Some(_), RolloutState::RollingOut { ready, wanted, delayed_by }) if told.is_none() => {
+                let delayed_by = delayed_by.map(|reason| reason.to_string());
+                Look::Rolling(Progress { ready, wanted, delayed_by })
             }
             (Some(_), RolloutState::Degraded { reason }) => Look::Failed {
                 reason: self.reason_of(artefact, change).await.unwrap_or_else(|| match told {
-                    Some(told) => format!("{reason}: {told}"),
+                    Some((told, _)) => format!("{reason}: {told}"),
                     None => reason.to_string(),
                 }),
                 seen: true,
+                evidence: FailureEvidence::Workload,
             },
             (ours, _) => match told {
-                Some(reason) => Look::Failed { reason, seen: ours.is_some() },
+                Some((reason, evidence)) => Look::Failed { reason, seen: ours.is_some(), evidence },
                 None => Look::NotYet { runs, untold },
             },
         }
@@ -427,7 +442,7 @@ impl Bot {
             let rollout = self.view.rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
             let state = match rollout.state {
                 RolloutState::Running { ready } => OtherState::Runs { ready },
-                RolloutState::RollingOut { ready, wanted } => OtherState::RollsOut { ready, wanted },
+                RolloutState::RollingOut { ready, wanted, .. } => OtherState::RollsOut { ready, wanted },
                 RolloutState::Degraded { reason } => OtherState::Fails { reason: reason.to_string() },
                 RolloutState::Missing | RolloutState::Unreadable { .. } => OtherState::Unknown,
             };

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
 use crate::domain::artefact::{Artefact, ArtefactName, Delivery};
-use crate::domain::change::{Proof, Word};
+use crate::domain::change::{FailureEvidence, Proof, Word};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Image, Sha, Version};
@@ -74,10 +74,10 @@ impl Sources {
         environment: &EnvironmentName,
         artefact: &ArtefactName,
         commit: &Sha,
-    ) -> Option<String> {
+    ) -> Option<(String, FailureEvidence)> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let words = memory.words.get(&(environment.clone(), artefact.clone()))?;
-        words.failure(commit).map(str::to_owned)
+        words.failure(commit).map(|(message, evidence)| (message.to_owned(), evidence))
     }
 
     /// What a controller said of the version that `sighting` is: reported since it came, in whole seconds as Flux counts, and

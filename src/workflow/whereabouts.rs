@@ -368,7 +368,7 @@ impl Here<'_> {
         let earlier = self.stays.iter().filter(|stay| stay.seen_at < sighting.seen_at).take_while(had_it);
         let since = std::iter::once(sighting).chain(earlier).filter_map(|stay| stay.running_at).last();
         match (&self.rollout.state, since) {
-            (RolloutState::RollingOut { ready, wanted }, None) if sighting.failed.is_none() => {
+            (RolloutState::RollingOut { ready, wanted, .. }, None) if sighting.failed.is_none() => {
                 Standing::RollingOut { ready: *ready, wanted: *wanted }
             }
             (RolloutState::Degraded { reason }, since) => Standing::In { since, trouble: Some(reason.to_string()) },

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::change::{Word, WordSaid};
+use crate::domain::change::{FailureEvidence, Word, WordSaid};
 use crate::domain::version::Sha;
 use crate::reports::{Outcome, Report};
 
@@ -14,7 +14,7 @@ const LONGEST_WORD: usize = 600;
 pub(super) struct Words {
     began: Option<(Sha, Timestamp)>,
     succeeded: Option<(Sha, Timestamp)>,
-    failed: Option<(Sha, Timestamp, String)>,
+    failed: Option<(Sha, Timestamp, String, FailureEvidence)>,
     /// The last that was said, whatever it was.
     last: Option<Word>,
 }
@@ -32,7 +32,7 @@ impl Words {
                     self.began = Some((commit.clone(), at));
                 }
                 // It is tried again, so that the failure is not the last word. In the same second, the end is.
-                if self.failed.as_ref().is_some_and(|(failed, last, _)| failed == commit && *last < at) {
+                if self.failed.as_ref().is_some_and(|(failed, last, ..)| failed == commit && *last < at) {
                     self.failed = None;
                 }
             }
@@ -40,16 +40,16 @@ impl Words {
                 if self.succeeded.as_ref().is_none_or(|(_, last)| *last <= at) {
                     self.succeeded = Some((commit.clone(), at));
                 }
-                if self.failed.as_ref().is_some_and(|(_, last, _)| *last <= at) {
+                if self.failed.as_ref().is_some_and(|(_, last, ..)| *last <= at) {
                     self.failed = None;
                 }
             }
-            Outcome::Failed { message } => {
+            Outcome::Failed { message, evidence } => {
                 let tried_again = self.began.as_ref().is_some_and(|(began, last)| began == commit && *last > at);
                 let overtaken = self.succeeded.as_ref().is_some_and(|(_, last)| *last > at)
-                    || self.failed.as_ref().is_some_and(|(_, last, _)| *last > at);
+                    || self.failed.as_ref().is_some_and(|(_, last, ..)| *last > at);
                 if !tried_again && !overtaken {
-                    self.failed = Some((commit.clone(), at, message.clone()));
+                    self.failed = Some((commit.clone(), at, message.clone(), *evidence));
                 }
             }
         }
@@ -58,7 +58,7 @@ impl Words {
     fn keep_last(&mut self, report: &Report, at: Timestamp) {
         let (said, text) = match &report.outcome {
             Outcome::Succeeded => (WordSaid::Succeeded, &report.message),
-            Outcome::Failed { message } => (WordSaid::Failed, message),
+            Outcome::Failed { message, .. } => (WordSaid::Failed, message),
             Outcome::Progressing => (WordSaid::Progressing, &report.message),
             Outcome::Noise => return,
         };
@@ -85,9 +85,9 @@ impl Words {
     }
 
     /// What was said of a commit that could not be deployed, unless something newer was.
-    pub(super) fn failure(&self, commit: &Sha) -> Option<&str> {
-        let (failed, _, message) = self.failed.as_ref()?;
-        (failed == commit).then_some(message.as_str())
+    pub(super) fn failure(&self, commit: &Sha) -> Option<(&str, FailureEvidence)> {
+        let (failed, _, message, evidence) = self.failed.as_ref()?;
+        (failed == commit).then_some((message.as_str(), *evidence))
     }
 }
 
@@ -128,7 +128,7 @@ mod tests {
             let (commit, said) = (letters.next().unwrap(), letters.next().unwrap());
             let outcome = match said {
                 '+' => Outcome::Progressing,
-                '!' => Outcome::Failed { message: word.to_owned() },
+                '!' => Outcome::Failed { message: word.to_owned(), evidence: FailureEvidence::NotApplied },
                 '=' => Outcome::Succeeded,
                 _ => Outcome::Noise,
             };
@@ -170,7 +170,7 @@ mod tests {
         ];
         for (words, failure, success) in cases {
             let heard = after(words);
-            assert_eq!(heard.failure(&sha('a')), failure, "{words}");
+            assert_eq!(heard.failure(&sha('a')).map(|(message, _)| message), failure, "{words}");
             let success = success.map(|(commit, second)| (sha(commit), at(second)));
             assert_eq!(heard.succeeded(), success.as_ref(), "{words}");
         }
@@ -180,6 +180,7 @@ mod tests {
     fn what_names_no_commit_says_nothing_of_one() {
         let mut heard = after("a!2");
         heard.hear(&Report { commit: None, ..report('a', Outcome::Succeeded, Some(3)) }, at(100));
-        assert_eq!((heard.failure(&sha('a')), heard.failure(&sha('b'))), (Some("a!2"), None));
+        let failure = |commit| heard.failure(&sha(commit)).map(|(message, _)| message);
+        assert_eq!((failure('a'), failure('b')), (Some("a!2"), None));
     }
 }

@@ -10,6 +10,7 @@ mod apart;
 mod approvals;
 mod arrivals;
 mod asking;
+mod auto_rollback;
 mod canaries;
 mod channels;
 mod cluster;

@@ -117,10 +117,13 @@ pub enum OtherState {
 }
 
 /// How far the rollout of the result has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     pub ready: u32,
     pub wanted: u32,
+    /// A condition that delays the rollout and that the cluster may still overcome.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed_by: Option<String>,
 }
 
 /// What told us which commit the running image was built from.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ChangeId;
 use super::deploying::{Deploying, Proof, RolledBack, Tag};
+use super::failure::FailureEvidence;
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::approval::Awaiting;
 use crate::domain::version::Sha;
@@ -26,6 +27,8 @@ pub enum Stage {
         deploying: Deploying,
         at: Timestamp,
         reason: String,
+        #[serde(default)]
+        evidence: FailureEvidence,
     },
     Stalled {
         deploying: Deploying,
@@ -340,7 +343,9 @@ impl Stage {
     pub fn still_deploying(self, learn: impl FnOnce(Deploying) -> Deploying) -> Result<Self, Impossible> {
         match self {
             Self::Deploying(deploying) => Ok(Self::Deploying(learn(deploying))),
-            Self::Failed { deploying, at, reason } => Ok(Self::Failed { deploying: learn(deploying), at, reason }),
+            Self::Failed { deploying, at, reason, evidence } => {
+                Ok(Self::Failed { deploying: learn(deploying), at, reason, evidence })
+            }
             Self::Stalled { deploying, at, runs, unread } => {
                 Ok(Self::Stalled { deploying: learn(deploying), at, runs, unread })
             }
@@ -362,10 +367,10 @@ impl Stage {
     }
 
     /// The cluster or the controller says that it did not work.
-    pub fn failed(self, reason: String, now: Timestamp) -> Result<Self, Impossible> {
+    pub fn failed(self, reason: String, evidence: FailureEvidence, now: Timestamp) -> Result<Self, Impossible> {
         match self {
             Self::Deploying(deploying) | Self::Stalled { deploying, .. } => {
-                Ok(Self::Failed { deploying, at: now, reason })
+                Ok(Self::Failed { deploying, at: now, reason, evidence })
             }
             other => Err(other.impossible("failed")),
         }
@@ -444,7 +449,7 @@ mod tests {
             (merging(), "again merging deploying conflicted errored cancelled"),
             (deploying(), "superseded deployed failed stalled"),
             (deploying().deployed(2, Proof::TagPattern, at(2)).unwrap(), ""),
-            (deploying().failed("CrashLoopBackOff".into(), at(2)).unwrap(), "deployed"),
+            (deploying().failed("CrashLoopBackOff".into(), FailureEvidence::Workload, at(2)).unwrap(), "deployed"),
             (deploying().stalled(None, false, at(9)).unwrap(), "deployed failed"),
             (merging().conflicted(vec![], at(2)).unwrap(), ""),
             (merging().errored("403".into(), at(2)).unwrap(), "retried"),
@@ -470,7 +475,7 @@ mod tests {
                 ("superseded", stage.clone().superseded(id, at(3))),
                 ("retried", stage.clone().retried(at(3))),
                 ("deployed", stage.clone().deployed(1, Proof::Report, at(3))),
-                ("failed", stage.clone().failed("x".into(), at(3))),
+                ("failed", stage.clone().failed("x".into(), FailureEvidence::Workload, at(3))),
                 ("stalled", stage.clone().stalled(None, false, at(3))),
             ];
             let possible: Vec<_> = tried.into_iter().filter(|(_, to)| to.is_ok()).map(|(name, _)| name).collect();

@@ -71,21 +71,21 @@ fn app(file: &str) -> Value {
 #[test]
 fn an_application_in_each_state_becomes_a_report_by_the_shipped_template() {
     let message = |report: &Report| match &report.outcome {
-        Outcome::Failed { message } => format!("failed: {message}"),
+        Outcome::Failed { message, evidence } => format!("failed ({evidence:?}): {message}"),
         other => format!("{other:?}"),
     };
     let cases = [
         ("running", "Progressing"),
         ("healthy", "Succeeded"),
         ("progressing", "Progressing"),
-        ("degraded", "failed: The sync succeeded, but the application is degraded."),
+        ("degraded", "failed (HealthReport): The sync succeeded, but the application is degraded."),
         (
             "failed",
-            "failed: one or more objects failed to apply, reason: Deployment.apps \"checkout\" is invalid: spec.replicas: Invalid value: -1",
+            "failed (NotApplied): one or more objects failed to apply, reason: Deployment.apps \"checkout\" is invalid: spec.replicas: Invalid value: -1",
         ),
         (
             "error",
-            "failed: ComparisonError: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = \"kustomize build\" failed exit status 1",
+            "failed (NotApplied): ComparisonError: failed to generate manifest for source 1 of 1: rpc error: code = Unknown desc = \"kustomize build\" failed exit status 1",
         ),
         ("suspended", "Progressing"),
         ("missing", "Progressing"),
@@ -93,6 +93,22 @@ fn an_application_in_each_state_becomes_a_report_by_the_shipped_template() {
     ];
     for (file, expected) in cases {
         assert_eq!(message(&told(&app(file))), expected, "{file}");
+    }
+}
+
+/// The messages are those of Argo CD's sync engine.
+#[test]
+fn a_failed_operation_is_evidence_of_a_refused_apply_only_if_its_message_says_so() {
+    let cases = [
+        ("Error", "ComparisonError: Failed to load target state", FailureEvidence::NotApplied),
+        ("Failed", "one or more objects failed to apply, reason: no (retried 5 times).", FailureEvidence::NotApplied),
+        ("Failed", "one or more synchronization tasks are not valid", FailureEvidence::NotApplied),
+        ("Failed", "one or more synchronization tasks completed unsuccessfully", FailureEvidence::HealthReport),
+        ("Failed", "", FailureEvidence::HealthReport),
+    ];
+    for (phase, message, expected) in cases {
+        let Outcome::Failed { evidence, .. } = outcome(phase, "Degraded", message) else { panic!("{phase} {message}") };
+        assert_eq!(evidence, expected, "{phase} {message}");
     }
 }
 

@@ -42,24 +42,27 @@ fn an_event_becomes_a_report() {
 
 #[test]
 fn each_reason_has_its_outcome() {
-    let failed = || Outcome::Failed { message: "it said so".to_owned() };
+    let failed = |evidence| Outcome::Failed { message: "it said so".to_owned(), evidence };
+    let (health, not_applied) = (|| failed(FailureEvidence::HealthReport), || failed(FailureEvidence::NotApplied));
     let cases = [
         ("Kustomization", "info", "ReconciliationSucceeded", Outcome::Succeeded),
         ("Kustomization", "info", "Progressing", Outcome::Progressing),
         ("Kustomization", "info", "ArtifactUpToDate", Outcome::Noise),
-        ("Kustomization", "error", "HealthCheckFailed", failed()),
-        ("Kustomization", "error", "BuildFailed", failed()),
-        ("Kustomization", "error", "ReconciliationFailed", failed()),
-        ("Kustomization", "error", "", failed()),
+        ("Kustomization", "error", "HealthCheckFailed", health()),
+        ("Kustomization", "error", "BuildFailed", not_applied()),
+        ("Kustomization", "error", "ReconciliationFailed", not_applied()),
+        ("Kustomization", "error", "ArtifactFailed", not_applied()),
+        ("Kustomization", "error", "PruneFailed", health()),
+        ("Kustomization", "error", "", health()),
         ("Kustomization", "error", "DependencyNotReady", Outcome::Noise),
         ("Kustomization", "error", "HealthCheckCanceled", Outcome::Noise),
         ("Kustomization", "trace", "ReconciliationSucceeded", Outcome::Noise),
         ("HelmRelease", "info", "InstallSucceeded", Outcome::Succeeded),
         ("HelmRelease", "info", "UpgradeSucceeded", Outcome::Succeeded),
-        ("HelmRelease", "error", "InstallFailed", failed()),
-        ("HelmRelease", "error", "UpgradeFailed", failed()),
-        ("HelmRelease", "error", "TestFailed", failed()),
-        ("HelmRelease", "info", "RollbackSucceeded", failed()),
+        ("HelmRelease", "error", "InstallFailed", health()),
+        ("HelmRelease", "error", "UpgradeFailed", health()),
+        ("HelmRelease", "error", "TestFailed", health()),
+        ("HelmRelease", "info", "RollbackSucceeded", health()),
         ("HelmRelease", "info", "info", Outcome::Noise),
         ("GitRepository", "info", "NewArtifact", Outcome::Noise),
         ("GitRepository", "error", "GitOperationFailed", Outcome::Noise),
@@ -77,7 +80,7 @@ fn each_reason_has_its_outcome() {
         Outcome::Succeeded
     );
     let silent = report(&event("Kustomization", "error", "BuildFailed", " ")).outcome;
-    assert_eq!(silent, Outcome::Failed { message: "BuildFailed".to_owned() });
+    assert_eq!(silent, Outcome::Failed { message: "BuildFailed".to_owned(), evidence: FailureEvidence::NotApplied });
 }
 
 #[test]
@@ -164,7 +167,8 @@ fn real(file: &str) -> Report {
 
 #[test]
 fn each_event_as_flux_sends_it_is_understood() {
-    let failed = |words: &str| format!("failed: {words}");
+    let failed = |words: &str| format!("failed (HealthReport): {words}");
+    let not_applied = |words: &str| format!("failed (NotApplied): {words}");
     let cases = [
         ("kustomization-applied", "Progressing".to_owned(), true),
         ("kustomization-healthy", "Succeeded".to_owned(), true),
@@ -173,8 +177,8 @@ fn each_event_as_flux_sends_it_is_understood() {
         ("kustomization-oci", "Succeeded".to_owned(), true),
         ("kustomization-artefact", "Succeeded".to_owned(), true),
         ("kustomization-unhealthy", failed("health check failed after 30.005s"), true),
-        ("kustomization-build-failed", failed("kustomize build failed: accumulating resources"), true),
-        ("kustomization-apply-failed", failed("Deployment/qa/checkout dry-run failed"), true),
+        ("kustomization-build-failed", not_applied("kustomize build failed: accumulating resources"), true),
+        ("kustomization-apply-failed", not_applied("Deployment/qa/checkout dry-run failed"), true),
         ("kustomization-waits", "Noise".to_owned(), true),
         ("kustomization-waits-old", "Noise".to_owned(), true),
         ("kustomization-overtaken", "Noise".to_owned(), true),
@@ -197,7 +201,7 @@ fn each_event_as_flux_sends_it_is_understood() {
     for (file, expected, has_commit) in &cases {
         let report = real(file);
         let told = match &report.outcome {
-            Outcome::Failed { message } => format!("failed: {message}"),
+            Outcome::Failed { message, evidence } => format!("failed ({evidence:?}): {message}"),
             other => format!("{other:?}"),
         };
         assert!(told.starts_with(expected), "{file}: {told}");

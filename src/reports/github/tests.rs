@@ -76,7 +76,7 @@ fn a_deployment_becomes_a_report_of_the_environment_that_it_names() {
 fn each_state_of_a_deployment_has_its_outcome() {
     let mut body = example("deployment_status-success");
     body["deployment_status"]["description"] = json!("exit code 3");
-    let failed = Outcome::Failed { message: "exit code 3".to_owned() };
+    let failed = Outcome::Failed { message: "exit code 3".to_owned(), evidence: FailureEvidence::HealthReport };
     let cases = [
         ("success", Outcome::Succeeded),
         ("failure", failed.clone()),
@@ -94,7 +94,10 @@ fn each_state_of_a_deployment_has_its_outcome() {
     }
     body["deployment_status"]["state"] = json!("failure");
     body["deployment_status"]["description"] = json!(null);
-    let silent = Outcome::Failed { message: "The deployment failed, says GitHub.".to_owned() };
+    let silent = Outcome::Failed {
+        message: "The deployment failed, says GitHub.".to_owned(),
+        evidence: FailureEvidence::HealthReport,
+    };
     assert_eq!(reported(&body).outcome, silent);
 }
 

@@ -154,7 +154,7 @@ pub(super) fn head(change: &Change) -> Mrkdwn {
         Stage::Merging(_) => name.raw(": merging into ").bold(environment),
         Stage::Deploying(deploying) => {
             let line = name.raw(": deploying to ").bold(environment);
-            match deploying.rollout {
+            match &deploying.rollout {
                 Some(now) => line.plain(&format!(", {} of {} ready", now.ready, now.wanted)),
                 None => line,
             }
@@ -197,7 +197,7 @@ fn head_back(change: &Change) -> Mrkdwn {
         }
         Stage::AwaitingApproval(_) => here.raw(": waiting for what the rules ask for"),
         Stage::Merging(_) => here.raw(": on its way"),
-        Stage::Deploying(deploying) => match deploying.rollout {
+        Stage::Deploying(deploying) => match &deploying.rollout {
             Some(now) => here.plain(&format!(": rolling out, {} of {} ready", now.ready, now.wanted)),
             None => here.raw(": rolling out"),
         },

@@ -194,7 +194,13 @@ fn runs(side: &Side, now: Timestamp) -> Mrkdwn {
     };
     let text = match &side.state {
         RolloutState::Running { .. } => text,
-        RolloutState::RollingOut { ready, wanted } => text.plain(&format!(", rolling out {ready}/{wanted}")),
+        RolloutState::RollingOut { ready, wanted, delayed_by } => {
+            let text = text.plain(&format!(", rolling out {ready}/{wanted}"));
+            match delayed_by {
+                Some(why) => text.raw(": ").plain(&shorten(why, WHY)),
+                None => text,
+            }
+        }
         RolloutState::Degraded { reason } => text.raw(", degraded: ").plain(&shorten(reason, WHY)),
         RolloutState::Missing => text.raw(", missing"),
         RolloutState::Unreadable { why, .. } => {

@@ -134,7 +134,10 @@ fn describe(cell: &Cell, now: Timestamp, version: usize, reason: usize) -> Strin
     // Writing to a string cannot fail.
     let _ = match &cell.state {
         RolloutState::Running { .. } => text.write_str("running"),
-        RolloutState::RollingOut { ready, wanted } => write!(text, "rolling out {ready}/{wanted}"),
+        RolloutState::RollingOut { ready, wanted, delayed_by: None } => write!(text, "rolling out {ready}/{wanted}"),
+        RolloutState::RollingOut { ready, wanted, delayed_by: Some(why) } => {
+            write!(text, "rolling out {ready}/{wanted}: {}", tame(why, reason))
+        }
         RolloutState::Degraded { reason: why } => write!(text, "degraded: {}", tame(why, reason)),
         RolloutState::Missing => text.write_str("missing"),
         RolloutState::Unreadable { why, .. } => write!(text, "unreadable: {}", tame(why, reason)),

@@ -102,7 +102,7 @@ fn merged(change: &Change, deploying: &Deploying, names: &Names) -> Bar {
         None => bar,
     };
     let since = built_at.unwrap_or(deploying.merged_at);
-    let counted = |Progress { ready, wanted }: Progress| format!("rolling out {ready}/{wanted}");
+    let counted = |Progress { ready, wanted, .. }: &Progress| format!("rolling out {ready}/{wanted}");
     match &change.stage {
         Stage::Deployed { at, .. } => {
             bar.took("rolled out", since, *at).step(DONE, format!("running after {}", lasted(change.began_at(), *at)))
@@ -113,14 +113,14 @@ fn merged(change: &Change, deploying: &Deploying, names: &Names) -> Bar {
         }
         Stage::Stalled { .. } => {
             let waited = lasted(since, deploying.deadline);
-            let bar = match (deploying.rollout, deploying.seen_at) {
+            let bar = match (&deploying.rollout, deploying.seen_at) {
                 (Some(progress), _) => bar.step(UNKNOWN, format!("{} after {waited}", counted(progress))),
                 (None, Some(_)) => bar.step(UNKNOWN, format!("not rolled out after {waited}")),
                 (None, None) => bar.step(UNKNOWN, format!("not seen after {waited}")),
             };
             bar.step(LATER, "running")
         }
-        _ => match (deploying.rollout, deploying.seen_at) {
+        _ => match (&deploying.rollout, deploying.seen_at) {
             (Some(progress), _) => bar.step(NOW, counted(progress)),
             (None, Some(_)) => bar.step(NOW, "rolling out"),
             (None, None) if built_at.is_some() => bar.step(NOW, "to be picked up"),
@@ -161,7 +161,7 @@ pub(super) fn steps(change: &Change) -> Option<Block> {
         _ => merged,
     };
     let text = bar.and(&merged).and(&unseen(change, deploying)).and(&approval::given(&deploying.approvals));
-    let text = text.and(&untagged(deploying)).and(&nudged(deploying));
+    let text = text.and(&delay(deploying)).and(&untagged(deploying)).and(&nudged(deploying));
     Some(section(deploying.others.iter().fold(text, |text, one| text.raw("\n").and(&other(one)))))
 }
 
@@ -207,6 +207,14 @@ fn other(other: &Other) -> Mrkdwn {
         OtherState::RollsOut { ready, wanted } => text.plain(&format!(" rolls out, {ready} of {wanted} ready")),
         OtherState::Fails { reason } => text.raw(" fails: ").plain(&shorten(reason, REASON)),
         OtherState::Unknown => text.raw(" is not seen"),
+    }
+}
+
+/// A condition that the cluster may still overcome: a reason to show, and no failure.
+fn delay(deploying: &Deploying) -> Mrkdwn {
+    match deploying.rollout.as_ref().and_then(|progress| progress.delayed_by.as_deref()) {
+        Some(reason) => Mrkdwn::new("\n:warning: the rollout is delayed: ").plain(&shorten(reason, REASON)),
+        None => Mrkdwn::default(),
     }
 }
 

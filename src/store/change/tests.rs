@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::clock::Clock;
-use crate::domain::change::{Deploying, Proof, Stage, Tag};
+use crate::domain::change::{Deploying, FailureEvidence, Proof, Stage, Tag};
 use crate::domain::sample;
 use crate::store::{Batch, Store};
 
@@ -101,7 +101,8 @@ async fn the_lock_ends_with_the_active_stages_and_the_watch_with_the_next_change
     let change = another();
     house.begin(&change).await.unwrap();
     let claim = house.claim(&change).await;
-    let failed = deploying(&house).failed("CrashLoopBackOff".into(), house.clock.now()).unwrap();
+    let failed =
+        deploying(&house).failed("CrashLoopBackOff".into(), FailureEvidence::Workload, house.clock.now()).unwrap();
     house.becomes(&claim, failed, None).await.unwrap();
     assert_eq!(house.store.holder(&change.moves()).await.unwrap(), None);
     assert_eq!(house.store.open_changes().await.unwrap().len(), 1, "still watched");

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use crate::domain::actor::{Actor, Called, PersonId};
 use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::artefact::ArtefactName;
-use crate::domain::change::{Change, ChangeId, Frozen, Merging, Pull, Stage, Trouble};
+use crate::domain::change::{Change, ChangeId, FailureEvidence, Frozen, Merging, Pull, Stage, Trouble};
 use crate::domain::diff::{Between, Diff, InGit, Next, Side, Text, Undeployed};
 use crate::domain::drift::{Drift, FileCount};
 use crate::domain::environment::{Catalogue, EnvironmentName, Ladder};
@@ -128,7 +128,7 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
         0 => Stage::begin(),
         1 => Stage::begin_awaiting(awaiting),
         2 => merged(),
-        3 => Stage::Failed { deploying, at, reason },
+        3 => Stage::Failed { deploying, at, reason, evidence: FailureEvidence::Workload },
         4 => Stage::Stalled { deploying, at, runs: Some(reason), unread: false },
         5 => Stage::Rejected { at, by, reason },
         6 => Stage::Errored { at, why: reason, merging: Merging::default() },

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 use super::*;
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
-use crate::domain::change::{Nudge, Other, OtherState, Progress, Proof, Tag, Trouble};
+use crate::domain::change::{FailureEvidence, Nudge, Other, OtherState, Progress, Proof, Tag, Trouble};
 use crate::domain::message::{MessageKey, To};
 use crate::domain::sample;
 use crate::domain::version::Sha;
@@ -74,7 +74,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     let tagged = deploying().still_deploying(|it| Deploying {
         tag: Tag::Made { name: "qa/2026.11.16-1".into(), at: after(3) },
         nudge: Some(Nudge::Failed { why: "it answered 500".into() }),
-        rollout: Some(Progress { ready: 1, wanted: 2 }),
+        rollout: Some(Progress { ready: 1, wanted: 2, delayed_by: None }),
         ..it
     });
     let tagged = tagged.unwrap();
@@ -93,7 +93,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     Next: `/promote checkout staging`
     [Roll back]
     ");
-    assert_snapshot!(shown(&at(tagged.clone().failed("CrashLoopBackOff: exit code 1".into(), now).unwrap())), @"
+    assert_snapshot!(shown(&at(tagged.clone().failed("CrashLoopBackOff: exit code 1".into(), FailureEvidence::Workload, now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
     :white_check_mark: merged 2 s  ›  :x: failed after 18 s  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
@@ -185,7 +185,7 @@ fn the_end_mentions_the_one_who_asked() {
 #[test]
 fn those_who_wrote_what_failed_are_told_once() {
     let (bob, carol) = (PersonId::new("U0BOB"), PersonId::new("U0CAROL"));
-    let failed = deploying().failed("CrashLoopBackOff".into(), after(20)).unwrap();
+    let failed = deploying().failed("CrashLoopBackOff".into(), FailureEvidence::Workload, after(20)).unwrap();
     let named = |authors: Vec<PersonId>| {
         failed.clone().still_deploying(|known| Deploying { authors: Some(authors), ..known }).unwrap()
     };
@@ -204,8 +204,13 @@ fn bar(change: &Change) -> String {
 #[test]
 fn the_steps_stand_in_one_line_with_the_time_that_each_took() {
     let known = |learn: fn(Deploying) -> Deploying| deploying().still_deploying(learn).unwrap();
-    let seen =
-        || known(|it| Deploying { seen_at: Some(after(42)), rollout: Some(Progress { ready: 3, wanted: 5 }), ..it });
+    let seen = || {
+        known(|it| Deploying {
+            seen_at: Some(after(42)),
+            rollout: Some(Progress { ready: 3, wanted: 5, delayed_by: None }),
+            ..it
+        })
+    };
     let awaiting = Stage::begin_awaiting(Awaiting::new(1, vec![], after(0), SignedDuration::from_hours(1)));
     let approved = awaiting.clone().still_awaiting(|it| Awaiting {
         approvals: vec![crate::domain::approval::Approval {
@@ -224,8 +229,8 @@ fn the_steps_stand_in_one_line_with_the_time_that_each_took() {
         deploying(),
         seen(),
         seen().deployed(5, Proof::TagPattern, after(57)).unwrap(),
-        seen().failed("CrashLoopBackOff".into(), after(57)).unwrap(),
-        deploying().failed("no".into(), after(57)).unwrap(),
+        seen().failed("CrashLoopBackOff".into(), FailureEvidence::Workload, after(57)).unwrap(),
+        deploying().failed("no".into(), FailureEvidence::Workload, after(57)).unwrap(),
         seen().stalled(None, false, after(902)).unwrap(),
         deploying().stalled(None, false, after(902)).unwrap(),
         Stage::begin().conflicted(vec![], after(2)).unwrap(),

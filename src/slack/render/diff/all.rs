@@ -142,7 +142,7 @@ fn line(diff: &Diff, ladder: &Ladder, now: Timestamp) -> Line {
                 }
                 None => text,
             },
-            RolloutState::RollingOut { ready, wanted } => format!("{text} \u{b7} rolling out {ready}/{wanted}"),
+            RolloutState::RollingOut { ready, wanted, .. } => format!("{text} \u{b7} rolling out {ready}/{wanted}"),
             RolloutState::Degraded { .. } => format!("{text} \u{b7} degraded"),
             RolloutState::Missing => format!("{text} \u{b7} missing"),
             RolloutState::Unreadable { .. } => format!("{text} \u{b7} unreadable"),

@@ -173,7 +173,7 @@ fn what_git_has_and_nobody_runs_is_said() {
     ");
     waits.source.git = branch("staging", 'c', Undeployed::Other);
     waits.target.git = InGit::NoBranch { branch: "prod".to_owned() };
-    waits.target.state = RolloutState::RollingOut { ready: 1, wanted: 3 };
+    waits.target.state = RolloutState::RollingOut { ready: 1, wanted: 3, delayed_by: None };
     assert_snapshot!(one_said(&waits), @"
     *checkout*: *staging* and *prod* run the same code.
     *staging* runs `staging-aaaaaaa` for 5 h · branch `staging` is at `ccccccc`, which is not what runs

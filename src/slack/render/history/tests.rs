@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 
 use super::*;
 use crate::domain::artefact::ArtefactName;
-use crate::domain::change::{ChangeId, Frozen, Proof, Pull};
+use crate::domain::change::{ChangeId, FailureEvidence, Frozen, Proof, Pull};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::gate::{Gate, Overridden};
 use crate::domain::history::{ArrivalTold, Number};
@@ -93,7 +93,7 @@ fn a_change_says_what_from_what_to_what_where_by_whom_and_how_it_ended() {
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
     let Stage::Deploying(merged) = deploying() else { panic!("deploying") };
-    assert_snapshot!(one(at(Stage::Failed { deploying: merged.clone(), at: after(30), reason: "OOMKilled <!channel>".into() })), @"
+    assert_snapshot!(one(at(Stage::Failed { deploying: merged.clone(), at: after(30), reason: "OOMKilled <!channel>".into(), evidence: FailureEvidence::Workload })), @"
     :red_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: failed after 30 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     *Why:* OOMKilled &lt;!channel&gt;

@@ -7,7 +7,7 @@ use super::*;
 use crate::domain::actor::{Actor, Called, PersonId};
 use crate::domain::approval::{Approval, Way};
 use crate::domain::artefact::ArtefactName;
-use crate::domain::change::{Frozen, Progress, Pull, Trouble};
+use crate::domain::change::{FailureEvidence, Frozen, Progress, Pull, Trouble};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::message::{MessageKey, To};
 use crate::domain::page::{Cursor, Order};
@@ -120,7 +120,10 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
     let rolling = deploying()
-        .still_deploying(|known| Deploying { rollout: Some(Progress { ready: 3, wanted: 5 }), ..known })
+        .still_deploying(|known| Deploying {
+            rollout: Some(Progress { ready: 3, wanted: 5, delayed_by: None }),
+            ..known
+        })
         .unwrap();
     assert_snapshot!(listed(&[at(rolling)], &known()), @"
     1 change is under way:
@@ -131,7 +134,12 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
     let Stage::Deploying(merged) = deploying() else { panic!("deploying") };
-    let failed = Stage::Failed { deploying: merged.clone(), at: after(30), reason: "OOMKilled <!channel>".into() };
+    let failed = Stage::Failed {
+        deploying: merged.clone(),
+        at: after(30),
+        reason: "OOMKilled <!channel>".into(),
+        evidence: FailureEvidence::Workload,
+    };
     assert_snapshot!(listed(&[at(failed)], &known()), @"
     1 change is still watched:
     :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
