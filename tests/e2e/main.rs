@@ -8,6 +8,7 @@ mod after_rollback;
 mod alerts;
 mod apart;
 mod approvals;
+mod architecture;
 mod arrivals;
 mod asking;
 mod auto_rollback;
