@@ -33,7 +33,7 @@
 //! - `workflow` imports all of these: one file per use case, reading facts, then `domain`, then effects.
 //! - Only `app`, `main` and `sim` build clients.
 //!
-//! A test reads the `use` lines and holds us to it.
+//! `tests/e2e/architecture.rs` reads the syntax tree and enforces these rules.
 
 pub mod app;
 pub mod clock;

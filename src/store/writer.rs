@@ -56,9 +56,9 @@ pub(super) struct Request {
 
 /// The writer's connection, which is replaced after a failed transaction.
 ///
-/// After a COMMIT that failed on a full disk, SQLite has rolled back, but sqlx still counts one open transaction: the next
-/// group becomes a savepoint. If its RELEASE fails too, the ROLLBACK TO that follows leaves the transaction open for ever,
-/// and later commits only release savepoints in it. All that was acknowledged since is lost at the end of the process.
+/// After a `COMMIT` that failed on a full disk, `SQLite` has rolled back, but sqlx still counts one open transaction: the next
+/// group becomes a savepoint. If its `RELEASE` fails too, the `ROLLBACK TO` that follows leaves the transaction open for ever,
+/// and later commits only release savepoints in it. Everything acknowledged since is lost at the end of the process.
 #[derive(Debug)]
 pub(super) struct WriteConnection {
     options: SqliteConnectOptions,

@@ -16,7 +16,9 @@ use secrecy::SecretString;
 use tokio::net::TcpListener;
 
 use crate::receiving::Random;
+use crate::series::Series;
 
+/// In a long run.
 const HISTORIES: u64 = 1000;
 const BRANCHES: [&str; 4] = ["develop", "qa", "staging", "prod"];
 
@@ -96,7 +98,7 @@ impl History<'_> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_random_histories_end_with_the_trees_that_a_simple_model_expects() {
+async fn random_histories_end_with_the_trees_that_a_simple_model_expects() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse::<Timestamp>().unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -108,7 +110,7 @@ async fn a_thousand_random_histories_end_with_the_trees_that_a_simple_model_expe
 
     let http = reqwest::Client::new();
 
-    for number in 0..HISTORIES {
+    for number in Series::Histories.seeds(HISTORIES) {
         let mut dice = Random(number);
         let repository: Repository = format!("acme/history-{number}").parse().unwrap();
         github.create_repository(&repository.to_string(), "develop").unwrap();

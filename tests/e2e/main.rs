@@ -68,6 +68,7 @@ mod rollbacks_by_git;
 mod rungs;
 mod scopes;
 mod sending;
+mod series;
 mod silence;
 mod socket;
 mod status;

@@ -11,11 +11,13 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use crate::receiving;
+use crate::series::{Series, is_long};
 use crate::town::Town;
 use race::{End, races};
 
-const RACES: usize = 500;
-const TOWNS: usize = 10;
+/// In a long run.
+const RACES: u64 = 500;
+const RACES_PER_WORLD: usize = 25;
 const THREADS: usize = 2;
 
 /// Alice asks for checkout in prod, confirms, and it waits for approval.
@@ -133,16 +135,15 @@ async fn a_frozen_branch_that_is_put_back_before_it_is_shown_is_made_anew() {
 
 #[test]
 fn no_race_merges_what_was_not_shown_and_approved() {
-    let towns: Vec<usize> = (0..TOWNS).collect();
+    let seeds = Series::Races.seeds(RACES);
+    let races_per_thread = seeds.len().div_ceil(THREADS);
     let ends: Vec<Result<End, String>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = towns
-            .chunks(TOWNS / THREADS)
-            .map(|towns| {
+        let threads: Vec<_> = seeds
+            .chunks(races_per_thread)
+            .map(|seeds| {
                 scope.spawn(move || {
                     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-                    let raced = runtime.block_on(join_all(
-                        towns.iter().map(|town| races(town * RACES / TOWNS..(town + 1) * RACES / TOWNS)),
-                    ));
+                    let raced = runtime.block_on(join_all(seeds.chunks(RACES_PER_WORLD).map(races)));
                     raced.into_iter().flatten().collect::<Vec<_>>()
                 })
             })
@@ -152,14 +153,15 @@ fn no_race_merges_what_was_not_shown_and_approved() {
     let lost: Vec<&String> = ends.iter().filter_map(|end| end.as_ref().err()).collect();
     assert!(
         lost.is_empty(),
-        "{} of {RACES}, as here:\n{}",
+        "{} of {}, as here:\n{}",
         lost.len(),
+        seeds.len(),
         lost.iter().map(|s| s.as_str()).collect::<Vec<_>>().join("\n=====\n")
     );
-    assert_eq!(ends.len(), RACES);
+    assert_eq!(ends.len(), seeds.len());
     // Races that nobody wins would prove nothing.
     let count = |end: &End| ends.iter().flatten().filter(|one| *one == end).count();
-    assert!(count(&End::Merged) > RACES / 4, "{} merged", count(&End::Merged));
-    assert!(count(&End::MergedOntoSomethingNewer) > 0);
-    assert!(count(&End::NotMerged) > RACES / 20, "{} not merged", count(&End::NotMerged));
+    assert!(count(&End::Merged) > seeds.len() / 4, "{} merged", count(&End::Merged));
+    assert!(count(&End::MergedOntoSomethingNewer) > 0 || !is_long());
+    assert!(count(&End::NotMerged) > seeds.len() / 20, "{} not merged", count(&End::NotMerged));
 }

@@ -3,7 +3,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
-use std::ops::Range;
 
 use gantry::domain::artefact::Workload;
 use gantry::domain::version::Sha;
@@ -74,16 +73,16 @@ pub(super) enum End {
 }
 
 /// The races of one town, one after another. Each has a seed, and an artefact and a repository of its own.
-pub(super) async fn races(seeds: Range<usize>) -> Vec<Result<End, String>> {
-    let town = town_of(&seeds.clone().map(name).collect::<Vec<_>>()).await;
+pub(super) async fn races(seeds: &[u64]) -> Vec<Result<End, String>> {
+    let town = town_of(&seeds.iter().copied().map(name).collect::<Vec<_>>()).await;
     let mut ends = Vec::new();
     for seed in seeds {
-        ends.push(Race::new(&town, seed).run().await);
+        ends.push(Race::new(&town, *seed).run().await);
     }
     ends
 }
 
-fn name(seed: usize) -> String {
+fn name(seed: u64) -> String {
     format!("checkout-{seed}")
 }
 
@@ -138,7 +137,7 @@ fn commit(sim: &sim::Town, repository: &str, branch: &str, message: &str) -> Sha
 
 struct Race<'a> {
     town: &'a Town,
-    seed: usize,
+    seed: u64,
     random: Random,
     name: String,
     repository: String,
@@ -157,8 +156,8 @@ struct Race<'a> {
 }
 
 impl<'a> Race<'a> {
-    fn new(town: &'a Town, seed: usize) -> Self {
-        let mut random = Random(u64::try_from(seed).unwrap());
+    fn new(town: &'a Town, seed: u64) -> Self {
+        let mut random = Random(seed);
         // Seeds that stand side by side begin alike.
         (0..8).for_each(|_| _ = random.below(2));
         let (name, repository) = (name(seed), format!("acme/{}", name(seed)));
