@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::str::FromStr as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +18,8 @@ use gantry::sim::slack::Message;
 use gantry::sim::town::Town;
 use jiff::SignedDuration;
 use serde_json::Value;
-use sqlx::{Connection, SqliteConnection};
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection, SqliteConnection};
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -274,12 +276,7 @@ impl Apart {
         let mut apart = Self { town, gate, folder, address, variables, bot: None, tasks: vec![server, agenda] };
         apart.restart().await;
         // The first look records what runs, so that what comes after it is news.
-        let readyz = format!("http://{}/readyz", apart.address);
-        until("the bot has read the cluster", async || match reqwest::get(&readyz).await {
-            Ok(answer) => answer.text().await.is_ok_and(|text| text.matches("\"readable\"").count() == 4),
-            Err(_) => false,
-        })
-        .await;
+        apart.until_cluster_is_read().await;
         // What is told now proves that the first look is over and stored.
         apart.town.push("checkout", "develop", "The first push of all", BTreeMap::new(), "alice").unwrap();
         until("the first look is over", async || apart.says("The first push of all") > 0).await;
@@ -297,6 +294,44 @@ impl Apart {
 
     pub(crate) fn kill(&mut self) {
         self.bot = None;
+    }
+
+    pub(crate) async fn until_cluster_is_read(&self) {
+        let readyz = format!("http://{}/readyz", self.address);
+        until("the bot has read the cluster", async || match reqwest::get(&readyz).await {
+            Ok(answer) => answer.text().await.is_ok_and(|text| text.matches("\"readable\"").count() == 4),
+            Err(_) => false,
+        })
+        .await;
+    }
+
+    /// Waits until the bot has handled its input: every inbox row is done, every message is sent, and no request reached the
+    /// gate between two polls. Input that the HTTP endpoints have acknowledged is in the inbox.
+    pub(crate) async fn until_idle(&self) {
+        let left = "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL) + (SELECT COUNT(*) FROM outbox)";
+        let mut store = self.read_store().await;
+        let mut asked_before = None;
+        until("the bot is idle", async || {
+            let left: i64 = sqlx::query_scalar(left).fetch_one(&mut store).await.unwrap();
+            let asked = self.gate.asked("");
+            asked_before.replace(asked) == Some(asked) && left == 0
+        })
+        .await;
+    }
+
+    /// Waits until a row of the bot's database matches, as in `comparison WHERE head = $1`.
+    pub(crate) async fn until_stored(&self, row: &str, value: &str) {
+        let query = format!("SELECT COUNT(*) FROM {row}");
+        let mut store = self.read_store().await;
+        until(&format!("stored: {row}, {value}"), async || {
+            let rows = sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(query.clone())).bind(value);
+            rows.fetch_one(&mut store).await.unwrap() > 0
+        })
+        .await;
+    }
+
+    async fn read_store(&self) -> SqliteConnection {
+        SqliteConnectOptions::from_str(&self.database_url()).unwrap().read_only(true).connect().await.unwrap()
     }
 
     /// What a cluster does with a pod that is to go.

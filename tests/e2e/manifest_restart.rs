@@ -1,7 +1,6 @@
 //! The bot is killed at each request of a promotion by manifest, and started again: one commit, and it ends.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use gantry::sim::github::{Author, NewCommit};
 
@@ -26,8 +25,9 @@ async fn killed_at_every_request(hold: Hold) {
         let pinned = apart.town.push("search", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
         until("the push runs", async || apart.says(&format!("Push {nth} ")) > 0).await;
         let tag = runs(&apart, "development");
-        // The observer compares commits in the background; what it asks is not of the promotion.
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        // The observer compares commits in the background; these requests are not part of the promotion.
+        apart.until_stored("comparison WHERE head = $1", pinned.as_str()).await;
+        apart.until_idle().await;
 
         apart.gate.close(nth, hold);
         let ack = apart.town.slack.command("alice", "deploys", "/promote search qa").await.unwrap();

@@ -1,7 +1,6 @@
 //! From a report to its artefacts: by what it says, by rules, by the cluster; and what is about nobody is kept and shown.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use gantry::sim::faults::Fault;
 use gantry::store::LedgerFilter;
@@ -370,14 +369,16 @@ async fn what_the_cluster_told_of_a_report_is_still_known_after_a_kill() {
     let pushed = apart.town.push("mailer", "develop", "Mails in blue", file, "alice").unwrap();
     let before = apart.town.cluster.state("development", &workload).image;
     until("it rolls out", async || apart.town.cluster.state("development", &workload).image != before).await;
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let image = apart.town.cluster.state("development", &workload).image.unwrap();
+    let seen = "sighting WHERE artefact = 'mailer' AND environment = 'development' AND tag = $1";
+    apart.until_stored(seen, image.rsplit_once(':').unwrap().1).await;
     let event = json!({
         "involvedObject": { "kind": "Kustomization", "name": "post", "namespace": "flux-system" },
         "severity": "info", "timestamp": apart.town.clock.now().to_string(), "reason": "ReconciliationSucceeded",
         "message": "Reconciliation finished", "metadata": { "revision": format!("develop@sha1:{pushed}") },
     });
     told_apart(&apart, "development", &event.to_string()).await;
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    apart.until_idle().await;
     apart.restart().await;
     until("its commit is told", async || {
         let told = apart.messages().iter().map(crate::town::shown).collect::<Vec<_>>();

@@ -19,12 +19,15 @@ async fn kill_at_any_moment_loses_no_message() {
     let words = |round: u64| format!("Round {round} ");
     for round in 0..ROUNDS {
         apart.town.push("checkout", "develop", &format!("Round {round}"), BTreeMap::new(), "alice").unwrap();
-        // Each round is killed a little later: while it is built, rolled out, stored, said.
+        // Each round is killed a little later: while it is built, rolled out, stored, said. The delay must be real.
         tokio::time::sleep(Duration::from_millis(90 * (round + 1))).await;
         apart.restart().await;
         until("the round is told", async || apart.says(&words(round)) > 0).await;
     }
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    // A repeated message would be posted before this one, which is in the same queue, or wait in the outbox.
+    apart.town.push("checkout", "develop", "The last push of all", BTreeMap::new(), "alice").unwrap();
+    until("the last push is told", async || apart.says("The last push of all") > 0).await;
+    apart.until_idle().await;
     for round in 0..ROUNDS {
         let told = apart.says(&words(round));
         assert!((1..=2).contains(&told), "round {round} was told {told} times");
@@ -41,7 +44,9 @@ async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
     let before = apart.town.cluster.state("development", &workload).image;
     until("it rolls out", async || apart.town.cluster.state("development", &workload).image != before).await;
     // While it rolls out, nothing but the controller's word tells its commit, and that is told once.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    let image = apart.town.cluster.state("development", &workload).image.unwrap();
+    let seen = "sighting WHERE artefact = 'mailer' AND environment = 'development' AND tag = $1";
+    apart.until_stored(seen, image.rsplit_once(':').unwrap().1).await;
     let event = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "mailer", "namespace": "flux-system" },
         "severity": "info", "timestamp": apart.town.clock.now().to_string(), "reason": "ReconciliationSucceeded",
@@ -53,7 +58,7 @@ async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
         .header("x-signature", format!("sha256={signature}"))
         .body(event.to_string());
     assert_eq!(told.send().await.unwrap().status(), 202);
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    apart.until_idle().await;
     apart.restart().await;
     until("its commit is told", async || {
         let told = apart.messages().iter().map(shown).collect::<Vec<_>>();
@@ -91,8 +96,9 @@ async fn killed_at_every_request(hold: Hold, by_pull: bool) {
     for nth in 1..100 {
         let pinned = apart.town.push("checkout", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
         until("the push runs", async || apart.says(&format!("Push {nth} ")) > 0).await;
-        // The observer compares commits in the background; what it asks is not of the promotion.
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        // The observer compares commits in the background; these requests are not part of the promotion.
+        apart.until_stored("comparison WHERE head = $1", pinned.as_str()).await;
+        apart.until_idle().await;
 
         if !by_pull {
             apart.gate.close(nth, hold);

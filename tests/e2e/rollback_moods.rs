@@ -1,7 +1,6 @@
 //! GitHub in a bad mood, a branch that moves, a bot that is killed: a rollback is one commit on the branch at the end.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use gantry::domain::version::Sha;
 use gantry::sim::github::{When, Whim};
@@ -206,8 +205,9 @@ async fn killed_at_every_request(hold: Hold) {
         };
         until("it is promoted", async || says(&apart, &version, "running in *qa*")).await;
         let bad = head(&apart);
-        // The observer compares commits in the background; what it asks is not of the rollback.
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        // The observer compares commits in the background; these requests are not part of the rollback.
+        apart.until_stored("comparison WHERE head = $1", bad.as_str()).await;
+        apart.until_idle().await;
 
         apart.gate.close(nth, hold);
         let reason = format!("round {nth}.");

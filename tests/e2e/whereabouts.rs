@@ -462,9 +462,10 @@ async fn what_was_found_is_known_after_a_restart() {
     };
     sim.slack.command("alice", "deploys", "/gantry where begin").await.unwrap();
     until("it is answered", async || answers().len() == 1).await;
-    tokio::time::sleep(std::time::Duration::from_millis(300)).await;
+    apart.until_idle().await;
     apart.restart().await;
-    tokio::time::sleep(std::time::Duration::from_millis(500)).await;
+    apart.until_cluster_is_read().await;
+    apart.until_idle().await;
     // The background asks for what it needs itself.
     let of_it = |request: &String| request.contains(first.short()) || request.contains("begin");
     let asked = || requests(&sim).into_iter().filter(of_it).collect::<Vec<_>>();
