@@ -50,10 +50,11 @@ async fn a_step_that_is_under_way_is_finished_and_not_done_again() {
     let begun = Instant::now();
     apart.terminate();
     until("nobody is let in", async || TcpStream::connect(&apart.address).is_err()).await;
-    tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(apart.ended(), None, "it waits for its merge");
     apart.gate.open();
     ends(&mut apart, begun).await;
+    // Only a bot that waited for the answer can have stored that the merge is done.
+    apart.until_stored("change WHERE stage = $1", "deploying").await;
     let before = apart.gate.asked("");
 
     apart.restart().await;
@@ -70,7 +71,7 @@ async fn a_message_that_is_on_its_way_is_posted_once() {
     until("the message is held", async || apart.gate.held().is_some()).await;
     let begun = Instant::now();
     apart.terminate();
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    until("nobody is let in", async || TcpStream::connect(&apart.address).is_err()).await;
     apart.gate.open();
     ends(&mut apart, begun).await;
 
@@ -106,13 +107,16 @@ async fn a_request_that_is_being_read_is_kept_and_answered_after_the_next_start(
     let signature = hex_hmac(SIGNING_SECRET, &[b"v0:", now.as_bytes(), b":", body.as_bytes()]);
     let head = format!(
         "POST /slack/commands HTTP/1.1\r\nHost: x\r\nContent-Length: {}\r\nX-Slack-Request-Timestamp: {now}\r\n\
-         X-Slack-Signature: v0={signature}\r\n\r\n",
+         X-Slack-Signature: v0={signature}\r\nExpect: 100-continue\r\n\r\n",
         body.len()
     );
     let (first, rest) = body.split_at(20);
     let mut stream = TcpStream::connect(&apart.address).unwrap();
     stream.write_all(format!("{head}{first}").as_bytes()).unwrap();
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    // The server sends this when the handler starts to read the body.
+    let mut interim = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+    stream.read_exact(&mut interim).unwrap();
+    assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
 
     let begun = Instant::now();
     apart.terminate();

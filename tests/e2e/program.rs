@@ -122,6 +122,18 @@ fn waits_for_the_lock(folder: &Path) -> (File, Command) {
     (holder, serve)
 }
 
+/// Waits until the process has opened the lock file, which another process holds.
+fn until_it_waits_for_the_lock(child: &mut Child) {
+    let files = format!("/proc/{}/fd", child.id());
+    let is_lock = |file: std::fs::DirEntry| {
+        std::fs::read_link(file.path()).is_ok_and(|target| target.to_string_lossy().ends_with("gantry.db.lock"))
+    };
+    while !std::fs::read_dir(&files).unwrap().flatten().any(is_lock) {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it opened the lock file");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 fn a_second_process_on_the_same_file_waits_and_then_says_why_it_does_not_start() {
     let folder = tempfile::tempdir().unwrap();
@@ -138,7 +150,7 @@ fn who_is_asked_to_end_while_it_starts_ends_at_once_and_in_order() {
     let folder = tempfile::tempdir().unwrap();
     let (_holder, mut serve) = waits_for_the_lock(folder.path());
     let mut child = serve.stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(Duration::from_secs(1));
+    until_it_waits_for_the_lock(&mut child);
     let begun = Instant::now();
     assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
     let status = child.wait().unwrap();
