@@ -3,9 +3,11 @@
 
 use gantry::domain::version::Sha;
 use gantry::sim::github::{When, Whim};
+use gantry::store::Line;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
+use crate::apart::until;
 use crate::production;
 use crate::rollback::{REPOSITORY, card, head, masked, parents, rollbacks, text, tree};
 use crate::town::{Town, has_button};
@@ -23,6 +25,16 @@ async fn held() -> (Town, Sha) {
     town.settle_until(asked).await;
     assert!(asked(), "{}", town.bob().sees());
     (town, before)
+}
+
+/// Waits until the bot has handled bob's press and put it off: it stays in the inbox, and is due only when the clock moves.
+async fn until_put_off(town: &Town) {
+    let store = &town.bot.store;
+    until("the press is put off", async || {
+        store.waiting(Line::Requests, 1).await.unwrap().is_empty()
+            && store.next_waiting(Line::Requests).await.unwrap().is_some()
+    })
+    .await;
 }
 
 /// The card of alice's promotion.
@@ -57,7 +69,7 @@ async fn a_promotion_is_waited_for_and_then_rolled_back_as_well() {
     let (town, before) = held().await;
     let restored = parents(&town, &before)[0].clone();
     town.bob().presses_only("deploys", "Wait for it, then roll back").await;
-    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    until_put_off(&town).await;
     assert_eq!(rollbacks(&town), 0, "not before it is merged");
     town.sim.github.whims().release();
     town.settle().await;
@@ -99,7 +111,7 @@ async fn a_promotion_that_is_cancelled_too_late_is_rolled_back_as_well() {
     let (town, before) = held().await;
     let restored = parents(&town, &before)[0].clone();
     town.bob().presses_only("deploys", "Cancel it and roll back").await;
-    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    until_put_off(&town).await;
     town.sim.github.whims().release();
     town.settle().await;
     let result = head(&town, "qa");
@@ -124,12 +136,13 @@ async fn a_second_press_does_nothing_more() {
 async fn who_waits_in_vain_is_told() {
     let (town, before) = held().await;
     town.bob().presses_only("deploys", "Wait for it, then roll back").await;
-    for _ in 0..75 {
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        town.clock.advance(SignedDuration::from_secs(10));
-    }
+    until_put_off(&town).await;
     let told = || town.whispered("bob", "deploys").into_iter().any(|told| told.starts_with("Nothing was rolled back"));
-    crate::apart::until("bob is told", async || told()).await;
+    until("bob is told", async || {
+        town.clock.advance(SignedDuration::from_secs(10));
+        told()
+    })
+    .await;
     assert_snapshot!(town.whispered("bob", "deploys").pop().unwrap(), @"
     Nothing was rolled back: another change of *qa* was still being merged after 10 minutes.
     Next: `/gantry status` shows it; then `/rollback checkout qa`

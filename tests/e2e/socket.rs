@@ -113,6 +113,7 @@ async fn undisturbed(town: &Town, disturb: impl AsyncFn(usize)) {
         })
         .collect();
     for round in 0..4 {
+        // While the commands come: each disturbance meets some that are under way.
         tokio::time::sleep(Duration::from_millis(50)).await;
         disturb(round).await;
     }
@@ -244,13 +245,14 @@ async fn socket(town: &Town, answer: Answer) -> CancellationToken {
 #[tokio::test]
 async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
     let town = Town::open().await;
-    let heard = Arc::new(AtomicUsize::new(0));
-    let counted = heard.clone();
+    let (heard, slow_begun) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counted = (heard.clone(), slow_begun.clone());
     let answer: Answer = Arc::new(move |incoming| {
-        let heard = counted.clone();
+        let (heard, slow_begun) = counted.clone();
         Box::pin(async move {
             match incoming {
                 Incoming::Command { text, .. } if text.contains("slow") => {
+                    slow_begun.fetch_add(1, Ordering::Relaxed);
                     tokio::time::sleep(Duration::from_secs(2)).await;
                     Ack::Words(br#"{"text":"slow"}"#.to_vec())
                 }
@@ -264,7 +266,7 @@ async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
     let cancel = socket(&town, answer).await;
     let slack = town.sim.slack.clone();
     let slow = tokio::spawn(async move { slack.command("alice", "deploys", "/gantry slow").await.unwrap() });
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    until("the slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 1).await;
     let begun = std::time::Instant::now();
     let quick = town.sim.slack.command("bob", "deploys", "/gantry quick").await.unwrap();
     assert_eq!(quick.body["text"], "quick");
@@ -279,7 +281,7 @@ async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
     // What was read before the end is answered, and nothing is read after it.
     let slack = town.sim.slack.clone();
     let slow = tokio::spawn(async move { slack.command("alice", "deploys", "/gantry slow").await.unwrap() });
-    tokio::time::sleep(Duration::from_millis(300)).await;
+    until("another slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 2).await;
     cancel.cancel();
     assert_eq!(slow.await.unwrap().body["text"], "slow");
     until("the socket is closed", async || town.sim.slack.sockets() == 0).await;
