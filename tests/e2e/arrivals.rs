@@ -69,10 +69,14 @@ async fn a_slow_answer_of_github_is_not_taken_for_the_version_that_came_meanwhil
             break town.push("checkout", "The second");
         }
     };
-    for _ in 0..60 {
+    crate::apart::until("the bot's watch has seen the second run", async || {
         town.clock.advance(SignedDuration::from_millis(500));
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+        let is_rolled_out = town.sim.agenda.next_due().is_none();
+        is_rolled_out
+            && town.running("checkout", "development").ends_with(&second[..7])
+            && town.watches_are_up_to_date()
+    })
+    .await;
     town.sim.github.whims().release();
     town.settle().await;
     assert!(town.running("checkout", "development").ends_with(&second[..7]));

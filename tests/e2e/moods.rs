@@ -356,12 +356,7 @@ async fn somebody_elses_merge_of_the_same_commit_is_adopted() {
     let pinned = town.sim.github.head("acme/checkout", "develop").unwrap();
     town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, Whim::Holds, 1);
     town.alice().types_in("deploys", "/promote checkout qa").await;
-    for _ in 0..400 {
-        if merges(&town) == 1 {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
+    crate::apart::until("the merge is held", async || town.sim.github.whims().is_holding()).await;
     let author = gantry::sim::github::Author { name: "Bob".into(), email: "bob@acme.example".into(), login: None };
     let theirs = town.sim.github.merge("acme/checkout", "qa", &pinned, "By hand", &author, town.clock.now()).unwrap();
     town.sim.github.whims().release();

@@ -414,12 +414,7 @@ async fn a_branch_that_moves_at_the_last_moment_is_said() {
     let whims = town.sim.github.whims();
     whims.plan("PUT", "/merge", When::BeforeTheEffect, Whim::Holds, 1);
     town.bob().presses_only("releases", "Approve").await;
-    for _ in 0..400 {
-        if whims.requests().iter().any(|asked| asked.starts_with("PUT")) {
-            break;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-    }
+    crate::apart::until("the merge is held", async || whims.is_holding()).await;
     let file = BTreeMap::from([("hotfix.txt".to_owned(), Some("x".to_owned()))]);
     town.sim.push("checkout", "prod", "Stop the bleeding", file, "bob").unwrap();
     whims.release();

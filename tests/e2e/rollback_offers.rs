@@ -202,6 +202,7 @@ async fn by_rule_nothing_is_rolled_back_where_nobody_can_read_what_runs() {
     town.alice().types_in("deploys", "/promote checkout qa").await;
     town.quiet().await;
     town.sim.cluster.set_down("qa", true);
+    // In steps: the watch asks the cluster again only when the clock moves, and `settle` would never end.
     for _ in 0..50 {
         town.clock.advance(SignedDuration::from_secs(2));
         tokio::time::sleep(std::time::Duration::from_millis(15)).await;
@@ -215,6 +216,7 @@ async fn by_rule_nothing_is_rolled_back_where_nobody_can_read_what_runs() {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     crate::apart::until("it is green", async || card(&town, "deploys").contains("running in *qa*")).await;
+    town.settle().await;
     assert_eq!(rollbacks(&town), 0);
 }
 

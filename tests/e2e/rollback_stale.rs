@@ -14,12 +14,18 @@ fn away() -> Whim {
     Whim::Answers(502, "Bad gateway", vec![])
 }
 
-/// Lets time pass while something is away that is asked for again and again.
+/// Lets time pass in steps while something is away that is asked for again and again: `settle` would never end, and GitHub is
+/// asked again only when the clock moves. At the end the bot has seen all that the cluster did in that time.
 async fn pass(town: &Town, seconds: i64) {
     for _ in 0..seconds / 2 {
         town.clock.advance(SignedDuration::from_secs(2));
         tokio::time::sleep(std::time::Duration::from_millis(15)).await;
     }
+    crate::apart::until("the bot's watches have seen all", async || {
+        let nothing_is_due = town.sim.agenda.next_due().is_none_or(|due| due > town.clock.now());
+        nothing_is_due && town.watches_are_up_to_date()
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -208,7 +208,7 @@ impl Town {
         [self.sim.agenda.next_due(), pending.next_due].into_iter().flatten().min()
     }
 
-    fn watches_are_up_to_date(&self) -> bool {
+    pub(crate) fn watches_are_up_to_date(&self) -> bool {
         ENVIRONMENTS.iter().all(|(environment, _)| {
             let namespace = Namespace { context: None, name: (*environment).into() };
             let unreadable = self
