@@ -225,6 +225,17 @@ async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Respons
     }
 }
 
+/// The worlds among which a test divides the requests at which it kills the bot. Most of the time each of them waits.
+const KILL_LANES: usize = 4;
+
+/// The requests at which one of these worlds kills its bot: every `KILL_LANES`th, up to more than any change makes.
+pub(crate) type KillPoints = std::iter::StepBy<std::ops::Range<usize>>;
+
+/// Runs `kill_at` once for each world, all at once. Together their kill points are 1, 2, 3 and so on without a gap.
+pub(crate) async fn kill_in_lanes<Lane: Future<Output = ()>>(kill_at: impl Fn(KillPoints) -> Lane) {
+    futures::future::join_all((1..=KILL_LANES).map(|first| kill_at((first..100).step_by(KILL_LANES)))).await;
+}
+
 pub(crate) struct Apart {
     pub(crate) town: Town,
     pub(crate) gate: Gate,

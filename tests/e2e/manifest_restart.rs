@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gantry::sim::github::{Author, NewCommit};
 
-use crate::apart::{Apart, Hold, until};
+use crate::apart::{Apart, Hold, KillPoints, kill_in_lanes, until};
 use crate::manifest::{GITOPS, IMAGE, path};
 use crate::town::shown;
 
@@ -19,9 +19,13 @@ async fn a_promotion_that_is_killed_after_any_of_its_requests_writes_once() {
 }
 
 async fn killed_at_every_request(hold: Hold) {
+    kill_in_lanes(|points| killed_at(points, hold)).await;
+}
+
+async fn killed_at(points: KillPoints, hold: Hold) {
     let mut apart = Apart::open().await;
     let mut held_at = Vec::new();
-    for nth in 1..100 {
+    for nth in points {
         let pinned = apart.town.push("search", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
         until("the push runs", async || apart.says(&format!("Push {nth} ")) > 0).await;
         let tag = runs(&apart, "development");
@@ -42,15 +46,15 @@ async fn killed_at_every_request(hold: Hold) {
             assert!(nth > hold.at_least(15), "a promotion makes more requests than {nth}: {held_at:#?}");
             return;
         };
+        let name = &request.clone();
         held_at.push(request);
         apart.kill();
         apart.gate.open();
         // Somebody else writes while nobody is there.
         elsewhere(&apart, nth);
         apart.restart().await;
-        until(&format!("it ends, though killed at {}", held_at[nth - 1]), async || ended(&apart)).await;
+        until(&format!("it ends, though killed at {name}"), async || ended(&apart)).await;
 
-        let name = &held_at[nth - 1];
         let github = &apart.town.github;
         let subject = format!("Promote search {tag} to qa");
         let written = github.graph(GITOPS, 1000).iter().filter(|commit| commit.subject == subject).count();

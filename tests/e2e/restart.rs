@@ -7,7 +7,7 @@ use std::time::Duration;
 use gantry::domain::version::Sha;
 use gantry::sim::faults::Fault;
 
-use crate::apart::{Apart, Hold, until};
+use crate::apart::{Apart, Hold, KillPoints, kill_in_lanes, until};
 use crate::town::{has_button, shown};
 
 /// Each is killed a little later than the one before.
@@ -89,11 +89,15 @@ async fn a_pull_request_that_is_killed_after_any_of_its_requests_ends_once() {
 
 /// A promotion for every request that one makes: at that request the bot is killed, and started again.
 async fn killed_at_every_request(hold: Hold, by_pull: bool) {
+    kill_in_lanes(|points| killed_at(points, hold, by_pull)).await;
+}
+
+async fn killed_at(points: KillPoints, hold: Hold, by_pull: bool) {
     let qa = "    cluster: { namespace: qa }\n";
     let by_pull_request = format!("{qa}    promote: pull_request\n");
     let mut apart = Apart::configured(|yaml| if by_pull { yaml.replace(qa, &by_pull_request) } else { yaml }).await;
     let mut held_at = Vec::new();
-    for nth in 1..100 {
+    for nth in points {
         let pinned = apart.town.push("checkout", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
         until("the push runs", async || apart.says(&format!("Push {nth} ")) > 0).await;
         // The observer compares commits in the background; these requests are not part of the promotion.
@@ -124,31 +128,32 @@ async fn killed_at_every_request(hold: Hold, by_pull: bool) {
             assert!(nth > hold.at_least(12), "a promotion makes more requests than {nth}: {held_at:#?}");
             return;
         };
+        let at = request.clone();
         held_at.push(request);
         apart.kill();
         apart.gate.open();
         apart.restart().await;
-        until(&format!("it ends, though killed at {}", held_at[nth - 1]), async || ended(&apart)).await;
+        until(&format!("it ends, though killed at {at}"), async || ended(&apart)).await;
 
         let (github, name) = (&apart.town.github, "acme/checkout");
         let graph = github.graph(name, 1000);
         let merges: Vec<_> = graph.iter().filter(|commit| commit.parents.get(1) == Some(&pinned)).collect();
-        assert_eq!(merges.len(), 1, "one merge, though killed at {}", held_at[nth - 1]);
+        assert_eq!(merges.len(), 1, "one merge, though killed at {at}");
         // By pull request that is what was frozen, and the merge of it is the result.
         let result =
             |frozen: &Sha| graph.iter().find(|commit| commit.parents.get(1) == Some(frozen)).map(|it| it.sha.clone());
         let result = if by_pull { result(&merges[0].sha).expect("a merge") } else { merges[0].sha.clone() };
         let left = github.branches(name).into_keys().filter(|branch| branch.starts_with("gantry/")).count();
-        assert_eq!(left, 0, "everything is put away, though killed at {}", held_at[nth - 1]);
+        assert_eq!(left, 0, "everything is put away, though killed at {at}");
         let tags = github.tags(name);
         let of_it = tags.values().filter(|commit| **commit == result).count();
-        assert_eq!(of_it, 1, "one tag, though killed at {}", held_at[nth - 1]);
+        assert_eq!(of_it, 1, "one tag, though killed at {at}");
         let cards = apart
             .messages()
             .iter()
             .filter(|message| shown(message).contains(&version) && shown(message).contains("asked by"))
             .count();
-        assert!((1..=2).contains(&cards), "{cards} cards, though killed at {}", held_at[nth - 1]);
+        assert!((1..=2).contains(&cards), "{cards} cards, though killed at {at}");
     }
     panic!("a promotion makes no hundred requests: {held_at:#?}");
 }

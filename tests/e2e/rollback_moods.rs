@@ -7,7 +7,7 @@ use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::apart::{Apart, Hold, until};
+use crate::apart::{Apart, Hold, KillPoints, kill_in_lanes, until};
 use crate::rollback::{REPOSITORY, card, head, masked, parents, rollbacks, tree};
 use crate::town::{Town, shown};
 
@@ -182,15 +182,19 @@ async fn a_rollback_that_is_killed_after_any_of_its_requests_ends_once() {
 
 /// A rollback for every request that one makes: at that request the bot is killed, and started again.
 async fn killed_at_every_request(hold: Hold) {
+    kill_in_lanes(|points| killed_at(points, hold)).await;
+}
+
+async fn killed_at(points: KillPoints, hold: Hold) {
     let mut apart = Apart::open().await;
     let mut held_at: Vec<String> = Vec::new();
-    for nth in 1..100 {
+    for nth in points {
         let head = |apart: &Apart| apart.town.github.head(REPOSITORY, "qa").unwrap();
         let pinned = apart.town.push("checkout", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
         until("the push runs", async || apart.says(&format!("Push {nth} ")) > 0).await;
         apart.town.slack.command("alice", "deploys", "/promote checkout qa").await.unwrap();
-        if nth > 1 {
-            // What was rolled back before left a hold.
+        if !held_at.is_empty() {
+            // The rollback before left a hold.
             let asked = |apart: &Apart| {
                 let last = apart.town.slack.messages("deploys", Some("alice")).pop().unwrap();
                 (shown(&last).contains(pinned.short()) && shown(&last).contains("[Confirm]")).then_some(last.id)
@@ -223,8 +227,8 @@ async fn killed_at_every_request(hold: Hold) {
             assert!(nth > hold.at_least(8), "a rollback makes more requests than {nth}: {held_at:#?}");
             return;
         };
+        let at = &request.clone();
         held_at.push(request);
-        let at = &held_at[nth - 1];
         apart.kill();
         apart.gate.open();
         apart.restart().await;
