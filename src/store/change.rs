@@ -58,10 +58,10 @@ impl Store {
         Ok(rows.iter().filter_map(|id| ChangeId::parse(id)).collect())
     }
 
-    /// When the next change will be due that is not due yet.
-    pub async fn next_change_due(&self) -> Result<Option<Timestamp>, StoreError> {
+    /// The first due time of a change after `after`, which the caller reads before it asks which changes are due.
+    pub async fn next_change_due(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let due: Option<i64> = sqlx::query_scalar("SELECT MIN(due_at) FROM change WHERE due_at > $1")
-            .bind(micros(self.0.clock.now()))
+            .bind(micros(after))
             .fetch_one(&self.0.readers)
             .await?;
         Ok(due.map(timestamp))

@@ -76,12 +76,12 @@ impl Store {
         Ok(rows.into_iter().filter_map(Row::into_lock).collect())
     }
 
-    /// When the next of them will be.
-    pub async fn next_nudge(&self) -> Result<Option<Timestamp>, StoreError> {
+    /// The first reminder after `after`, which the caller reads before it asks for the locks to remind of.
+    pub async fn next_nudge(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let next: Option<i64> = sqlx::query_scalar(
             "SELECT MIN(nudge_at) FROM lock WHERE nudge_at > $1 AND (until IS NULL OR until > nudge_at)",
         )
-        .bind(micros(self.0.clock.now()))
+        .bind(micros(after))
         .fetch_one(&self.0.readers)
         .await?;
         Ok(next.map(timestamp))

@@ -103,10 +103,11 @@ impl Store {
         Ok(rows.into_iter().filter_map(received).collect())
     }
 
-    /// When the next of a line will be due that is not due yet.
-    pub async fn next_waiting(&self, line: Line) -> Result<Option<Timestamp>, StoreError> {
+    /// The first due time of a line after `after`. The caller reads `after` before it asks which rows are due: a row that
+    /// becomes due between the two questions is then in one of the answers.
+    pub async fn next_waiting(&self, line: Line, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let mut query = QueryBuilder::new("SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL AND due_at > ");
-        query.push_bind(micros(self.0.clock.now()));
+        query.push_bind(micros(after));
         stands_in(line, &mut query);
         let due: Option<i64> = query.build_query_scalar().fetch_one(&self.0.readers).await?;
         Ok(due.map(timestamp))

@@ -131,6 +131,20 @@ async fn a_replay_is_known_even_after_the_work_is_done() {
     assert_eq!(kept, None, "the response URL is gone with the body");
 }
 
+/// A loop that asked for both with two readings of the clock slept through a row that became due in between.
+#[tokio::test]
+async fn a_row_that_becomes_due_between_two_questions_is_in_one_of_the_answers() {
+    let house = House::new().await;
+    let Receipt::New(id) = house.store.receive(Source::SlackCommand, "1", &json!({})).await.unwrap() else { panic!() };
+    let due = house.clock.now() + SignedDuration::from_secs(5);
+    house.store.postpone(id, due, "later").await.unwrap();
+
+    let asked_at = house.clock.now();
+    assert!(house.store.waiting(Line::Requests, 10).await.unwrap().is_empty());
+    house.clock.advance_to(due);
+    assert_eq!(house.store.next_waiting(Line::Requests, asked_at).await.unwrap(), Some(due));
+}
+
 #[tokio::test]
 async fn a_done_key_is_forgotten_after_a_week() {
     let house = House::new().await;

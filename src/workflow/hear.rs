@@ -25,9 +25,10 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
     let mut woken = bot.store.woken();
     loop {
         woken.mark_unchanged();
+        let asked_at = bot.clock.now();
         let next_due = match bot.hear().await {
             Ok(true) if !cancel.is_cancelled() => continue,
-            Ok(_) => bot.store.next_waiting(Line::Webhooks).await,
+            Ok(_) => bot.store.next_waiting(Line::Webhooks, asked_at).await,
             Err(error) => Err(error),
         };
         let later = async {

@@ -90,10 +90,11 @@ async fn waiting(bot: &Bot, busy: &HashMap<Id, InboxId>) -> Result<(Vec<Received
         return Ok((Vec::new(), None));
     }
     let limit = u32::try_from(AT_ONCE + busy.len()).unwrap_or(u32::MAX);
+    let asked_at = bot.clock.now();
     let mut received = bot.store.waiting(Line::Requests, limit).await?;
     received.retain(|received| !busy.values().any(|id| *id == received.id));
     received.truncate(free);
-    Ok((received, bot.store.next_waiting(Line::Requests).await?))
+    Ok((received, bot.store.next_waiting(Line::Requests, asked_at).await?))
 }
 
 /// What could not be done now, though it may be done later; and what is said if it never can.

@@ -256,6 +256,7 @@ impl Bot {
 
     /// Reminds whom it is time to remind, and says when it will be the next time.
     async fn remind(&self) -> Result<Option<Timestamp>, StoreError> {
+        let asked_at = self.clock.now();
         for lock in self.store.forgotten_locks().await? {
             let batch = Batch::new().nudged(lock.id).say(directly(&lock.by, render::lock::nudge(&lock)));
             match self.store.commit(batch).await {
@@ -264,7 +265,7 @@ impl Bot {
                 Err(error) => return Err(error),
             }
         }
-        self.store.next_nudge().await
+        self.store.next_nudge(asked_at).await
     }
 }
 

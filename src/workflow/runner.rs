@@ -102,6 +102,7 @@ impl Runner {
         let bot = self.bot.clone();
         let working = bot.wake.begin_work();
         let limit = u32::try_from(AT_ONCE + busy.len()).unwrap_or(u32::MAX);
+        let asked_at = bot.clock.now();
         let mut ids = bot.store.due_changes(limit).await?;
         ids.extend(self.awake.iter().copied());
         ids.retain(|id| !busy.contains(id));
@@ -122,7 +123,7 @@ impl Runner {
             self.busy.insert(task.id(), id);
         }
         drop(working);
-        bot.store.next_change_due().await
+        bot.store.next_change_due(asked_at).await
     }
 
     /// Wakes the changes whose rollout is another than it was.

@@ -460,6 +460,12 @@ async fn what_was_found_is_known_after_a_restart() {
         let told = sim.slack.messages("deploys", Some("alice"));
         told.iter().map(shown).filter(|told| told.contains("Start the checkout")).collect::<Vec<_>>()
     };
+    // The background learns the commits; until then the answer is another.
+    for environment in ["development", "qa", "staging", "prod"] {
+        let learned = "sighting WHERE artefact = 'checkout' AND environment = $1 AND commit_sha IS NOT NULL";
+        apart.until_stored(learned, environment).await;
+    }
+    apart.until_idle().await;
     sim.slack.command("alice", "deploys", "/gantry where begin").await.unwrap();
     until("it is answered", async || answers().len() == 1).await;
     apart.until_idle().await;

@@ -158,7 +158,7 @@ async fn a_change_is_due_when_its_time_has_come() {
     let later = house.clock.now() + SignedDuration::from_mins(15);
     house.becomes(&claim, deploying(&house), Some(later)).await.unwrap();
     assert_eq!(house.store.due_changes(9).await.unwrap(), []);
-    assert_eq!(house.store.next_change_due().await.unwrap(), Some(later));
+    assert_eq!(house.store.next_change_due(house.clock.now()).await.unwrap(), Some(later));
     let pending = house.store.pending().await.unwrap();
     assert_eq!((pending.changes, pending.next_due), (1, Some(later)));
     house.clock.advance_to(later);

@@ -94,16 +94,16 @@ async fn a_lock_is_forgotten_after_a_day_and_each_further_day() {
     lock.until = Some(lock.since + SignedDuration::from_hours(60));
     house.lock(&lock).await.unwrap();
     assert_eq!(house.store.pending().await.unwrap().next_due, None, "a reminder of tomorrow is not waited for");
-    assert_eq!(house.store.next_nudge().await.unwrap(), Some(lock.since + NUDGE_AFTER));
+    assert_eq!(house.store.next_nudge(house.clock.now()).await.unwrap(), Some(lock.since + NUDGE_AFTER));
     house.clock.advance(NUDGE_AFTER);
     assert_eq!(house.store.forgotten_locks().await.unwrap(), [lock.clone()]);
     assert_eq!(house.store.pending().await.unwrap().next_due, Some(house.clock.now()));
     house.store.commit(Batch::new().nudged(lock.id)).await.unwrap();
     assert_eq!(house.store.forgotten_locks().await.unwrap(), []);
-    assert_eq!(house.store.next_nudge().await.unwrap(), Some(lock.since + NUDGE_AFTER * 2));
+    assert_eq!(house.store.next_nudge(house.clock.now()).await.unwrap(), Some(lock.since + NUDGE_AFTER * 2));
     house.clock.advance(NUDGE_AFTER);
     house.store.commit(Batch::new().nudged(lock.id)).await.unwrap();
-    assert_eq!(house.store.next_nudge().await.unwrap(), None, "it is over before the third day");
+    assert_eq!(house.store.next_nudge(house.clock.now()).await.unwrap(), None, "it is over before the third day");
     house.clock.advance(NUDGE_AFTER);
     assert_eq!(
         (house.store.forgotten_locks().await.unwrap(), house.store.pending().await.unwrap().next_due),
