@@ -94,12 +94,14 @@ pub(crate) enum Hold {
 }
 
 impl Hold {
-    /// How many requests there are to be held at, at the least, where a change makes so many in all: fewer were overlooked.
-    pub(crate) fn at_least(self, in_all: usize) -> usize {
-        match self {
+    /// Checks that a change which was not held has no such request: it makes so many in all, and half of them have an effect.
+    pub(crate) fn assert_is_past(self, point: KillPoint, in_all: usize, held_at: &[String]) {
+        let least = match self {
             Self::BeforeTheEffect => in_all,
             Self::AfterTheEffect => in_all / 2,
-        }
+        };
+        let is_past = matches!(point, KillPoint::Nth(nth) if nth > least);
+        assert!(is_past, "there are more requests than {point:?}: {held_at:#?}");
     }
 }
 
@@ -140,9 +142,16 @@ impl Gate {
 
     /// The `nth` request from now on is held until the gate is opened. After the effect: the `nth` that has one, since to be
     /// killed after a question is the same as before whatever comes next.
-    pub(crate) fn close(&self, nth: usize, hold: Hold) {
+    fn close(&self, nth: usize, hold: Hold) {
         *self.0.plan.lock().unwrap() = Some((Which::Nth(nth), hold));
         self.0.count.store(0, Ordering::SeqCst);
+    }
+
+    pub(crate) fn close_at(&self, point: KillPoint, hold: Hold) {
+        match point {
+            KillPoint::Named(end) => self.close_for(end, hold),
+            KillPoint::Nth(nth) => self.close(nth, hold),
+        }
     }
 
     /// Requests whose method and path end so are held until the gate is opened.
@@ -196,7 +205,8 @@ impl Gate {
 async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let Some(request) = gate.read(request).await else { return StatusCode::BAD_REQUEST.into_response() };
     let path = request.uri().path();
-    if path.starts_with("/sim/cluster") {
+    // The cluster is watched all the time, and the controller's own webhooks are not requests of the bot.
+    if path.starts_with("/sim/cluster") || path.starts_with("/webhooks/") {
         return next.run(request).await;
     }
     let what = format!("{} {path}", request.method());
@@ -228,12 +238,26 @@ async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Respons
 /// The worlds among which a test divides the requests at which it kills the bot. Most of the time each of them waits.
 const KILL_LANES: usize = 4;
 
-/// The requests at which one of these worlds kills its bot: every `KILL_LANES`th, up to more than any change makes.
-pub(crate) type KillPoints = std::iter::StepBy<std::ops::Range<usize>>;
+/// A request at which the bot is killed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KillPoint {
+    /// By the end of its method and path. These are certain to be met, whatever else the bot asks for meanwhile.
+    Named(&'static str),
+    /// The `nth` request of a change.
+    Nth(usize),
+}
 
-/// Runs `kill_at` once for each world, all at once. Together their kill points are 1, 2, 3 and so on without a gap.
-pub(crate) async fn kill_in_lanes<Lane: Future<Output = ()>>(kill_at: impl Fn(KillPoints) -> Lane) {
-    futures::future::join_all((1..=KILL_LANES).map(|first| kill_at((first..100).step_by(KILL_LANES)))).await;
+/// Runs `kill_at` once for each world, all at once, with its share of the kill points: the named requests, then the first
+/// request, the second and so on without a gap, up to more than any change makes.
+pub(crate) async fn kill_in_lanes<Lane: Future<Output = ()>>(
+    named: &[&'static str],
+    kill_at: impl Fn(Vec<KillPoint>) -> Lane,
+) {
+    let lanes = (0..KILL_LANES).map(|lane| {
+        let named = named.iter().skip(lane).step_by(KILL_LANES).map(|name| KillPoint::Named(name));
+        kill_at(named.chain((lane + 1..100).step_by(KILL_LANES).map(KillPoint::Nth)).collect())
+    });
+    futures::future::join_all(lanes).await;
 }
 
 pub(crate) struct Apart {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gantry::sim::github::{Author, NewCommit};
 
-use crate::apart::{Apart, Hold, KillPoints, kill_in_lanes, until};
+use crate::apart::{Apart, Hold, KillPoint, kill_in_lanes, until};
 use crate::manifest::{GITOPS, IMAGE, path};
 use crate::town::shown;
 
@@ -19,21 +19,23 @@ async fn a_promotion_that_is_killed_after_any_of_its_requests_writes_once() {
 }
 
 async fn killed_at_every_request(hold: Hold) {
-    kill_in_lanes(|points| killed_at(points, hold)).await;
+    let named =
+        ["/git/trees", "/git/commits", "/git/refs/heads/main", "/git/tags", "/search/git/refs", "chat.postMessage"];
+    kill_in_lanes(&named, |points| killed_at(points, hold)).await;
 }
 
-async fn killed_at(points: KillPoints, hold: Hold) {
+async fn killed_at(points: Vec<KillPoint>, hold: Hold) {
     let mut apart = Apart::open().await;
     let mut held_at = Vec::new();
-    for nth in points {
-        let pinned = apart.town.push("search", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
-        until("the push runs", async || apart.says(&format!("Push {nth} ")) > 0).await;
+    for (round, point) in points.into_iter().enumerate() {
+        let pinned = apart.town.push("search", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
+        until("the push runs", async || apart.says(&format!("Push {round} ")) > 0).await;
         let tag = runs(&apart, "development");
         // The observer compares commits in the background; these requests are not part of the promotion.
         apart.until_stored("comparison WHERE head = $1", pinned.as_str()).await;
         apart.until_idle().await;
 
-        apart.gate.close(nth, hold);
+        apart.gate.close_at(point, hold);
         let ack = apart.town.slack.command("alice", "deploys", "/promote search qa").await.unwrap();
         assert_eq!(ack.status, 200);
         let version = format!("*search* `{tag}`");
@@ -43,7 +45,7 @@ async fn killed_at(points: KillPoints, hold: Hold) {
         };
         until("it is held, or it ends", async || apart.gate.held().is_some() || ended(&apart)).await;
         let Some(request) = apart.gate.held() else {
-            assert!(nth > hold.at_least(15), "a promotion makes more requests than {nth}: {held_at:#?}");
+            hold.assert_is_past(point, 15, &held_at);
             return;
         };
         let name = &request.clone();
@@ -51,7 +53,7 @@ async fn killed_at(points: KillPoints, hold: Hold) {
         apart.kill();
         apart.gate.open();
         // Somebody else writes while nobody is there.
-        elsewhere(&apart, nth);
+        elsewhere(&apart, round);
         apart.restart().await;
         until(&format!("it ends, though killed at {name}"), async || ended(&apart)).await;
 
@@ -74,13 +76,13 @@ async fn killed_at(points: KillPoints, hold: Hold) {
     panic!("a promotion makes no hundred requests: {held_at:#?}");
 }
 
-fn elsewhere(apart: &Apart, nth: usize) {
+fn elsewhere(apart: &Apart, round: usize) {
     let commit = NewCommit {
         repository: GITOPS.to_owned(),
         branch: "main".to_owned(),
         message: "Notes".to_owned(),
         author: Author { name: "Bob".into(), email: "bob@acme.example".into(), login: None },
-        files: BTreeMap::from([("notes.md".to_owned(), Some(format!("{nth}\n")))]),
+        files: BTreeMap::from([("notes.md".to_owned(), Some(format!("{round}\n")))]),
         at: apart.town.clock.now(),
     };
     apart.town.github.commit(commit).unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 use gantry::domain::version::Sha;
 use gantry::sim::faults::Fault;
 
-use crate::apart::{Apart, Hold, KillPoints, kill_in_lanes, until};
+use crate::apart::{Apart, Hold, KillPoint, kill_in_lanes, until};
 use crate::town::{has_button, shown};
 
 /// Each is killed a little later than the one before.
@@ -89,23 +89,27 @@ async fn a_pull_request_that_is_killed_after_any_of_its_requests_ends_once() {
 
 /// A promotion for every request that one makes: at that request the bot is killed, and started again.
 async fn killed_at_every_request(hold: Hold, by_pull: bool) {
-    kill_in_lanes(|points| killed_at(points, hold, by_pull)).await;
+    let by_both = ["/merges", "/git/tags", "POST /sim/github/repos/acme/checkout/git/refs", "chat.postMessage"];
+    let by_pull_alone = ["POST /sim/github/repos/acme/checkout/pulls", "/merge"];
+    let named = if by_pull { [&by_both[..], &by_pull_alone].concat() } else { by_both.to_vec() };
+    kill_in_lanes(&named, |points| killed_at(points, hold, by_pull)).await;
 }
 
-async fn killed_at(points: KillPoints, hold: Hold, by_pull: bool) {
+async fn killed_at(points: Vec<KillPoint>, hold: Hold, by_pull: bool) {
     let qa = "    cluster: { namespace: qa }\n";
     let by_pull_request = format!("{qa}    promote: pull_request\n");
     let mut apart = Apart::configured(|yaml| if by_pull { yaml.replace(qa, &by_pull_request) } else { yaml }).await;
     let mut held_at = Vec::new();
-    for nth in points {
-        let pinned = apart.town.push("checkout", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
-        until("the push runs", async || apart.says(&format!("Push {nth} ")) > 0).await;
+    for (round, point) in points.into_iter().enumerate() {
+        let pinned =
+            apart.town.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
+        until("the push runs", async || apart.says(&format!("Push {round} ")) > 0).await;
         // The observer compares commits in the background; these requests are not part of the promotion.
         apart.until_stored("comparison WHERE head = $1", pinned.as_str()).await;
         apart.until_idle().await;
 
         if !by_pull {
-            apart.gate.close(nth, hold);
+            apart.gate.close_at(point, hold);
         }
         let ack = apart.town.slack.command("alice", "deploys", "/promote checkout qa").await.unwrap();
         assert_eq!(ack.status, 200);
@@ -115,7 +119,7 @@ async fn killed_at(points: KillPoints, hold: Hold, by_pull: bool) {
             };
             let of_it = |plan: &gantry::sim::slack::Message| shown(plan).contains(pinned.short());
             until("the plan is shown", async || plan().as_ref().is_some_and(of_it)).await;
-            apart.gate.close(nth, hold);
+            apart.gate.close_at(point, hold);
             apart.town.slack.click("alice", "deploys", &plan().unwrap().id, "Confirm").await.unwrap();
         }
         let version = format!("`develop-{}`", pinned.short());
@@ -125,7 +129,7 @@ async fn killed_at(points: KillPoints, hold: Hold, by_pull: bool) {
         };
         until("it is held, or it ends", async || apart.gate.held().is_some() || ended(&apart)).await;
         let Some(request) = apart.gate.held() else {
-            assert!(nth > hold.at_least(12), "a promotion makes more requests than {nth}: {held_at:#?}");
+            hold.assert_is_past(point, 12, &held_at);
             return;
         };
         let at = request.clone();

@@ -7,7 +7,7 @@ use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
-use crate::apart::{Apart, Hold, KillPoints, kill_in_lanes, until};
+use crate::apart::{Apart, Hold, KillPoint, kill_in_lanes, until};
 use crate::rollback::{REPOSITORY, card, head, masked, parents, rollbacks, tree};
 use crate::town::{Town, shown};
 
@@ -182,16 +182,18 @@ async fn a_rollback_that_is_killed_after_any_of_its_requests_ends_once() {
 
 /// A rollback for every request that one makes: at that request the bot is killed, and started again.
 async fn killed_at_every_request(hold: Hold) {
-    kill_in_lanes(|points| killed_at(points, hold)).await;
+    let named = ["/git/commits", "/git/refs/heads/qa", "/git/tags", "POST /sim/github/repos/acme/checkout/git/refs"];
+    kill_in_lanes(&named, |points| killed_at(points, hold)).await;
 }
 
-async fn killed_at(points: KillPoints, hold: Hold) {
+async fn killed_at(points: Vec<KillPoint>, hold: Hold) {
     let mut apart = Apart::open().await;
     let mut held_at: Vec<String> = Vec::new();
-    for nth in points {
+    for (round, point) in points.into_iter().enumerate() {
         let head = |apart: &Apart| apart.town.github.head(REPOSITORY, "qa").unwrap();
-        let pinned = apart.town.push("checkout", "develop", &format!("Push {nth}"), BTreeMap::new(), "alice").unwrap();
-        until("the push runs", async || apart.says(&format!("Push {nth} ")) > 0).await;
+        let pinned =
+            apart.town.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
+        until("the push runs", async || apart.says(&format!("Push {round} ")) > 0).await;
         apart.town.slack.command("alice", "deploys", "/promote checkout qa").await.unwrap();
         if !held_at.is_empty() {
             // The rollback before left a hold.
@@ -213,8 +215,8 @@ async fn killed_at(points: KillPoints, hold: Hold) {
         apart.until_stored("comparison WHERE head = $1", bad.as_str()).await;
         apart.until_idle().await;
 
-        apart.gate.close(nth, hold);
-        let reason = format!("round {nth}.");
+        apart.gate.close_at(point, hold);
+        let reason = format!("round {round}.");
         let typed = format!("/rollback checkout qa --reason {reason}");
         assert_eq!(apart.town.slack.command("bob", "deploys", &typed).await.unwrap().status, 200);
         let ended = |apart: &Apart| {
@@ -224,7 +226,7 @@ async fn killed_at(points: KillPoints, hold: Hold) {
         };
         until("it is held, or it ends", async || apart.gate.held().is_some() || ended(&apart)).await;
         let Some(request) = apart.gate.held() else {
-            assert!(nth > hold.at_least(8), "a rollback makes more requests than {nth}: {held_at:#?}");
+            hold.assert_is_past(point, 8, &held_at);
             return;
         };
         let at = &request.clone();
