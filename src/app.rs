@@ -279,7 +279,10 @@ impl Server {
     /// Takes no more connections, and waits until those that are open have their answers.
     pub async fn close(self) {
         self.over.cancel();
-        let _ = self.serving.await;
+        // A handle must not be polled again after `ended` has seen its end.
+        if !self.serving.is_finished() {
+            let _ = self.serving.await;
+        }
     }
 }
 
@@ -358,6 +361,15 @@ fn router(bot: &Bot, answer: slack::receive::Answer, secrets: &Secrets) -> Route
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_server_that_ended_by_itself_can_be_closed() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut server = Server::start(listener, Router::new());
+        server.serving.abort();
+        server.ended().await;
+        server.close().await;
+    }
 
     #[tokio::test]
     async fn only_a_panic_is_the_end_of_all() {

@@ -93,7 +93,7 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
 
 fn outcome(phase: &str, health: &str, message: &str) -> Outcome {
     match (phase, health) {
-        ("Error" | "Failed", _) => failed(message, "The sync failed.", evidence(phase, message)),
+        ("Error" | "Failed", _) => failed(message, "The sync failed.", evidence(message)),
         ("Succeeded", "Healthy") => Outcome::Succeeded,
         // The operation's own words are of its success.
         ("Succeeded", "Degraded") => {
@@ -105,11 +105,14 @@ fn outcome(phase: &str, health: &str, message: &str) -> Outcome {
     }
 }
 
-/// An operation that failed may also have waited in vain for the health of a sync wave or of a hook: then its message is
-/// "one or more synchronization tasks completed unsuccessfully".
-fn evidence(phase: &str, message: &str) -> FailureEvidence {
-    let is_refused = ["failed to apply", "tasks are not valid"].iter().any(|words| message.contains(words));
-    if phase == "Error" || is_refused { FailureEvidence::NotApplied } else { FailureEvidence::HealthReport }
+/// The messages of Argo CD's sync engine that say that the commit could not be built or applied. An operation also fails by
+/// the health of a sync wave or a hook ("tasks completed unsuccessfully", without a reason), or because somebody ended it.
+const NOT_APPLIED: [&str; 4] =
+    ["failed to apply", "tasks are not valid", "ComparisonError", "tasks completed unsuccessfully, reason:"];
+
+fn evidence(message: &str) -> FailureEvidence {
+    let is_refused = NOT_APPLIED.iter().any(|words| message.contains(words));
+    if is_refused { FailureEvidence::NotApplied } else { FailureEvidence::HealthReport }
 }
 
 /// What the operation brought; what Git says counts only where the cluster is as Git says. Of several sources it is the one

@@ -8,7 +8,7 @@ use futures::{SinkExt, StreamExt};
 use jiff::{SignedDuration, Timestamp};
 use secrecy::SecretString;
 use tokio::sync::{oneshot, watch};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
@@ -111,6 +111,13 @@ pub struct Socket {
     pub answer: Answer,
 }
 
+/// A panic of a connection ends the process, as one of any long-lived task does.
+fn resume_panic(ended: Result<(), JoinError>) {
+    if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
+        std::panic::resume_unwind(panic);
+    }
+}
+
 /// How a connection ended, or why it is to be replaced.
 struct Leaves {
     /// It has brought a request.
@@ -136,10 +143,19 @@ impl Socket {
                     self.standing.opened(since);
                     let (leaves, left) = oneshot::channel();
                     links.spawn(self.clone().follow(link, leaves, cancel.clone()));
-                    let left = tokio::select! {
-                        () = cancel.cancelled() => break,
-                        left = left => left.unwrap_or_else(|_| Leaves { useful: false, why: "it ended".to_owned() }),
+                    let mut left = left;
+                    let left = loop {
+                        tokio::select! {
+                            () = cancel.cancelled() => break None,
+                            left = &mut left => break left.ok(),
+                            // An earlier connection has ended, or a panic has.
+                            Some(ended) = links.join_next() => resume_panic(ended),
+                        }
                     };
+                    if cancel.is_cancelled() {
+                        break;
+                    }
+                    let left = left.unwrap_or_else(|| Leaves { useful: false, why: "it ended".to_owned() });
                     tracing::debug!(why = left.why, "another connection to Slack is opened");
                     let settled = left.useful || self.clock.now().duration_since(since) >= SETTLED_AFTER;
                     failures = if settled { 0 } else { failures + 1 };
@@ -164,9 +180,7 @@ impl Socket {
                 }
             };
             while let Some(ended) = links.try_join_next() {
-                if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
-                    std::panic::resume_unwind(panic);
-                }
+                resume_panic(ended);
             }
             if pause > SignedDuration::ZERO {
                 tokio::select! {
@@ -175,7 +189,9 @@ impl Socket {
                 }
             }
         }
-        while links.join_next().await.is_some() {}
+        while let Some(ended) = links.join_next().await {
+            resume_panic(ended);
+        }
     }
 
     /// A connection on which Slack has said hello.

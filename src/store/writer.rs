@@ -83,7 +83,7 @@ impl WriteConnection {
             }
             let opened = match timeout(REOPEN_WITHIN, open::connect(&self.options)).await {
                 Ok(opened) => opened,
-                Err(_) => Err(sqlx::Error::PoolTimedOut),
+                Err(_) => Err(sqlx::Error::Protocol("opening it takes too long".to_owned())),
             };
             match opened {
                 Ok(connection) => {
@@ -163,11 +163,11 @@ pub(super) async fn run(
             }
             Err(error) => {
                 measures.failed.up();
-                tracing::error!(%error, requests = answers.len(), "a group of requests could not be stored");
-                connection.discard().await;
                 for answer in answers {
                     let _ = answer.send(Err(error.clone()));
                 }
+                // Closing may take its time on a disk that fails.
+                connection.discard().await;
             }
         }
     }

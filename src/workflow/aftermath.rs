@@ -146,8 +146,11 @@ impl Bot {
         else {
             return false;
         };
+        if change.stage.unconfirmed_failure().is_some() {
+            return false;
+        }
         // Long after, people have seen to it; and a rule that was made since is not for what happened before.
-        if self.clock.now().duration_since(failed_at(&change.stage, deploying, *at)) > WITHIN {
+        if self.clock.now().duration_since(*at) > WITHIN {
             return false;
         }
         policy.is_some_and(|policy| policy.auto_rollback)
@@ -158,8 +161,8 @@ impl Bot {
     /// Can it be tried once more before it is too late for the rule?
     fn is_in_time(&self, change: &Change) -> bool {
         match &change.stage {
-            Stage::Failed { deploying, at, .. } | Stage::Stalled { deploying, at, .. } => {
-                self.clock.now().duration_since(failed_at(&change.stage, deploying, *at)) + ASK_AGAIN < WITHIN
+            Stage::Failed { at, .. } | Stage::Stalled { at, .. } => {
+                self.clock.now().duration_since(*at) + ASK_AGAIN < WITHIN
             }
             _ => false,
         }
@@ -225,14 +228,6 @@ impl Bot {
             Err(StoreError::Held) => Ok(false),
             Err(error) => Err(error),
         }
-    }
-}
-
-/// The time from which the rule's limit counts. A report on health is confirmed by the deadline at the latest.
-fn failed_at(stage: &Stage, deploying: &Deploying, at: Timestamp) -> Timestamp {
-    match stage {
-        Stage::Failed { evidence, .. } if !evidence.allows_auto_rollback() => at.max(deploying.deadline),
-        _ => at,
     }
 }
 

@@ -25,6 +25,9 @@ const UNREAD: SignedDuration = SignedDuration::from_secs(1);
 /// How many authors are called to a failure.
 const MOST_AUTHORS: usize = 10;
 
+/// So long after the deadline it still confirms a report on health. Later, nobody saw how the rollout stood at the deadline.
+const CONFIRM_WITHIN: SignedDuration = SignedDuration::from_mins(1);
+
 /// The pause before the next look, where a rule waits for something to be clear.
 const RULE_LOOKS: SignedDuration = SignedDuration::from_secs(5);
 
@@ -44,6 +47,10 @@ pub(super) enum Look {
         untold: bool,
     },
     Rolling(Progress),
+    /// It runs, and the observer has not recorded that yet. It wakes the change once it has.
+    Unrecorded {
+        ready: u32,
+    },
     Runs {
         ready: u32,
         proof: Proof,
@@ -72,21 +79,19 @@ impl Bot {
 
     /// The environment's rule wants it rolled back: only if it still does not run. `false`: it is over for this step.
     async fn obey_rule(&self, claim: &mut Claim) -> Result<bool, StoreError> {
-        let Some((result, deadline)) = claim.change.stage.deploying().map(|it| (it.result.clone(), it.deadline)) else {
+        let Some(result) = claim.change.stage.deploying().map(|deploying| deploying.result.clone()) else {
             return Ok(true);
         };
-        let is_late = matches!(claim.change.stage, Stage::Stalled { .. }) || self.clock.now() >= deadline;
-        let has_failed =
-            matches!(claim.change.stage, Stage::Failed { evidence, .. } if evidence.allows_auto_rollback());
+        let is_late = matches!(
+            claim.change.stage,
+            Stage::Stalled { .. } | Stage::Failed { evidence: FailureEvidence::Deadline, .. }
+        );
         match self.look_at_result(&claim.change, &result).await {
             Look::Runs { .. } => Ok(true),
-            Look::Failed { evidence, .. } if evidence.allows_auto_rollback() => self.roll_back_by_rule(claim).await,
-            Look::NotYet { .. } if has_failed => self.roll_back_by_rule(claim).await,
-            Look::Failed { .. } | Look::NotYet { .. } | Look::Rolling(_) if is_late => {
-                self.roll_back_by_rule(claim).await
-            }
-            // The rollout may recover, only a report on its health says that it failed, or the cluster cannot be read.
-            Look::Failed { .. } | Look::NotYet { .. } | Look::Rolling(_) | Look::Unclear(_) => {
+            Look::Failed { .. } | Look::NotYet { .. } => self.roll_back_by_rule(claim).await,
+            Look::Rolling(_) if is_late => self.roll_back_by_rule(claim).await,
+            // It may be recovering, or nobody can tell: another look tells.
+            Look::Rolling(_) | Look::Unrecorded { .. } | Look::Unclear(_) => {
                 let due = Some(self.clock.now() + RULE_LOOKS);
                 self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;
                 Ok(false)
@@ -97,7 +102,10 @@ impl Bot {
     /// Has it come to run after all?
     pub(super) async fn runs_by_now(&self, change: &Change) -> bool {
         match change.stage.deploying() {
-            Some(deploying) => matches!(self.look_at_result(change, &deploying.result).await, Look::Runs { .. }),
+            Some(deploying) => {
+                let look = self.look_at_result(change, &deploying.result).await;
+                matches!(look, Look::Runs { .. } | Look::Unrecorded { .. })
+            }
             None => false,
         }
     }
@@ -253,6 +261,7 @@ impl Bot {
             },
             rollout: match &look {
                 Look::Rolling(progress) => Some(progress.clone()),
+                Look::Unrecorded { ready } => Some(Progress { ready: *ready, wanted: *ready, delayed_by: None }),
                 Look::NotYet { .. } | Look::Unclear(_) => known.rollout,
                 Look::Runs { .. } | Look::Failed { .. } => None,
             },
@@ -265,10 +274,18 @@ impl Bot {
         let Ok(learned) = learned else { return Ok(()) };
         let waiting = matches!(learned, Stage::Deploying(_));
         let late = waiting && now >= deadline;
+        let unconfirmed = learned.unconfirmed_failure().map(str::to_owned);
+        let confirms = unconfirmed.filter(|_| now >= deadline && now.duration_since(deadline) < CONFIRM_WITHIN);
         let stage = match look {
             Look::Runs { ready, proof } => learned.deployed(ready, proof, now),
-            Look::Failed { reason, evidence, .. } if !matches!(learned, Stage::Failed { .. }) => {
+            Look::Failed { reason, evidence, .. }
+                if !matches!(learned, Stage::Failed { .. })
+                    || (learned.unconfirmed_failure().is_some() && evidence.allows_auto_rollback()) =>
+            {
                 learned.failed(reason, evidence, now)
+            }
+            Look::Failed { .. } | Look::NotYet { .. } | Look::Rolling(_) if let Some(reason) = confirms => {
+                learned.failed(reason, FailureEvidence::Deadline, now)
             }
             Look::NotYet { runs, .. } if late => learned.stalled(runs, false, now),
             Look::Rolling(Progress { ready, wanted, delayed_by }) if late => {
@@ -293,6 +310,8 @@ impl Bot {
             [tag_due, silent_from].into_iter().flatten().chain([deadline]).min()
         } else if self.owes_rollback(&Change { stage: stage.clone(), ..claim.change.clone() }) {
             Some(now)
+        } else if stage.unconfirmed_failure().is_some() && now < deadline {
+            Some(tag_due.map_or(deadline, |tag| tag.min(deadline)))
         } else {
             tag_due.filter(|_| stage.is_open())
         };
@@ -303,7 +322,7 @@ impl Bot {
     fn first_seen(&self, change: &Change, deploying: &Deploying, look: &Look) -> Option<Timestamp> {
         let plan = &change.plan;
         let seen = match look {
-            Look::Rolling(_) | Look::Runs { .. } | Look::Failed { seen: true, .. } => {
+            Look::Rolling(_) | Look::Unrecorded { .. } | Look::Runs { .. } | Look::Failed { seen: true, .. } => {
                 let seen = self.seen.sighting(&plan.artefact, &plan.environment);
                 // What is built once and only retagged may have been there before.
                 Some(seen.map_or_else(|| self.clock.now(), |seen| seen.seen_at.max(deploying.merged_at)))
@@ -373,14 +392,13 @@ impl Bot {
             },
         };
         let told = self.sources.failure(&change.plan.environment, &artefact.name, result);
+        let is_degraded = matches!(rollout.state, RolloutState::Degraded { .. });
         match (ours, rollout.state) {
             (Some(proof), RolloutState::Running { ready }) if seen.is_some_and(|seen| seen.running_at.is_some()) => {
                 Look::Runs { ready, proof }
             }
-            // The observer has not recorded it yet, and wakes us when it has: what we end before, it would announce.
-            (Some(_), RolloutState::Running { ready }) => {
-                Look::Rolling(Progress { ready, wanted: ready, delayed_by: None })
-            }
+            // The observer would announce a change that ends before it has recorded the version.
+            (Some(_), RolloutState::Running { ready }) => Look::Unrecorded { ready },
             (Some(_), RolloutState::RollingOut { ready, wanted, delayed_by }) if told.is_none() => {
                 let delayed_by = delayed_by.map(|reason| reason.to_string());
                 Look::Rolling(Progress { ready, wanted, delayed_by })
@@ -394,6 +412,10 @@ impl Bot {
                 evidence: FailureEvidence::Workload,
             },
             (ours, _) => match told {
+                // Of an image that tells no commit, the report tells it; the cluster tells that it failed.
+                Some((reason, _)) if untold && is_degraded => {
+                    Look::Failed { reason, seen: false, evidence: FailureEvidence::Workload }
+                }
                 Some((reason, evidence)) => Look::Failed { reason, seen: ours.is_some(), evidence },
                 None => Look::NotYet { runs, untold },
             },

@@ -372,7 +372,10 @@ impl Here<'_> {
                 Standing::RollingOut { ready: *ready, wanted: *wanted }
             }
             (RolloutState::Degraded { reason }, since) => Standing::In { since, trouble: Some(reason.to_string()) },
-            (RolloutState::RollingOut { .. }, since) => Standing::In { since, trouble: sighting.failed.clone() },
+            (RolloutState::RollingOut { delayed_by, .. }, since) => {
+                let delay = delayed_by.as_ref().map(|reason| reason.to_string());
+                Standing::In { since, trouble: sighting.failed.clone().or(delay) }
+            }
             (_, since) => Standing::In { since, trouble: None },
         }
     }

@@ -48,7 +48,13 @@ impl Words {
                 let tried_again = self.began.as_ref().is_some_and(|(began, last)| began == commit && *last > at);
                 let overtaken = self.succeeded.as_ref().is_some_and(|(_, last)| *last > at)
                     || self.failed.as_ref().is_some_and(|(_, last, ..)| *last > at);
-                if !tried_again && !overtaken {
+                // A report on health says nothing new of a commit that could not even be applied.
+                let is_weaker = !evidence.allows_auto_rollback()
+                    && self
+                        .failed
+                        .as_ref()
+                        .is_some_and(|(failed, _, _, known)| failed == commit && known.allows_auto_rollback());
+                if !tried_again && !overtaken && !is_weaker {
                     self.failed = Some((commit.clone(), at, message.clone(), *evidence));
                 }
             }
@@ -174,6 +180,23 @@ mod tests {
             let success = success.map(|(commit, second)| (sha(commit), at(second)));
             assert_eq!(heard.succeeded(), success.as_ref(), "{words}");
         }
+    }
+
+    #[test]
+    fn a_report_on_health_does_not_hide_that_a_commit_could_not_be_applied() {
+        let failed = |message: &str, evidence| Outcome::Failed { message: message.to_owned(), evidence };
+        let health = |second| report('a', failed("unhealthy", FailureEvidence::HealthReport), Some(second));
+        let not_applied = |second| report('a', failed("refused", FailureEvidence::NotApplied), Some(second));
+        for reports in [[not_applied(2), health(3)], [health(2), not_applied(3)]] {
+            let mut log = Words::default();
+            for report in &reports {
+                log.hear(report, at(100));
+            }
+            assert_eq!(log.failure(&sha('a')), Some(("refused", FailureEvidence::NotApplied)));
+        }
+        let mut tried_again = after("a!2 a+3");
+        tried_again.hear(&health(4), at(100));
+        assert_eq!(tried_again.failure(&sha('a')), Some(("unhealthy", FailureEvidence::HealthReport)));
     }
 
     #[test]

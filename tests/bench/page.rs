@@ -186,7 +186,7 @@ fn fill(view: &View, catalogue: &Catalogue, clock: &Clock) -> usize {
             let image = format!("{}:{}", artefact.image, tag(&rung.branch, number));
             let proxy = format!("docker.io/envoyproxy/envoy:v1.31.0@sha256:{:064x}", 7);
             let state = match number % 10 {
-                7 => RolloutState::RollingOut { ready: 1, wanted: 3 },
+                7 => RolloutState::RollingOut { ready: 1, wanted: 3, delayed_by: None },
                 9 => RolloutState::Degraded { reason: "CrashLoopBackOff: back-off restarting failed container".into() },
                 _ => RolloutState::Running { ready: 3 },
             };

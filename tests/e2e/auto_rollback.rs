@@ -8,6 +8,7 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
+use crate::apart::until;
 use crate::receiving::report;
 use crate::rollback::{card, head, masked, rollbacks};
 use crate::town::Town;
@@ -161,6 +162,8 @@ async fn after_a_report_on_health_the_cluster_decides() {
     assert_eq!(rollbacks(&town), 0, "the report alone");
     town.settle().await;
     assert_eq!(rollbacks(&town), 1, "the crash");
+    let failed = town.channel("deploys").into_iter().find(|told| told.contains("failed in *qa*")).expect("a red card");
+    assert!(failed.contains("*Why:* CrashLoopBackOff"), "{failed}");
 }
 
 #[tokio::test]
@@ -175,6 +178,28 @@ async fn after_a_report_on_health_the_deadline_decides() {
     let waited = town.clock.now().duration_since(merged_at);
     assert!(waited >= SignedDuration::from_secs(6), "rolled back after {waited:#}");
     assert_eq!(rollbacks(&town), 1);
+}
+
+/// Nobody saw how the rollout stood at the deadline, so nothing confirms the report.
+#[tokio::test]
+async fn a_report_on_health_after_an_unreadable_deadline_rolls_nothing_back() {
+    let town = Town::configured(|yaml| automatic(&yaml)).await;
+    town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
+    let result = begin_promotion(&town).await;
+    town.sim.cluster.set_down("qa", true);
+    until("it is stalled", async || {
+        town.clock.advance(SignedDuration::from_secs(2));
+        card(&town, "deploys").contains("no proof that it runs")
+    })
+    .await;
+    send_flux(&town, &flux_failure(&result, "HealthCheckFailed", "health check failed after 30s")).await;
+    town.sim.cluster.set_down("qa", false);
+    until("it is green", async || {
+        town.clock.advance(SignedDuration::from_secs(1));
+        card(&town, "deploys").contains("running in *qa*")
+    })
+    .await;
+    assert_eq!((rollbacks(&town), head(&town, "qa")), (0, result));
 }
 
 #[tokio::test]

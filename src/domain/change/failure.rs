@@ -9,6 +9,8 @@ pub enum FailureEvidence {
     Workload,
     /// A controller's report that the change's commit could not be built or applied.
     NotApplied,
+    /// A controller's report on health, and still no proof when the deadline passed.
+    Deadline,
     /// A controller's report on health. It may concern a neighbour's workload, or a rollout that still progresses.
     #[default]
     HealthReport,
@@ -18,7 +20,7 @@ impl FailureEvidence {
     /// An automatic rollback writes to Git, so a report on health alone never triggers it.
     pub fn allows_auto_rollback(self) -> bool {
         match self {
-            Self::Workload | Self::NotApplied => true,
+            Self::Workload | Self::NotApplied | Self::Deadline => true,
             Self::HealthReport => false,
         }
     }

@@ -372,7 +372,21 @@ impl Stage {
             Self::Deploying(deploying) | Self::Stalled { deploying, .. } => {
                 Ok(Self::Failed { deploying, at: now, reason, evidence })
             }
+            // Better evidence for the failure that a report on health told of.
+            Self::Failed { deploying, evidence: FailureEvidence::HealthReport, .. }
+                if evidence != FailureEvidence::HealthReport =>
+            {
+                Ok(Self::Failed { deploying, at: now, reason, evidence })
+            }
             other => Err(other.impossible("failed")),
+        }
+    }
+
+    /// A failure by a report on health that is still to be confirmed by the cluster or the deadline: its reason.
+    pub fn unconfirmed_failure(&self) -> Option<&str> {
+        match self {
+            Self::Failed { reason, evidence: FailureEvidence::HealthReport, .. } => Some(reason),
+            _ => None,
         }
     }
 
@@ -434,6 +448,20 @@ mod tests {
 
     fn awaiting() -> Stage {
         Stage::begin_awaiting(fresh())
+    }
+
+    #[test]
+    fn only_better_evidence_replaces_a_report_on_health() {
+        use FailureEvidence::{Deadline, HealthReport, NotApplied, Workload};
+        let deploying = || Stage::begin().merged(sha(), at(1), at(9)).unwrap();
+        let failed = |evidence| deploying().failed("unhealthy".into(), evidence, at(2)).unwrap();
+        for better in [Workload, NotApplied, Deadline] {
+            let upgraded = failed(HealthReport).failed("crashed".into(), better, at(3)).unwrap();
+            assert!(upgraded.unconfirmed_failure().is_none());
+            assert!(failed(better).failed("again".into(), Workload, at(3)).is_err());
+        }
+        assert!(failed(HealthReport).failed("again".into(), HealthReport, at(3)).is_err());
+        assert_eq!(failed(HealthReport).unconfirmed_failure(), Some("unhealthy"));
     }
 
     /// Every stage, and which transitions it has.

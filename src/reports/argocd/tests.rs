@@ -104,6 +104,12 @@ fn a_failed_operation_is_evidence_of_a_refused_apply_only_if_its_message_says_so
         ("Failed", "one or more objects failed to apply, reason: no (retried 5 times).", FailureEvidence::NotApplied),
         ("Failed", "one or more synchronization tasks are not valid", FailureEvidence::NotApplied),
         ("Failed", "one or more synchronization tasks completed unsuccessfully", FailureEvidence::HealthReport),
+        (
+            "Failed",
+            "one or more synchronization tasks completed unsuccessfully, reason: Deployment.apps \"checkout\" is invalid",
+            FailureEvidence::NotApplied,
+        ),
+        ("Error", "Operation termination had errors", FailureEvidence::HealthReport),
         ("Failed", "", FailureEvidence::HealthReport),
     ];
     for (phase, message, expected) in cases {

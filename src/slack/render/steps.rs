@@ -161,7 +161,8 @@ pub(super) fn steps(change: &Change) -> Option<Block> {
         _ => merged,
     };
     let text = bar.and(&merged).and(&unseen(change, deploying)).and(&approval::given(&deploying.approvals));
-    let text = text.and(&delay(deploying)).and(&untagged(deploying)).and(&nudged(deploying));
+    let text = if matches!(change.stage, Stage::Deploying(_)) { text.and(&delay(deploying)) } else { text };
+    let text = text.and(&untagged(deploying)).and(&nudged(deploying));
     Some(section(deploying.others.iter().fold(text, |text, one| text.raw("\n").and(&other(one)))))
 }
 
