@@ -373,7 +373,7 @@ impl Here<'_> {
             }
             (RolloutState::Degraded { reason }, since) => Standing::In { since, trouble: Some(reason.to_string()) },
             (RolloutState::RollingOut { delayed_by, .. }, since) => {
-                let delay = delayed_by.as_ref().map(|reason| reason.to_string());
+                let delay = delayed_by.as_ref().map(ToString::to_string);
                 Standing::In { since, trouble: sighting.failed.clone().or(delay) }
             }
             (_, since) => Standing::In { since, trouble: None },

@@ -241,7 +241,7 @@ const KILL_LANES: usize = 4;
 /// A request at which the bot is killed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KillPoint {
-    /// By the end of its method and path. These are certain to be met, whatever else the bot asks for meanwhile.
+    /// By the end of its method and path. This one is certain to be met, however many other requests come before it.
     Named(&'static str),
     /// The `nth` request of a change.
     Nth(usize),

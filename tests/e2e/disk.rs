@@ -18,7 +18,7 @@ struct FullDisk {
 }
 
 impl FullDisk {
-    /// The C compiler is there: SQLite itself is built with it.
+    /// The C compiler is there: the database itself is built with it.
     fn compile() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/disk/full_disk.c");
