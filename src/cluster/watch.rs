@@ -413,6 +413,14 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_panic_of_a_watch_goes_on_to_the_task_that_is_watched() {
+        let panicked = tokio::spawn(async { panic!("a bug") }).await;
+        let resumed = tokio::spawn(async { resume_panic(Some(panicked)) }).await;
+        assert!(resumed.unwrap_err().is_panic());
+        resume_panic(Some(Ok(())));
+    }
+
+    #[tokio::test]
     async fn the_view_follows_lists_of_many_pages_and_every_change() {
         let fake = Fake::new();
         for n in 0..250 {

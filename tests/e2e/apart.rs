@@ -94,11 +94,12 @@ pub(crate) enum Hold {
 }
 
 impl Hold {
-    /// Checks that a change which was not held has no such request: it makes so many in all, and half of them have an effect.
+    /// Checks that a change which was not held has no such request: it makes at least so many in all, and a third of them
+    /// have an effect. There are more of them when the card is edited more often.
     pub(crate) fn assert_is_past(self, point: KillPoint, in_all: usize, held_at: &[String]) {
         let least = match self {
             Self::BeforeTheEffect => in_all,
-            Self::AfterTheEffect => in_all / 2,
+            Self::AfterTheEffect => in_all / 3,
         };
         let is_past = matches!(point, KillPoint::Nth(nth) if nth > least);
         assert!(is_past, "there are more requests than {point:?}: {held_at:#?}");

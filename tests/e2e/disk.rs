@@ -118,3 +118,32 @@ async fn after_a_moment_of_a_full_disk_all_that_is_acknowledged_is_stored() {
     until("the bot ends", async || apart.ended().is_some()).await;
     assert_eq!(stored(&apart).await, (commands + 5, reports + 5), "and not discarded at the end");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_database_cannot_be_opened_again_requests_are_refused_at_once() {
+    let (apart, disk) = open().await;
+    let file = apart.database_url().strip_prefix("sqlite://").map(PathBuf::from).unwrap();
+    let aside = file.with_file_name("aside.db");
+    disk.fill();
+    ask(&apart, "/promote checkout qa").await;
+    // The failed connection is closed by now. The file that the next one needs is not there.
+    std::fs::rename(&file, &aside).unwrap();
+    disk.free();
+    for number in 0..4 {
+        let begun = Instant::now();
+        let refusal = ask(&apart, "/promote checkout qa").await;
+        assert!(refusal.contains("I could not keep your request, so nothing was done"), "{refusal}");
+        assert_eq!(report(&apart, number).await, 503);
+        assert!(begun.elapsed() < Duration::from_secs(2), "refused only after {:?}", begun.elapsed());
+    }
+    until("it is not ready", async || {
+        readyz(&apart).await.1["missing"][0].as_str().is_some_and(|why| why.contains("it cannot be opened again"))
+    })
+    .await;
+
+    std::fs::rename(&aside, &file).unwrap();
+    until("it is ready again", async || readyz(&apart).await.0 == 200).await;
+    let (commands, _) = stored(&apart).await;
+    ask(&apart, "/gantry why checkout qa").await;
+    assert_eq!(stored(&apart).await.0, commands + 1);
+}
