@@ -88,18 +88,23 @@ async fn stored(apart: &Apart) -> (i64, i64) {
     sqlx::query_as(count).fetch_one(&mut connection).await.unwrap()
 }
 
+/// Sends commands and reports, each of which must be refused, and without a wait.
+async fn assert_refused_at_once(apart: &Apart) {
+    for number in 0..4 {
+        let begun = Instant::now();
+        let refusal = ask(apart, "/promote checkout qa").await;
+        assert!(refusal.contains("I could not keep your request, so nothing was done"), "{refusal}");
+        assert_eq!(report(apart, number).await, 503);
+        assert!(begun.elapsed() < Duration::from_secs(2), "refused only after {:?}", begun.elapsed());
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_a_moment_of_a_full_disk_all_that_is_acknowledged_is_stored() {
     let (mut apart, disk) = open().await;
     disk.fill();
-    // Two failures in a row are needed: sqlx loses count at the first, and leaves its transaction open at the second.
-    for number in 0..4 {
-        let begun = Instant::now();
-        let refusal = ask(&apart, "/promote checkout qa").await;
-        assert!(refusal.contains("I could not keep your request, so nothing was done"), "{refusal}");
-        assert_eq!(report(&apart, number).await, 503);
-        assert!(begun.elapsed() < Duration::from_secs(2), "refused only after {:?}", begun.elapsed());
-    }
+    // Several failures in a row: sqlx loses count at the first, and leaves its transaction open at the second.
+    assert_refused_at_once(&apart).await;
     until("it is not ready", async || readyz(&apart).await.0 == 503).await;
     let (_, body) = readyz(&apart).await;
     assert!(body["missing"][0].as_str().unwrap().starts_with("The store cannot be written."), "{body}");
@@ -126,16 +131,10 @@ async fn while_the_database_cannot_be_opened_again_requests_are_refused_at_once(
     let aside = file.with_file_name("aside.db");
     disk.fill();
     ask(&apart, "/promote checkout qa").await;
-    // The failed connection is closed by now. The file that the next one needs is not there.
+    // The failed connection is thrown away. The file that the next one needs is not there.
     std::fs::rename(&file, &aside).unwrap();
     disk.free();
-    for number in 0..4 {
-        let begun = Instant::now();
-        let refusal = ask(&apart, "/promote checkout qa").await;
-        assert!(refusal.contains("I could not keep your request, so nothing was done"), "{refusal}");
-        assert_eq!(report(&apart, number).await, 503);
-        assert!(begun.elapsed() < Duration::from_secs(2), "refused only after {:?}", begun.elapsed());
-    }
+    assert_refused_at_once(&apart).await;
     until("it is not ready", async || {
         readyz(&apart).await.1["missing"][0].as_str().is_some_and(|why| why.contains("it cannot be opened again"))
     })
