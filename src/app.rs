@@ -184,11 +184,12 @@ impl App {
         self.metrics = Some(Server::start(listener, self.metrics()));
     }
 
-    /// Waits until a long-lived task ends in a panic. Without it the rest would seem to be well, so the process must end.
-    pub async fn broken(&mut self) {
+    /// Waits until a long-lived task or the store's writer panics, or the metrics server stops. The process must then end,
+    /// because the remaining parts would look healthy.
+    pub async fn wait_for_failure(&mut self) {
         let metrics = async {
             match &mut self.metrics {
-                Some(server) => server.ended().await,
+                Some(server) => server.wait_for_end().await,
                 None => std::future::pending().await,
             }
         };
@@ -210,8 +211,8 @@ impl App {
         let mut server = Server::start(listener, router);
         let broken = tokio::select! {
             () = until => false,
-            () = self.broken() => true,
-            () = server.ended() => true,
+            () = self.wait_for_failure() => true,
+            () = server.wait_for_end() => true,
         };
         if broken {
             tracing::error!("a part of Gantry is gone; ending, so that all of it is started anew");
@@ -270,16 +271,16 @@ impl Server {
         Self { over, serving: tokio::spawn(serving.into_future()) }
     }
 
-    /// Waits until the server ends although nobody closed it.
-    pub async fn ended(&mut self) {
+    /// Waits until the server stops without `close`, and logs the result.
+    pub async fn wait_for_end(&mut self) {
         let ended = (&mut self.serving).await;
-        tracing::error!(?ended, "the server ended");
+        tracing::error!(?ended, "an HTTP server stopped unexpectedly");
     }
 
     /// Takes no more connections, and waits until those that are open have their answers.
     pub async fn close(self) {
         self.over.cancel();
-        // A handle must not be polled again after `ended` has seen its end.
+        // A `JoinHandle` panics if it is polled after completion, and `wait_for_end` may have completed it.
         if !self.serving.is_finished() {
             let _ = self.serving.await;
         }
@@ -367,7 +368,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut server = Server::start(listener, Router::new());
         server.serving.abort();
-        server.ended().await;
+        server.wait_for_end().await;
         server.close().await;
     }
 

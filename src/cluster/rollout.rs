@@ -63,7 +63,8 @@ impl Stands for Deployment {
         // Old replicas are taken to be available, so this is what the new ones have at least.
         let ready = available.saturating_sub(replicas.saturating_sub(updated)).min(wanted);
 
-        // A quota, for example. `kubectl rollout status` ignores this condition: the controller goes on trying.
+        // `ReplicaFailure` (an exceeded quota, for example) is a delay and not a failure: the controller keeps trying, and `kubectl
+        // rollout status` ignores it.
         let delayed_by = conditions.iter().find(|c| c.type_ == "ReplicaFailure" && c.status == "True");
         let delayed_by = delayed_by.map(|condition| reason(condition, "its replicas cannot be created"));
 

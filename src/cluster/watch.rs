@@ -56,7 +56,7 @@ pub async fn run(clients: Clients, wanted: Vec<(Namespace, Vec<WorkloadKind>)>, 
     }
 }
 
-/// A namespace without its watch would be shown as it was for ever: the panic ends the process.
+/// Passes the panic of a watch on, so that the process ends. Without its watch, a namespace would show its last state for ever.
 fn resume_panic(ended: Option<Result<(), JoinError>>) {
     if let Some(Err(error)) = ended
         && let Ok(panic) = error.try_into_panic()
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_of_a_watch_goes_on_to_the_task_that_is_watched() {
+    async fn a_panic_in_a_watch_is_resumed_in_the_task_that_started_it() {
         let panicked = tokio::spawn(async { panic!("a bug") }).await;
         let resumed = tokio::spawn(async { resume_panic(Some(panicked)) }).await;
         assert!(resumed.unwrap_err().is_panic());

@@ -160,8 +160,9 @@ pub(super) struct Environment {
     #[serde(default)]
     #[schemars(with = "Rollback")]
     pub(super) rollback: Option<At<Rollback>>,
-    /// Whether a promotion that fails here is rolled back at once, without asking; when absent `false`. The cluster must say
-    /// that the workload failed, or a controller that the commit could not be built or applied.
+    /// Whether a promotion that fails here is rolled back without asking; when absent `false`. Triggers: the cluster shows the
+    /// workload as failed, a controller reports that the commit could not be built or applied, or the deadline passes without
+    /// proof that the version runs.
     #[serde(default)]
     #[schemars(with = "bool", example = true)]
     pub(super) auto_rollback: Option<At<bool>>,

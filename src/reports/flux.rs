@@ -122,7 +122,7 @@ fn outcome(kind: &str, severity: &str, reason: &str, message: &str) -> Outcome {
     }
 }
 
-/// A failed install or upgrade of Helm is also one that waited in vain for its workloads.
+/// `InstallFailed` and `UpgradeFailed` also cover Helm's timeout while it waits for workloads, so they count as health reports.
 fn evidence(reason: &str) -> FailureEvidence {
     match reason {
         "BuildFailed" | "ArtifactFailed" | "ReconciliationFailed" => FailureEvidence::NotApplied,

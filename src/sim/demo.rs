@@ -99,8 +99,8 @@ impl Demo {
         let mut server = Server::start(listener, self.router);
         let broken = tokio::select! {
             () = until => false,
-            () = self.app.broken() => true,
-            () = server.ended() => true,
+            () = self.app.wait_for_failure() => true,
+            () = server.wait_for_end() => true,
         };
         // The bot first, while the town still answers it; then the streams, since an open watch would hold the listener for
         // ever; and what holds it even so is not waited for.

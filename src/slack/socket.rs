@@ -111,7 +111,7 @@ pub struct Socket {
     pub answer: Answer,
 }
 
-/// A panic of a connection ends the process, as one of any long-lived task does.
+/// Passes the panic of a connection on, so that the process ends.
 fn resume_panic(ended: Result<(), JoinError>) {
     if let Some(panic) = ended.err().and_then(|error| error.try_into_panic().ok()) {
         std::panic::resume_unwind(panic);
@@ -141,14 +141,13 @@ impl Socket {
                 Ok(link) => {
                     let since = self.clock.now();
                     self.standing.opened(since);
-                    let (leaves, left) = oneshot::channel();
+                    let (leaves, mut left) = oneshot::channel();
                     links.spawn(self.clone().follow(link, leaves, cancel.clone()));
-                    let mut left = left;
                     let left = loop {
                         tokio::select! {
                             () = cancel.cancelled() => break None,
                             left = &mut left => break left.ok(),
-                            // An earlier connection has ended, or a panic has.
+                            // A connection's task has ended, normally or by a panic.
                             Some(ended) = links.join_next() => resume_panic(ended),
                         }
                     };

@@ -58,7 +58,7 @@ impl Store {
         Ok(rows.iter().filter_map(|id| ChangeId::parse(id)).collect())
     }
 
-    /// The first due time of a change after `after`, which the caller reads before it asks which changes are due.
+    /// The earliest due time later than `after`. The caller reads the clock for `after` before it calls `due_changes`.
     pub async fn next_change_due(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let due: Option<i64> = sqlx::query_scalar("SELECT MIN(due_at) FROM change WHERE due_at > $1")
             .bind(micros(after))

@@ -76,7 +76,7 @@ impl Store {
         Ok(rows.into_iter().filter_map(Row::into_lock).collect())
     }
 
-    /// The first reminder after `after`, which the caller reads before it asks for the locks to remind of.
+    /// The earliest reminder later than `after`. The caller reads the clock for `after` before it asks for the locks to remind of.
     pub async fn next_nudge(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let next: Option<i64> = sqlx::query_scalar(
             "SELECT MIN(nudge_at) FROM lock WHERE nudge_at > $1 AND (until IS NULL OR until > nudge_at)",

@@ -103,8 +103,8 @@ impl Store {
         Ok(rows.into_iter().filter_map(received).collect())
     }
 
-    /// The first due time of a line after `after`. The caller reads `after` before it asks which rows are due: a row that
-    /// becomes due between the two questions is then in one of the answers.
+    /// The earliest due time of a line later than `after`. The caller reads the clock for `after` before it calls `waiting`, so
+    /// that a row which becomes due between the two queries is in at least one result.
     pub async fn next_waiting(&self, line: Line, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let mut query = QueryBuilder::new("SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL AND due_at > ");
         query.push_bind(micros(after));

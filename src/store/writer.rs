@@ -22,9 +22,9 @@ pub(super) const QUEUE: usize = 256;
 /// 53 us of CPU a row at 64 a commit, 66 at 16, 328 alone: more would gain little and keep the first waiting.
 const GROUP: usize = 64;
 
-/// While the database cannot be opened, requests in between are refused at once.
+/// The pause between attempts to reopen the database. Requests during the pause fail at once.
 const REOPEN_EVERY: Duration = Duration::from_secs(1);
-/// Slack waits for three seconds.
+/// The time limit of one attempt. Slack expects an acknowledgement within 3 s.
 const REOPEN_WITHIN: Duration = Duration::from_secs(1);
 
 const PRUNE_EVERY: SignedDuration = SignedDuration::from_hours(1);
@@ -63,37 +63,37 @@ pub(super) struct Request {
 pub(super) struct WriteConnection {
     options: SqliteConnectOptions,
     open: Option<SqliteConnection>,
-    /// The reason of the last failed attempt to open it, and when.
-    refused: Option<(sqlx::Error, Instant)>,
+    /// The error and time of the last failed attempt to reopen the database.
+    last_failure: Option<(sqlx::Error, Instant)>,
 }
 
 impl WriteConnection {
     pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
         // A file that vanished while we run must not be replaced by an empty one.
         let options = options.create_if_missing(false);
-        Self { options, open: Some(connection), refused: None }
+        Self { options, open: Some(connection), last_failure: None }
     }
 
     async fn get(&mut self) -> Result<&mut SqliteConnection, StoreError> {
         if self.open.is_none() {
-            if let Some((error, at)) = &self.refused
+            if let Some((error, at)) = &self.last_failure
                 && at.elapsed() < REOPEN_EVERY
             {
                 return Err(cannot_reopen(error));
             }
             let opened = match timeout(REOPEN_WITHIN, open::connect(&self.options)).await {
                 Ok(opened) => opened,
-                Err(_) => Err(sqlx::Error::Protocol("opening it takes too long".to_owned())),
+                Err(_) => Err(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "opening it takes too long"))),
             };
             match opened {
                 Ok(connection) => {
-                    tracing::warn!("the database was opened again after a failed transaction");
+                    tracing::warn!("the database was reopened after a failed transaction");
                     self.open = Some(connection);
-                    self.refused = None;
+                    self.last_failure = None;
                 }
                 Err(error) => {
                     let refusal = cannot_reopen(&error);
-                    self.refused = Some((error, Instant::now()));
+                    self.last_failure = Some((error, Instant::now()));
                     return Err(refusal);
                 }
             }
@@ -110,7 +110,7 @@ impl WriteConnection {
 }
 
 fn cannot_reopen(error: &sqlx::Error) -> StoreError {
-    StoreError::Failed(format!("after a failed write it cannot be opened again: {error}").into())
+    StoreError::Failed(format!("it cannot be reopened after a failed write: {error}").into())
 }
 
 pub(super) async fn run(
@@ -166,7 +166,7 @@ pub(super) async fn run(
                 for answer in answers {
                     let _ = answer.send(Err(error.clone()));
                 }
-                // Closing may take its time on a disk that fails.
+                // Close only after the answers are sent: closing may be slow on a failing disk.
                 connection.discard().await;
             }
         }

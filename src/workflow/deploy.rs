@@ -25,7 +25,8 @@ const UNREAD: SignedDuration = SignedDuration::from_secs(1);
 /// How many authors are called to a failure.
 const MOST_AUTHORS: usize = 10;
 
-/// So long after the deadline it still confirms a report on health. Later, nobody saw how the rollout stood at the deadline.
+/// A check within this time after the deadline may confirm a health report. A later check says nothing about the rollout's
+/// state at the deadline.
 const CONFIRM_WITHIN: SignedDuration = SignedDuration::from_mins(1);
 
 /// The pause before the next look, where a rule waits for something to be clear.
@@ -47,7 +48,7 @@ pub(super) enum Look {
         untold: bool,
     },
     Rolling(Progress),
-    /// It runs, and the observer has not recorded that yet. It wakes the change once it has.
+    /// The result runs, but the observer has not recorded it yet. The observer wakes the change afterwards.
     Unrecorded {
         ready: u32,
     },
@@ -88,10 +89,11 @@ impl Bot {
         );
         match self.look_at_result(&claim.change, &result).await {
             Look::Runs { .. } => Ok(true),
-            Look::Failed { .. } | Look::NotYet { .. } => self.roll_back_by_rule(claim).await,
-            Look::Rolling(_) if is_late => self.roll_back_by_rule(claim).await,
-            // It may be recovering, or nobody can tell: another look tells.
-            Look::Rolling(_) | Look::Unrecorded { .. } | Look::Unclear(_) => {
+            Look::NotYet { .. } => self.roll_back_by_rule(claim).await,
+            Look::Failed { evidence, .. } if evidence.allows_auto_rollback() => self.roll_back_by_rule(claim).await,
+            Look::Failed { .. } | Look::Rolling(_) if is_late => self.roll_back_by_rule(claim).await,
+            // The workload may be recovering, even if an earlier health report is still known: check again.
+            Look::Failed { .. } | Look::Rolling(_) | Look::Unrecorded { .. } | Look::Unclear(_) => {
                 let due = Some(self.clock.now() + RULE_LOOKS);
                 self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;
                 Ok(false)
@@ -397,7 +399,7 @@ impl Bot {
             (Some(proof), RolloutState::Running { ready }) if seen.is_some_and(|seen| seen.running_at.is_some()) => {
                 Look::Runs { ready, proof }
             }
-            // The observer would announce a change that ends before it has recorded the version.
+            // The change must not end yet: the observer would announce its version as one that nobody brought.
             (Some(_), RolloutState::Running { ready }) => Look::Unrecorded { ready },
             (Some(_), RolloutState::RollingOut { ready, wanted, delayed_by }) if told.is_none() => {
                 let delayed_by = delayed_by.map(|reason| reason.to_string());
@@ -412,7 +414,7 @@ impl Bot {
                 evidence: FailureEvidence::Workload,
             },
             (ours, _) => match told {
-                // Of an image that tells no commit, the report tells it; the cluster tells that it failed.
+                // The image does not name its commit, but the report does. The cluster itself shows the workload as degraded.
                 Some((reason, _)) if untold && is_degraded => {
                     Look::Failed { reason, seen: false, evidence: FailureEvidence::Workload }
                 }

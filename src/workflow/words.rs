@@ -48,7 +48,7 @@ impl Words {
                 let tried_again = self.began.as_ref().is_some_and(|(began, last)| began == commit && *last > at);
                 let overtaken = self.succeeded.as_ref().is_some_and(|(_, last)| *last > at)
                     || self.failed.as_ref().is_some_and(|(_, last, ..)| *last > at);
-                // A report on health says nothing new of a commit that could not even be applied.
+                // A health report must not replace a stronger report on the same commit.
                 let is_weaker = !evidence.allows_auto_rollback()
                     && self
                         .failed
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_on_health_does_not_hide_that_a_commit_could_not_be_applied() {
+    fn a_health_report_does_not_hide_that_a_commit_could_not_be_applied() {
         let failed = |message: &str, evidence| Outcome::Failed { message: message.to_owned(), evidence };
         let health = |second| report('a', failed("unhealthy", FailureEvidence::HealthReport), Some(second));
         let not_applied = |second| report('a', failed("refused", FailureEvidence::NotApplied), Some(second));

@@ -94,15 +94,17 @@ pub(crate) enum Hold {
 }
 
 impl Hold {
-    /// Checks that a change which was not held has no such request: it makes at least so many in all, and a third of them
-    /// have an effect. There are more of them when the card is edited more often.
-    pub(crate) fn assert_is_past(self, point: KillPoint, in_all: usize, held_at: &[String]) {
+    /// The change ended without reaching `point`. Asserts that `point` lies beyond the minimum number of requests: a third of
+    /// `min_requests` when only requests with an effect count. Additional edits of the card add requests.
+    pub(crate) fn assert_is_beyond_last_request(self, point: KillPoint, min_requests: usize, held_at: &[String]) {
         let least = match self {
-            Self::BeforeTheEffect => in_all,
-            Self::AfterTheEffect => in_all / 3,
+            Self::BeforeTheEffect => min_requests,
+            Self::AfterTheEffect => min_requests / 3,
         };
-        let is_past = matches!(point, KillPoint::Nth(nth) if nth > least);
-        assert!(is_past, "there are more requests than {point:?}: {held_at:#?}");
+        match point {
+            KillPoint::Named(name) => panic!("no request ended with {name}: {held_at:#?}"),
+            KillPoint::Nth(nth) => assert!(nth > least, "the change made fewer than {nth} requests: {held_at:#?}"),
+        }
     }
 }
 
@@ -236,20 +238,20 @@ async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Respons
     }
 }
 
-/// The worlds among which a test divides the requests at which it kills the bot. Most of the time each of them waits.
+/// The number of simulated worlds that share a test's kill points. They run concurrently because each of them mostly waits.
 const KILL_LANES: usize = 4;
 
 /// A request at which the bot is killed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KillPoint {
-    /// By the end of its method and path. This one is certain to be met, however many other requests come before it.
+    /// The request whose method and path end with this text, regardless of its position.
     Named(&'static str),
     /// The `nth` request of a change.
     Nth(usize),
 }
 
-/// Runs `kill_at` once for each world, all at once, with its share of the kill points: the named requests, then the first
-/// request, the second and so on without a gap, up to more than any change makes.
+/// Runs `kill_at` concurrently in each world with its share of the kill points: first the named requests, then request 1, 2,
+/// ... 99. No change makes that many.
 pub(crate) async fn kill_in_lanes<Lane: Future<Output = ()>>(
     named: &[&'static str],
     kill_at: impl Fn(Vec<KillPoint>) -> Lane,

@@ -332,7 +332,7 @@ static CODE: LazyLock<Codebase> = LazyLock::new(|| {
 fn check_limits(concerns: impl Fn(Figure) -> bool) {
     let rows = LIMITS.iter().filter(|row| concerns(row.figure));
     let results: Vec<_> = rows.map(|row| check_limit(row, &row.figure.measure(&CODE))).collect();
-    assert!(!results.is_empty(), "LIMITS has a row for this figure");
+    assert!(!results.is_empty(), "LIMITS has no row for this figure");
     let wrong: Vec<String> = results.into_iter().filter_map(Result::err).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

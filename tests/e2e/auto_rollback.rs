@@ -1,7 +1,9 @@
-//! `auto_rollback` acts on the cluster's own verdict, or on a report that the commit could not be built or applied. It never
-//! acts on a condition that the cluster may still overcome, nor on a report about health.
+//! `auto_rollback` acts on the cluster's own verdict, on a report that the commit could not be built or applied, and on a
+//! deadline without proof. A health report, or a condition that the cluster may still overcome, triggers nothing before that.
 
+use gantry::domain::artefact::{Workload, WorkloadKind};
 use gantry::domain::version::Sha;
+use gantry::sim::cluster::Order;
 use gantry::sim::faults::Fault;
 use gantry::sim::pace::Pace;
 use insta::assert_snapshot;
@@ -15,7 +17,7 @@ use crate::town::Town;
 
 const QA_SECRET: &str = "flux-secret-of-qa";
 
-fn automatic(yaml: &str) -> String {
+fn with_auto_rollback(yaml: &str) -> String {
     yaml.replacen("  - name: qa\n", "  - name: qa\n    auto_rollback: true\n", 1)
 }
 
@@ -63,7 +65,7 @@ async fn send_argocd(town: &Town, commit: &Sha, phase: &str, health: &str, messa
 
 #[tokio::test]
 async fn a_tight_quota_delays_a_rollout_and_does_not_fail_it() {
-    let town = Town::configured(|yaml| automatic(&yaml)).await;
+    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.cluster.limit_pods("qa", Some(town.sim.cluster.pods_in("qa")));
     let result = begin_promotion(&town).await;
     town.settle_until(|| card(&town, "deploys").contains("exceeded quota")).await;
@@ -93,7 +95,7 @@ fn pod_name(card: &str) -> String {
 
 #[tokio::test]
 async fn a_quota_that_stays_tight_fails_the_rollout_at_its_progress_deadline() {
-    let town = Town::configured(|yaml| automatic(&yaml)).await;
+    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.cluster.limit_pods("qa", Some(town.sim.cluster.pods_in("qa")));
     begin_promotion(&town).await;
     let merged_at = town.clock.now();
@@ -105,12 +107,12 @@ async fn a_quota_that_stays_tight_fails_the_rollout_at_its_progress_deadline() {
 }
 
 #[tokio::test]
-async fn a_report_on_health_alone_rolls_nothing_back() {
+async fn a_health_report_alone_rolls_nothing_back() {
     let neighbour = "health check failed after 72ms: failed early due to stalled resources: \
                      [Deployment/qa/other status: 'Failed']";
     let timeout = "health check failed after 30s: timeout waiting for: [Deployment/qa/checkout status: 'InProgress']";
     for case in ["a neighbour's workload", "Flux's timeout", "a degraded Application", "a failed sync wave"] {
-        let town = Town::configured(|yaml| automatic(&yaml)).await;
+        let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
         town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
         let result = begin_promotion(&town).await;
         match case {
@@ -137,8 +139,8 @@ async fn a_report_on_health_alone_rolls_nothing_back() {
 
 /// Flux takes the failure back as soon as it tries again. That is no reason to roll back either.
 #[tokio::test]
-async fn a_report_on_health_that_was_taken_back_rolls_nothing_back() {
-    let town = Town::configured(|yaml| automatic(&yaml)).await;
+async fn a_health_report_that_was_taken_back_rolls_nothing_back() {
+    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&town).await;
     send_flux(&town, &flux_failure(&result, "HealthCheckFailed", "health check failed after 30s")).await;
@@ -153,8 +155,8 @@ async fn a_report_on_health_that_was_taken_back_rolls_nothing_back() {
 }
 
 #[tokio::test]
-async fn after_a_report_on_health_the_cluster_decides() {
-    let town = Town::configured(|yaml| automatic(&yaml)).await;
+async fn after_a_health_report_the_cluster_decides() {
+    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&town).await;
     send_flux(&town, &flux_failure(&result, "HealthCheckFailed", "health check failed after 30s")).await;
@@ -166,10 +168,33 @@ async fn after_a_report_on_health_the_cluster_decides() {
     assert!(failed.contains("*Why:* CrashLoopBackOff"), "{failed}");
 }
 
+/// GitHub fails while the rollback is prepared, and the workload recovers meanwhile. An old health report does not count then.
 #[tokio::test]
-async fn after_a_report_on_health_the_deadline_decides() {
+async fn a_workload_that_recovers_before_the_rollback_begins_is_not_rolled_back() {
+    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
+    let result = begin_promotion(&town).await;
+    town.settle_until(|| card(&town, "deploys").contains("tagged")).await;
+    town.sim.faults.arm(Fault::Github502, 1000, None, None);
+    town.settle_until(|| card(&town, "deploys").contains("failed in *qa*")).await;
+
+    let workload = Workload { kind: WorkloadKind::Deployment, name: "checkout".into() };
+    let image = town.sim.cluster.state("qa", &workload).image.expect("an image");
+    let order = Order { container: "checkout", image: &image, replicas: 2, crashes: false, slowness: 10 };
+    town.sim.cluster.remove("qa", &workload);
+    town.sim.cluster.roll_out("qa", &workload, &order);
+    send_flux(&town, &flux_failure(&result, "HealthCheckFailed", "health check failed after 30s")).await;
+    pass_a_moment(&town).await;
+    while town.sim.faults.strikes(Fault::Github502, None, None) {}
+    town.settle().await;
+    assert!(card(&town, "deploys").contains("running in *qa*, 2 of 2 ready"), "{}", card(&town, "deploys"));
+    assert_eq!((rollbacks(&town), head(&town, "qa")), (0, result));
+}
+
+#[tokio::test]
+async fn after_a_health_report_the_deadline_decides() {
     let qa = "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: ";
-    let town = Town::configured(|yaml| automatic(&yaml.replace(&format!("{qa}90s"), &format!("{qa}6s")))).await;
+    let town = Town::configured(|yaml| with_auto_rollback(&yaml.replace(&format!("{qa}90s"), &format!("{qa}6s")))).await;
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&town).await;
     let merged_at = town.clock.now();
@@ -180,10 +205,10 @@ async fn after_a_report_on_health_the_deadline_decides() {
     assert_eq!(rollbacks(&town), 1);
 }
 
-/// Nobody saw how the rollout stood at the deadline, so nothing confirms the report.
+/// The deadline does not confirm the report, because nobody could read the state of the rollout then.
 #[tokio::test]
-async fn a_report_on_health_after_an_unreadable_deadline_rolls_nothing_back() {
-    let town = Town::configured(|yaml| automatic(&yaml)).await;
+async fn a_health_report_is_not_confirmed_if_the_cluster_was_unreadable_at_the_deadline() {
+    let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&town).await;
     town.sim.cluster.set_down("qa", true);
@@ -205,7 +230,7 @@ async fn a_report_on_health_after_an_unreadable_deadline_rolls_nothing_back() {
 #[tokio::test]
 async fn a_commit_that_could_not_be_built_or_applied_is_rolled_back_at_once() {
     for case in ["BuildFailed", "ArtifactFailed", "ReconciliationFailed", "a refused apply", "a comparison error"] {
-        let town = Town::configured(|yaml| automatic(&yaml)).await;
+        let town = Town::configured(|yaml| with_auto_rollback(&yaml)).await;
         let result = begin_promotion(&town).await;
         let began_at = town.clock.now();
         match case {

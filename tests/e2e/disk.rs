@@ -136,7 +136,7 @@ async fn while_the_database_cannot_be_opened_again_requests_are_refused_at_once(
     disk.free();
     assert_refused_at_once(&apart).await;
     until("it is not ready", async || {
-        readyz(&apart).await.1["missing"][0].as_str().is_some_and(|why| why.contains("it cannot be opened again"))
+        readyz(&apart).await.1["missing"][0].as_str().is_some_and(|why| why.contains("it cannot be reopened"))
     })
     .await;
 

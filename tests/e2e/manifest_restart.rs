@@ -45,7 +45,7 @@ async fn killed_at(points: Vec<KillPoint>, hold: Hold) {
         };
         until("it is held, or it ends", async || apart.gate.held().is_some() || ended(&apart)).await;
         let Some(request) = apart.gate.held() else {
-            hold.assert_is_past(point, 12, &held_at);
+            hold.assert_is_beyond_last_request(point, 12, &held_at);
             return;
         };
         let name = &request.clone();

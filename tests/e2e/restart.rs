@@ -129,7 +129,7 @@ async fn killed_at(points: Vec<KillPoint>, hold: Hold, by_pull: bool) {
         };
         until("it is held, or it ends", async || apart.gate.held().is_some() || ended(&apart)).await;
         let Some(request) = apart.gate.held() else {
-            hold.assert_is_past(point, 9, &held_at);
+            hold.assert_is_beyond_last_request(point, 9, &held_at);
             return;
         };
         let at = request.clone();

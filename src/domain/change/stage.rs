@@ -372,7 +372,7 @@ impl Stage {
             Self::Deploying(deploying) | Self::Stalled { deploying, .. } => {
                 Ok(Self::Failed { deploying, at: now, reason, evidence })
             }
-            // Better evidence for the failure that a report on health told of.
+            // Only a health report supported this failure; stronger evidence replaces it.
             Self::Failed { deploying, evidence: FailureEvidence::HealthReport, .. }
                 if evidence != FailureEvidence::HealthReport =>
             {
@@ -382,7 +382,7 @@ impl Stage {
         }
     }
 
-    /// A failure by a report on health that is still to be confirmed by the cluster or the deadline: its reason.
+    /// The reason of a failure that only a health report supports. The cluster or the deadline may still confirm it.
     pub fn unconfirmed_failure(&self) -> Option<&str> {
         match self {
             Self::Failed { reason, evidence: FailureEvidence::HealthReport, .. } => Some(reason),
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn only_better_evidence_replaces_a_report_on_health() {
+    fn only_better_evidence_replaces_a_health_report() {
         use FailureEvidence::{Deadline, HealthReport, NotApplied, Workload};
         let deploying = || Stage::begin().merged(sha(), at(1), at(9)).unwrap();
         let failed = |evidence| deploying().failed("unhealthy".into(), evidence, at(2)).unwrap();

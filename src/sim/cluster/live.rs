@@ -336,7 +336,8 @@ impl Live {
                 self.start_pod(ordinal, now, serial);
             }
         }
-        if self.pods.iter().any(|pod| self.is_current(pod) && !pod.is_ready()) {
+        // A refused pod is missing: its controller replaces no other one before it exists.
+        if self.refusal.is_some() || self.pods.iter().any(|pod| self.is_current(pod) && !pod.is_ready()) {
             return;
         }
         let next = self
