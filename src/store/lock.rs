@@ -1,70 +1,141 @@
-//! One process per database file: a lock on `<db>.lock`, which ends with the process however it ends.
+//! The rows of locks: at most one in force for each environment or artefact there, and when its owner is reminded.
 
-use std::fs::{File, TryLockError};
-use std::io::{Read, Seek, Write};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use jiff::{SignedDuration, Timestamp};
+use sqlx::SqliteConnection;
 
-use super::StoreError;
+use super::{Store, StoreError, micros, micros_up, timestamp};
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::lock::{Lock, LockId};
 
-#[derive(Debug)]
-pub(super) struct Lock {
-    _file: File,
+/// How long a lock may stand before its owner is asked about it, and then again.
+const NUDGE_AFTER: SignedDuration = SignedDuration::from_hours(24);
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: String,
+    environment: String,
+    artefact: String,
+    person: String,
+    reason: String,
+    since: i64,
+    until: Option<i64>,
 }
 
-impl Lock {
-    /// Waits for `patience`, so that a successor can start while its predecessor still ends.
-    pub(super) async fn take(database: &Path, patience: Duration) -> Result<Self, StoreError> {
-        let path = lock_path(database);
-        let refused = |error: &std::io::Error| {
-            StoreError::Refused(format!(
-                "Gantry cannot use the lock file `{}`: {error}. Its directory must exist and be writable.",
-                path.display()
-            ))
-        };
-        let mut file = File::options()
-            .create(true)
-            .read(true)
-            .write(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(|error| refused(&error))?;
-        let deadline = tokio::time::Instant::now() + patience;
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::Error(error)) => return Err(refused(&error)),
-                Err(TryLockError::WouldBlock) if tokio::time::Instant::now() >= deadline => {
-                    return Err(StoreError::Refused(held(database, &path, &mut file)));
-                }
-                Err(TryLockError::WouldBlock) => tokio::time::sleep(Duration::from_millis(50)).await,
-            }
-        }
-        file.set_len(0)
-            .and_then(|()| file.rewind())
-            .and_then(|()| file.write_all(std::process::id().to_string().as_bytes()))
-            .map_err(|error| refused(&error))?;
-        Ok(Self { _file: file })
+impl Row {
+    fn into_lock(self) -> Option<Lock> {
+        Some(Lock {
+            id: LockId::parse(&self.id)?,
+            environment: EnvironmentName::new(&self.environment),
+            artefact: Some(self.artefact.as_str()).filter(|name| !name.is_empty()).map(ArtefactName::new),
+            by: PersonId::new(&self.person),
+            reason: self.reason,
+            since: timestamp(self.since),
+            until: self.until.map(timestamp),
+        })
     }
 }
 
-pub(super) fn lock_path(database: &Path) -> PathBuf {
-    let mut path = database.as_os_str().to_owned();
-    path.push(".lock");
-    path.into()
+impl Store {
+    /// The locks in force now, oldest first.
+    pub async fn locks(&self, environment: Option<&EnvironmentName>) -> Result<Vec<Lock>, StoreError> {
+        let rows: Vec<Row> = sqlx::query_as(
+            "SELECT id, environment, artefact, person, reason, since, until FROM lock
+             WHERE ($1 IS NULL OR environment = $1) AND (until IS NULL OR until > $2) ORDER BY since, id",
+        )
+        .bind(environment.map(EnvironmentName::as_str))
+        .bind(micros(self.0.clock.now()))
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows.into_iter().filter_map(Row::into_lock).collect())
+    }
+
+    /// The lock of that id, if it is in force.
+    pub async fn lock(&self, id: LockId) -> Result<Option<Lock>, StoreError> {
+        let row: Option<Row> = sqlx::query_as(
+            "SELECT id, environment, artefact, person, reason, since, until FROM lock
+             WHERE id = $1 AND (until IS NULL OR until > $2)",
+        )
+        .bind(id.to_string())
+        .bind(micros(self.0.clock.now()))
+        .fetch_optional(&self.0.readers)
+        .await?;
+        Ok(row.and_then(Row::into_lock))
+    }
+
+    /// The locks whose owners are to be reminded now.
+    pub async fn forgotten_locks(&self) -> Result<Vec<Lock>, StoreError> {
+        let rows: Vec<Row> = sqlx::query_as(
+            "SELECT id, environment, artefact, person, reason, since, until FROM lock
+             WHERE nudge_at <= $1 AND (until IS NULL OR until > $1) ORDER BY nudge_at, id",
+        )
+        .bind(micros(self.0.clock.now()))
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows.into_iter().filter_map(Row::into_lock).collect())
+    }
+
+    /// The earliest reminder later than `after`. The caller reads the clock for `after` before it asks for the locks to remind of.
+    pub async fn next_nudge(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+        let next: Option<i64> = sqlx::query_scalar(
+            "SELECT MIN(nudge_at) FROM lock WHERE nudge_at > $1 AND (until IS NULL OR until > nudge_at)",
+        )
+        .bind(micros(after))
+        .fetch_one(&self.0.readers)
+        .await?;
+        Ok(next.map(timestamp))
+    }
 }
 
-fn held(database: &Path, path: &Path, file: &mut File) -> String {
-    let mut holder = String::new();
-    // Where the system does not let us read a locked file, the sentence does without the number.
-    let process = match file.rewind().and_then(|()| file.read_to_string(&mut holder)) {
-        Ok(_) if !holder.trim().is_empty() => format!("process {}", holder.trim()),
-        _ => "another process".to_owned(),
-    };
-    format!(
-        "The database `{}` is in use by {process}, which holds the lock on `{}`. Only one Gantry may use a file: \
-         stop the other one, or set DATABASE_URL to another file.",
-        database.display(),
-        path.display()
+/// Fails with `RowNotFound` where another lock is in force there.
+pub(super) async fn lock(connection: &mut SqliteConnection, lock: &Lock, now: Timestamp) -> Result<(), sqlx::Error> {
+    let artefact = lock.artefact.as_ref().map_or("", ArtefactName::as_str);
+    sqlx::query("DELETE FROM lock WHERE environment = $1 AND artefact = $2 AND until <= $3")
+        .bind(lock.environment.as_str())
+        .bind(artefact)
+        .bind(micros(now))
+        .execute(&mut *connection)
+        .await?;
+    let made = sqlx::query(
+        "INSERT INTO lock (id, environment, artefact, person, reason, since, until, nudge_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (environment, artefact) DO NOTHING",
     )
+    .bind(lock.id.to_string())
+    .bind(lock.environment.as_str())
+    .bind(artefact)
+    .bind(lock.by.as_str())
+    .bind(&lock.reason)
+    .bind(micros(lock.since))
+    .bind(lock.until.map(micros_up))
+    .bind(micros_up(lock.since + NUDGE_AFTER))
+    .execute(connection)
+    .await?;
+    if made.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
 }
+
+/// Gives the environment that it was on. Fails with `RowNotFound` where it was ended before: two clicks are one.
+pub(super) async fn unlock(connection: &mut SqliteConnection, id: LockId) -> Result<String, sqlx::Error> {
+    sqlx::query_scalar("DELETE FROM lock WHERE id = $1 RETURNING environment")
+        .bind(id.to_string())
+        .fetch_one(connection)
+        .await
+}
+
+/// Fails with `RowNotFound` where it was ended since.
+pub(super) async fn nudged(connection: &mut SqliteConnection, id: LockId, now: Timestamp) -> Result<(), sqlx::Error> {
+    let nudged = sqlx::query("UPDATE lock SET nudge_at = $1 WHERE id = $2")
+        .bind(micros_up(now + NUDGE_AFTER))
+        .bind(id.to_string())
+        .execute(connection)
+        .await?;
+    if nudged.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
+}
+
+pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM lock WHERE until <= $1").bind(micros(now)).execute(connection).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

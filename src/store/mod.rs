@@ -13,31 +13,31 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 
 mod amended;
-mod batch;
 mod change;
 mod comparison;
-mod history;
+mod found_commit;
+mod ledger;
 mod lock;
-mod locks;
-mod look;
-mod measure;
+mod metrics;
 mod open;
 mod outbox;
+mod probe;
+mod process_lock;
 mod quarantine;
 mod read;
-mod unmapped;
-mod whereabouts;
+mod transaction;
+mod unmapped_report;
 mod writer;
 
-pub use batch::{Batch, Entry, ImageCommit};
 pub use change::{Claim, Fence, Shown};
-pub use history::Past;
-pub use look::{Looked, look, reported};
-pub use measure::{Backlog, Measures, Waiting};
+pub use found_commit::{Home, Kept};
+pub use ledger::Past;
+pub use metrics::{Backlog, Measures, Waiting};
 pub use outbox::{MessageId, Outgoing, Said, Turn};
+pub use probe::{Looked, look, reported};
 pub use read::LedgerFilter;
-pub use unmapped::Reported;
-pub use whereabouts::{Home, Kept};
+pub use transaction::{Batch, Entry, ImageCommit};
+pub use unmapped_report::Reported;
 
 use writer::{Job, Outcome, Request};
 

@@ -15,7 +15,7 @@ use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::amended;
-use super::lock::Lock;
+use super::process_lock::Lock;
 use super::writer::{self, QUEUE, WriteConnection};
 use super::{Inner, Measures, Store, StoreError, Wakes};
 use crate::clock::Clock;

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Sqlite};
 
-use super::batch::{Entry, ImageCommit, version};
+use super::transaction::{Entry, ImageCommit, version};
 use super::{InboxId, Line, Pending, Received, Source, Store, StoreError, micros, timestamp};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;

@@ -9,9 +9,9 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::batch::Write;
-use super::lock::Lock;
-use super::{Claim, InboxId, Measures, Receipt, Source, StoreError, Wakes, change, locks, micros, open, unmapped};
+use super::transaction::Write;
+use super::process_lock::Lock;
+use super::{Claim, InboxId, Measures, Receipt, Source, StoreError, Wakes, change, lock, micros, open, unmapped_report};
 use crate::clock::Clock;
 use crate::domain::change::ChangeId;
 use crate::domain::plan;
@@ -259,6 +259,6 @@ async fn prune_before(connection: &mut SqliteConnection, now: Timestamp) -> Resu
         .bind(micros(now - KEEP_REPORTS))
         .execute(&mut *connection)
         .await?;
-    unmapped::prune(&mut *connection, now).await?;
-    locks::prune(connection, now).await
+    unmapped_report::prune(&mut *connection, now).await?;
+    lock::prune(connection, now).await
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Sqlite};
 
-use super::batch::Entry;
+use super::transaction::Entry;
 use super::change::read;
 use super::read::EntryRow;
 use super::{Store, StoreError, timestamp};

@@ -6,11 +6,11 @@ use sqlx::SqliteConnection;
 
 use super::change::{self, Fence, Shown};
 use super::comparison;
-use super::locks;
+use super::lock;
 use super::outbox::{self, MessageId, Said};
 use super::quarantine;
-use super::unmapped;
-use super::whereabouts;
+use super::unmapped_report;
+use super::found_commit;
 use super::{InboxId, micros, micros_up, timestamp, unwritable};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::{ArtefactName, Repository};
@@ -348,12 +348,12 @@ impl Write {
             Self::NameTag { repository, name, id } => change::name_tag(connection, repository, name, *id).await?,
             Self::Show(shown) => change::show(connection, shown).await?,
             Self::UseUp(plan) => change::use_up(connection, *plan).await?,
-            Self::Lock(lock) => locks::lock(connection, lock, now).await?,
+            Self::Lock(lock) => lock::lock(connection, lock, now).await?,
             Self::Unlock(id) => {
-                let environment = locks::unlock(connection, *id).await?;
+                let environment = lock::unlock(connection, *id).await?;
                 change::look_again(connection, Some(&environment), now).await?;
             }
-            Self::Nudged(id) => locks::nudged(connection, *id, now).await?,
+            Self::Nudged(id) => lock::nudged(connection, *id, now).await?,
             Self::Quarantine(new) => quarantine::quarantine(connection, new).await?,
             Self::Release { change: rollback, by } => {
                 quarantine::release(connection, *rollback, by, now).await?;
@@ -361,9 +361,9 @@ impl Write {
             }
             Self::Hold(new) => quarantine::hold(connection, new).await?,
             Self::Lift(change) => quarantine::lift(connection, *change).await?,
-            Self::Unmapped(stray) => unmapped::unmapped(connection, stray).await?,
+            Self::Unmapped(stray) => unmapped_report::unmapped(connection, stray).await?,
             Self::Mapped { environment, sender, object } => {
-                unmapped::mapped(connection, environment, sender, object).await?;
+                unmapped_report::mapped(connection, environment, sender, object).await?;
             }
             Self::ImageCommit(known) => {
                 sqlx::query(
@@ -382,7 +382,7 @@ impl Write {
             }
             Self::Comparison(repository, known) => comparison::keep(connection, repository, known).await?,
             Self::Find { repository, commit, by } => {
-                whereabouts::find(connection, repository, commit, by, now).await?;
+                found_commit::find(connection, repository, commit, by, now).await?;
             }
             Self::Setting { key, value } => {
                 sqlx::query(
