@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use crate::app::{App, AppError, Server, Setup};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
-use crate::store::{Batch, Store};
+use crate::store::{Store, Transaction};
 
 use super::pace::Pace;
 use super::town::{APP_TOKEN, Town, TownError};
@@ -114,6 +114,7 @@ impl Demo {
 
 /// What the bot would know of the past, had it been there.
 async fn remember(store: &Store, town: &Town) -> Result<(), AppError> {
-    let batch = town.past.iter().fold(Batch::new(), |batch, sighting| batch.saw(sighting.clone()));
-    store.commit(batch).await.map_err(AppError::from)
+    let transaction =
+        town.past.iter().fold(Transaction::new(), |transaction, sighting| transaction.saw(sighting.clone()));
+    store.commit(transaction).await.map_err(AppError::from)
 }

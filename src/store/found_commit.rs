@@ -268,7 +268,7 @@ mod tests {
     use crate::domain::comparison::{Comparison, Files, Lone};
     use crate::domain::sample::{self, sha};
     use crate::domain::trailer::Trailers;
-    use crate::store::{Batch, ImageCommit};
+    use crate::store::{ImageCommit, Transaction};
 
     async fn house() -> (tempfile::TempDir, Clock, Store, Repository) {
         let dir = tempfile::tempdir().unwrap();
@@ -302,14 +302,14 @@ mod tests {
             commit,
             proof: "label".into(),
         };
-        let batch = Batch::new()
+        let transaction = Transaction::new()
             .comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b', "Two (#42)"), lone('a', "One")]))
             .comparison(shop.clone(), compared('1', 'b', 1, vec![lone('b', "Two (#42)")]))
             .image_commit(image("build-7", Some(sha('e'))))
             .image_commit(image("build-8", None))
             .find(shop.clone(), sample::commit('c', "Three (#7)"), Kind::Pull(7))
             .find(shop.clone(), sample::commit('d', "Four"), Kind::Tag("qa/1".into()));
-        store.commit(batch).await.unwrap();
+        store.commit(transaction).await.unwrap();
 
         let kept =
             async |kind: Kind| homes(&store.kept(&kind, clock.now() - SignedDuration::from_hours(24)).await.unwrap());
@@ -339,11 +339,11 @@ mod tests {
         let change = sample::change().id;
         let restores = Trailers::Rollback { change, restores: Some(sha('1')) };
         let back = Lone::new(sample::commit('f', "Roll back"), vec![sha('b')], None, Some(restores));
-        let batch = Batch::new()
+        let transaction = Transaction::new()
             .comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b'), lone('a')]))
             .comparison(shop.clone(), compared('1', 'b', 300, vec![lone('b')]))
             .comparison(shop.clone(), compared('2', 'f', 2, vec![back, lone('a')]));
-        store.commit(batch).await.unwrap();
+        store.commit(transaction).await.unwrap();
         let pairs = store.pairs(&shop, &sha('a'), &[&sha('0'), &sha('1')]).await.unwrap();
         let read = |pair: &Pair| (pair.base.short()[..1].to_owned(), pair.whole, pair.lists);
         let mut read: Vec<_> = pairs.iter().map(read).collect();

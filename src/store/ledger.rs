@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Sqlite};
 
-use super::transaction::Entry;
 use super::change::read;
 use super::read::EntryRow;
+use super::transaction::Entry;
 use super::{Store, StoreError, timestamp};
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::history::Number;

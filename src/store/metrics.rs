@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::{Batch, Line, Source, Store, StoreError, micros, timestamp};
+use super::{Line, Source, Store, StoreError, Transaction, micros, timestamp};
 use crate::telemetry::metrics::{Count, Moments};
 
 /// Kept by the writer.
@@ -34,7 +34,7 @@ impl Store {
 
     /// Writes a few bytes and commits them, as anything else would be.
     pub async fn try_out(&self) -> Result<(), StoreError> {
-        self.commit(Batch::new().setting("store.tried_out", &self.0.clock.now().to_string())).await
+        self.commit(Transaction::new().setting("store.tried_out", &self.0.clock.now().to_string())).await
     }
 
     /// By the index of what waits: what is done is not read.

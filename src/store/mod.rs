@@ -36,7 +36,7 @@ pub use metrics::{Backlog, Measures, Waiting};
 pub use outbox::{MessageId, Outgoing, Said, Turn};
 pub use probe::{Looked, look, reported};
 pub use read::LedgerFilter;
-pub use transaction::{Batch, Entry, ImageCommit};
+pub use transaction::{Entry, ImageCommit, Transaction};
 pub use unmapped_report::Reported;
 
 use writer::{Job, Outcome, Request};
@@ -211,17 +211,17 @@ impl Store {
         }
     }
 
-    /// All of the batch or nothing of it, durably.
-    pub async fn commit(&self, batch: Batch) -> Result<(), StoreError> {
-        if batch.is_empty() {
+    /// All of the transaction or nothing of it, durably.
+    pub async fn commit(&self, transaction: Transaction) -> Result<(), StoreError> {
+        if transaction.is_empty() {
             return Ok(());
         }
-        self.request(Job::Batch(batch.into_writes())).await.map(drop)
+        self.request(Job::Transaction(transaction.into_writes())).await.map(drop)
     }
 
     /// Leaves something in the inbox for later, and keeps the reason.
     pub async fn postpone(&self, id: InboxId, until: Timestamp, error: &str) -> Result<(), StoreError> {
-        self.commit(Batch::new().postpone(id, until, error)).await
+        self.commit(Transaction::new().postpone(id, until, error)).await
     }
 
     /// Changes when the inbox or the outbox got rows, so that nobody has to poll.

@@ -7,8 +7,8 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-use super::process_lock::lock_path;
 use super::open::{connect, newest_migration, options, shut};
+use super::process_lock::lock_path;
 use super::{Reported, StoreError};
 use crate::domain::environment::EnvironmentName;
 

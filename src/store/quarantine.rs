@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::clock::Clock;
     use crate::domain::sample;
-    use crate::store::Batch;
+    use crate::store::Transaction;
 
     #[tokio::test]
     async fn what_a_rollback_left_stands_until_somebody_ends_it_once() {
@@ -99,20 +99,20 @@ mod tests {
         rollback.plan.rollback = Some(sample::rollback());
         let left = Quarantine::of(&rollback, sample::quarantine().at).unwrap();
         let hold = Hold::of(&rollback, left.at).unwrap();
-        let both = || Batch::new().quarantine(left.clone()).hold(hold.clone());
+        let both = || Transaction::new().quarantine(left.clone()).hold(hold.clone());
         store.commit(both()).await.unwrap();
         store.commit(both()).await.expect("said twice, it is the same");
         assert_eq!(store.quarantines().await.unwrap(), std::slice::from_ref(&left));
         assert_eq!(store.holds(&left.environment).await.unwrap(), std::slice::from_ref(&hold));
         assert_eq!(store.holds(&EnvironmentName::new("prod")).await.unwrap(), []);
 
-        let release = || Batch::new().release(left.change, PersonId::new("U0BOB"));
+        let release = || Transaction::new().release(left.change, PersonId::new("U0BOB"));
         store.commit(release()).await.unwrap();
         assert_eq!(store.quarantines().await.unwrap(), []);
         assert!(matches!(store.commit(release()).await, Err(StoreError::Overtaken)), "two who do it are one");
         store.commit(both()).await.unwrap();
         assert_eq!(store.quarantines().await.unwrap(), [], "what was released stays so");
-        store.commit(Batch::new().lift(left.change).lift(left.change)).await.unwrap();
+        store.commit(Transaction::new().lift(left.change).lift(left.change)).await.unwrap();
         assert_eq!(store.holds(&left.environment).await.unwrap(), []);
     }
 }

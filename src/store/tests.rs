@@ -53,11 +53,11 @@ impl House {
     }
 
     async fn sees(&self, sighting: Sighting) {
-        self.store.commit(Batch::new().saw(sighting)).await.unwrap();
+        self.store.commit(Transaction::new().saw(sighting)).await.unwrap();
     }
 
     async fn says(&self, message: Message) {
-        self.store.commit(Batch::new().say(message)).await.unwrap();
+        self.store.commit(Transaction::new().say(message)).await.unwrap();
     }
 
     /// The queues and texts of all that is to be sent next.
@@ -120,7 +120,7 @@ async fn a_replay_is_known_even_after_the_work_is_done() {
     assert_eq!(waiting.len(), 2);
     assert_eq!((waiting[0].id, waiting[0].source, &waiting[0].body), (id, Source::SlackCommand, &body));
 
-    house.store.commit(Batch::new().done(id)).await.unwrap();
+    house.store.commit(Transaction::new().done(id)).await.unwrap();
     assert_eq!(house.store.waiting(Line::Requests, 10).await.unwrap().len(), 1);
     assert_eq!(house.store.receive(Source::SlackCommand, "trigger-1", &body).await.unwrap(), Receipt::Replay);
     let kept: Option<String> = sqlx::query_scalar("SELECT body FROM inbox WHERE id = $1")
@@ -149,9 +149,9 @@ async fn a_row_that_becomes_due_between_two_queries_is_not_missed() {
 async fn a_done_key_is_forgotten_after_a_week() {
     let house = House::new().await;
     let Receipt::New(id) = house.store.receive(Source::Flux, "a", &json!({})).await.unwrap() else { panic!() };
-    house.store.commit(Batch::new().done(id)).await.unwrap();
+    house.store.commit(Transaction::new().done(id)).await.unwrap();
     house.clock.advance(SignedDuration::from_hours(8 * 24));
-    house.store.commit(Batch::new().setting("any", "write prunes")).await.unwrap();
+    house.store.commit(Transaction::new().setting("any", "write prunes")).await.unwrap();
     assert!(matches!(house.store.receive(Source::Flux, "a", &json!({})).await.unwrap(), Receipt::New(_)));
 }
 
@@ -236,19 +236,24 @@ async fn a_batch_that_fails_leaves_nothing_and_takes_nobody_with_it() {
     let mut side = sqlx::SqliteConnection::connect(&url(house.dir.path())).await.unwrap();
     sqlx::query(breaks).execute(&mut side).await.unwrap();
 
-    let outcomes = join_all((0..20).map(|n| {
-        let store = house.store.clone();
-        let (key, value) = if n == 7 { ("bad".to_owned(), "x") } else { (format!("good-{n}"), "x") };
-        async move { store.commit(Batch::new().ledger(entry(&format!("kind-{n}"))).setting(&key, value)).await }
-    }))
-    .await;
+    let outcomes =
+        join_all(
+            (0..20).map(|n| {
+                let store = house.store.clone();
+                let (key, value) = if n == 7 { ("bad".to_owned(), "x") } else { (format!("good-{n}"), "x") };
+                async move {
+                    store.commit(Transaction::new().ledger(entry(&format!("kind-{n}"))).setting(&key, value)).await
+                }
+            }),
+        )
+        .await;
     for (n, outcome) in outcomes.iter().enumerate() {
         assert_eq!(outcome.is_err(), n == 7, "{n}: {outcome:?}");
     }
     assert!(outcomes[7].as_ref().unwrap_err().to_string().contains("no such luck"));
     let told = house.store.ledger(&LedgerFilter::default(), 100).await.unwrap();
     assert_eq!(told.len(), 19);
-    assert!(told.iter().all(|entry| entry.kind != "kind-7"), "the first write of the failed batch is undone too");
+    assert!(told.iter().all(|entry| entry.kind != "kind-7"), "the first write of the failed transaction is undone too");
 }
 
 #[tokio::test]
@@ -298,9 +303,9 @@ async fn a_file_that_is_no_database_is_refused_with_its_name() {
 #[tokio::test]
 async fn after_close_everything_is_in_the_one_file_and_the_store_says_that_it_is_closed() {
     let house = House::new().await;
-    house.store.commit(Batch::new().setting("colour", "blue")).await.unwrap();
+    house.store.commit(Transaction::new().setting("colour", "blue")).await.unwrap();
     house.store.close().await;
-    assert!(matches!(house.store.commit(Batch::new().setting("a", "b")).await, Err(StoreError::Closed)));
+    assert!(matches!(house.store.commit(Transaction::new().setting("a", "b")).await, Err(StoreError::Closed)));
     assert!(matches!(house.store.setting("colour").await, Err(StoreError::Closed)));
     assert!(!house.dir.path().join("gantry.db-wal").exists(), "the log was folded into the file");
     assert_eq!(open(house.dir.path()).await.setting("colour").await.unwrap().as_deref(), Some("blue"));
@@ -322,8 +327,8 @@ async fn writes_until_it_is_killed() {
                 let key = format!("{writer}-{n}");
                 store.receive(Source::Flux, &key, &json!({ "n": n })).await.unwrap();
                 println!("stored {key}");
-                let batch = Batch::new().say(post("#deploys", &key, "text")).ledger(entry(&key));
-                store.commit(batch).await.unwrap();
+                let transaction = Transaction::new().say(post("#deploys", &key, "text")).ledger(entry(&key));
+                store.commit(transaction).await.unwrap();
                 println!("said {key}");
             }
         }
@@ -363,7 +368,7 @@ async fn kill_9_loses_nothing_that_was_acknowledged_and_tears_no_batch() {
                 _ => {}
             }
         }
-        assert_eq!(messages.len(), entries.len(), "a batch is whole or not at all");
+        assert_eq!(messages.len(), entries.len(), "a transaction is whole or not at all");
         store.close().await;
         std::fs::remove_file(dir.path().join("gantry.db")).unwrap();
     }
@@ -376,7 +381,7 @@ async fn waiters_are_woken_by_what_came_for_them() {
     house.store.receive(Source::Flux, "a", &json!({})).await.unwrap();
     assert_eq!(*woken.borrow_and_update(), Wakes { inbox: 1, outbox: 0, ..Wakes::default() });
     house.store.receive(Source::Flux, "a", &json!({})).await.unwrap();
-    house.store.commit(Batch::new().setting("a", "b")).await.unwrap();
+    house.store.commit(Transaction::new().setting("a", "b")).await.unwrap();
     assert!(!woken.has_changed().unwrap(), "a replay and a setting are no work");
     house.says(post("#deploys", "card", "merging")).await;
     assert_eq!(*woken.borrow_and_update(), Wakes { inbox: 1, outbox: 1, ..Wakes::default() });

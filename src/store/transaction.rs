@@ -6,11 +6,11 @@ use sqlx::SqliteConnection;
 
 use super::change::{self, Fence, Shown};
 use super::comparison;
+use super::found_commit;
 use super::lock;
 use super::outbox::{self, MessageId, Said};
 use super::quarantine;
 use super::unmapped_report;
-use super::found_commit;
 use super::{InboxId, micros, micros_up, timestamp, unwritable};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::{ArtefactName, Repository};
@@ -50,7 +50,7 @@ pub struct ImageCommit {
 
 /// Writes that take effect together or not at all, in this order.
 #[derive(Clone, Debug, Default)]
-pub struct Batch(Vec<Write>);
+pub struct Transaction(Vec<Write>);
 
 #[derive(Clone, Debug)]
 pub(super) enum Write {
@@ -84,7 +84,7 @@ pub(super) enum Write {
     Mapped { environment: EnvironmentName, sender: String, object: Box<Object> },
 }
 
-impl Batch {
+impl Transaction {
     pub fn new() -> Self {
         Self::default()
     }
@@ -174,13 +174,13 @@ impl Batch {
         self.with(Write::Setting { key: key.to_owned(), value: value.to_owned() })
     }
 
-    /// A new change, which takes the lock on what moves. The batch fails with `Held` where another has it.
+    /// A new change, which takes the lock on what moves. The transaction fails with `Held` where another has it.
     #[must_use]
     pub fn begin(self, change: Change) -> Self {
         self.with(Write::Begin(Box::new(change)))
     }
 
-    /// The change as it stands now, to be looked at again at `due_at`. The batch fails with `Overtaken` where somebody
+    /// The change as it stands now, to be looked at again at `due_at`. The transaction fails with `Overtaken` where somebody
     /// else has claimed it since.
     #[must_use]
     pub fn advance(self, change: Change, fence: Fence, due_at: Option<Timestamp>) -> Self {
@@ -203,25 +203,25 @@ impl Batch {
         self.with(Write::Show(Box::new(shown)))
     }
 
-    /// A plan is confirmed or dropped. The batch fails with `Overtaken` where it was before.
+    /// A plan is confirmed or dropped. The transaction fails with `Overtaken` where it was before.
     #[must_use]
     pub fn use_up(self, plan: ChangeId) -> Self {
         self.with(Write::UseUp(plan))
     }
 
-    /// The batch fails with `Overtaken` where another lock is in force there.
+    /// The transaction fails with `Overtaken` where another lock is in force there.
     #[must_use]
     pub fn lock(self, lock: Lock) -> Self {
         self.with(Write::Lock(Box::new(lock)))
     }
 
-    /// The batch fails with `Overtaken` where the lock was ended before.
+    /// The transaction fails with `Overtaken` where the lock was ended before.
     #[must_use]
     pub fn unlock(self, lock: LockId) -> Self {
         self.with(Write::Unlock(lock))
     }
 
-    /// Its owner was reminded of it, and will be again in a day. The batch fails with `Overtaken` where it was ended.
+    /// Its owner was reminded of it, and will be again in a day. The transaction fails with `Overtaken` where it was ended.
     #[must_use]
     pub fn nudged(self, lock: LockId) -> Self {
         self.with(Write::Nudged(lock))
@@ -233,7 +233,7 @@ impl Batch {
         self.with(Write::Quarantine(Box::new(quarantine)))
     }
 
-    /// The batch fails with `Overtaken` where it was released before.
+    /// The transaction fails with `Overtaken` where it was released before.
     #[must_use]
     pub fn release(self, rollback: ChangeId, by: PersonId) -> Self {
         self.with(Write::Release { change: rollback, by })

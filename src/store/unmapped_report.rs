@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
     use crate::clock::Clock;
-    use crate::store::Batch;
+    use crate::store::Transaction;
 
     fn stray(name: &str, at: Timestamp) -> Stray {
         Stray {
@@ -206,8 +206,8 @@ mod tests {
         let last = Stray { message: "x".repeat(5_000), ..stray("apps", later) };
         let unread = Stray { environment: None, object: None, reason: "unread".to_owned(), ..stray("apps", start) };
         let other = Stray { reason: "not_there".to_owned(), ..stray("apps", start) };
-        let batch = Batch::new().unmapped(stray("apps", start)).unmapped(unread.clone()).unmapped(other);
-        store.commit(batch.unmapped(last)).await.unwrap();
+        let transaction = Transaction::new().unmapped(stray("apps", start)).unmapped(unread.clone()).unmapped(other);
+        store.commit(transaction.unmapped(last)).await.unwrap();
         store.close().await;
 
         let store = open(&dir, &clock).await;
@@ -218,10 +218,10 @@ mod tests {
         assert_eq!(all[2].last, unread);
 
         let object = Object::new("Kustomization", "flux-system", "apps").unwrap();
-        let mapped = Batch::new().mapped(EnvironmentName::new("prod"), "Flux", object.clone());
+        let mapped = Transaction::new().mapped(EnvironmentName::new("prod"), "Flux", object.clone());
         store.commit(mapped).await.unwrap();
         assert_eq!(store.unmapped().await.unwrap().len(), 3, "another environment's");
-        store.commit(Batch::new().mapped(EnvironmentName::new("qa"), "Flux", object)).await.unwrap();
+        store.commit(Transaction::new().mapped(EnvironmentName::new("qa"), "Flux", object)).await.unwrap();
         assert_eq!(names(&store.unmapped().await.unwrap()), [counted("nobody", 1)]);
         store.close().await;
     }
@@ -234,7 +234,7 @@ mod tests {
         let store = open(&dir, &clock).await;
         // Most of them in the same moment.
         let flood = (0..600).map(|n| stray(&format!("n{n:03}"), start + SignedDuration::from_micros((n == 0).into())));
-        store.commit(flood.fold(Batch::new(), Batch::unmapped)).await.unwrap();
+        store.commit(flood.fold(Transaction::new(), Transaction::unmapped)).await.unwrap();
         let all = store.unmapped().await.unwrap();
         assert_eq!(all.len(), 500);
         let names = names(&all);
@@ -242,7 +242,7 @@ mod tests {
 
         clock.advance(KEEP + SignedDuration::from_secs(1));
         assert_eq!(store.unmapped().await.unwrap(), []);
-        store.commit(Batch::new().setting("a", "b")).await.unwrap();
+        store.commit(Transaction::new().setting("a", "b")).await.unwrap();
         let left: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM unmapped").fetch_one(&store.0.readers).await.unwrap();
         assert_eq!(left, 0);
         store.close().await;
@@ -264,7 +264,7 @@ mod tests {
         };
         let all =
             [entry("report", "qa", 1), entry("report", "qa", 2), entry("arrived", "qa", 3), entry("report", "prod", 4)];
-        store.commit(all.into_iter().fold(Batch::new(), Batch::ledger)).await.unwrap();
+        store.commit(all.into_iter().fold(Transaction::new(), Transaction::ledger)).await.unwrap();
         let environments = ["qa", "staging"].map(EnvironmentName::new);
         let mut reader = store.0.readers.acquire().await.unwrap();
         let reported = Reported::read(&mut reader, &environments, start).await.unwrap();

@@ -9,9 +9,11 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::transaction::Write;
 use super::process_lock::Lock;
-use super::{Claim, InboxId, Measures, Receipt, Source, StoreError, Wakes, change, lock, micros, open, unmapped_report};
+use super::transaction::Write;
+use super::{
+    Claim, InboxId, Measures, Receipt, Source, StoreError, Wakes, change, lock, micros, open, unmapped_report,
+};
 use crate::clock::Clock;
 use crate::domain::change::ChangeId;
 use crate::domain::plan;
@@ -37,7 +39,7 @@ const KEEP_SAID: SignedDuration = SignedDuration::from_hours(180 * 24);
 #[derive(Debug)]
 pub(super) enum Job {
     Receive { source: Source, key: String, sender_id: Option<String>, body: String },
-    Batch(Vec<Write>),
+    Transaction(Vec<Write>),
     Claim(Vec<ChangeId>),
 }
 
@@ -83,7 +85,9 @@ impl WriteConnection {
             }
             let opened = match timeout(REOPEN_WITHIN, open::connect(&self.options)).await {
                 Ok(opened) => opened,
-                Err(_) => Err(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "opening it takes too long"))),
+                Err(_) => {
+                    Err(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "opening it takes too long")))
+                }
             };
             match opened {
                 Ok(connection) => {
@@ -236,7 +240,7 @@ async fn apply(connection: &mut SqliteConnection, now: Timestamp, job: &Job) -> 
             };
             Ok((Outcome::Received(receipt), touched))
         }
-        Job::Batch(writes) => {
+        Job::Transaction(writes) => {
             for write in writes {
                 touched.outbox += u64::from(write.speaks());
                 touched.changes += u64::from(write.concerns_a_change());

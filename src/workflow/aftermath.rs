@@ -15,7 +15,7 @@ use crate::domain::policy::{Act, Refusal};
 use crate::domain::quarantine::{Hold, Quarantine};
 use crate::domain::rollback::{Found, ImageThere};
 use crate::slack::render::{refusal, rollback};
-use crate::store::{Batch, Claim, Entry, StoreError};
+use crate::store::{Claim, Entry, StoreError, Transaction};
 
 use super::Bot;
 use super::inbox::{NotNow, Work};
@@ -32,29 +32,29 @@ const AUTHORS_WITHIN: Duration = Duration::from_secs(5);
 
 impl Bot {
     /// What is stored and said together with a rollback's result.
-    pub(super) async fn aftermath(&self, change: &Change) -> Batch {
-        let Some(about) = &change.plan.rollback else { return Batch::new() };
+    pub(super) async fn aftermath(&self, change: &Change) -> Transaction {
+        let Some(about) = &change.plan.rollback else { return Transaction::new() };
         let now = self.clock.now();
-        let mut batch = Batch::new();
+        let mut transaction = Transaction::new();
         if let Some(quarantine) = Quarantine::of(change, now) {
             let entry = Entry { body: json!(quarantine), ..rollback_entry(change, "quarantined", now) };
-            batch = batch.quarantine(quarantine).ledger(entry);
+            transaction = transaction.quarantine(quarantine).ledger(entry);
         }
         if let Some(hold) = Hold::of(change, now) {
-            batch = batch.hold(hold);
+            transaction = transaction.hold(hold);
         }
         for lock in about.locks.iter().filter(|lock| lock.by != change.requester) {
             let told = directly(&lock.by, rollback::passed(change, lock));
-            batch = batch.say(told.linking(Self::card_key(change.id)));
+            transaction = transaction.say(told.linking(Self::card_key(change.id)));
         }
         if let Some(said) = rollback::lost(change, &self.authors(change, usize::MAX).await) {
-            batch = batch.say(self.in_thread(change, "lost", said));
+            transaction = transaction.say(self.in_thread(change, "lost", said));
         }
-        batch
+        transaction
     }
 
     /// The change that a rollback takes back, as it says from now on, and how that is stored together with the rollback.
-    pub(super) async fn mark_taken_back(&self, rollback: &Change) -> Result<Option<(Change, Batch)>, StoreError> {
+    pub(super) async fn mark_taken_back(&self, rollback: &Change) -> Result<Option<(Change, Transaction)>, StoreError> {
         let Some(of) = rollback.plan.rollback.as_ref().and_then(|about| about.of) else { return Ok(None) };
         let Some(claim) = self.store.claim(vec![of]).await?.pop() else { return Ok(None) };
         let done = RolledBack::Done { by: rollback.id, at: self.clock.now() };
@@ -64,8 +64,8 @@ impl Bot {
         };
         let due = claim.due_at.filter(|_| stage.is_open());
         let marked = Change { stage, ..claim.change.clone() };
-        let batch = self.advanced(&claim.change, claim.fence, &marked, due);
-        Ok(Some((marked, batch)))
+        let transaction = self.advanced(&claim.change, claim.fence, &marked, due);
+        Ok(Some((marked, transaction)))
     }
 
     /// Those who wrote what moves and are in Slack, each once and `most` of them; not the one who asked for it, and no bots.
@@ -134,7 +134,7 @@ impl Bot {
                 thread: None,
                 asked: Some(AskedBy { person: person.clone(), channel: Some(asked.from.channel.clone()) }),
             });
-            work.batch = work.batch.release(quarantine.change, person.clone()).ledger(entry).say(told);
+            work.transaction = work.transaction.release(quarantine.change, person.clone()).ledger(entry).say(told);
         }
         Ok(work)
     }
@@ -189,7 +189,7 @@ impl Bot {
             Ok(BackDecision::Refused(no)) => refusal::refusal(&no).text,
             Err(error) if error.passes && self.is_in_time(&claim.change) => {
                 let due = Some(self.clock.now() + ASK_AGAIN);
-                self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;
+                self.store.commit(Transaction::new().advance(claim.change.clone(), claim.fence, due)).await?;
                 return Ok(false);
             }
             Err(error) => error.to_string(),
@@ -199,7 +199,8 @@ impl Bot {
         let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(mark), ..known }) else {
             return Ok(true);
         };
-        claim.change = self.advance(&claim.change, claim.fence, stage, Some(self.clock.now()), Batch::new()).await?;
+        claim.change =
+            self.advance(&claim.change, claim.fence, stage, Some(self.clock.now()), Transaction::new()).await?;
         Ok(true)
     }
 
@@ -217,8 +218,8 @@ impl Bot {
             return Ok(true);
         };
         let marked = Change { stage, ..promotion.clone() };
-        let batch = self.advanced(promotion, claim.fence, &marked, None).and(begins);
-        match self.store.commit(batch).await {
+        let transaction = self.advanced(promotion, claim.fence, &marked, None).and(begins);
+        match self.store.commit(transaction).await {
             Ok(()) => {
                 self.changes.put(marked);
                 self.changes.put(change);

@@ -15,7 +15,7 @@ use crate::domain::version::Sha;
 use crate::github::{GithubError, Mergeable, PullRequest, Review, Verdict};
 use crate::reports::github::Notice;
 use crate::slack::render;
-use crate::store::{Batch, Claim, StoreError};
+use crate::store::{Claim, StoreError, Transaction};
 
 use super::Bot;
 use super::merge::again;
@@ -99,7 +99,7 @@ impl Bot {
         if learned.is_approved() && learned.waits_for.is_empty() {
             let learned = Awaiting { trouble: awaiting.trouble.clone(), ..learned };
             let Ok(stage) = Stage::AwaitingApproval(learned).approved() else { return Ok(()) };
-            let change = self.advance(&claim.change, claim.fence, stage, Some(now), Batch::new()).await?;
+            let change = self.advance(&claim.change, claim.fence, stage, Some(now), Transaction::new()).await?;
             let claim = Claim { change, due_at: Some(now), ..claim.clone() };
             match claim.change.by_pull() {
                 Some(frozen) => self.merge_by_pull(&claim, frozen).await?,
@@ -135,7 +135,7 @@ impl Bot {
             // One for each time that it is asked for.
             let key = format!("nudge:{}", learned.since.as_microsecond());
             let said = render::approval::nudge(&claim.change, &learned);
-            let more = Batch::new().say(self.in_thread(&claim.change, &key, said));
+            let more = Transaction::new().say(self.in_thread(&claim.change, &key, said));
             let stage = Stage::AwaitingApproval(learned);
             return self.advance(&claim.change, claim.fence, stage, Some(due), more).await.map(drop);
         }
@@ -162,7 +162,7 @@ impl Bot {
         let trouble = Trouble::again(awaiting.trouble.clone(), format!("{error}."), now);
         let due = again(error, trouble.tries, now);
         let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..awaiting.clone() });
-        self.advance(&claim.change, claim.fence, stage, Some(due), Batch::new()).await.map(drop)
+        self.advance(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
     }
 
     async fn conflicts(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {

@@ -21,7 +21,7 @@ use crate::domain::sighting::Sighting;
 use crate::domain::version::{Commit, Sha};
 use crate::domain::wave::Wave;
 use crate::slack::render::{self, Said, arrival};
-use crate::store::{Batch, Entry};
+use crate::store::{Entry, Transaction};
 
 use super::Bot;
 use super::deploy::Belonging;
@@ -97,7 +97,7 @@ pub(super) struct Telling {
 
 impl Bot {
     /// Every message about an arrival is made here: what is said, and where. The same key edits what was said.
-    pub(super) fn say_arrival(&self, environment: &Environment, told: Told) -> Batch {
+    pub(super) fn say_arrival(&self, environment: &Environment, told: Told) -> Transaction {
         let Told { artefacts, tells, key, thread, said, beside } = told;
         let audience = &self.config.audience;
         let wanted: BTreeSet<State> =
@@ -105,7 +105,8 @@ impl Bot {
         let hears = |wanted: &BTreeSet<State>, tells: Tells| tells.iter().any(|state| wanted.contains(state));
         let patient = matches!(beside, Beside::Wave(_));
         let place = |channel: &str, key, thread| At { channel: channel.to_owned(), key, thread, patient };
-        let mut batch = say(place(&environment.channel, key.clone(), thread.clone()), said, hears(&wanted, tells));
+        let mut transaction =
+            say(place(&environment.channel, key.clone(), thread.clone()), said, hears(&wanted, tells));
         for (ear, heard) in audience.beside_of(&artefacts, environment) {
             let (tells, said) = match &beside {
                 Beside::Nothing => continue,
@@ -116,9 +117,9 @@ impl Bot {
                 }
             };
             let (key, thread) = (there(&key, &ear), thread.as_ref().map(|thread| there(thread, &ear)));
-            batch = batch.and(say(place(&ear.channel, key, thread), said, hears(&ear.states, tells)));
+            transaction = transaction.and(say(place(&ear.channel, key, thread), said, hears(&ear.states, tells)));
         }
-        batch
+        transaction
     }
 
     /// Tells all that one look found. What a change of ours brings is on its card.
@@ -138,7 +139,7 @@ impl Bot {
                 continue;
             }
             let _alone = self.seen.alone().await;
-            self.commit_seen(Batch::new().saw(found.sighting.clone()), std::iter::once(&found.sighting)).await;
+            self.commit_seen(Transaction::new().saw(found.sighting.clone()), std::iter::once(&found.sighting)).await;
             self.seen.set_apart(&found.sighting);
         }
         let mut alone = Vec::new();
@@ -183,15 +184,15 @@ impl Bot {
         let Found { artefact, environment, sighting, .. } = &found;
         let key = arrival_key(&artefact.name, &environment.name, sighting);
         let entry = self.arrival_entry(&found, known.commit.clone(), key.clone());
-        let mut batch = Batch::new().saw(sighting.clone()).ledger(entry);
+        let mut transaction = Transaction::new().saw(sighting.clone()).ledger(entry);
         let origin = known.origin.clone();
         let arrival = self.arrival(artefact, environment, sighting, known);
         if found.news == Some(News::Recovered) {
-            batch = batch.and(self.say_arrival(environment, recovered(&arrival)));
+            transaction = transaction.and(self.say_arrival(environment, recovered(&arrival)));
         }
-        batch = batch.and(self.say_arrival(environment, told(&arrival)));
+        transaction = transaction.and(self.say_arrival(environment, told(&arrival)));
         let _alone = self.seen.alone().await;
-        self.commit_seen(batch, std::iter::once(sighting)).await;
+        self.commit_seen(transaction, std::iter::once(sighting)).await;
         self.keep_origin(artefact, environment, sighting, origin);
     }
 
@@ -373,7 +374,7 @@ impl Bot {
         environment: &Environment,
         sighting: &Sighting,
         telling: Telling,
-    ) -> Batch {
+    ) -> Transaction {
         if let Some(began) = telling.wave {
             if let Some(commit) = telling.commit {
                 self.seen.describe(sighting, commit);
@@ -396,9 +397,9 @@ impl Bot {
         environment: &Environment,
         sighting: &Sighting,
         telling: &Telling,
-    ) -> Batch {
+    ) -> Transaction {
         if !telling.stands || telling.authors.is_empty() {
-            return Batch::new();
+            return Transaction::new();
         }
         let known = Known { authors: telling.authors.clone(), ..Known::default() };
         let arrival = self.arrival(artefact, environment, sighting, known);
@@ -435,15 +436,15 @@ fn in_thread(of: &Arrival, what: &str, tells: Tells, said: Said, beside: Beside)
 
 /// A reply stands in the channel too. What a channel does not listen to is said only in the place of what stands there, or
 /// to what stands there.
-fn say(at: At, said: Said, heard: bool) -> Batch {
+fn say(at: At, said: Said, heard: bool) -> Transaction {
     let At { channel, key, thread, patient } = at;
     let message = said.to(To::Post { channel, key: key.clone(), thread: thread.clone(), asked: None });
     let message = if patient { message.patiently() } else { message };
     match (thread, heard) {
-        (Some(thread), true) => Batch::new().say_upon(thread, message.to_the_channel_too()),
-        (Some(_), false) => Batch::new(),
-        (None, true) => Batch::new().say(message),
-        (None, false) => Batch::new().say_upon(key, message),
+        (Some(thread), true) => Transaction::new().say_upon(thread, message.to_the_channel_too()),
+        (Some(_), false) => Transaction::new(),
+        (None, true) => Transaction::new().say(message),
+        (None, false) => Transaction::new().say_upon(key, message),
     }
 }
 

@@ -5,15 +5,15 @@ use crate::domain::audience::{Ear, State};
 use crate::domain::change::{Change, Stage};
 use crate::domain::message::{Message, MessageKey, To};
 use crate::slack::render::{Said, card};
-use crate::store::Batch;
+use crate::store::Transaction;
 
 use super::Bot;
 
 impl Bot {
     /// What others are told of a change that was at `before` and has moved on.
-    pub(super) fn tell_others(&self, before: Option<&Stage>, change: &Change) -> Batch {
+    pub(super) fn tell_others(&self, before: Option<&Stage>, change: &Change) -> Transaction {
         let (was, is) = (before.and_then(State::of), State::of(&change.stage));
-        let mut batch = Batch::new();
+        let mut transaction = Transaction::new();
         for ear in self.ears(change) {
             let key = MessageKey::new(&format!("told:{}:{}", change.id, ear.channel));
             let heard = |state: State| ear.states.contains(&state);
@@ -24,16 +24,16 @@ impl Bot {
                 let now = self.clock.now().as_microsecond();
                 let name = MessageKey::new(&format!("{key}:{now}"));
                 let news = other(&ear, name, Some(key.clone()), card::news(change)).to_the_channel_too();
-                batch = batch.say_upon(key.clone(), news);
+                transaction = transaction.say_upon(key.clone(), news);
             }
             let told = other(&ear, key.clone(), None, card::told(change)).linking(Self::card_key(change.id));
-            batch = match is {
-                Some(state) if heard(state) => batch.say(told),
+            transaction = match is {
+                Some(state) if heard(state) => transaction.say(told),
                 // What was said there before must not stay wrong.
-                _ => batch.say_upon(key, told),
+                _ => transaction.say_upon(key, told),
             };
         }
-        batch
+        transaction
     }
 
     /// Those who want to hear of what the change moves, each once.

@@ -11,7 +11,7 @@ use crate::domain::environment::PromoteBy;
 use crate::domain::message::{Asked, Message, MessageKey, To};
 use crate::domain::plan::{GOOD_FOR, Plan, Waiting};
 use crate::slack::render;
-use crate::store::{Batch, Entry, Shown};
+use crate::store::{Entry, Shown, Transaction};
 
 use super::Bot;
 use super::source::CannotAsk;
@@ -25,7 +25,7 @@ impl Bot {
     }
 
     /// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
-    pub(super) async fn begin(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Batch) {
+    pub(super) async fn begin(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Transaction) {
         let now = self.clock.now();
         let id = ChangeId::new(now);
         let stage = if self.is_awaited(&plan) {
@@ -45,27 +45,29 @@ impl Bot {
             plan,
             stage,
         };
-        let mut batch =
-            Batch::new().begin(change.clone()).ledger(self.entry(&change, "begun", person)).say(self.card(&change));
-        batch = batch.and(self.tell_others(None, &change));
+        let mut transaction = Transaction::new()
+            .begin(change.clone())
+            .ledger(self.entry(&change, "begun", person))
+            .say(self.card(&change));
+        transaction = transaction.and(self.tell_others(None, &change));
         if let Some(overridden) = &change.plan.overridden {
             let entry = Entry { body: json!(overridden), ..self.entry(&change, "overridden", person) };
             let key = MessageKey::new(&format!("override:{id}"));
             let told = render::gate::overridden(&change.plan, overridden).to(self.post(&change, key, None));
-            batch = batch.ledger(entry).say(told);
+            transaction = transaction.ledger(entry).say(told);
         }
         // So that the history of what is carried along has it as well.
         for also in &change.plan.also {
             let artefact = Some(also.artefact.clone());
-            batch = batch.ledger(Entry { artefact, ..self.entry(&change, "carried", person) });
+            transaction = transaction.ledger(Entry { artefact, ..self.entry(&change, "carried", person) });
         }
         for hold in &change.plan.lifts {
-            batch = batch.lift(hold.change);
+            transaction = transaction.lift(hold.change);
         }
         if let Some(details) = render::card::details(&change) {
-            batch = batch.say(self.in_thread(&change, "details", details));
+            transaction = transaction.say(self.in_thread(&change, "details", details));
         }
-        (change, batch)
+        (change, transaction)
     }
 
     /// What a change waits for in the beginning: those who are to approve it.
@@ -79,14 +81,14 @@ impl Bot {
     }
 
     /// A change that waits gives way to a newer one.
-    pub(super) async fn supersede(&self, waiting: &Waiting, by: ChangeId) -> Result<(Change, Batch), CannotAsk> {
+    pub(super) async fn supersede(&self, waiting: &Waiting, by: ChangeId) -> Result<(Change, Transaction), CannotAsk> {
         let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![waiting.id]).await?.pop().ok_or_else(overtaken)?;
         let now = self.clock.now();
         let Ok(stage) = claim.change.stage.clone().superseded(by, now) else { return Err(overtaken()) };
         let change = Change { stage, ..claim.change.clone() };
-        let batch = self.advanced(&claim.change, claim.fence, &change, Some(now));
-        Ok((change, batch))
+        let transaction = self.advanced(&claim.change, claim.fence, &change, Some(now));
+        Ok((change, transaction))
     }
 
     /// The same change once more, from the step that failed, with what is known of it now.
@@ -95,7 +97,7 @@ impl Bot {
         errored: &Change,
         plan: Plan,
         person: &PersonId,
-    ) -> Result<(Change, Batch), CannotAsk> {
+    ) -> Result<(Change, Transaction), CannotAsk> {
         let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
         let now = self.clock.now();
@@ -108,12 +110,12 @@ impl Bot {
         // Whoever takes it up again is the one who wants to hear of its end.
         let (requester, taken_up_at) = (person.clone(), Some(now));
         let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
-        let batch = Batch::new()
+        let transaction = Transaction::new()
             .advance(change.clone(), claim.fence, Some(now))
             .ledger(self.entry(&change, "retried", person))
             .say(self.card(&change))
             .and(self.tell_others(Some(&errored.stage), &change));
-        Ok((change, batch))
+        Ok((change, transaction))
     }
 
     /// A plan that moves more than was asked for is shown, and becomes a change by a yes.

@@ -7,7 +7,7 @@ use crate::domain::comparison::Comparison;
 use crate::domain::plan::Pending;
 use crate::domain::version::Sha;
 use crate::github::Found;
-use crate::store::Batch;
+use crate::store::Transaction;
 
 use super::Bot;
 use super::memory::Memory;
@@ -131,7 +131,7 @@ impl Bot {
 
     /// A failure to keep it costs only another question later.
     pub(super) async fn keep_comparison(&self, repository: &Repository, comparison: Comparison) {
-        if let Err(error) = self.store.commit(Batch::new().comparison(repository.clone(), comparison)).await {
+        if let Err(error) = self.store.commit(Transaction::new().comparison(repository.clone(), comparison)).await {
             tracing::warn!(%error, "a comparison could not be kept");
         }
     }

@@ -10,7 +10,7 @@ use crate::domain::plan::{tag_name, tag_number};
 use crate::domain::rollout::RolloutState;
 use crate::domain::version::Sha;
 use crate::github::{GithubError, MakeTag};
-use crate::store::{Batch, Claim, StoreError};
+use crate::store::{Claim, StoreError, Transaction};
 
 use super::Bot;
 use super::merge::{again, pause};
@@ -95,7 +95,7 @@ impl Bot {
             // The workload may be recovering, even if an earlier health report is still known: check again.
             Look::Failed { .. } | Look::Rolling(_) | Look::Unrecorded { .. } | Look::Unclear(_) => {
                 let due = Some(self.clock.now() + RULE_LOOKS);
-                self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, due)).await?;
+                self.store.commit(Transaction::new().advance(claim.change.clone(), claim.fence, due)).await?;
                 Ok(false)
             }
         }
@@ -195,15 +195,15 @@ impl Bot {
 
     /// Stores what became of the tag. A name is stored before it is used.
     async fn keep_tag(&self, claim: &mut Claim, tag: Tag) -> Result<(), StoreError> {
-        let mut batch = Batch::new();
+        let mut transaction = Transaction::new();
         if let Tag::Chosen { name, .. } = &tag {
-            batch = batch.name_tag(claim.change.plan.repository.clone(), name, claim.change.id);
+            transaction = transaction.name_tag(claim.change.plan.repository.clone(), name, claim.change.id);
         }
         let Ok(stage) = claim.change.stage.clone().still_deploying(|now| Deploying { tag, ..now }) else {
             return Ok(());
         };
         let due = Some(self.clock.now());
-        claim.change = self.advance(&claim.change, claim.fence, stage, due, batch).await?;
+        claim.change = self.advance(&claim.change, claim.fence, stage, due, transaction).await?;
         claim.due_at = due;
         Ok(())
     }
@@ -362,7 +362,7 @@ impl Bot {
         if stage == claim.change.stage && same_time {
             return Ok(());
         }
-        self.advance(&claim.change, claim.fence, stage, due, Batch::new()).await.map(drop)
+        self.advance(&claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop)
     }
 
     async fn look_at_result(&self, change: &Change, result: &Sha) -> Look {

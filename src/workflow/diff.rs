@@ -92,7 +92,8 @@ impl Bot {
         let mut work = if openly { asked.openly(said) } else { asked.privately(said) };
         if cut {
             let texts = code.as_deref().unwrap_or_default().iter().chain(&diff.manifest);
-            work.batch = work.batch.say(asked.beside(render::whole(&diff), render::file(&diff, texts), openly));
+            work.transaction =
+                work.transaction.say(asked.beside(render::whole(&diff), render::file(&diff, texts), openly));
         }
         Ok(work)
     }
@@ -140,7 +141,7 @@ impl Bot {
                 Ok(Some(diff)) => diffs.push(diff),
                 Ok(None) => return Ok(said(&diffs)),
                 Err(_) => {
-                    self.store.commit(said(&diffs).batch).await.map_err(|error| stored(&error))?;
+                    self.store.commit(said(&diffs).transaction).await.map_err(|error| stored(&error))?;
                     // A private answer to a command cannot be edited: it is said once before the end.
                     show_at = openly.then(|| Instant::now() + FILLED);
                 }

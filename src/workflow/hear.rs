@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::reports::Sender;
 use crate::reports::fate::Fate;
-use crate::store::{Batch, Line, Received, StoreError};
+use crate::store::{Line, Received, StoreError, Transaction};
 
 use super::Bot;
 use super::inbox::{AFTER_PANIC, AFTER_STORE_FAILURE, span};
@@ -56,7 +56,7 @@ impl Bot {
         if waiting.is_empty() {
             return Ok(false);
         }
-        let mut batch = Batch::new();
+        let mut transaction = Transaction::new();
         let mut fates = Vec::new();
         for received in &waiting {
             tokio::task::yield_now().await;
@@ -64,17 +64,17 @@ impl Bot {
             let understood =
                 AssertUnwindSafe(async { span(received).in_scope(|| self.understood(received)) }).catch_unwind().await;
             let now = self.clock.now();
-            batch = match understood {
+            transaction = match understood {
                 Ok(Some((heard, fate))) => {
                     fates.extend(fate);
-                    batch.and(heard).done(received.id)
+                    transaction.and(heard).done(received.id)
                 }
-                Ok(None) => batch.wait(received.id, now + UNREAD, "the cluster was not read yet"),
-                Err(_) => batch.postpone(received.id, now + AFTER_PANIC, "a panic"),
+                Ok(None) => transaction.wait(received.id, now + UNREAD, "the cluster was not read yet"),
+                Err(_) => transaction.postpone(received.id, now + AFTER_PANIC, "a panic"),
             };
         }
         self.wake.up();
-        self.store.commit(batch).await?;
+        self.store.commit(transaction).await?;
         // Only now: what could not be stored is heard again.
         for (sender, fate) in fates {
             self.measures.reports.met(sender, fate);
@@ -83,23 +83,23 @@ impl Bot {
     }
 
     /// `None`: it can be understood later.
-    fn understood(&self, received: &Received) -> Option<(Batch, Option<(Sender, Fate)>)> {
+    fn understood(&self, received: &Received) -> Option<(Transaction, Option<(Sender, Fate)>)> {
         let noticed = Some((Sender::GitHub, Fate::Notice));
         Some(match serde_json::from_value(received.body.clone()) {
             Ok(Told::Report(report)) => {
-                let (batch, fate) = self.reported(&report, received.received_at)?;
-                (batch, Some((report.sender, fate)))
+                let (transaction, fate) = self.reported(&report, received.received_at)?;
+                (transaction, Some((report.sender, fate)))
             }
             Ok(Told::Build(build)) => {
-                (self.built(&build).map(|entry| Batch::new().ledger(entry)).unwrap_or_default(), noticed)
+                (self.built(&build).map(|entry| Transaction::new().ledger(entry)).unwrap_or_default(), noticed)
             }
             Ok(Told::Notice(notice)) => {
                 self.noticed(&notice);
-                (Batch::new(), noticed)
+                (Transaction::new(), noticed)
             }
             Err(error) => {
                 tracing::error!(%error, key = received.key, "a stored webhook cannot be read any more");
-                (Batch::new(), None)
+                (Transaction::new(), None)
             }
         })
     }

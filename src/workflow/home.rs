@@ -22,7 +22,7 @@ use crate::slack::render::home::{self, Home, MOST, OFFERS};
 use crate::slack::render::list::list;
 use crate::slack::render::page::For;
 use crate::slack::render::{Said, help, notice};
-use crate::store::{Batch, StoreError};
+use crate::store::{StoreError, Transaction};
 
 use super::Bot;
 use super::inbox::{NotNow, Work};
@@ -125,7 +125,7 @@ impl Bot {
         } else {
             notice::not_for(role)
         };
-        Ok(Batch::new().say(publish(person, said)).into())
+        Ok(Transaction::new().say(publish(person, said)).into())
     }
 
     /// We were invited to a channel, or somebody else was: that is their business.
@@ -140,7 +140,7 @@ impl Bot {
         }
         let said = help::welcome(&self.config.catalogue);
         let to = To::Post { channel: from.channel.clone(), key, thread: None, asked: None };
-        Ok(Batch::new().say(said.to(to)).into())
+        Ok(Transaction::new().say(said.to(to)).into())
     }
 
     /// How many got a new one.
@@ -158,7 +158,7 @@ impl Bot {
             let now = self.clock.now();
             let said = self.home_of(&person, now).await?;
             let shown = Shown { made_at: now, digest: digest(&said) };
-            self.store.commit(Batch::new().say(publish(&person, said))).await?;
+            self.store.commit(Transaction::new().say(publish(&person, said))).await?;
             self.homes.renewed(&person, shown);
             renewed += 1;
         }

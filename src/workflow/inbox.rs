@@ -12,7 +12,7 @@ use crate::domain::change::Change;
 use crate::domain::command;
 use crate::slack::incoming::{Incoming, Origin};
 use crate::slack::render::Said;
-use crate::store::{Batch, InboxId, Line, Received, Source, StoreError};
+use crate::store::{InboxId, Line, Received, Source, StoreError, Transaction};
 use crate::telemetry;
 
 use super::Bot;
@@ -120,16 +120,16 @@ impl NotNow {
 /// What follows from something in the inbox.
 #[derive(Default)]
 pub(super) struct Work {
-    pub(super) batch: Batch,
-    /// The changes that the batch begins, takes up again or moves on.
+    pub(super) transaction: Transaction,
+    /// The changes that the transaction begins, takes up again or moves on.
     pub(super) changes: Vec<Change>,
     /// The rule that said no.
     pub(super) refused: Option<&'static str>,
 }
 
-impl From<Batch> for Work {
-    fn from(batch: Batch) -> Self {
-        Self { batch, ..Self::default() }
+impl From<Transaction> for Work {
+    fn from(transaction: Transaction) -> Self {
+        Self { transaction, ..Self::default() }
     }
 }
 
@@ -137,9 +137,9 @@ impl Bot {
     async fn work_off(&self, received: Received) {
         let id = received.id;
         let done = match self.understand(&received).await {
-            Ok(Work { batch, mut changes, refused }) => {
+            Ok(Work { transaction, mut changes, refused }) => {
                 let request = request_of(&received);
-                let done = self.store.commit(batch.asked_by(&request).done(id)).await;
+                let done = self.store.commit(transaction.asked_by(&request).done(id)).await;
                 if done.is_ok() {
                     self.count(&received);
                     if let Some(refusal) = refused {
@@ -157,16 +157,17 @@ impl Bot {
             Err(NotNow { why, patient: true, .. })
                 if self.clock.now().duration_since(received.received_at) < MOST_PATIENCE =>
             {
-                let waits = Batch::new().wait(id, self.clock.now() + PATIENCE, &why);
+                let waits = Transaction::new().wait(id, self.clock.now() + PATIENCE, &why);
                 return Self::written(self.store.commit(waits).await).await;
             }
             Err(NotNow { why, otherwise, patient }) if patient || received.attempts + 1 >= MOST_ATTEMPTS => {
                 tracing::error!(why, "given up");
-                let mut batch = Batch::new().done(id);
+                let mut transaction = Transaction::new().done(id);
                 if let Some(from) = origin(&received) {
-                    batch = batch.say(privately(&from, &received, otherwise)).asked_by(&request_of(&received));
+                    transaction =
+                        transaction.say(privately(&from, &received, otherwise)).asked_by(&request_of(&received));
                 }
-                self.store.commit(batch).await
+                self.store.commit(transaction).await
             }
             Err(NotNow { why, .. }) => {
                 let pause = SignedDuration::from_secs(1 << received.attempts.min(6));

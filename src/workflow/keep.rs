@@ -6,7 +6,7 @@ use crate::domain::attribution::Stray;
 use crate::reports::fate::Fate;
 use crate::reports::github::{Build, Notice};
 use crate::reports::{Heard, Report, Sender, Unread};
-use crate::store::{Batch, Receipt, Source, StoreError};
+use crate::store::{Receipt, Source, StoreError, Transaction};
 use crate::telemetry;
 
 use super::Bot;
@@ -64,7 +64,7 @@ impl Bot {
             message: unread.body.clone(),
             at: self.clock.now(),
         };
-        kept(self.store.commit(Batch::new().unmapped(stray)).await)
+        kept(self.store.commit(Transaction::new().unmapped(stray)).await)
     }
 }
 

@@ -14,7 +14,7 @@ use crate::domain::message::{Asked, Message, MessageKey, To};
 use crate::domain::policy::Refusal;
 use crate::slack::incoming::Origin;
 use crate::slack::render::{self, Said};
-use crate::store::{Batch, Entry, StoreError};
+use crate::store::{Entry, StoreError, Transaction};
 
 use super::Bot;
 use super::inbox::NotNow;
@@ -26,7 +26,7 @@ const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 /// What is answered privately, and what takes effect together with it.
 pub(super) struct Reply {
     pub(super) said: Said,
-    pub(super) batch: Batch,
+    pub(super) transaction: Transaction,
     /// The message with the button gives way to the answer.
     pub(super) replace: bool,
     /// The rule that said no.
@@ -35,7 +35,7 @@ pub(super) struct Reply {
 
 impl From<Said> for Reply {
     fn from(said: Said) -> Self {
-        Self { said, batch: Batch::new(), replace: false, refused: None }
+        Self { said, transaction: Transaction::new(), replace: false, refused: None }
     }
 }
 
@@ -115,11 +115,11 @@ impl Bot {
             since,
             until: length.map(|length| since + length),
         };
-        let batch = Batch::new()
+        let transaction = Transaction::new()
             .lock(lock.clone())
             .ledger(self.lock_entry(&lock, "locked", &from.person))
             .say(self.openly(&lock, "lock", render::lock::announced(&lock), from));
-        Ok(Reply { batch, ..render::lock::locked(&lock).into() })
+        Ok(Reply { transaction, ..render::lock::locked(&lock).into() })
     }
 
     pub(super) async fn unlock(
@@ -138,14 +138,14 @@ impl Bot {
         if !own && let Some(no) = self.may_not_hold(&from.person, environment, artefact).await? {
             return Ok(no);
         }
-        let mut batch = Batch::new()
+        let mut transaction = Transaction::new()
             .unlock(lock.id)
             .ledger(self.lock_entry(&lock, "unlocked", &from.person))
             .say(self.openly(&lock, "unlock", render::lock::announced_unlock(&lock, &from.person), from));
         if !own {
-            batch = batch.say(directly(&lock.by, render::lock::ended(&lock, &from.person)));
+            transaction = transaction.say(directly(&lock.by, render::lock::ended(&lock, &from.person)));
         }
-        Ok(Reply { batch, ..render::lock::unlocked(&lock).into() })
+        Ok(Reply { transaction, ..render::lock::unlocked(&lock).into() })
     }
 
     pub(super) async fn list_locks(&self, environment: Option<&EnvironmentName>) -> Result<Reply, NotNow> {
@@ -169,13 +169,13 @@ impl Bot {
         let mine = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
         let mut entry = self.lock_entry(&mine, "taken_over", &from.person);
         entry.body["from"] = json!(lock.by);
-        let batch = Batch::new()
+        let transaction = Transaction::new()
             .unlock(lock.id)
             .lock(mine.clone())
             .ledger(entry)
             .say(self.openly(&mine, "lock", render::lock::announced_take_over(&mine, &lock.by), from))
             .say(directly(&lock.by, render::lock::lost(&mine)));
-        Ok(Some(Reply { batch, replace: true, ..render::lock::taken_over(&mine).into() }))
+        Ok(Some(Reply { transaction, replace: true, ..render::lock::taken_over(&mine).into() }))
     }
 
     /// Why the person may not hold the environment, in words; `None` where they may.
@@ -258,8 +258,8 @@ impl Bot {
     async fn remind(&self) -> Result<Option<Timestamp>, StoreError> {
         let asked_at = self.clock.now();
         for lock in self.store.forgotten_locks().await? {
-            let batch = Batch::new().nudged(lock.id).say(directly(&lock.by, render::lock::nudge(&lock)));
-            match self.store.commit(batch).await {
+            let transaction = Transaction::new().nudged(lock.id).say(directly(&lock.by, render::lock::nudge(&lock)));
+            match self.store.commit(transaction).await {
                 // It was ended or taken over meanwhile.
                 Ok(()) | Err(StoreError::Overtaken) => {}
                 Err(error) => return Err(error),

@@ -7,7 +7,7 @@ use crate::domain::comparison::{Comparison, Files};
 use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
 use crate::github::{Compared, GithubError, Merge};
-use crate::store::{Batch, Claim, StoreError};
+use crate::store::{Claim, StoreError, Transaction};
 
 use super::Bot;
 
@@ -100,7 +100,9 @@ impl Bot {
         if !merging.begun {
             let Ok(stage) = claim.change.stage.clone().merge_begun() else { return Ok(()) };
             claim.change.stage = stage;
-            self.store.commit(Batch::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()))).await?;
+            self.store
+                .commit(Transaction::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now())))
+                .await?;
         }
         let plan = &claim.change.plan;
         let pinned = match &plan.pinned {
@@ -174,11 +176,12 @@ impl Bot {
         let merged = claim.change.stage.clone().merged(result, now, now + timeout);
         let stage = merged.and_then(|stage| stage.still_deploying(learn));
         let Ok(stage) = stage else { return Ok(()) };
-        let more =
-            known.map_or_else(Batch::new, |known| Batch::new().comparison(claim.change.plan.repository.clone(), known));
+        let more = known.map_or_else(Transaction::new, |known| {
+            Transaction::new().comparison(claim.change.plan.repository.clone(), known)
+        });
         let more = more.and(Box::pin(self.aftermath(&claim.change)).await);
         let (marked, more) = match self.mark_taken_back(&claim.change).await? {
-            Some((marked, batch)) => (Some(marked), more.and(batch)),
+            Some((marked, transaction)) => (Some(marked), more.and(transaction)),
             None => (None, more),
         };
         let change = self.advance(&claim.change, claim.fence, stage, Some(now), more).await?;
@@ -229,7 +232,7 @@ impl Bot {
         due: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         match stage {
-            Ok(stage) => self.advance(&claim.change, claim.fence, stage, due, Batch::new()).await.map(drop),
+            Ok(stage) => self.advance(&claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop),
             Err(error) => {
                 tracing::error!(%error, "a step was not possible");
                 Ok(())

@@ -14,7 +14,7 @@ use crate::domain::environment::{Environment, EnvironmentName};
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Sha, Version};
-use crate::store::Batch;
+use crate::store::Transaction;
 
 use super::Bot;
 use super::arrive::Found;
@@ -187,9 +187,10 @@ impl Observer {
             .cloned()
             .collect();
         for some in silent.chunks(A_BATCH) {
-            let batch = some.iter().fold(Batch::new(), |batch, found| batch.saw(found.sighting.clone()));
+            let transaction =
+                some.iter().fold(Transaction::new(), |transaction, found| transaction.saw(found.sighting.clone()));
             let _alone = self.bot.seen.alone().await;
-            self.bot.commit_seen(batch, some.iter().map(|found| &found.sighting)).await;
+            self.bot.commit_seen(transaction, some.iter().map(|found| &found.sighting)).await;
         }
         for sighting in &old {
             seen.set_apart(sighting);
@@ -200,8 +201,8 @@ impl Observer {
 
 impl Bot {
     /// Memory follows the store: what could not be stored is found again at the next look.
-    pub(super) async fn commit_seen(&self, batch: Batch, sightings: impl Iterator<Item = &Sighting>) {
-        match self.store.commit(batch).await {
+    pub(super) async fn commit_seen(&self, transaction: Transaction, sightings: impl Iterator<Item = &Sighting>) {
+        match self.store.commit(transaction).await {
             Ok(()) => sightings.for_each(|sighting| {
                 self.seen.put(sighting.clone());
                 if let Some(change) = self.changes.bringing(&sighting.artefact, &sighting.environment) {
@@ -292,14 +293,14 @@ impl Bot {
             return Ok(None);
         };
         sighting.version.commit = Some(sha.clone());
-        let mut batch = Batch::new().saw(sighting.clone());
+        let mut transaction = Transaction::new().saw(sighting.clone());
         if let Some(telling) = telling.filter(|telling| telling.commit.is_some()) {
             // Said again under the same name, it takes the place of what was said, or is still to be said.
             let concerned = self.tell_concerned(artefact, environment, &sighting, &telling);
             let messages = self.tell_again(artefact, environment, &sighting, telling);
-            batch = batch.and(messages).and(concerned);
+            transaction = transaction.and(messages).and(concerned);
         }
-        self.commit_seen(batch, std::iter::once(&sighting)).await;
+        self.commit_seen(transaction, std::iter::once(&sighting)).await;
         Ok(Some(sha))
     }
 

@@ -171,8 +171,8 @@ impl Bot {
         let _alone = self.seen.alone().await;
         let there = self.seen.sighting(&artefact.name, &environment.name);
         let Some(there) = there.filter(|there| there.seen_at == sighting.seen_at) else { return Ok(true) };
-        let batch = self.tell_again(artefact, environment, &there, telling);
-        if let Err(error) = self.store.commit(batch).await {
+        let transaction = self.tell_again(artefact, environment, &there, telling);
+        if let Err(error) = self.store.commit(transaction).await {
             tracing::warn!(%error, "a message could not be completed");
         }
         Ok(true)

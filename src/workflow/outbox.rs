@@ -18,7 +18,7 @@ use crate::domain::change::ChangeId;
 use crate::domain::message::{Message, MessageKey};
 use crate::slack::client::{Client, SendError};
 use crate::slack::pace::Pace;
-use crate::store::{Batch, Entry, MessageId, Outgoing, Said, Store, StoreError};
+use crate::store::{Entry, MessageId, Outgoing, Said, Store, StoreError, Transaction};
 
 mod way;
 
@@ -116,7 +116,7 @@ impl Queues {
         let now = self.sender.clock.now();
         self.held_until = self.held_until.filter(|until| *until > now);
         let speaking: HashSet<String> = self.busy.values().cloned().collect();
-        let mut later = Batch::new();
+        let mut later = Transaction::new();
         let mut next: Option<Timestamp> = None;
         let mut soonest = |at: Timestamp| next = Some(next.map_or(at, |next| next.min(at)));
         for turn in self.sender.store.turns().await? {
@@ -212,7 +212,7 @@ impl Sender {
             Ok(delivered) => self.record(&outgoing, &message, delivered).await?,
             Err(SendError::RateLimited { retry_after, everywhere }) => {
                 let until = now + SignedDuration::try_from(retry_after).unwrap_or(LONGEST_BACKOFF);
-                self.store.commit(Batch::new().delay(id, until, None)).await?;
+                self.store.commit(Transaction::new().delay(id, until, None)).await?;
                 return Ok(everywhere.then_some(until));
             }
             Err(error @ (SendError::Transient(_) | SendError::Unauthorised(_)))
@@ -223,7 +223,7 @@ impl Sender {
                     tracing::warn!(queue = %outgoing.queue, %reason, "a message could not be sent; trying again");
                 }
                 let until = now + backoff(id, outgoing.attempts);
-                self.store.commit(Batch::new().delay(id, until, Some(reason))).await?;
+                self.store.commit(Transaction::new().delay(id, until, Some(reason))).await?;
             }
             Err(error) => self.give_up(&outgoing, Some(&message), &error.to_string()).await?,
         }
@@ -232,12 +232,12 @@ impl Sender {
 
     async fn record(&self, outgoing: &Outgoing, message: &Message, sent: way::Delivered) -> Result<(), StoreError> {
         let said = sent.at.map(|place| Said { place, note: sent.note });
-        let mut batch = Batch::new().sent(outgoing.id, outgoing.revision, said);
+        let mut transaction = Transaction::new().sent(outgoing.id, outgoing.revision, said);
         if let Some(file) = sent.left {
-            batch = batch.say(file);
+            transaction = transaction.say(file);
         }
         if let Some(reason) = sent.refused_file {
-            batch = batch.ledger(self.dropped("file_dropped", outgoing, Some(message), &reason));
+            transaction = transaction.ledger(self.dropped("file_dropped", outgoing, Some(message), &reason));
         }
         let learned = match (message.has_table(), sent.plain) {
             (true, false) => Some(TableSupport::Taken),
@@ -247,17 +247,17 @@ impl Sender {
         };
         let learned = learned.filter(|learned| *learned != self.tables.support());
         if let Some(learned) = learned {
-            batch = batch.setting(TABLES, if learned == TableSupport::Taken { "taken" } else { "refused" });
+            transaction = transaction.setting(TABLES, if learned == TableSupport::Taken { "taken" } else { "refused" });
             // Before the row goes: who sees the outbox empty may rely on what was learned by it.
             self.tables.learn(learned);
         }
-        self.store.commit(batch).await
+        self.store.commit(transaction).await
     }
 
     /// The ledger keeps what was not said and why; the queue goes on.
     async fn give_up(&self, outgoing: &Outgoing, message: Option<&Message>, reason: &str) -> Result<(), StoreError> {
         let entry = self.dropped("message_dropped", outgoing, message, reason);
-        self.store.commit(Batch::new().unsay(outgoing.id, outgoing.revision).ledger(entry)).await
+        self.store.commit(Transaction::new().unsay(outgoing.id, outgoing.revision).ledger(entry)).await
     }
 
     /// For the ledger, and once for the log.

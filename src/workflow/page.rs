@@ -3,7 +3,7 @@
 use crate::domain::listing::Filter;
 use crate::domain::message::To;
 use crate::slack::render::page::{For, Request, Turn, Way};
-use crate::store::Batch;
+use crate::store::Transaction;
 
 use super::Bot;
 use super::inbox::{NotNow, Work};
@@ -35,7 +35,7 @@ impl Bot {
             }
         };
         let (in_channel, replace) = (turn.way != Way::Private, turn.way != Way::Share);
-        Ok(Batch::new().say(said.to(To::Reply { response_url, in_channel, replace })).into())
+        Ok(Transaction::new().say(said.to(To::Reply { response_url, in_channel, replace })).into())
     }
 
     /// A button says no more than anybody could type.

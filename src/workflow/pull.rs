@@ -10,7 +10,7 @@ use crate::domain::plan::{ManifestFile, Plan};
 use crate::domain::version::Sha;
 use crate::github::{self, GithubError, MergePull, OpenPull, PullRequest, PullState};
 use crate::slack::render;
-use crate::store::{Batch, Claim, StoreError};
+use crate::store::{Claim, StoreError, Transaction};
 
 use super::Bot;
 use super::begin::ledger_entry;
@@ -155,7 +155,7 @@ impl Bot {
             None => Frozen { result: Some(result), ..frozen.clone() },
         };
         let mut next = Change { frozen: Some(made), ..claim.change.clone() };
-        let (now, mut more) = (self.clock.now(), Batch::new());
+        let (now, mut more) = (self.clock.now(), Transaction::new());
         if let Some(why) = void
             && let Some(awaiting) = claim.change.stage.awaiting()
         {
@@ -211,7 +211,7 @@ impl Bot {
     async fn keep_frozen(&self, claim: &Claim, frozen: Frozen) -> Result<(), Halt> {
         let next = Change { frozen: Some(frozen), ..claim.change.clone() };
         let now = self.clock.now();
-        self.advance_to(&claim.change, claim.fence, next, Some(now), Batch::new()).await?;
+        self.advance_to(&claim.change, claim.fence, next, Some(now), Transaction::new()).await?;
         Ok(())
     }
 
@@ -248,7 +248,7 @@ impl Bot {
         let (Some(pull), Some(result)) = (&frozen.pull, &frozen.result) else { return Ok(()) };
         let Ok(stage) = claim.change.stage.clone().merge_begun() else { return Ok(()) };
         let claim = Claim { change: Change { stage, ..claim.change.clone() }, ..claim.clone() };
-        let begun = Batch::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()));
+        let begun = Transaction::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()));
         self.store.commit(begun).await?;
         let plan = &claim.change.plan;
         let title = github::describe::title(plan);
@@ -316,7 +316,7 @@ impl Bot {
         let trouble = Trouble::again(awaiting.trouble.clone(), why, now);
         let due = now + pause(trouble.tries);
         let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..(**awaiting).clone() });
-        self.advance(&claim.change, claim.fence, stage, Some(due), Batch::new()).await.map(drop)
+        self.advance(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
     }
 
     /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
@@ -333,7 +333,7 @@ impl Bot {
             Err(error) if error.passes() => {
                 let due = again(&error, TIDY_TRIES, self.clock.now());
                 let (change, fence) = (claim.change.clone(), claim.fence);
-                return self.store.commit(Batch::new().advance(change, fence, Some(due))).await;
+                return self.store.commit(Transaction::new().advance(change, fence, Some(due))).await;
             }
             // Somebody may give us back what we may not do now; but not for ever.
             Err(error) if self.clock.now().duration_since(claim.change.began_at()) < TIDY_WITHIN => {
@@ -343,13 +343,13 @@ impl Bot {
                 }
                 let (change, fence) = (claim.change.clone(), claim.fence);
                 let due = self.clock.now() + TIDY_AGAIN;
-                return self.store.commit(Batch::new().advance(change, fence, Some(due))).await;
+                return self.store.commit(Transaction::new().advance(change, fence, Some(due))).await;
             }
             Err(error) => tracing::error!(%error, "the frozen branch stays behind"),
         }
         let next = Change { frozen: Some(Frozen { tidy: true, ..frozen }), ..claim.change.clone() };
         let due = claim.due_at.filter(|_| next.stage.is_open());
-        claim.change = self.advance_to(&claim.change, claim.fence, next, due, Batch::new()).await?;
+        claim.change = self.advance_to(&claim.change, claim.fence, next, due, Transaction::new()).await?;
         Ok(())
     }
 

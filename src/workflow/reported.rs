@@ -9,7 +9,7 @@ use crate::domain::artefact::{Artefact, Place};
 use crate::domain::attribution::{Applied, Attribution, Known, Object, Stray, Told, Unmapped};
 use crate::reports::fate::Fate;
 use crate::reports::{Outcome, Report, Sender};
-use crate::store::{Batch, Entry, StoreError};
+use crate::store::{Entry, StoreError, Transaction};
 
 use super::Bot;
 
@@ -45,7 +45,7 @@ impl Bot {
 
     /// A hint that wakes the look, and the last source of a commit where the image tells none. `None`: the cluster, which may
     /// tell whom it is about, was not read yet.
-    pub(super) fn reported(&self, report: &Report, received_at: Timestamp) -> Option<(Batch, Fate)> {
+    pub(super) fn reported(&self, report: &Report, received_at: Timestamp) -> Option<(Transaction, Fate)> {
         let now = self.clock.now();
         let found = self.attribute(report);
         if matches!(found, Some(Err(_))) && self.is_early(report) && now.duration_since(received_at) < PATIENCE {
@@ -61,7 +61,7 @@ impl Bot {
             body: serde_json::to_value(report).unwrap_or_default(),
         };
         let (more, fate) = match found {
-            None => (Batch::new(), Fate::Noise),
+            None => (Transaction::new(), Fate::Noise),
             Some(Ok(Attribution { artefacts, by })) => {
                 for artefact in artefacts.iter().filter_map(|name| self.config.catalogue.artefact(name.as_str())) {
                     self.sources.hear(artefact, report, now);
@@ -71,16 +71,17 @@ impl Bot {
                 }
                 entry.body[ARTEFACTS] = json!(artefacts);
                 entry.body["by"] = json!(by.as_str());
-                let repaired = |object| Batch::new().mapped(report.environment.clone(), report.sender.name(), object);
-                (object(report).map_or_else(Batch::new, repaired), Fate::Mapped)
+                let repaired =
+                    |object| Transaction::new().mapped(report.environment.clone(), report.sender.name(), object);
+                (object(report).map_or_else(Transaction::new, repaired), Fate::Mapped)
             }
             Some(Err(why)) => {
                 let (environment, sender, why_not) = (&report.environment, report.sender.name(), why.reason());
                 tracing::info!(%environment, sender, why = why_not, "a report is about nobody");
-                (Batch::new().unmapped(stray(report, &why, now)), Fate::Unmapped)
+                (Transaction::new().unmapped(stray(report, &why, now)), Fate::Unmapped)
             }
         };
-        Some((Batch::new().ledger(entry).and(more), fate))
+        Some((Transaction::new().ledger(entry).and(more), fate))
     }
 
     /// `None` for what says nothing about any artefact.

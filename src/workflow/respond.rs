@@ -18,7 +18,7 @@ use crate::slack::render::page::{For, Turn};
 use crate::slack::render::{
     Said, approval, arrival, card, command as typed, help, lock, notice, plan, promote, refusal, rollback, status,
 };
-use crate::store::{Batch, Received, StoreError};
+use crate::store::{Received, StoreError, Transaction};
 
 use super::Bot;
 use super::diff::Wanted;
@@ -184,11 +184,11 @@ impl Bot {
         let unsure = plan.manifest.is_some() && plan.image != ImageThere::Yes;
         if let Some(errored) = errored.filter(|_| !unsure && plan.lifts.is_empty()) {
             let again = self.retry(&errored, plan, &asked.from.person).await;
-            let (change, batch) = match again {
+            let (change, transaction) = match again {
                 Ok(again) => again,
                 Err(error) => return asked.cannot(&error),
             };
-            return Ok(asked.begun(change, batch, others));
+            return Ok(asked.begun(change, transaction, others));
         }
         let asks = !plan.also.is_empty()
             || plan.overridden.is_some()
@@ -198,15 +198,15 @@ impl Bot {
         if asks || self.is_awaited(&plan) {
             return Ok(self.show_plan(asked, plan, others.unwrap_or_default()));
         }
-        let (change, batch) = self.begin(plan, &asked.from.person, &asked.from.channel).await;
-        Ok(asked.begun(change, batch, others))
+        let (change, transaction) = self.begin(plan, &asked.from.person, &asked.from.channel).await;
+        Ok(asked.begun(change, transaction, others))
     }
 
     /// Shows a plan, which becomes a change only by a yes.
     fn show_plan(&self, asked: Asked<'_>, plan: Plan, others: &[EnvironmentName]) -> Work {
         let shown = self.show(plan, &asked.from.person);
         let mut work = asked.privately(plan::question(&shown.plan, shown.id, others));
-        work.batch = work.batch.show(shown);
+        work.transaction = work.transaction.show(shown);
         work
     }
 
@@ -223,15 +223,15 @@ impl Bot {
         if shown.person != asked.from.person {
             return Ok(Asked { replace: false, ..asked }.privately(status::not_your_plan()));
         }
-        let used = Batch::new().use_up(shown.id);
+        let used = Transaction::new().use_up(shown.id);
         let Some(meeting) = yes else {
             let mut work = asked.privately(status::plan_dropped());
-            work.batch = used.and(work.batch);
+            work.transaction = used.and(work.transaction);
             return Ok(work);
         };
         if shown.plan.rollback.is_some() {
             let mut work = self.confirmed_rollback(asked, &shown, meeting).await?;
-            work.batch = used.and(work.batch);
+            work.transaction = used.and(work.transaction);
             return Ok(work);
         }
         let wish = Wish {
@@ -259,17 +259,17 @@ impl Bot {
             Ok(Decision::Refused(no)) => asked.refused(&no),
             Err(error) => asked.cannot(&error)?,
         };
-        work.batch = used.and(work.batch);
+        work.transaction = used.and(work.transaction);
         Ok(work)
     }
 
     pub(super) async fn confirmed(&self, asked: Asked<'_>, plan: Plan) -> Result<Work, CannotAsk> {
         let supersedes = plan.supersedes.clone();
-        let (change, batch) = self.begin(plan, &asked.from.person, &asked.from.channel).await;
-        let Some(waiting) = supersedes else { return Ok(asked.begun(change, batch, None)) };
+        let (change, transaction) = self.begin(plan, &asked.from.person, &asked.from.channel).await;
+        let Some(waiting) = supersedes else { return Ok(asked.begun(change, transaction, None)) };
         let (before, gives_way) = self.supersede(&waiting, change.id).await?;
         // It lets go of the lock before the new one takes it.
-        let mut work = asked.begun(change, gives_way.and(batch), None);
+        let mut work = asked.begun(change, gives_way.and(transaction), None);
         work.changes.insert(0, before);
         Ok(work)
     }
@@ -340,8 +340,11 @@ impl Bot {
             }
         }
         let mut work = asked.linking(status::cancelling(change), change.id);
-        work.batch =
-            work.batch.ask_to_cancel(change.id, person.clone()).ledger(self.entry(change, "cancel_asked", person));
+        work.transaction = work.transaction.ask_to_cancel(change.id, person.clone()).ledger(self.entry(
+            change,
+            "cancel_asked",
+            person,
+        ));
         Ok(work)
     }
 
@@ -366,20 +369,20 @@ pub(super) struct Asked<'a> {
 
 impl Asked<'_> {
     pub(super) fn privately(self, said: Said) -> Work {
-        Batch::new().say(self.private(said)).into()
+        Transaction::new().say(self.private(said)).into()
     }
 
     /// What a use case answers privately, with what it does.
     fn told(self, reply: Reply) -> Work {
-        let Reply { said, batch, replace, refused } = reply;
+        let Reply { said, transaction, replace, refused } = reply;
         let mut work = Self { replace: replace && self.from.private, ..self }.privately(said);
-        work.batch = batch.and(work.batch);
+        work.transaction = transaction.and(work.transaction);
         Work { refused, ..work }
     }
 
     /// For all who read along.
     pub(super) fn openly(self, said: Said) -> Work {
-        Batch::new().say(self.open(said)).into()
+        Transaction::new().say(self.open(said)).into()
     }
 
     /// For all who read along, or for one; with the card of that change to follow.
@@ -389,7 +392,7 @@ impl Asked<'_> {
             Some(change) => message.linking(Bot::card_key(change)),
             None => message,
         };
-        Batch::new().say(message).into()
+        Transaction::new().say(message).into()
     }
 
     /// In the thread where it was asked, else in the channel.
@@ -418,7 +421,7 @@ impl Asked<'_> {
     }
 
     pub(super) fn linking(self, said: Said, change: ChangeId) -> Work {
-        Batch::new().say(self.private(said).linking(Bot::card_key(change))).into()
+        Transaction::new().say(self.private(said).linking(Bot::card_key(change))).into()
     }
 
     pub(super) fn refused(self, no: &Refusal) -> Work {
@@ -437,14 +440,14 @@ impl Asked<'_> {
     }
 
     /// The change is told by its card; whoever asked elsewhere, or named no environment, gets a link to it.
-    pub(super) fn begun(self, change: Change, batch: Batch, others: Option<&[EnvironmentName]>) -> Work {
+    pub(super) fn begun(self, change: Change, transaction: Transaction, others: Option<&[EnvironmentName]>) -> Work {
         let key = Bot::card_key(change.id);
         let pointer = match others {
             Some(others) => self.private(plan::chosen(&change.plan, others)).linking(key),
             None if self.replace => self.private(plan::elsewhere(&change.plan)).linking(key),
             None => self.private(plan::elsewhere(&change.plan)).elsewhere(key),
         };
-        Work { batch: batch.say(pointer), changes: vec![change], refused: None }
+        Work { transaction: transaction.say(pointer), changes: vec![change], refused: None }
     }
 
     pub(super) fn private(self, said: Said) -> Message {

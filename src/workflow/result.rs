@@ -8,7 +8,7 @@ use crate::domain::manifest;
 use crate::domain::plan::ManifestFile;
 use crate::domain::version::Sha;
 use crate::github::{self, Compared, FastForward, GithubError, Promoting};
-use crate::store::{Batch, Claim, StoreError};
+use crate::store::{Claim, StoreError, Transaction};
 
 use super::Bot;
 use super::merge::commit_gone;
@@ -133,7 +133,7 @@ impl Bot {
         if claim.change.plan.is_merged() && claim.change.frozen.is_none() {
             // Stored before the branch is made, so that it is put away whatever becomes of it.
             let made = Change { frozen: Some(frozen.clone()), ..claim.change.clone() };
-            self.store.commit(Batch::new().advance(made.clone(), claim.fence, Some(self.clock.now()))).await?;
+            self.store.commit(Transaction::new().advance(made.clone(), claim.fence, Some(self.clock.now()))).await?;
             claim.change = made;
         }
         let head = match self.make_result(&claim.change, &frozen.branch, &base).await? {
@@ -157,7 +157,7 @@ impl Bot {
         let result = Some(FrozenResult { base: base.clone(), head: head.clone() });
         let tidy = !claim.change.plan.is_merged();
         let made = Change { frozen: Some(Frozen { result, tidy, ..frozen }), ..claim.change.clone() };
-        let kept = Batch::new().advance(made.clone(), claim.fence, Some(self.clock.now()));
+        let kept = Transaction::new().advance(made.clone(), claim.fence, Some(self.clock.now()));
         self.store.commit(kept).await?;
         claim.change = made;
         let plan = &claim.change.plan;
@@ -197,7 +197,7 @@ impl Bot {
         let awaiting = self.awaiting(&next.plan, now).await;
         let Ok(stage) = next.stage.clone().awaiting_again(awaiting) else { return Ok(()) };
         next.stage = stage;
-        self.advance_to(&claim.change, claim.fence, next, Some(now), Batch::new()).await.map(drop)
+        self.advance_to(&claim.change, claim.fence, next, Some(now), Transaction::new()).await.map(drop)
     }
 
     /// The result that was stored before Git was to move to it, if the branch has it.

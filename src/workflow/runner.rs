@@ -15,7 +15,7 @@ use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::rollout::{Rollout, RolloutState};
 use crate::domain::version::Version;
 use crate::slack::render;
-use crate::store::{Batch, Claim, Fence, StoreError};
+use crate::store::{Claim, Fence, StoreError, Transaction};
 
 use super::Bot;
 use super::begin::ledger_entry;
@@ -213,7 +213,7 @@ impl Bot {
         fence: Fence,
         stage: Stage,
         due: Option<Timestamp>,
-        more: Batch,
+        more: Transaction,
     ) -> Result<Change, StoreError> {
         self.advance_to(before, fence, Change { stage, ..before.clone() }, due, more).await
     }
@@ -225,26 +225,33 @@ impl Bot {
         fence: Fence,
         change: Change,
         due: Option<Timestamp>,
-        more: Batch,
+        more: Transaction,
     ) -> Result<Change, StoreError> {
-        let batch = self.advanced(before, fence, &change, due).and(more);
-        let batch = match &change.request {
-            Some(request) => batch.asked_by(request),
-            None => batch,
+        let transaction = self.advanced(before, fence, &change, due).and(more);
+        let transaction = match &change.request {
+            Some(request) => transaction.asked_by(request),
+            None => transaction,
         };
-        self.store.commit(batch).await?;
+        self.store.commit(transaction).await?;
         self.changes.put(change.clone());
         Ok(change)
     }
 
     /// What is to be stored and said when a change has come so far.
-    pub(super) fn advanced(&self, before: &Change, fence: Fence, change: &Change, due: Option<Timestamp>) -> Batch {
+    pub(super) fn advanced(
+        &self,
+        before: &Change,
+        fence: Fence,
+        change: &Change,
+        due: Option<Timestamp>,
+    ) -> Transaction {
         let moved_on = before.stage.name() != change.stage.name();
-        let mut batch = Batch::new().advance(change.clone(), fence, due);
+        let mut transaction = Transaction::new().advance(change.clone(), fence, due);
         let card = self.card(change);
         // Not every step is one that people see; and how far it has come in its stage can wait for a moment.
         if card != self.card(before) {
-            batch = batch.say(if change.stage.is_only_further(&before.stage) { card.patiently() } else { card });
+            transaction =
+                transaction.say(if change.stage.is_only_further(&before.stage) { card.patiently() } else { card });
         }
         if moved_on {
             let actor = match &change.stage {
@@ -252,18 +259,18 @@ impl Bot {
                 Stage::Rejected { by, .. } => Actor::Person(by.clone()),
                 _ => Actor::Controller,
             };
-            batch = batch.ledger(ledger_entry(change, change.stage.name(), actor, self.clock.now()));
-            batch = batch.and(self.tell_others(Some(&before.stage), change));
+            transaction = transaction.ledger(ledger_entry(change, change.stage.name(), actor, self.clock.now()));
+            transaction = transaction.and(self.tell_others(Some(&before.stage), change));
             if !change.stage.is_active() {
                 let end = render::card::end(change, &before.stage);
                 let now = self.clock.now().as_microsecond();
                 let end = self.in_thread(change, &format!("{}:{now}", change.stage.name()), end);
                 // What went wrong, or right after all, concerns more people than those who follow the thread.
                 let loud = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
-                batch = batch.say(if loud { end.to_the_channel_too() } else { end });
+                transaction = transaction.say(if loud { end.to_the_channel_too() } else { end });
             }
         }
-        batch
+        transaction
     }
 
     /// What ended in a panic is left alone for a while.
@@ -272,7 +279,7 @@ impl Bot {
         let put_off = async {
             match self.store.claim(vec![id]).await?.pop() {
                 Some(Claim { change, fence, .. }) if change.is_open() => {
-                    self.store.commit(Batch::new().advance(change, fence, Some(until))).await
+                    self.store.commit(Transaction::new().advance(change, fence, Some(until))).await
                 }
                 _ => Ok(()),
             }

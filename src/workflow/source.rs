@@ -15,7 +15,7 @@ use crate::domain::version::{Image, Sha, Version};
 use crate::github::{self, GithubError, tag_sha_candidate};
 use crate::registry::{self, RegistryError};
 use crate::reports::Report;
-use crate::store::{Batch, ImageCommit};
+use crate::store::{ImageCommit, Transaction};
 
 use super::Bot;
 use super::words::Words;
@@ -248,7 +248,7 @@ impl Bot {
             commit: Some(sha.clone()),
             proof: proof.as_str().to_owned(),
         };
-        if let Err(error) = self.store.commit(Batch::new().image_commit(kept)).await {
+        if let Err(error) = self.store.commit(Transaction::new().image_commit(kept)).await {
             tracing::warn!(%error, image, "the commit of an image could not be kept");
         }
     }

@@ -12,7 +12,7 @@ use crate::domain::message::MessageKey;
 use crate::domain::sighting::Sighting;
 use crate::domain::wave::{FEWEST, Member, Stand, Wave, parts};
 use crate::slack::render::wave as render;
-use crate::store::Batch;
+use crate::store::Transaction;
 
 use super::Bot;
 use super::arrive::{AT_ONCE, Beside, FAILED, Found, Known, RECOVERED, Told, told_by};
@@ -80,9 +80,10 @@ impl Bot {
         let sightings: Vec<Sighting> = found.iter().map(|(found, _)| found.sighting.clone()).collect();
 
         let _alone = self.seen.alone().await;
-        let mut batch = sightings.iter().fold(Batch::new(), |batch, sighting| batch.saw(sighting.clone()));
+        let mut transaction =
+            sightings.iter().fold(Transaction::new(), |transaction, sighting| transaction.saw(sighting.clone()));
         for (found, known) in &found {
-            batch = batch.ledger(self.arrival_entry(found, known.commit.clone(), key.clone()));
+            transaction = transaction.ledger(self.arrival_entry(found, known.commit.clone(), key.clone()));
         }
         let mut wave = self.wave(environment, began, &sightings);
         for (found, known) in &found {
@@ -92,11 +93,11 @@ impl Bot {
                 member.origin = known.origin.clone();
             }
         }
-        batch = batch.and(self.say_arrival(environment, told(&wave, key.clone())));
+        transaction = transaction.and(self.say_arrival(environment, told(&wave, key.clone())));
         for told in Self::replies(&wave, &key, &found) {
-            batch = batch.and(self.say_arrival(environment, told));
+            transaction = transaction.and(self.say_arrival(environment, told));
         }
-        self.commit_seen(batch, sightings.iter()).await;
+        self.commit_seen(transaction, sightings.iter()).await;
         for (found, known) in found {
             let Found { artefact, sighting, .. } = &found;
             if let Some(commit) = known.commit {

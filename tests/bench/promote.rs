@@ -13,7 +13,7 @@ use gantry::domain::environment::{EnvironmentName, PromoteBy};
 use gantry::domain::plan::Plan;
 use gantry::domain::rollback::ImageThere;
 use gantry::domain::version::{Sha, Version};
-use gantry::store::{Batch, ImageCommit, Store};
+use gantry::store::{ImageCommit, Store, Transaction};
 use jiff::SignedDuration;
 
 use crate::Outcome;
@@ -184,8 +184,9 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
             commit: Some(commit),
             proof: "tag".to_owned(),
         };
-        let batch = Batch::new().begin(change).image_commit(built("old", sha(3)?)).image_commit(built("new", result));
-        store.commit(batch).await?;
+        let transaction =
+            Transaction::new().begin(change).image_commit(built("old", sha(3)?)).image_commit(built("new", result));
+        store.commit(transaction).await?;
     }
     store.close().await;
     Ok(())

@@ -8,7 +8,7 @@ use gantry::domain::artefact::{Repository, Workload};
 use gantry::domain::comparison::{Comparison, Files, Lone};
 use gantry::domain::version::{Commit, Sha};
 use gantry::sim::town::ENVIRONMENTS;
-use gantry::store::{Batch, ImageCommit, Store};
+use gantry::store::{ImageCommit, Store, Transaction};
 
 use crate::Outcome;
 use crate::table::Table;
@@ -111,9 +111,9 @@ async fn prepare(database: &str) -> Outcome<()> {
     let store = Store::open(database, Clock::system()).await?;
     let repository: Repository = REPOSITORY.parse()?;
     for number in 0..ARTEFACTS {
-        let mut batch = Batch::new();
+        let mut transaction = Transaction::new();
         for (rung, (environment, _)) in ENVIRONMENTS.iter().enumerate() {
-            batch = batch.image_commit(ImageCommit {
+            transaction = transaction.image_commit(ImageCommit {
                 image: format!("ghcr.io/acme/{}", name(number)),
                 reference: (*environment).to_owned(),
                 commit: Some(runs(number, rung)?),
@@ -152,9 +152,9 @@ async fn prepare(database: &str) -> Outcome<()> {
                 files,
                 url: None,
             };
-            batch = batch.comparison(repository.clone(), up).comparison(repository.clone(), back);
+            transaction = transaction.comparison(repository.clone(), up).comparison(repository.clone(), back);
         }
-        store.commit(batch).await?;
+        store.commit(transaction).await?;
     }
     store.close().await;
     Ok(())

@@ -194,7 +194,8 @@ async fn a_workload_that_recovers_before_the_rollback_begins_is_not_rolled_back(
 #[tokio::test]
 async fn after_a_health_report_the_deadline_decides() {
     let qa = "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: ";
-    let town = Town::configured(|yaml| with_auto_rollback(&yaml.replace(&format!("{qa}90s"), &format!("{qa}6s")))).await;
+    let town =
+        Town::configured(|yaml| with_auto_rollback(&yaml.replace(&format!("{qa}90s"), &format!("{qa}6s")))).await;
     town.sim.faults.arm(Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
     let result = begin_promotion(&town).await;
     let merged_at = town.clock.now();

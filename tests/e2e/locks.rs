@@ -9,7 +9,7 @@ use gantry::sim::faults::Fault;
 use gantry::sim::github::{When, Whim};
 use gantry::sim::slack::Person;
 use gantry::sim::town::SIGNING_SECRET;
-use gantry::store::{Batch, LedgerFilter, Store};
+use gantry::store::{LedgerFilter, Store, Transaction};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -281,7 +281,7 @@ async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
         until: None,
     };
     let store = Store::open(&database, town.clock.clone()).await.unwrap();
-    store.commit(Batch::new().lock(lock)).await.unwrap();
+    store.commit(Transaction::new().lock(lock)).await.unwrap();
     store.close().await;
 
     town.wait(SignedDuration::from_hours(30)).await;

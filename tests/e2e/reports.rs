@@ -8,7 +8,7 @@ use gantry::reports::BODY_LIMIT;
 use gantry::reports::github::BuildState;
 use gantry::sim::faults::Fault;
 use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
-use gantry::store::{Batch, Entry, LedgerFilter};
+use gantry::store::{Entry, LedgerFilter, Transaction};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -314,7 +314,7 @@ async fn a_build_is_known_by_its_commit_until_a_later_word() {
     // What the ledger holds is known again after a start: here, of a commit that this bot has not heard of.
     let mut told = ledger(&town, "build").await.remove(0);
     told.body["commit"] = SHA.into();
-    town.bot.store.commit(Batch::new().ledger(told)).await.unwrap();
+    town.bot.store.commit(Transaction::new().ledger(told)).await.unwrap();
     let known = || town.bot.builds.of(&repository, &SHA.parse().unwrap()).map(|build| build.state);
     assert_eq!(known(), None);
     town.bot.recall_builds().await.unwrap();

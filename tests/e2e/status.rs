@@ -3,7 +3,7 @@
 use gantry::domain::change::{Change, ChangeId, Stage};
 use gantry::sim::faults::Fault;
 use gantry::sim::town::BOT_TOKEN;
-use gantry::store::Batch;
+use gantry::store::Transaction;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -197,11 +197,11 @@ async fn of_two_changes_with_the_same_digits_both_are_shown() {
         ..change
     };
     let store = &town.bot.store;
-    store.commit(Batch::new().begin(namesake.clone())).await.unwrap();
+    store.commit(Transaction::new().begin(namesake.clone())).await.unwrap();
     // The runner has it in its hands as well, until it is not due any more.
     until("it rests", async || {
         let claim = store.claim(vec![namesake.id]).await.unwrap().remove(0);
-        store.commit(Batch::new().advance(namesake.clone(), claim.fence, None)).await.is_ok()
+        store.commit(Transaction::new().advance(namesake.clone(), claim.fence, None)).await.is_ok()
     })
     .await;
 

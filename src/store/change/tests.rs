@@ -8,7 +8,7 @@ use super::*;
 use crate::clock::Clock;
 use crate::domain::change::{Deploying, FailureEvidence, Proof, Stage, Tag};
 use crate::domain::sample;
-use crate::store::{Batch, Store};
+use crate::store::{Store, Transaction};
 
 struct House {
     store: Store,
@@ -25,7 +25,7 @@ impl House {
     }
 
     async fn begin(&self, change: &Change) -> Result<(), StoreError> {
-        self.store.commit(Batch::new().begin(change.clone())).await
+        self.store.commit(Transaction::new().begin(change.clone())).await
     }
 
     async fn claim(&self, change: &Change) -> Claim {
@@ -34,7 +34,7 @@ impl House {
 
     async fn becomes(&self, claim: &Claim, stage: Stage, due: Option<Timestamp>) -> Result<(), StoreError> {
         let change = Change { stage, ..claim.change.clone() };
-        self.store.commit(Batch::new().advance(change, claim.fence, due)).await
+        self.store.commit(Transaction::new().advance(change, claim.fence, due)).await
     }
 }
 
@@ -62,7 +62,7 @@ async fn of_a_hundred_at_once_one_takes_the_lock_and_is_named() {
 async fn a_batch_that_does_not_get_the_lock_leaves_nothing() {
     let house = House::new().await;
     house.begin(&another()).await.unwrap();
-    let beaten = Batch::new().setting("said", "yes").begin(another());
+    let beaten = Transaction::new().setting("said", "yes").begin(another());
     assert!(matches!(house.store.commit(beaten).await, Err(StoreError::Held)));
     assert_eq!(house.store.setting("said").await.unwrap(), None);
 }
@@ -142,7 +142,7 @@ async fn a_wish_to_cancel_ends_with_the_change_it_was_for() {
     let house = House::new().await;
     let change = another();
     house.begin(&change).await.unwrap();
-    house.store.commit(Batch::new().ask_to_cancel(change.id, PersonId::new("U0BOB"))).await.unwrap();
+    house.store.commit(Transaction::new().ask_to_cancel(change.id, PersonId::new("U0BOB"))).await.unwrap();
     let errored = Stage::begin().errored("403".into(), house.clock.now()).unwrap();
     house.becomes(&house.claim(&change).await, errored, None).await.unwrap();
     assert_eq!(house.claim(&change).await.cancel_by, None, "a retry is not cancelled by it");
@@ -164,7 +164,7 @@ async fn a_change_is_due_when_its_time_has_come() {
     house.clock.advance_to(later);
     assert_eq!(house.store.due_changes(9).await.unwrap(), [change.id]);
 
-    house.store.commit(Batch::new().ask_to_cancel(change.id, PersonId::new("U0BOB"))).await.unwrap();
+    house.store.commit(Transaction::new().ask_to_cancel(change.id, PersonId::new("U0BOB"))).await.unwrap();
     assert_eq!(house.claim(&change).await.cancel_by, Some(PersonId::new("U0BOB")));
 }
 
@@ -183,14 +183,14 @@ async fn a_plan_is_used_once_and_forgotten_when_it_is_old() {
     let house = House::new().await;
     let made_at = house.clock.now();
     let shown = Shown { id: another().id, person: PersonId::new("U0ALICE"), plan: sample::plan(), made_at };
-    house.store.commit(Batch::new().show(shown.clone())).await.unwrap();
+    house.store.commit(Transaction::new().show(shown.clone())).await.unwrap();
     assert_eq!(house.store.shown_plan(shown.id).await.unwrap(), Some(shown.clone()));
-    house.store.commit(Batch::new().use_up(shown.id)).await.unwrap();
-    assert!(matches!(house.store.commit(Batch::new().use_up(shown.id)).await, Err(StoreError::Overtaken)));
+    house.store.commit(Transaction::new().use_up(shown.id)).await.unwrap();
+    assert!(matches!(house.store.commit(Transaction::new().use_up(shown.id)).await, Err(StoreError::Overtaken)));
 
-    house.store.commit(Batch::new().show(shown.clone())).await.unwrap();
+    house.store.commit(Transaction::new().show(shown.clone())).await.unwrap();
     house.clock.advance(SignedDuration::from_hours(2));
-    house.store.commit(Batch::new().setting("any", "write prunes")).await.unwrap();
+    house.store.commit(Transaction::new().setting("any", "write prunes")).await.unwrap();
     assert_eq!(house.store.shown_plan(shown.id).await.unwrap(), None);
 }
 
@@ -199,7 +199,7 @@ async fn names_of_tags_are_found_by_their_beginning_alone() {
     let house = House::new().await;
     let repository: Repository = "acme/checkout".parse().unwrap();
     for name in ["qa/2026.11.16-1", "qa_2026.11.16-2", "staging/2026.11.16-1"] {
-        house.store.commit(Batch::new().name_tag(repository.clone(), name, another().id)).await.unwrap();
+        house.store.commit(Transaction::new().name_tag(repository.clone(), name, another().id)).await.unwrap();
     }
     assert_eq!(house.store.tag_names(&repository, "qa/").await.unwrap(), ["qa/2026.11.16-1"]);
     assert!(house.store.tag_names(&"acme/shop".parse().unwrap(), "qa/").await.unwrap().is_empty());

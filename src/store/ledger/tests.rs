@@ -12,7 +12,7 @@ use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::message::{Message, To};
 use crate::domain::sample;
-use crate::store::{Batch, Said};
+use crate::store::{Said, Transaction};
 
 struct House {
     store: Store,
@@ -29,7 +29,7 @@ impl House {
     }
 
     async fn happens(&self, kind: &str, artefact: Option<&str>, environment: &str) {
-        self.store.commit(Batch::new().ledger(entry(kind, artefact, environment))).await.unwrap();
+        self.store.commit(Transaction::new().ledger(entry(kind, artefact, environment))).await.unwrap();
     }
 
     async fn told(
@@ -119,13 +119,13 @@ async fn a_change_comes_as_it_stands_now() {
         at: change.asked_at + jiff::SignedDuration::from_secs(9),
         ..begun.clone()
     };
-    house.store.commit(Batch::new().begin(change.clone()).ledger(begun)).await.unwrap();
+    house.store.commit(Transaction::new().begin(change.clone()).ledger(begun)).await.unwrap();
     let past = house.store.past(&Filter::default(), Cursor::Start, 9).await.unwrap();
     assert_eq!(past[0].change.as_ref(), Some(&change));
     let since = async || house.store.stages_since(&[change.id]).await.unwrap().remove(&change.id);
     assert_eq!(since().await, Some(change.asked_at));
-    house.store.commit(Batch::new().ledger(step.clone())).await.unwrap();
-    house.store.commit(Batch::new().ledger(entry("approved", None, "qa"))).await.unwrap();
+    house.store.commit(Transaction::new().ledger(step.clone())).await.unwrap();
+    house.store.commit(Transaction::new().ledger(entry("approved", None, "qa"))).await.unwrap();
     assert_eq!(since().await, Some(step.at));
     assert!(house.store.stages_since(&[]).await.unwrap().is_empty());
 }
@@ -136,14 +136,14 @@ async fn the_places_of_messages_are_told_at_once() {
     let key = MessageKey::new("card:1");
     let to = To::Post { channel: "C0DEPLOYS".into(), key: key.clone(), thread: None, asked: None };
     let message = Message::new(to, "card".into(), Vec::new());
-    house.store.commit(Batch::new().say(message)).await.unwrap();
+    house.store.commit(Transaction::new().say(message)).await.unwrap();
     let turn = house.store.turns().await.unwrap().remove(0);
     let outgoing = house.store.outgoing(turn.id).await.unwrap().unwrap();
     let unsaid = house.store.places(std::slice::from_ref(&key)).await.unwrap();
     assert!(unsaid.is_empty(), "it is on its way");
     let place = Place { channel: "C0DEPLOYS".into(), ts: "1.2".into() };
     let said = Said { place: place.clone(), note: None };
-    house.store.commit(Batch::new().sent(turn.id, outgoing.revision, Some(said))).await.unwrap();
+    house.store.commit(Transaction::new().sent(turn.id, outgoing.revision, Some(said))).await.unwrap();
     let known = house.store.places(&[key.clone(), MessageKey::new("card:2")]).await.unwrap();
     assert_eq!(known, HashMap::from([(key, place)]));
     assert!(house.store.places(&[]).await.unwrap().is_empty());

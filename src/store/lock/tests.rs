@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::clock::Clock;
 use crate::domain::sample;
-use crate::store::Batch;
+use crate::store::Transaction;
 
 struct House {
     store: Store,
@@ -23,7 +23,7 @@ impl House {
     }
 
     async fn lock(&self, lock: &Lock) -> Result<(), StoreError> {
-        self.store.commit(Batch::new().lock(lock.clone())).await
+        self.store.commit(Transaction::new().lock(lock.clone())).await
     }
 
     async fn in_force(&self) -> Vec<LockId> {
@@ -78,12 +78,12 @@ async fn it_is_ended_once_and_whoever_takes_it_over_has_all_or_nothing() {
     let house = House::new().await;
     let (first, second, third) = (another(), another(), another());
     house.lock(&first).await.unwrap();
-    let take_over = |from: &Lock, to: &Lock| house.store.commit(Batch::new().unlock(from.id).lock(to.clone()));
+    let take_over = |from: &Lock, to: &Lock| house.store.commit(Transaction::new().unlock(from.id).lock(to.clone()));
     take_over(&first, &second).await.unwrap();
     assert!(matches!(take_over(&first, &third).await, Err(StoreError::Overtaken)));
     assert_eq!(house.in_force().await, [second.id]);
-    house.store.commit(Batch::new().unlock(second.id)).await.unwrap();
-    assert!(matches!(house.store.commit(Batch::new().unlock(second.id)).await, Err(StoreError::Overtaken)));
+    house.store.commit(Transaction::new().unlock(second.id)).await.unwrap();
+    assert!(matches!(house.store.commit(Transaction::new().unlock(second.id)).await, Err(StoreError::Overtaken)));
     assert_eq!(house.in_force().await, []);
 }
 
@@ -98,11 +98,11 @@ async fn a_lock_is_forgotten_after_a_day_and_each_further_day() {
     house.clock.advance(NUDGE_AFTER);
     assert_eq!(house.store.forgotten_locks().await.unwrap(), [lock.clone()]);
     assert_eq!(house.store.pending().await.unwrap().next_due, Some(house.clock.now()));
-    house.store.commit(Batch::new().nudged(lock.id)).await.unwrap();
+    house.store.commit(Transaction::new().nudged(lock.id)).await.unwrap();
     assert_eq!(house.store.forgotten_locks().await.unwrap(), []);
     assert_eq!(house.store.next_nudge(house.clock.now()).await.unwrap(), Some(lock.since + NUDGE_AFTER * 2));
     house.clock.advance(NUDGE_AFTER);
-    house.store.commit(Batch::new().nudged(lock.id)).await.unwrap();
+    house.store.commit(Transaction::new().nudged(lock.id)).await.unwrap();
     assert_eq!(house.store.next_nudge(house.clock.now()).await.unwrap(), None, "it is over before the third day");
     house.clock.advance(NUDGE_AFTER);
     assert_eq!(

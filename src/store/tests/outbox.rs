@@ -8,7 +8,7 @@ async fn a_channel_has_one_queue_by_its_name_and_by_its_id() {
     house.says(post("#deploys", "card", "merging")).await;
     let turn = house.store.turns().await.unwrap().remove(0);
     let said = Said { place: Place { channel: "C0DEPLOYS".into(), ts: "1.1".into() }, note: None };
-    house.store.commit(Batch::new().sent(turn.id, 0, Some(said))).await.unwrap();
+    house.store.commit(Transaction::new().sent(turn.id, 0, Some(said))).await.unwrap();
 
     house.says(post("C0DEPLOYS", "by its id", "a")).await;
     house.says(post("#deploys", "by its name", "b")).await;
@@ -44,7 +44,7 @@ async fn a_patient_edit_waits_until_its_message_has_stood_for_a_moment() {
         let turn = house.store.turns().await.unwrap().remove(0);
         assert_eq!(turn.due_at, start(), "{name}: what nobody has read yet waits for nothing");
         let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
-        house.store.commit(Batch::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
+        house.store.commit(Transaction::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
         for (at, patient, text) in said {
             house.clock.advance_to(start() + SignedDuration::from_millis(*at));
             let edit = edit("card", text);
@@ -63,7 +63,7 @@ async fn a_patient_edit_holds_up_nobody_and_keeps_its_place() {
     house.says(post("#deploys", "card", "merging")).await;
     let turn = house.store.turns().await.unwrap().remove(0);
     let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
-    house.store.commit(Batch::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
+    house.store.commit(Transaction::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
     house.says(edit("card", "1/3").patiently()).await;
     house.says(post("#deploys", "other", "first")).await;
     house.says(post("#deploys", "another", "second")).await;
@@ -81,7 +81,7 @@ async fn a_patient_text_that_came_while_another_was_on_its_way_waits_as_well() {
     let turn = house.store.turns().await.unwrap().remove(0);
     house.says(edit("card", "1/3").patiently()).await;
     let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
-    house.store.commit(Batch::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
+    house.store.commit(Transaction::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
     let turn = house.store.turns().await.unwrap().remove(0);
     assert_eq!(turn.due_at, start() + SignedDuration::from_secs(3));
 }
@@ -105,14 +105,15 @@ async fn an_edit_that_came_while_its_message_was_being_sent_is_sent_after_it() {
     let turn = house.store.turns().await.unwrap().remove(0);
     let on_its_way = house.store.outgoing(turn.id).await.unwrap().unwrap();
     house.says(edit("card", "deploying")).await;
-    let sent = Batch::new().sent(on_its_way.id, on_its_way.revision, Some(Said { place: place.clone(), note: None }));
+    let sent =
+        Transaction::new().sent(on_its_way.id, on_its_way.revision, Some(Said { place: place.clone(), note: None }));
     house.store.commit(sent).await.unwrap();
 
     assert_eq!(house.turns().await, [("#deploys".into(), "deploying".into())]);
     assert_eq!(house.store.said(&MessageKey::new("card")).await.unwrap().unwrap().place, place);
 
     let newer = house.store.outgoing(turn.id).await.unwrap().unwrap();
-    house.store.commit(Batch::new().sent(newer.id, newer.revision, None)).await.unwrap();
+    house.store.commit(Transaction::new().sent(newer.id, newer.revision, None)).await.unwrap();
     assert_eq!(house.store.pending().await.unwrap(), Pending { inbox: 0, outbox: 0, changes: 0, next_due: None });
 }
 

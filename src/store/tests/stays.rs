@@ -72,9 +72,9 @@ async fn what_is_learned_is_kept() {
     let (commits, files) =
         (vec![Lone::new(sample::commit('b', "One (#42)"), vec![base.clone()], None, None)], Files::default());
     let comparison = Comparison { base, head, ahead_by: 1, behind_by: 1, commits, files, url: None };
-    let learn = |batch: Batch| batch.comparison(shop.clone(), comparison.clone());
-    let batch = learn(learn(Batch::new().image_commit(image).image_commit(learned.clone())));
-    house.store.commit(batch.ledger(entry("first")).ledger(entry("second"))).await.unwrap();
+    let learn = |transaction: Transaction| transaction.comparison(shop.clone(), comparison.clone());
+    let transaction = learn(learn(Transaction::new().image_commit(image).image_commit(learned.clone())));
+    house.store.commit(transaction.ledger(entry("first")).ledger(entry("second"))).await.unwrap();
 
     assert_eq!(house.store.image_commits().await.unwrap(), [learned]);
     let asked = house.store.comparison(&shop, &comparison.base, &comparison.head).await.unwrap();

@@ -52,7 +52,7 @@ impl Bot {
         let entry = ledger_entry(&change, "approved", Actor::Person(person.clone()), self.clock.now());
         // Whoever said yes on the card sees it there.
         let noted = asked.private(approval::noted(&change)).elsewhere(Self::card_key(change.id));
-        work.batch = work.batch.ledger(entry).say(noted);
+        work.transaction = work.transaction.ledger(entry).say(noted);
         Ok(work)
     }
 
@@ -155,8 +155,8 @@ impl Bot {
             return Err(overtaken().into());
         };
         let change = Change { stage, ..claim.change.clone() };
-        let batch = self.advanced(&claim.change, claim.fence, &change, Some(self.clock.now()));
-        Ok(Work { batch, changes: vec![change], refused: None })
+        let transaction = self.advanced(&claim.change, claim.fence, &change, Some(self.clock.now()));
+        Ok(Work { transaction, changes: vec![change], refused: None })
     }
 }
 

@@ -46,7 +46,7 @@ impl Post {
     }
 
     async fn say(&self, message: Message) {
-        self.store.commit(Batch::new().say(message)).await.unwrap();
+        self.store.commit(Transaction::new().say(message)).await.unwrap();
     }
 
     /// Waits, in real time, until nothing can happen before the clock is moved.
@@ -154,9 +154,9 @@ async fn an_edit_that_could_wait_keeps_its_turn_once_that_has_come() {
     house.at_rest().await;
     house.clock.advance(SignedDuration::from_secs(10));
     let others = ["a", "b", "c"].map(|text| post("#deploys", text, text));
-    let batch = others.into_iter().fold(Batch::new(), Batch::say);
-    let batch = batch.say(edit("card", "1/3").patiently()).say(post("#deploys", "d", "d"));
-    house.store.commit(batch).await.unwrap();
+    let transaction = others.into_iter().fold(Transaction::new(), Transaction::say);
+    let transaction = transaction.say(edit("card", "1/3").patiently()).say(post("#deploys", "d", "d"));
+    house.store.commit(transaction).await.unwrap();
     house.at_rest().await;
     assert_eq!(house.slack.lines().len(), 4, "the burst is over");
     house.settle().await;

@@ -9,7 +9,7 @@ use crate::domain::plan::{Plan, Waiting};
 use crate::domain::policy::{Refusal, UnderWay};
 use crate::domain::version::Version;
 use crate::slack::render::{rollback, status};
-use crate::store::{Batch, Shown};
+use crate::store::{Shown, Transaction};
 
 use super::super::Bot;
 use super::super::inbox::{NotNow, Work};
@@ -102,7 +102,7 @@ impl Bot {
         if let Some(errored) = errored {
             let again = self.retry(&errored, plan, &asked.from.person).await;
             return match again {
-                Ok((change, batch)) => Ok(asked.begun(change, batch, None)),
+                Ok((change, transaction)) => Ok(asked.begun(change, transaction, None)),
                 Err(error) => asked.cannot(&error),
             };
         }
@@ -123,14 +123,14 @@ impl Bot {
             since: holder.since,
             merged: false,
         });
-        work.batch = work.batch.show(shown);
+        work.transaction = work.transaction.show(shown);
         work
     }
 
     fn ask_before_rollback(&self, asked: Asked<'_>, plan: Plan) -> Work {
         let shown = self.show(plan, &asked.from.person);
         let mut work = asked.privately(rollback::question(&shown.plan, shown.id));
-        work.batch = work.batch.show(shown);
+        work.transaction = work.transaction.show(shown);
         work
     }
 
@@ -148,7 +148,7 @@ impl Bot {
             }
             Ok(BackDecision::Meets { plan, holder }) => {
                 if meeting == Meeting::Cancel {
-                    let cancel = Batch::new().ask_to_cancel(holder.id, asked.from.person.clone());
+                    let cancel = Transaction::new().ask_to_cancel(holder.id, asked.from.person.clone());
                     self.store.commit(cancel).await.map_err(|error| stored(&error))?;
                 }
                 let why = format!("change {} is being merged", holder.id.short());
@@ -167,7 +167,7 @@ impl Bot {
             Some(errored) => self
                 .retry(&errored, plan, &asked.from.person)
                 .await
-                .map(|(change, batch)| asked.begun(change, batch, None)),
+                .map(|(change, transaction)| asked.begun(change, transaction, None)),
             None => self.confirmed(asked, plan).await,
         };
         match begun {

@@ -11,7 +11,7 @@ use crate::domain::sought::{Kind, Sought};
 use crate::domain::version::{Commit, Sha};
 use crate::domain::whereabouts::Candidate;
 use crate::github::PullState;
-use crate::store::{Batch, Home};
+use crate::store::{Home, Transaction};
 
 /// How many repositories are asked at once.
 const AT_ONCE: usize = 8;
@@ -234,8 +234,8 @@ impl Bot {
 
     /// A failure to keep it costs only another question later.
     async fn keep_found(&self, repository: &Repository, commit: &Commit, by: &Kind) {
-        let batch = Batch::new().find(repository.clone(), commit.clone(), by.clone());
-        if let Err(error) = self.store.commit(batch).await {
+        let transaction = Transaction::new().find(repository.clone(), commit.clone(), by.clone());
+        if let Err(error) = self.store.commit(transaction).await {
             tracing::warn!(%error, "a commit that was found could not be kept");
         }
     }
