@@ -1,15 +1,16 @@
-//! The rows of changes: the lock on what moves, claims with a fence, and the plans that may become changes.
+//! The rows of changes: the lock on what moves, and claims with a fence.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-use super::writer::{Job, Outcome};
-use super::{Store, StoreError, micros, micros_up, timestamp, unwritable};
+use super::error::{StoreError, expect_a_row, unwritable};
+use super::handle::Store;
+use super::time::{micros, micros_up, timestamp};
+use super::transaction::{Operation, Transaction, Wakes};
 use crate::domain::actor::PersonId;
-use crate::domain::artefact::{ArtefactName, Repository};
+use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId, Moves};
 use crate::domain::environment::EnvironmentName;
-use crate::domain::plan::Plan;
 
 /// A change that is being worked on. Only the newest claim may write.
 #[derive(Clone, Debug)]
@@ -26,25 +27,13 @@ pub struct Claim {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fence(i64);
 
-/// A plan that was shown to somebody.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
-    pub id: ChangeId,
-    pub person: PersonId,
-    pub plan: Plan,
-    pub made_at: Timestamp,
-}
-
 impl Store {
     /// Claims those that exist, so that whoever held one before can write it no more.
     pub async fn claim(&self, ids: Vec<ChangeId>) -> Result<Vec<Claim>, StoreError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        match self.request(Job::Claim(ids)).await? {
-            Outcome::Claimed(claims) => Ok(claims),
-            Outcome::Received(_) | Outcome::Committed => Err(StoreError::Failed("a claim was lost".into())),
-        }
+        self.execute(ClaimChanges(ids)).await
     }
 
     /// Changes whose time has come, the longest due first.
@@ -126,28 +115,6 @@ impl Store {
                 .await?;
         Ok(rows.iter().filter_map(|body| read(body)).collect())
     }
-
-    /// The names of our tags in a repository that begin so.
-    pub async fn tag_names(&self, repository: &Repository, beginning: &str) -> Result<Vec<String>, StoreError> {
-        // Not by LIKE, to which `_` is any letter.
-        Ok(sqlx::query_scalar("SELECT name FROM tag WHERE repository = $1 AND substr(name, 1, length($2)) = $2")
-            .bind(repository.to_string())
-            .bind(beginning)
-            .fetch_all(&self.0.readers)
-            .await?)
-    }
-
-    /// A plan that was shown, unless it was used or has become old.
-    pub async fn shown_plan(&self, id: ChangeId) -> Result<Option<Shown>, StoreError> {
-        let row: Option<(String, String, i64)> = sqlx::query_as("SELECT person, body, made_at FROM plan WHERE id = $1")
-            .bind(id.to_string())
-            .fetch_optional(&self.0.readers)
-            .await?;
-        Ok(row.and_then(|(person, body, made_at)| {
-            let plan = serde_json::from_str(&body).ok()?;
-            Some(Shown { id, person: PersonId::new(&person), plan, made_at: timestamp(made_at) })
-        }))
-    }
 }
 
 /// What another version of Gantry wrote and we cannot read is left alone.
@@ -158,93 +125,160 @@ pub(super) fn read(body: &str) -> Option<Change> {
 /// Fence, body, who asked to cancel it, when it is due, and whether it is open.
 type ClaimRow = (i64, String, Option<String>, Option<i64>, bool);
 
-pub(super) async fn claim(connection: &mut SqliteConnection, ids: &[ChangeId]) -> Result<Vec<Claim>, sqlx::Error> {
-    let mut claims = Vec::with_capacity(ids.len());
-    for id in ids {
-        let row: Option<ClaimRow> = sqlx::query_as(
-            "UPDATE change SET fence = fence + 1 WHERE id = $1 RETURNING fence, body, cancel_by, due_at, open",
-        )
-        .bind(id.to_string())
-        .fetch_optional(&mut *connection)
-        .await?;
-        claims.extend(row.and_then(|(fence, body, cancel_by, due_at, open)| {
-            let cancel_by = cancel_by.as_deref().map(PersonId::new);
-            Some(Claim { change: read(&body)?, fence: Fence(fence), cancel_by, due_at: due_at.map(timestamp), open })
-        }));
+impl Transaction {
+    /// A new change takes the lock on what moves. The transaction fails with `Held` where another change has it.
+    #[must_use]
+    pub fn begin(self, change: Change) -> Self {
+        self.with(BeginChange(Box::new(change)))
     }
-    Ok(claims)
+
+    /// The change as it stands now, to be looked at again at `due_at`. The transaction fails with `Overtaken` where somebody
+    /// else has claimed it since.
+    #[must_use]
+    pub fn advance(self, change: Change, fence: Fence, due_at: Option<Timestamp>) -> Self {
+        self.with(AdvanceChange { change: Box::new(change), fence, due_at })
+    }
+
+    #[must_use]
+    pub fn ask_to_cancel(self, id: ChangeId, by: PersonId) -> Self {
+        self.with(RequestCancel { id, by })
+    }
 }
 
-/// A new change takes the lock, and what was watched there before is watched no more.
-pub(super) async fn begin(connection: &mut SqliteConnection, change: &Change) -> Result<(), sqlx::Error> {
-    // What runs and only lacks its tag, or is over and has something to put away, is left to do it.
-    sqlx::query(
-        "UPDATE change SET open = FALSE, due_at = NULL, fence = fence + 1
-         WHERE moves = $1 AND open AND stage IN ('failed', 'stalled')",
-    )
-    .bind(change.moves().as_str())
-    .execute(&mut *connection)
-    .await?;
-    sqlx::query(
-        "INSERT INTO change (id, short, artefact, environment, moves, stage, active, open, due_at, body, asked_at, waits)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, FALSE)",
-    )
-    .bind(change.id.to_string())
-    .bind(change.id.short())
-    .bind(change.plan.artefact.as_str())
-    .bind(change.plan.environment.as_str())
-    .bind(change.moves().as_str())
-    .bind(change.stage.name())
-    .bind(change.stage.is_active())
-    .bind(change.is_open())
-    .bind(micros(change.asked_at))
-    .bind(serde_json::to_string(change).map_err(unwritable)?)
-    .bind(micros(change.asked_at))
-    .execute(connection)
-    .await?;
-    Ok(())
+#[derive(Debug)]
+struct ClaimChanges(Vec<ChangeId>);
+
+impl Operation for ClaimChanges {
+    type Output = Vec<Claim>;
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<Vec<Claim>, sqlx::Error> {
+        let mut claims = Vec::with_capacity(self.0.len());
+        for id in &self.0 {
+            let row: Option<ClaimRow> = sqlx::query_as(
+                "UPDATE change SET fence = fence + 1 WHERE id = $1 RETURNING fence, body, cancel_by, due_at, open",
+            )
+            .bind(id.to_string())
+            .fetch_optional(&mut *connection)
+            .await?;
+            claims.extend(row.and_then(|(fence, body, cancel_by, due_at, open)| {
+                let cancel_by = cancel_by.as_deref().map(PersonId::new);
+                Some(Claim {
+                    change: read(&body)?,
+                    fence: Fence(fence),
+                    cancel_by,
+                    due_at: due_at.map(timestamp),
+                    open,
+                })
+            }));
+        }
+        Ok(claims)
+    }
 }
 
-/// Fails with `RowNotFound` where somebody has claimed the change since.
-pub(super) async fn advance(
-    connection: &mut SqliteConnection,
-    change: &Change,
-    fence: Fence,
-    due_at: Option<Timestamp>,
-) -> Result<(), sqlx::Error> {
-    // What is over is not due: nobody would take it up, and it would be claimed again and again.
-    let due_at = due_at.filter(|_| change.is_open());
-    let written = sqlx::query(
-        "UPDATE change SET stage = $1, active = $2, open = $3, due_at = $4, body = $5, waits = $8,
-             cancel_by = CASE WHEN $2 THEN cancel_by ELSE NULL END
-         WHERE id = $6 AND fence = $7",
-    )
-    .bind(change.stage.name())
-    .bind(change.stage.is_active())
-    .bind(change.is_open())
-    .bind(due_at.map(micros_up))
-    .bind(serde_json::to_string(change).map_err(unwritable)?)
-    .bind(change.id.to_string())
-    .bind(fence.0)
-    .bind(change.stage.awaiting().is_some_and(|awaiting| due_at.is_some_and(|due| due >= awaiting.next_word())))
-    .execute(connection)
-    .await?;
-    if written.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
-}
+#[derive(Debug)]
+struct BeginChange(Box<Change>);
 
-pub(super) async fn ask_to_cancel(
-    connection: &mut SqliteConnection,
-    id: ChangeId,
-    by: &PersonId,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query("UPDATE change SET cancel_by = $1, due_at = $2 WHERE id = $3 AND active AND cancel_by IS NULL")
-        .bind(by.as_str())
-        .bind(micros(now))
-        .bind(id.to_string())
+impl Operation for BeginChange {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        let change = &self.0;
+        // What runs and only lacks its tag, or is over and has something to put away, is left to do it.
+        sqlx::query(
+            "UPDATE change SET open = FALSE, due_at = NULL, fence = fence + 1
+             WHERE moves = $1 AND open AND stage IN ('failed', 'stalled')",
+        )
+        .bind(change.moves().as_str())
+        .execute(&mut *connection)
+        .await?;
+        sqlx::query(
+            "INSERT INTO change (id, short, artefact, environment, moves, stage, active, open, due_at, body, asked_at, waits)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, FALSE)",
+        )
+        .bind(change.id.to_string())
+        .bind(change.id.short())
+        .bind(change.plan.artefact.as_str())
+        .bind(change.plan.environment.as_str())
+        .bind(change.moves().as_str())
+        .bind(change.stage.name())
+        .bind(change.stage.is_active())
+        .bind(change.is_open())
+        .bind(micros(change.asked_at))
+        .bind(serde_json::to_string(change).map_err(unwritable)?)
+        .bind(micros(change.asked_at))
         .execute(connection)
         .await?;
-    Ok(())
+        Ok(())
+    }
+
+    fn wakes(&self, (): &()) -> Wakes {
+        Wakes { changes: 1, ..Wakes::default() }
+    }
+
+    fn set_request(&mut self, request: &str) {
+        self.0.request.get_or_insert_with(|| request.to_owned());
+    }
+}
+
+#[derive(Debug)]
+struct AdvanceChange {
+    change: Box<Change>,
+    fence: Fence,
+    due_at: Option<Timestamp>,
+}
+
+impl Operation for AdvanceChange {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        let change = &self.change;
+        // What is over is not due: nobody would take it up, and it would be claimed again and again.
+        let due_at = self.due_at.filter(|_| change.is_open());
+        let written = sqlx::query(
+            "UPDATE change SET stage = $1, active = $2, open = $3, due_at = $4, body = $5, waits = $8,
+                 cancel_by = CASE WHEN $2 THEN cancel_by ELSE NULL END
+             WHERE id = $6 AND fence = $7",
+        )
+        .bind(change.stage.name())
+        .bind(change.stage.is_active())
+        .bind(change.is_open())
+        .bind(due_at.map(micros_up))
+        .bind(serde_json::to_string(change).map_err(unwritable)?)
+        .bind(change.id.to_string())
+        .bind(self.fence.0)
+        .bind(change.stage.awaiting().is_some_and(|awaiting| due_at.is_some_and(|due| due >= awaiting.next_word())))
+        .execute(connection)
+        .await?;
+        expect_a_row(&written)
+    }
+
+    fn wakes(&self, (): &()) -> Wakes {
+        Wakes { changes: 1, ..Wakes::default() }
+    }
+}
+
+#[derive(Debug)]
+struct RequestCancel {
+    id: ChangeId,
+    by: PersonId,
+}
+
+impl Operation for RequestCancel {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        sqlx::query("UPDATE change SET cancel_by = $1, due_at = $2 WHERE id = $3 AND active AND cancel_by IS NULL")
+            .bind(self.by.as_str())
+            .bind(micros(now))
+            .bind(self.id.to_string())
+            .execute(connection)
+            .await?;
+        Ok(())
+    }
+
+    fn wakes(&self, (): &()) -> Wakes {
+        Wakes { changes: 1, ..Wakes::default() }
+    }
 }
 
 /// Something that changes of an environment, or of any, may have waited for is no more.
@@ -262,38 +296,6 @@ pub(super) async fn look_again(
     .execute(connection)
     .await?;
     Ok(())
-}
-
-pub(super) async fn name_tag(
-    connection: &mut SqliteConnection,
-    repository: &Repository,
-    name: &str,
-    id: ChangeId,
-) -> Result<(), sqlx::Error> {
-    sqlx::query("INSERT INTO tag (repository, name, change_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
-        .bind(repository.to_string())
-        .bind(name)
-        .bind(id.to_string())
-        .execute(connection)
-        .await?;
-    Ok(())
-}
-
-pub(super) async fn show(connection: &mut SqliteConnection, shown: &Shown) -> Result<(), sqlx::Error> {
-    sqlx::query("INSERT INTO plan (id, person, body, made_at) VALUES ($1, $2, $3, $4)")
-        .bind(shown.id.to_string())
-        .bind(shown.person.as_str())
-        .bind(serde_json::to_string(&shown.plan).map_err(unwritable)?)
-        .bind(micros(shown.made_at))
-        .execute(connection)
-        .await?;
-    Ok(())
-}
-
-/// Fails with `RowNotFound` where the plan was used before: two clicks are one.
-pub(super) async fn use_up(connection: &mut SqliteConnection, plan: ChangeId) -> Result<(), sqlx::Error> {
-    let gone = sqlx::query("DELETE FROM plan WHERE id = $1").bind(plan.to_string()).execute(connection).await?;
-    if gone.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
 }
 
 #[cfg(test)]

@@ -6,7 +6,10 @@ use jiff::Timestamp;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::comparison::count;
-use super::{Store, StoreError, micros, unwritable};
+use super::error::{StoreError, unwritable};
+use super::handle::Store;
+use super::time::micros;
+use super::transaction::{Operation, Transaction};
 use crate::domain::artefact::Repository;
 use crate::domain::containment::Pair;
 use crate::domain::sought::Kind;
@@ -224,39 +227,52 @@ fn tag_name(tag: &str) -> String {
     format!("tags/{tag}")
 }
 
+impl Transaction {
+    /// A commit that somebody looked for was found by that name.
+    #[must_use]
+    pub fn find(self, repository: Repository, commit: Commit, by: Kind) -> Self {
+        self.with(RecordFoundCommit { repository, commit: Box::new(commit), by })
+    }
+}
+
 /// Keeps a commit that was found, with the name by which it was looked for, unless that is its own.
-pub(super) async fn find(
-    connection: &mut SqliteConnection,
-    repository: &Repository,
-    commit: &Commit,
-    by: &Kind,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "INSERT INTO found_commit (repository, sha, body) VALUES ($1, $2, $3)
-         ON CONFLICT (repository, sha) DO UPDATE SET body = excluded.body",
-    )
-    .bind(repository.to_string())
-    .bind(commit.sha.as_str())
-    .bind(serde_json::to_string(commit).map_err(unwritable)?)
-    .execute(&mut *connection)
-    .await?;
-    let name = match by {
-        Kind::Commit(_) => return Ok(()),
-        Kind::Pull(number) => pull_name(*number),
-        Kind::Tag(tag) => tag_name(tag),
-    };
-    sqlx::query(
-        "INSERT INTO found_name (repository, name, sha, found_at) VALUES ($1, $2, $3, $4)
-         ON CONFLICT (repository, name) DO UPDATE SET sha = excluded.sha, found_at = excluded.found_at",
-    )
-    .bind(repository.to_string())
-    .bind(name)
-    .bind(commit.sha.as_str())
-    .bind(micros(now))
-    .execute(connection)
-    .await?;
-    Ok(())
+#[derive(Debug)]
+struct RecordFoundCommit {
+    repository: Repository,
+    commit: Box<Commit>,
+    by: Kind,
+}
+
+impl Operation for RecordFoundCommit {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "INSERT INTO found_commit (repository, sha, body) VALUES ($1, $2, $3)
+             ON CONFLICT (repository, sha) DO UPDATE SET body = excluded.body",
+        )
+        .bind(self.repository.to_string())
+        .bind(self.commit.sha.as_str())
+        .bind(serde_json::to_string(&self.commit).map_err(unwritable)?)
+        .execute(&mut *connection)
+        .await?;
+        let name = match &self.by {
+            Kind::Commit(_) => return Ok(()),
+            Kind::Pull(number) => pull_name(*number),
+            Kind::Tag(tag) => tag_name(tag),
+        };
+        sqlx::query(
+            "INSERT INTO found_name (repository, name, sha, found_at) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (repository, name) DO UPDATE SET sha = excluded.sha, found_at = excluded.found_at",
+        )
+        .bind(self.repository.to_string())
+        .bind(name)
+        .bind(self.commit.sha.as_str())
+        .bind(micros(now))
+        .execute(connection)
+        .await?;
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -1,19 +1,26 @@
-//! What happened, page by page, and how far changes have come: questions to the ledger that an index answers.
+//! The ledger's rows: everything that happened, and never changed afterwards. Its questions are answered by an index.
 
 use std::collections::HashMap;
 
-use jiff::Timestamp;
-use sqlx::{QueryBuilder, Sqlite};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::change::read;
-use super::read::EntryRow;
-use super::transaction::Entry;
-use super::{Store, StoreError, timestamp};
+use super::change;
+use super::error::{StoreError, unwritable};
+use super::handle::Store;
+use super::time::{micros, timestamp};
+use super::transaction::{Operation, Transaction};
+use crate::domain::actor::Actor;
+use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId};
+use crate::domain::environment::EnvironmentName;
 use crate::domain::history::Number;
 use crate::domain::listing::Filter;
-use crate::domain::message::{MessageKey, Place};
 use crate::domain::page::{Cursor, Order};
+
+/// More than anybody looks back at what controllers said.
+const KEEP_REPORTS: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// As the indexes spell them: else they would not be used.
 const KINDS: &str = "kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released')";
@@ -23,6 +30,52 @@ const KINDS_OF_ONE: &str =
 /// The entries by which a change came to stand where it does.
 const STAGES: &str = "kind IN ('begun', 'retried', 'awaiting_approval', 'merging', 'deploying', 'deployed', 'failed', \
                       'stalled')";
+
+/// One thing that happened; never changed afterwards.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    pub at: Timestamp,
+    pub change: Option<String>,
+    pub kind: String,
+    pub artefact: Option<ArtefactName>,
+    pub environment: Option<EnvironmentName>,
+    pub actor: Option<Actor>,
+    pub body: Value,
+}
+
+/// Which entries of the ledger; `None` matches all.
+#[derive(Clone, Debug, Default)]
+pub struct LedgerFilter {
+    pub change: Option<String>,
+    pub kind: Option<String>,
+    pub artefact: Option<ArtefactName>,
+    pub environment: Option<EnvironmentName>,
+}
+
+#[derive(sqlx::FromRow)]
+pub(super) struct EntryRow {
+    at: i64,
+    change_id: Option<String>,
+    kind: String,
+    artefact: Option<String>,
+    environment: Option<String>,
+    actor: Option<String>,
+    body: String,
+}
+
+impl From<EntryRow> for Entry {
+    fn from(row: EntryRow) -> Self {
+        Self {
+            at: timestamp(row.at),
+            change: row.change_id,
+            kind: row.kind,
+            artefact: row.artefact.as_deref().map(ArtefactName::new),
+            environment: row.environment.as_deref().map(EnvironmentName::new),
+            actor: row.actor.and_then(|actor| serde_json::from_str(&actor).ok()),
+            body: serde_json::from_str(&row.body).unwrap_or_default(),
+        }
+    }
+}
 
 /// Something that happened, with the change that it began, as that stands now.
 #[derive(Clone, Debug)]
@@ -41,6 +94,35 @@ struct PastRow {
 }
 
 impl Store {
+    /// All of one kind, newest first, by the index that it has.
+    pub async fn newest(&self, kind: &'static str, limit: u32) -> Result<Vec<Entry>, StoreError> {
+        let mut query: QueryBuilder<Sqlite> = QueryBuilder::new(
+            "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger WHERE kind = '",
+        );
+        // Spelled out as in the index.
+        query.push(kind).push("' ORDER BY id DESC LIMIT ").push_bind(i64::from(limit));
+        let rows: Vec<EntryRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// Newest first.
+    pub async fn ledger(&self, filter: &LedgerFilter, limit: u32) -> Result<Vec<Entry>, StoreError> {
+        let rows: Vec<EntryRow> = sqlx::query_as(
+            "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger
+             WHERE ($1 IS NULL OR change_id = $1) AND ($2 IS NULL OR kind = $2)
+               AND ($3 IS NULL OR artefact = $3) AND ($4 IS NULL OR environment = $4)
+             ORDER BY id DESC LIMIT $5",
+        )
+        .bind(&filter.change)
+        .bind(&filter.kind)
+        .bind(filter.artefact.as_ref().map(ArtefactName::as_str))
+        .bind(filter.environment.as_ref().map(EnvironmentName::as_str))
+        .bind(i64::from(limit))
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
     /// What happened there, `limit` from the cursor on, the one next to it first.
     pub async fn past(&self, filter: &Filter, cursor: Cursor<Number>, limit: u32) -> Result<Vec<Past>, StoreError> {
         let order = if cursor.is_back(Order::NewestFirst) { " ORDER BY id DESC" } else { " ORDER BY id" };
@@ -84,7 +166,7 @@ impl Store {
             .map(|row| Past {
                 number: Number(row.id),
                 entry: row.entry.into(),
-                change: row.change.as_deref().and_then(read),
+                change: row.change.as_deref().and_then(change::read),
             })
             .collect())
     }
@@ -103,21 +185,64 @@ impl Store {
         let rows: Vec<(String, i64)> = query.build_query_as().fetch_all(&self.0.readers).await?;
         Ok(rows.into_iter().filter_map(|(id, at)| Some((ChangeId::parse(&id)?, timestamp(at)))).collect())
     }
+}
 
-    /// Where those of these messages stand that Slack has.
-    pub async fn places(&self, keys: &[MessageKey]) -> Result<HashMap<MessageKey, Place>, StoreError> {
-        if keys.is_empty() {
-            return Ok(HashMap::new());
-        }
-        let mut query = QueryBuilder::new("SELECT key, channel, ts FROM said WHERE key IN (");
-        let mut names = query.separated(", ");
-        for key in keys {
-            names.push_bind(key.as_str().to_owned());
-        }
-        query.push(")");
-        let rows: Vec<(String, String, String)> = query.build_query_as().fetch_all(&self.0.readers).await?;
-        Ok(rows.into_iter().map(|(key, channel, ts)| (MessageKey::new(&key), Place { channel, ts })).collect())
+/// The last report that came for an environment.
+pub(super) async fn last_report(
+    database: impl sqlx::SqliteExecutor<'_>,
+    environment: &EnvironmentName,
+) -> Result<Option<Entry>, sqlx::Error> {
+    // The kind is spelled out as in the index that this uses.
+    let row: Option<EntryRow> = sqlx::query_as(
+        "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger
+         WHERE kind = 'report' AND environment = $1 ORDER BY id DESC LIMIT 1",
+    )
+    .bind(environment.as_str())
+    .fetch_optional(database)
+    .await?;
+    Ok(row.map(Into::into))
+}
+
+impl Transaction {
+    #[must_use]
+    pub fn ledger(self, entry: Entry) -> Self {
+        self.with(AppendToLedger(entry))
     }
+}
+
+#[derive(Debug)]
+struct AppendToLedger(Entry);
+
+impl Operation for AppendToLedger {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        let entry = &self.0;
+        let actor = entry.actor.as_ref().map(serde_json::to_string).transpose().map_err(unwritable)?;
+        sqlx::query(
+            "INSERT INTO ledger (at, change_id, kind, artefact, environment, actor, body)
+             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        )
+        .bind(micros(entry.at))
+        .bind(&entry.change)
+        .bind(&entry.kind)
+        .bind(entry.artefact.as_ref().map(ArtefactName::as_str))
+        .bind(entry.environment.as_ref().map(EnvironmentName::as_str))
+        .bind(actor)
+        .bind(entry.body.to_string())
+        .execute(connection)
+        .await?;
+        Ok(())
+    }
+}
+
+/// Deletes what controllers reported long ago; what became of changes is kept for ever.
+pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM ledger WHERE kind = 'report' AND at < $1")
+        .bind(micros(now - KEEP_REPORTS))
+        .execute(connection)
+        .await?;
+    Ok(())
 }
 
 #[cfg(test)]

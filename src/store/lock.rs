@@ -3,7 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 use sqlx::SqliteConnection;
 
-use super::{Store, StoreError, micros, micros_up, timestamp};
+use super::change;
+use super::error::{StoreError, expect_a_row};
+use super::handle::Store;
+use super::time::{micros, micros_up, timestamp};
+use super::transaction::{Operation, Transaction, Wakes};
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
@@ -88,48 +92,96 @@ impl Store {
     }
 }
 
-/// Fails with `RowNotFound` where another lock is in force there.
-pub(super) async fn lock(connection: &mut SqliteConnection, lock: &Lock, now: Timestamp) -> Result<(), sqlx::Error> {
-    let artefact = lock.artefact.as_ref().map_or("", ArtefactName::as_str);
-    sqlx::query("DELETE FROM lock WHERE environment = $1 AND artefact = $2 AND until <= $3")
+impl Transaction {
+    /// The transaction fails with `Overtaken` where another lock is in force there.
+    #[must_use]
+    pub fn lock(self, lock: Lock) -> Self {
+        self.with(InsertLock(Box::new(lock)))
+    }
+
+    /// The transaction fails with `Overtaken` where the lock was ended before: two clicks are one.
+    #[must_use]
+    pub fn unlock(self, lock: LockId) -> Self {
+        self.with(RemoveLock(lock))
+    }
+
+    /// Its owner was reminded of it, and will be again in a day. The transaction fails with `Overtaken` where it was ended.
+    #[must_use]
+    pub fn nudged(self, lock: LockId) -> Self {
+        self.with(PostponeLockReminder(lock))
+    }
+}
+
+#[derive(Debug)]
+struct InsertLock(Box<Lock>);
+
+impl Operation for InsertLock {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        let lock = &self.0;
+        let artefact = lock.artefact.as_ref().map_or("", ArtefactName::as_str);
+        sqlx::query("DELETE FROM lock WHERE environment = $1 AND artefact = $2 AND until <= $3")
+            .bind(lock.environment.as_str())
+            .bind(artefact)
+            .bind(micros(now))
+            .execute(&mut *connection)
+            .await?;
+        let made = sqlx::query(
+            "INSERT INTO lock (id, environment, artefact, person, reason, since, until, nudge_at)
+             VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (environment, artefact) DO NOTHING",
+        )
+        .bind(lock.id.to_string())
         .bind(lock.environment.as_str())
         .bind(artefact)
-        .bind(micros(now))
-        .execute(&mut *connection)
-        .await?;
-    let made = sqlx::query(
-        "INSERT INTO lock (id, environment, artefact, person, reason, since, until, nudge_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (environment, artefact) DO NOTHING",
-    )
-    .bind(lock.id.to_string())
-    .bind(lock.environment.as_str())
-    .bind(artefact)
-    .bind(lock.by.as_str())
-    .bind(&lock.reason)
-    .bind(micros(lock.since))
-    .bind(lock.until.map(micros_up))
-    .bind(micros_up(lock.since + NUDGE_AFTER))
-    .execute(connection)
-    .await?;
-    if made.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
-}
-
-/// Gives the environment that it was on. Fails with `RowNotFound` where it was ended before: two clicks are one.
-pub(super) async fn unlock(connection: &mut SqliteConnection, id: LockId) -> Result<String, sqlx::Error> {
-    sqlx::query_scalar("DELETE FROM lock WHERE id = $1 RETURNING environment")
-        .bind(id.to_string())
-        .fetch_one(connection)
-        .await
-}
-
-/// Fails with `RowNotFound` where it was ended since.
-pub(super) async fn nudged(connection: &mut SqliteConnection, id: LockId, now: Timestamp) -> Result<(), sqlx::Error> {
-    let nudged = sqlx::query("UPDATE lock SET nudge_at = $1 WHERE id = $2")
-        .bind(micros_up(now + NUDGE_AFTER))
-        .bind(id.to_string())
+        .bind(lock.by.as_str())
+        .bind(&lock.reason)
+        .bind(micros(lock.since))
+        .bind(lock.until.map(micros_up))
+        .bind(micros_up(lock.since + NUDGE_AFTER))
         .execute(connection)
         .await?;
-    if nudged.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
+        expect_a_row(&made)
+    }
+
+    fn wakes(&self, (): &()) -> Wakes {
+        Wakes { locks: 1, ..Wakes::default() }
+    }
+}
+
+#[derive(Debug)]
+struct RemoveLock(LockId);
+
+impl Operation for RemoveLock {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        let environment: String = sqlx::query_scalar("DELETE FROM lock WHERE id = $1 RETURNING environment")
+            .bind(self.0.to_string())
+            .fetch_one(&mut *connection)
+            .await?;
+        change::look_again(connection, Some(&environment), now).await
+    }
+
+    fn wakes(&self, (): &()) -> Wakes {
+        Wakes { changes: 1, ..Wakes::default() }
+    }
+}
+
+#[derive(Debug)]
+struct PostponeLockReminder(LockId);
+
+impl Operation for PostponeLockReminder {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        let postponed = sqlx::query("UPDATE lock SET nudge_at = $1 WHERE id = $2")
+            .bind(micros_up(now + NUDGE_AFTER))
+            .bind(self.0.to_string())
+            .execute(connection)
+            .await?;
+        expect_a_row(&postponed)
+    }
 }
 
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {

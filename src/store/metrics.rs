@@ -1,16 +1,11 @@
-//! What the store tells of itself: how long commits take, how many failed, and what waits in it.
+//! How much work waits in the store, for metrics and for tests.
 
 use jiff::Timestamp;
 
-use super::{Line, Source, Store, StoreError, Transaction, micros, timestamp};
-use crate::telemetry::metrics::{Count, Moments};
-
-/// Kept by the writer.
-#[derive(Clone, Debug, Default)]
-pub struct Measures {
-    pub commits: Moments,
-    pub failed: Count,
-}
+use super::error::StoreError;
+use super::handle::Store;
+use super::inbox::{Line, Source};
+use super::time::{micros, timestamp};
 
 /// How much waits, and since when the oldest of it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,14 +22,41 @@ pub struct Backlog {
     pub outbox: Waiting,
 }
 
-impl Store {
-    pub fn measures(&self) -> &Measures {
-        &self.0.measures
-    }
+/// What is still to be done, for whoever waits until nothing is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pending {
+    pub inbox: u64,
+    pub outbox: u64,
+    /// Changes that are under way; those that are only watched, or wait for people, are not waited for.
+    pub changes: u64,
+    /// When the next of them may be worked on; in the past while one is, or while the owner of a lock is to be reminded.
+    pub next_due: Option<Timestamp>,
+}
 
-    /// Writes a few bytes and commits them, as anything else would be.
-    pub async fn try_out(&self) -> Result<(), StoreError> {
-        self.commit(Transaction::new().setting("store.tried_out", &self.0.clock.now().to_string())).await
+impl Store {
+    pub async fn pending(&self) -> Result<Pending, StoreError> {
+        type Row = (i64, Option<i64>, i64, Option<i64>, i64, Option<i64>, Option<i64>);
+        let (inbox, inbox_due, outbox, outbox_due, changes, changes_due, nudge_due): Row = sqlx::query_as(
+            "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL),
+                    (SELECT MIN(due_at) FROM inbox WHERE done_at IS NULL),
+                    (SELECT COUNT(*) FROM outbox),
+                    (SELECT MIN(due_at) FROM outbox
+                     WHERE (patient AND due_at > $1)
+                        OR id IN (SELECT MIN(id) FROM outbox WHERE NOT (patient AND due_at > $1) GROUP BY queue)),
+                    (SELECT COUNT(*) FROM change WHERE active AND NOT waits),
+                    (SELECT MIN(due_at) FROM change WHERE NOT waits OR due_at <= $1),
+                    (SELECT MIN(nudge_at) FROM lock WHERE nudge_at <= $1 AND (until IS NULL OR until > $1))",
+        )
+        // A reminder of tomorrow is nothing that is still to be done.
+        .bind(micros(self.0.clock.now()))
+        .fetch_one(&self.0.readers)
+        .await?;
+        Ok(Pending {
+            inbox: u64::try_from(inbox).unwrap_or_default(),
+            outbox: u64::try_from(outbox).unwrap_or_default(),
+            changes: u64::try_from(changes).unwrap_or_default(),
+            next_due: [inbox_due, outbox_due, changes_due, nudge_due].into_iter().flatten().min().map(timestamp),
+        })
     }
 
     /// By the index of what waits: what is done is not read.

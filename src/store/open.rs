@@ -7,17 +7,20 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
+use sqlx::SqliteConnection;
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
-use sqlx::{ConnectOptions, Connection, SqliteConnection};
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::amended;
+use super::connection::connect;
+use super::error::StoreError;
+use super::handle::{Inner, Store};
 use super::process_lock::Lock;
-use super::writer::{self, QUEUE, WriteConnection};
-use super::{Inner, Measures, Store, StoreError, Wakes};
+use super::prune::Prune;
+use super::transaction::Wakes;
+use super::writer::{self, Measures, QUEUE, WriteConnection};
 use crate::clock::Clock;
 
 pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("src/store/migrations");
@@ -54,12 +57,12 @@ impl Store {
             .min_connections(0)
             .test_before_acquire(false)
             .connect_lazy_with(options.clone().create_if_missing(false).pragma("query_only", "ON"));
-        let (requests, queue) = mpsc::channel(QUEUE);
+        let (jobs, queue) = mpsc::channel(QUEUE);
         let (wake, wakes) = watch::channel(Wakes::default());
         let closing = CancellationToken::new();
         let measures = Measures::default();
-        let connection = WriteConnection::new(connection, options);
-        let task = writer::run(connection, lock, clock.clone(), queue, wake, closing.clone(), measures.clone());
+        let connection = WriteConnection::new(connection, options, lock);
+        let task = writer::run(connection, clock.clone(), queue, Prune, wake, closing.clone(), measures.clone());
         let panicked = CancellationToken::new();
         let guard = panicked.clone().drop_guard();
         let task = async move {
@@ -68,7 +71,7 @@ impl Store {
         };
         Ok(Self(Arc::new(Inner {
             readers,
-            requests,
+            jobs,
             wakes,
             closing,
             panicked,
@@ -82,11 +85,6 @@ impl Store {
 /// The newest that this program knows.
 pub(super) fn newest_migration() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
-}
-
-/// Boxed, because the compiler cannot prove the opaque future to be `Send` for every lifetime.
-pub(super) fn connect(options: &SqliteConnectOptions) -> BoxFuture<'_, Result<SqliteConnection, sqlx::Error>> {
-    Box::pin(options.connect())
 }
 
 pub(super) fn options(url: &str) -> Result<SqliteConnectOptions, StoreError> {
@@ -159,17 +157,11 @@ async fn migrate(connection: &mut SqliteConnection, file: &Path) -> Result<(), S
     })
 }
 
-/// The last connection to close folds the log into the file.
-pub(super) async fn shut(connection: SqliteConnection) {
-    if let Err(error) = connection.close().await {
-        tracing::warn!(%error, "the database did not close cleanly; its log is read at the next start");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::micros;
+    use crate::store::connection::shut;
+    use crate::store::time::micros;
 
     #[test]
     fn versions_are_compared_by_number_and_not_by_text() {

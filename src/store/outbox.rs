@@ -5,8 +5,12 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 use sqlx::SqliteConnection;
 
-use super::{Store, StoreError, micros, micros_up, timestamp, unwritable};
-use crate::domain::message::{Message, MessageKey, Place, To};
+use super::error::{StoreError, unwritable};
+use super::handle::Store;
+use super::posted_message::{Said, is_spoken};
+use super::time::{micros, micros_of, micros_up, timestamp};
+use super::transaction::{Operation, Transaction, Wakes};
+use crate::domain::message::{Message, MessageKey, To};
 
 /// How long a message stands at least before a patient edit changes it.
 const STANDS: SignedDuration = SignedDuration::from_secs(3);
@@ -33,14 +37,6 @@ pub struct Outgoing {
     pub message: Result<Message, String>,
     pub created_at: Timestamp,
     pub attempts: u32,
-}
-
-/// Where a message of ours stands.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    pub place: Place,
-    /// Why it stands there and not where it was meant to; every edit must say it again.
-    pub note: Option<String>,
 }
 
 impl Store {
@@ -76,40 +72,124 @@ impl Store {
             attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
         }))
     }
+}
 
-    /// Where the message of that key stands, once Slack has it.
-    pub async fn said(&self, key: &MessageKey) -> Result<Option<Said>, StoreError> {
-        if let Some(place) = key.place() {
-            return Ok(Some(Said { place, note: None }));
+impl Transaction {
+    /// Puts a message into the outbox, or into the place of an unsent one of the same key.
+    #[must_use]
+    pub fn say(self, message: Message) -> Self {
+        self.with(EnqueueMessage { message, upon: None })
+    }
+
+    /// The same, but only where the message `key` stands or is about to.
+    #[must_use]
+    pub fn say_upon(self, key: MessageKey, message: Message) -> Self {
+        self.with(EnqueueMessage { message, upon: Some(key) })
+    }
+
+    /// Slack has the message. The row stays if a newer text took its place meanwhile.
+    #[must_use]
+    pub fn sent(self, id: MessageId, revision: i64, said: Option<Said>) -> Self {
+        self.with(MarkSent { id, revision, said })
+    }
+
+    /// The message waits; with an `error` this counts as an attempt.
+    #[must_use]
+    pub fn delay(self, id: MessageId, until: Timestamp, error: Option<String>) -> Self {
+        self.with(DelayMessage { id, until, error })
+    }
+
+    /// The message can never be sent. The row stays if a newer text took its place meanwhile.
+    #[must_use]
+    pub fn unsay(self, id: MessageId, revision: i64) -> Self {
+        self.with(DropMessage { id, revision })
+    }
+}
+
+#[derive(Debug)]
+struct EnqueueMessage {
+    message: Message,
+    /// Only if this message was posted, or waits in the outbox.
+    upon: Option<MessageKey>,
+}
+
+impl Operation for EnqueueMessage {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        if let Some(key) = &self.upon
+            && !is_spoken(&mut *connection, key).await?
+        {
+            return Ok(());
         }
-        let row: Option<(String, String, Option<String>)> =
-            sqlx::query_as("SELECT channel, ts, note FROM said WHERE key = $1")
-                .bind(key.as_str())
-                .fetch_optional(&self.0.readers)
-                .await?;
-        Ok(row.map(|(channel, ts, note)| Said { place: Place { channel, ts }, note }))
+        say(connection, &self.message, now).await
     }
 
-    /// Was a message of this name posted, or is it about to be?
-    pub async fn is_spoken(&self, key: &MessageKey) -> Result<bool, StoreError> {
-        Ok(is_spoken(&self.0.readers, key).await?)
+    fn wakes(&self, (): &()) -> Wakes {
+        Wakes { outbox: 1, ..Wakes::default() }
+    }
+
+    fn set_request(&mut self, request: &str) {
+        self.message.request.get_or_insert_with(|| request.to_owned());
     }
 }
 
-pub(super) async fn is_spoken(database: impl sqlx::SqliteExecutor<'_>, key: &MessageKey) -> Result<bool, sqlx::Error> {
-    let found: Option<i64> =
-        sqlx::query_scalar("SELECT 1 FROM said WHERE key = $1 UNION ALL SELECT 1 FROM outbox WHERE key = $1")
-            .bind(key.as_str())
-            .fetch_optional(database)
-            .await?;
-    Ok(found.is_some())
+#[derive(Debug)]
+struct MarkSent {
+    id: MessageId,
+    revision: i64,
+    said: Option<Said>,
 }
 
-pub(super) async fn say(
-    connection: &mut SqliteConnection,
-    message: &Message,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
+impl Operation for MarkSent {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        sent(connection, self.id, self.revision, self.said.as_ref(), now).await
+    }
+}
+
+#[derive(Debug)]
+struct DelayMessage {
+    id: MessageId,
+    until: Timestamp,
+    error: Option<String>,
+}
+
+impl Operation for DelayMessage {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        // Its turn had come, so it steps aside no more: what it has to wait for holds its whole queue.
+        sqlx::query(
+            "UPDATE outbox SET due_at = $1, patient = FALSE, attempts = attempts + $2, error = COALESCE($3, error)
+             WHERE id = $4",
+        )
+        .bind(micros_up(self.until))
+        .bind(i64::from(self.error.is_some()))
+        .bind(&self.error)
+        .bind(self.id.0)
+        .execute(connection)
+        .await?;
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct DropMessage {
+    id: MessageId,
+    revision: i64,
+}
+
+impl Operation for DropMessage {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        unsay(connection, self.id, self.revision).await
+    }
+}
+
+async fn say(connection: &mut SqliteConnection, message: &Message, now: Timestamp) -> Result<(), sqlx::Error> {
     if let Some(key) = message.key() {
         let unsent: Option<(i64, String)> = sqlx::query_as("SELECT id, body FROM outbox WHERE key = $1")
             .bind(key.as_str())
@@ -141,10 +221,6 @@ async fn stands_until(connection: &mut SqliteConnection, message: &Message) -> R
         .fetch_optional(connection)
         .await?;
     Ok(said_at.map(|said_at| said_at.saturating_add(micros_of(STANDS))))
-}
-
-fn micros_of(pause: SignedDuration) -> i64 {
-    i64::try_from(pause.as_micros()).unwrap_or(i64::MAX)
 }
 
 /// Keeps the row's place in its queue, where it goes and what was to go with it, and takes the newer text.
@@ -214,7 +290,7 @@ async fn queue_of_key(connection: &mut SqliteConnection, key: &MessageKey) -> Re
         .await
 }
 
-pub(super) async fn sent(
+async fn sent(
     connection: &mut SqliteConnection,
     id: MessageId,
     revision: i64,
@@ -255,27 +331,7 @@ pub(super) async fn sent(
     unsay(connection, id, revision).await
 }
 
-/// Its turn had come, so it steps aside no more: what it has to wait for holds its whole queue.
-pub(super) async fn delay(
-    connection: &mut SqliteConnection,
-    id: MessageId,
-    until: Timestamp,
-    error: Option<&str>,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "UPDATE outbox SET due_at = $1, patient = FALSE, attempts = attempts + $2, error = COALESCE($3, error)
-         WHERE id = $4",
-    )
-    .bind(micros_up(until))
-    .bind(i64::from(error.is_some()))
-    .bind(error)
-    .bind(id.0)
-    .execute(connection)
-    .await?;
-    Ok(())
-}
-
-pub(super) async fn unsay(connection: &mut SqliteConnection, id: MessageId, revision: i64) -> Result<(), sqlx::Error> {
+async fn unsay(connection: &mut SqliteConnection, id: MessageId, revision: i64) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM outbox WHERE id = $1 AND revision = $2")
         .bind(id.0)
         .bind(revision)

@@ -7,9 +7,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-use super::open::{connect, newest_migration, options, shut};
+use super::connection::{connect, shut};
+use super::error::StoreError;
+use super::open::{newest_migration, options};
 use super::process_lock::lock_path;
-use super::{Reported, StoreError};
+use super::unmapped_report::Reported;
 use crate::domain::environment::EnvironmentName;
 
 /// What was found at an address.

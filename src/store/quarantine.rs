@@ -1,13 +1,16 @@
-//! The rows that rollbacks leave: what is quarantined until it is released, and the holds on their environments.
+//! The rows of quarantines: versions that rollbacks took back, until somebody releases them.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-use super::{Store, StoreError, micros, unwritable};
+use super::change;
+use super::error::{StoreError, expect_a_row, unwritable};
+use super::handle::Store;
+use super::time::micros;
+use super::transaction::{Operation, Transaction, Wakes};
 use crate::domain::actor::PersonId;
 use crate::domain::change::ChangeId;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::quarantine::{Hold, Quarantine};
+use crate::domain::quarantine::Quarantine;
 
 impl Store {
     /// What is quarantined now anywhere, newest first.
@@ -19,65 +22,70 @@ impl Store {
         .await?;
         Ok(rows.iter().filter_map(|body| read(body)).collect())
     }
+}
 
-    /// The holds on an environment, newest first.
-    pub async fn holds(&self, environment: &EnvironmentName) -> Result<Vec<Hold>, StoreError> {
-        let rows: Vec<String> =
-            sqlx::query_scalar("SELECT body FROM hold WHERE environment = $1 ORDER BY change_id DESC")
-                .bind(environment.as_str())
-                .fetch_all(&self.0.readers)
-                .await?;
-        Ok(rows.iter().filter_map(|body| read(body)).collect())
+/// A body that another version of Gantry wrote and we cannot read is left alone.
+fn read(body: &str) -> Option<Quarantine> {
+    serde_json::from_str(body).inspect_err(|error| tracing::error!(%error, "a stored quarantine cannot be read")).ok()
+}
+
+impl Transaction {
+    /// What a rollback took back may not come back until it is released. A second row for the same rollback has no effect.
+    #[must_use]
+    pub fn quarantine(self, quarantine: Quarantine) -> Self {
+        self.with(InsertQuarantine(Box::new(quarantine)))
+    }
+
+    /// The transaction fails with `Overtaken` where it was released before: two who do it are one.
+    #[must_use]
+    pub fn release(self, rollback: ChangeId, by: PersonId) -> Self {
+        self.with(ReleaseQuarantine { rollback, by })
     }
 }
 
-/// What another version of Gantry wrote and we cannot read is left alone.
-fn read<T: serde::de::DeserializeOwned>(body: &str) -> Option<T> {
-    serde_json::from_str(body).inspect_err(|error| tracing::error!(%error, "what a rollback left cannot be read")).ok()
+#[derive(Debug)]
+struct InsertQuarantine(Box<Quarantine>);
+
+impl Operation for InsertQuarantine {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        let quarantine = &self.0;
+        sqlx::query("INSERT INTO quarantine (change_id, body, since) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
+            .bind(quarantine.change.to_string())
+            .bind(serde_json::to_string(quarantine).map_err(unwritable)?)
+            .bind(micros(quarantine.at))
+            .execute(connection)
+            .await?;
+        Ok(())
+    }
 }
 
-/// Said twice, it is the same.
-pub(super) async fn quarantine(connection: &mut SqliteConnection, new: &Quarantine) -> Result<(), sqlx::Error> {
-    sqlx::query("INSERT INTO quarantine (change_id, body, since) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
-        .bind(new.change.to_string())
-        .bind(serde_json::to_string(new).map_err(unwritable)?)
-        .bind(micros(new.at))
-        .execute(connection)
+#[derive(Debug)]
+struct ReleaseQuarantine {
+    rollback: ChangeId,
+    by: PersonId,
+}
+
+impl Operation for ReleaseQuarantine {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        let released = sqlx::query(
+            "UPDATE quarantine SET released_at = $1, released_by = $2 WHERE change_id = $3 AND released_at IS NULL",
+        )
+        .bind(micros(now))
+        .bind(self.by.as_str())
+        .bind(self.rollback.to_string())
+        .execute(&mut *connection)
         .await?;
-    Ok(())
-}
+        expect_a_row(&released)?;
+        change::look_again(connection, None, now).await
+    }
 
-/// Fails with `RowNotFound` where it was released before: two who do it are one.
-pub(super) async fn release(
-    connection: &mut SqliteConnection,
-    change: ChangeId,
-    by: &PersonId,
-    now: Timestamp,
-) -> Result<(), sqlx::Error> {
-    let released = sqlx::query(
-        "UPDATE quarantine SET released_at = $1, released_by = $2 WHERE change_id = $3 AND released_at IS NULL",
-    )
-    .bind(micros(now))
-    .bind(by.as_str())
-    .bind(change.to_string())
-    .execute(connection)
-    .await?;
-    if released.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
-}
-
-pub(super) async fn hold(connection: &mut SqliteConnection, new: &Hold) -> Result<(), sqlx::Error> {
-    sqlx::query("INSERT INTO hold (change_id, environment, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
-        .bind(new.change.to_string())
-        .bind(new.environment.as_str())
-        .bind(serde_json::to_string(new).map_err(unwritable)?)
-        .execute(connection)
-        .await?;
-    Ok(())
-}
-
-pub(super) async fn lift(connection: &mut SqliteConnection, change: ChangeId) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM hold WHERE change_id = $1").bind(change.to_string()).execute(connection).await?;
-    Ok(())
+    fn wakes(&self, (): &()) -> Wakes {
+        Wakes { changes: 1, ..Wakes::default() }
+    }
 }
 
 #[cfg(test)]
@@ -86,6 +94,8 @@ mod tests {
 
     use super::*;
     use crate::clock::Clock;
+    use crate::domain::environment::EnvironmentName;
+    use crate::domain::quarantine::Hold;
     use crate::domain::sample;
     use crate::store::Transaction;
 

@@ -10,13 +10,16 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use futures::future::join_all;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use tempfile::TempDir;
 
 use sqlx::Connection;
 
+use super::inbox::ask_for_waiting;
+use super::time::timestamp;
 use super::*;
+use crate::clock::Clock;
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::{ArtefactName, Repository};
 use crate::domain::comparison::{Comparison, Files, Lone};
@@ -188,7 +191,7 @@ async fn a_long_line_of_reports_stands_before_nobodys_command() {
     assert_eq!(keys(Line::Webhooks, 2).await, ["0", "1"]);
     assert_eq!(keys(Line::Webhooks, 100).await.last().map(String::as_str), Some("last"));
     let mut query = sqlx::QueryBuilder::new("EXPLAIN QUERY PLAN ");
-    read::ask_for_waiting(&mut query, Line::Webhooks, start(), 9);
+    ask_for_waiting(&mut query, Line::Webhooks, start(), 9);
     let plan: Vec<(i64, i64, i64, String)> = query.build_query_as().fetch_all(&house.store.0.readers).await.unwrap();
     let plan: Vec<String> = plan.into_iter().map(|(_, _, _, step)| step).collect();
     assert_eq!(plan, ["SEARCH inbox USING INDEX inbox_waiting (due_at<?)"], "and it is never sorted");

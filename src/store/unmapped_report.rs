@@ -3,8 +3,11 @@
 use jiff::{SignedDuration, Timestamp};
 use sqlx::SqliteConnection;
 
-use super::read::EntryRow;
-use super::{Entry, Store, StoreError, micros, timestamp};
+use super::error::StoreError;
+use super::handle::Store;
+use super::ledger::{Entry, last_report};
+use super::time::{micros, timestamp};
+use super::transaction::{Operation, Transaction};
 use crate::domain::attribution::{Object, Stray, Strays};
 use crate::domain::environment::EnvironmentName;
 
@@ -88,72 +91,83 @@ async fn strays(database: impl sqlx::SqliteExecutor<'_>, now: Timestamp) -> Resu
     Ok(rows.into_iter().map(Into::into).collect())
 }
 
-/// The last report that came for an environment.
-async fn last_report(
-    database: impl sqlx::SqliteExecutor<'_>,
-    environment: &EnvironmentName,
-) -> Result<Option<Entry>, sqlx::Error> {
-    // The kind is spelled out as in the index that this uses.
-    let row: Option<EntryRow> = sqlx::query_as(
-        "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger
-         WHERE kind = 'report' AND environment = $1 ORDER BY id DESC LIMIT 1",
-    )
-    .bind(environment.as_str())
-    .fetch_optional(database)
-    .await?;
-    Ok(row.map(Into::into))
+impl Transaction {
+    /// A report that is about nobody is kept, or counted where one like it is.
+    #[must_use]
+    pub fn unmapped(self, stray: Stray) -> Self {
+        self.with(CountUnmappedReport(Box::new(stray)))
+    }
+
+    /// A report of that object found its artefacts: whatever hindered those before it is repaired.
+    #[must_use]
+    pub fn mapped(self, environment: EnvironmentName, sender: &str, object: Object) -> Self {
+        self.with(ForgetUnmappedReports { environment, sender: sender.to_owned(), object: Box::new(object) })
+    }
 }
 
-pub(super) async fn unmapped(connection: &mut SqliteConnection, stray: &Stray) -> Result<(), sqlx::Error> {
-    let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
-    let object = stray.object.clone().unwrap_or_default();
-    sqlx::query(
-        "INSERT INTO unmapped (environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence,
-             repair, message)
-         VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7, $8, $9, $10)
-         ON CONFLICT (environment, sender, kind, namespace, name, reason) DO UPDATE
-         SET count = unmapped.count + 1, last_at = excluded.last_at, sentence = excluded.sentence,
-             repair = excluded.repair, message = excluded.message",
-    )
-    .bind(stray.environment.as_ref().map_or("", EnvironmentName::as_str))
-    .bind(cut(&stray.sender))
-    .bind(object.kind)
-    .bind(object.namespace)
-    .bind(object.name)
-    .bind(cut(&stray.reason))
-    .bind(micros(stray.at))
-    .bind(cut(&stray.sentence))
-    .bind(cut(&stray.repair))
-    .bind(cut(&stray.message))
-    .execute(&mut *connection)
-    .await?;
-    sqlx::query(
-        "DELETE FROM unmapped WHERE id NOT IN (SELECT id FROM unmapped ORDER BY last_at DESC, id DESC LIMIT $1)",
-    )
-    .bind(MOST)
-    .execute(connection)
-    .await?;
-    Ok(())
+#[derive(Debug)]
+struct CountUnmappedReport(Box<Stray>);
+
+impl Operation for CountUnmappedReport {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        let stray = &self.0;
+        let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
+        let object = stray.object.clone().unwrap_or_default();
+        sqlx::query(
+            "INSERT INTO unmapped (environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence,
+                 repair, message)
+             VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7, $8, $9, $10)
+             ON CONFLICT (environment, sender, kind, namespace, name, reason) DO UPDATE
+             SET count = unmapped.count + 1, last_at = excluded.last_at, sentence = excluded.sentence,
+                 repair = excluded.repair, message = excluded.message",
+        )
+        .bind(stray.environment.as_ref().map_or("", EnvironmentName::as_str))
+        .bind(cut(&stray.sender))
+        .bind(object.kind)
+        .bind(object.namespace)
+        .bind(object.name)
+        .bind(cut(&stray.reason))
+        .bind(micros(stray.at))
+        .bind(cut(&stray.sentence))
+        .bind(cut(&stray.repair))
+        .bind(cut(&stray.message))
+        .execute(&mut *connection)
+        .await?;
+        sqlx::query(
+            "DELETE FROM unmapped WHERE id NOT IN (SELECT id FROM unmapped ORDER BY last_at DESC, id DESC LIMIT $1)",
+        )
+        .bind(MOST)
+        .execute(connection)
+        .await?;
+        Ok(())
+    }
 }
 
-/// Somebody has repaired it: what was said of this object before is over.
-pub(super) async fn mapped(
-    connection: &mut SqliteConnection,
-    environment: &EnvironmentName,
-    sender: &str,
-    object: &Object,
-) -> Result<(), sqlx::Error> {
-    sqlx::query(
-        "DELETE FROM unmapped WHERE environment = $1 AND sender = $2 AND kind = $3 AND namespace = $4 AND name = $5",
-    )
-    .bind(environment.as_str())
-    .bind(sender)
-    .bind(&object.kind)
-    .bind(&object.namespace)
-    .bind(&object.name)
-    .execute(connection)
-    .await?;
-    Ok(())
+#[derive(Debug)]
+struct ForgetUnmappedReports {
+    environment: EnvironmentName,
+    sender: String,
+    object: Box<Object>,
+}
+
+impl Operation for ForgetUnmappedReports {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "DELETE FROM unmapped WHERE environment = $1 AND sender = $2 AND kind = $3 AND namespace = $4 AND name = $5",
+        )
+        .bind(self.environment.as_str())
+        .bind(&self.sender)
+        .bind(&self.object.kind)
+        .bind(&self.object.namespace)
+        .bind(&self.object.name)
+        .execute(connection)
+        .await?;
+        Ok(())
+    }
 }
 
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {

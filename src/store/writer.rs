@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{Connection, SqliteConnection};
@@ -9,14 +10,12 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use super::connection::{connect, shut};
+use super::error::StoreError;
 use super::process_lock::Lock;
-use super::transaction::Write;
-use super::{
-    Claim, InboxId, Measures, Receipt, Source, StoreError, Wakes, change, lock, micros, open, unmapped_report,
-};
+use super::transaction::{Operation, Wakes};
 use crate::clock::Clock;
-use crate::domain::change::ChangeId;
-use crate::domain::plan;
+use crate::telemetry::metrics::{Count, Moments};
 
 /// How many requests may wait; more of them wait for a place, which is how a flood slows down its senders.
 pub(super) const QUEUE: usize = 256;
@@ -30,30 +29,57 @@ const REOPEN_EVERY: Duration = Duration::from_secs(1);
 const REOPEN_WITHIN: Duration = Duration::from_secs(1);
 
 const PRUNE_EVERY: SignedDuration = SignedDuration::from_hours(1);
-/// Slack's and every webhook sender's retries are over long before.
-const KEEP_DONE: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// More than anybody looks back at what controllers said.
-const KEEP_REPORTS: SignedDuration = SignedDuration::from_hours(30 * 24);
-const KEEP_SAID: SignedDuration = SignedDuration::from_hours(180 * 24);
+/// How long commits take, and how many failed.
+#[derive(Clone, Debug, Default)]
+pub struct Measures {
+    pub commits: Moments,
+    pub failed: Count,
+}
 
-#[derive(Debug)]
-pub(super) enum Job {
-    Receive { source: Source, key: String, sender_id: Option<String>, body: String },
-    Transaction(Vec<Write>),
-    Claim(Vec<ChangeId>),
+/// An operation that waits for the writer, with whoever waits for its result.
+pub(super) trait Job: std::fmt::Debug + Send {
+    /// Keeps the result until [`Job::answer`]. Returns the tasks that have work once it is committed.
+    fn apply<'a>(
+        &'a mut self,
+        connection: &'a mut SqliteConnection,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Wakes, sqlx::Error>>;
+
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
 #[derive(Debug)]
-pub(super) enum Outcome {
-    Received(Receipt),
-    Committed,
-    Claimed(Vec<Claim>),
+pub(super) struct Queued<O: Operation> {
+    operation: O,
+    output: Option<O::Output>,
+    answer: oneshot::Sender<Result<O::Output, StoreError>>,
 }
 
-#[derive(Debug)]
-pub(super) struct Request {
-    pub(super) job: Job,
-    pub(super) answer: oneshot::Sender<Result<Outcome, StoreError>>,
+impl<O: Operation> Queued<O> {
+    pub(super) fn new(operation: O, answer: oneshot::Sender<Result<O::Output, StoreError>>) -> Self {
+        Self { operation, output: None, answer }
+    }
+}
+
+impl<O: Operation> Job for Queued<O> {
+    fn apply<'a>(
+        &'a mut self,
+        connection: &'a mut SqliteConnection,
+        now: Timestamp,
+    ) -> BoxFuture<'a, Result<Wakes, sqlx::Error>> {
+        Box::pin(async move {
+            let output = self.operation.apply(connection, now).await?;
+            let wakes = self.operation.wakes(&output);
+            self.output = Some(output);
+            Ok(wakes)
+        })
+    }
+
+    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
+        let Self { output, answer, .. } = *self;
+        // The caller may have gone away; the operation is stored all the same.
+        let _ = answer.send(committed.and_then(|()| output.ok_or(StoreError::Closed)));
+    }
 }
 
 /// The writer's connection, which is replaced after a failed transaction.
@@ -67,13 +93,15 @@ pub(super) struct WriteConnection {
     open: Option<SqliteConnection>,
     /// The error and time of the last failed attempt to reopen the database.
     last_failure: Option<(sqlx::Error, Instant)>,
+    /// Keeps other processes away from the file for as long as this one may write.
+    _lock: Lock,
 }
 
 impl WriteConnection {
-    pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions) -> Self {
+    pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions, lock: Lock) -> Self {
         // A file that vanished while we run must not be replaced by an empty one.
         let options = options.create_if_missing(false);
-        Self { options, open: Some(connection), last_failure: None }
+        Self { options, open: Some(connection), last_failure: None, _lock: lock }
     }
 
     async fn get(&mut self) -> Result<&mut SqliteConnection, StoreError> {
@@ -83,7 +111,7 @@ impl WriteConnection {
             {
                 return Err(cannot_reopen(error));
             }
-            let opened = match timeout(REOPEN_WITHIN, open::connect(&self.options)).await {
+            let opened = match timeout(REOPEN_WITHIN, connect(&self.options)).await {
                 Ok(opened) => opened,
                 Err(_) => {
                     Err(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "opening it takes too long")))
@@ -108,7 +136,7 @@ impl WriteConnection {
     /// Closes the connection, which ends a transaction that was left open in it.
     async fn discard(&mut self) {
         if let Some(connection) = self.open.take() {
-            open::shut(connection).await;
+            shut(connection).await;
         }
     }
 }
@@ -117,11 +145,12 @@ fn cannot_reopen(error: &sqlx::Error) -> StoreError {
     StoreError::Failed(format!("it cannot be reopened after a failed write: {error}").into())
 }
 
+/// Runs until the store is closed. `prune` is applied once an hour.
 pub(super) async fn run(
     mut connection: WriteConnection,
-    lock: Lock,
     clock: Clock,
-    mut queue: mpsc::Receiver<Request>,
+    mut queue: mpsc::Receiver<Box<dyn Job>>,
+    prune: impl Operation<Output = ()>,
     wake: watch::Sender<Wakes>,
     closing: CancellationToken,
     measures: Measures,
@@ -138,37 +167,30 @@ pub(super) async fn run(
             break;
         }
         let now = clock.now();
-        let prune = now >= prune_at;
-        if prune {
+        let is_prune_due = now >= prune_at;
+        if is_prune_due {
             prune_at = now + PRUNE_EVERY;
         }
-        let (jobs, answers): (Vec<_>, Vec<_>) = group.drain(..).map(|request| (request.job, request.answer)).unzip();
         // How long the disk takes is nothing that a clock moved by hand could tell.
         let began = Instant::now();
         let committed = match connection.get().await {
-            Ok(open) => commit(open, now, prune, &jobs).await.map_err(StoreError::from),
+            Ok(open) => commit(open, now, is_prune_due.then_some(&prune), &mut group).await.map_err(StoreError::from),
             Err(error) => Err(error),
         };
         measures.commits.took(began.elapsed().as_secs_f64());
         match committed {
             Ok((outcomes, woken)) => {
-                for (answer, outcome) in answers.into_iter().zip(outcomes) {
-                    // Whoever asked may have gone away; it is stored all the same.
-                    let _ = answer.send(outcome);
+                for (job, outcome) in group.drain(..).zip(outcomes) {
+                    job.answer(outcome);
                 }
                 if woken != Wakes::default() {
-                    wake.send_modify(|wakes| {
-                        wakes.inbox += woken.inbox;
-                        wakes.outbox += woken.outbox;
-                        wakes.changes += woken.changes;
-                        wakes.locks += woken.locks;
-                    });
+                    wake.send_modify(|wakes| *wakes += woken);
                 }
             }
             Err(error) => {
                 measures.failed.up();
-                for answer in answers {
-                    let _ = answer.send(Err(error.clone()));
+                for job in group.drain(..) {
+                    job.answer(Err(error.clone()));
                 }
                 // Close only after the answers are sent: closing may be slow on a failing disk.
                 connection.discard().await;
@@ -176,31 +198,27 @@ pub(super) async fn run(
         }
     }
     connection.discard().await;
-    drop(lock);
 }
 
-type Outcomes = Vec<Result<Outcome, StoreError>>;
+type Outcomes = Vec<Result<(), StoreError>>;
 
 /// Fails as a whole only where the transaction itself does; a job that fails takes nobody with it.
 async fn commit(
     connection: &mut SqliteConnection,
     now: Timestamp,
-    prune: bool,
-    jobs: &[Job],
+    prune: Option<&impl Operation<Output = ()>>,
+    jobs: &mut [Box<dyn Job>],
 ) -> Result<(Outcomes, Wakes), sqlx::Error> {
     let mut transaction = connection.begin().await?;
     let mut outcomes = Vec::with_capacity(jobs.len());
     let mut woken = Wakes::default();
     for job in jobs {
         let mut savepoint = transaction.begin().await?;
-        match apply(&mut savepoint, now, job).await {
-            Ok((outcome, touched)) => {
+        match job.apply(&mut savepoint, now).await {
+            Ok(wakes) => {
                 savepoint.commit().await?;
-                woken.inbox += touched.inbox;
-                woken.outbox += touched.outbox;
-                woken.changes += touched.changes;
-                woken.locks += touched.locks;
-                outcomes.push(Ok(outcome));
+                woken += wakes;
+                outcomes.push(Ok(()));
             }
             Err(error) => {
                 savepoint.rollback().await?;
@@ -208,61 +226,9 @@ async fn commit(
             }
         }
     }
-    if prune {
-        prune_before(&mut transaction, now).await?;
+    if let Some(prune) = prune {
+        prune.apply(&mut transaction, now).await?;
     }
     transaction.commit().await?;
     Ok((outcomes, woken))
-}
-
-async fn apply(connection: &mut SqliteConnection, now: Timestamp, job: &Job) -> Result<(Outcome, Wakes), sqlx::Error> {
-    let mut touched = Wakes::default();
-    match job {
-        Job::Receive { source, key, sender_id, body } => {
-            let id: Option<i64> = sqlx::query_scalar(
-                "INSERT INTO inbox (source, key, sender_id, body, received_at, due_at) VALUES ($1, $2, $3, $4, $5, $6)
-                 ON CONFLICT DO NOTHING RETURNING id",
-            )
-            .bind(source.as_str())
-            .bind(key)
-            .bind(sender_id)
-            .bind(body)
-            .bind(micros(now))
-            .bind(micros(now))
-            .fetch_optional(connection)
-            .await?;
-            let receipt = match id {
-                Some(id) => {
-                    touched.inbox = 1;
-                    Receipt::New(InboxId(id))
-                }
-                None => Receipt::Replay,
-            };
-            Ok((Outcome::Received(receipt), touched))
-        }
-        Job::Transaction(writes) => {
-            for write in writes {
-                touched.outbox += u64::from(write.speaks());
-                touched.changes += u64::from(write.concerns_a_change());
-                touched.locks += u64::from(write.locks());
-                write.apply(connection, now).await?;
-            }
-            Ok((Outcome::Committed, touched))
-        }
-        Job::Claim(ids) => Ok((Outcome::Claimed(change::claim(connection, ids).await?), touched)),
-    }
-}
-
-async fn prune_before(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM inbox WHERE done_at < $1").bind(micros(now - KEEP_DONE)).execute(&mut *connection).await?;
-    let old_plan = micros(now - plan::GOOD_FOR);
-    sqlx::query("DELETE FROM plan WHERE made_at < $1").bind(old_plan).execute(&mut *connection).await?;
-    sqlx::query("DELETE FROM said WHERE said_at < $1").bind(micros(now - KEEP_SAID)).execute(&mut *connection).await?;
-    // What controllers said; what became of changes is kept for ever.
-    sqlx::query("DELETE FROM ledger WHERE kind = 'report' AND at < $1")
-        .bind(micros(now - KEEP_REPORTS))
-        .execute(&mut *connection)
-        .await?;
-    unmapped_report::prune(&mut *connection, now).await?;
-    lock::prune(connection, now).await
 }

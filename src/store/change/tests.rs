@@ -6,9 +6,10 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::clock::Clock;
+use crate::domain::artefact::Repository;
 use crate::domain::change::{Deploying, FailureEvidence, Proof, Stage, Tag};
 use crate::domain::sample;
-use crate::store::{Store, Transaction};
+use crate::store::{Shown, Transaction};
 
 struct House {
     store: Store,

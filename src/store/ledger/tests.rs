@@ -10,7 +10,7 @@ use super::*;
 use crate::clock::Clock;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
-use crate::domain::message::{Message, To};
+use crate::domain::message::{Message, MessageKey, Place, To};
 use crate::domain::sample;
 use crate::store::{Said, Transaction};
 

@@ -1,0 +1,72 @@
+//! The handle by which every other part uses the store. The tables' files add their queries and operations to it.
+
+use std::sync::Arc;
+
+use sqlx::SqlitePool;
+use tokio::sync::{Mutex, mpsc, oneshot, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::error::StoreError;
+use super::transaction::{Operation, Transaction, Wakes};
+use super::writer::{Job, Measures, Queued};
+use crate::clock::Clock;
+
+/// Clones share one database. [`Store::close`] ends it for all of them.
+#[derive(Clone, Debug)]
+pub struct Store(pub(super) Arc<Inner>);
+
+#[derive(Debug)]
+pub(super) struct Inner {
+    pub(super) readers: SqlitePool,
+    pub(super) jobs: mpsc::Sender<Box<dyn Job>>,
+    pub(super) wakes: watch::Receiver<Wakes>,
+    pub(super) closing: CancellationToken,
+    /// Cancelled when the writer ends in a panic.
+    pub(super) panicked: CancellationToken,
+    pub(super) writer: Mutex<Option<JoinHandle<()>>>,
+    pub(super) clock: Clock,
+    pub(super) measures: Measures,
+}
+
+impl Store {
+    /// Stores all of the transaction or nothing of it, durably.
+    pub async fn commit(&self, transaction: Transaction) -> Result<(), StoreError> {
+        if transaction.is_empty() {
+            return Ok(());
+        }
+        self.execute(transaction).await
+    }
+
+    /// Applies one operation in a transaction of its own, and returns its result once it is stored.
+    pub(super) async fn execute<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
+        let (answer, answered) = oneshot::channel();
+        self.0.jobs.send(Box::new(Queued::new(operation, answer))).await.map_err(|_| StoreError::Closed)?;
+        answered.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Changes when the inbox or the outbox got rows, so that nobody has to poll.
+    pub fn woken(&self) -> watch::Receiver<Wakes> {
+        self.0.wakes.clone()
+    }
+
+    pub fn measures(&self) -> &Measures {
+        &self.0.measures
+    }
+
+    /// Waits until the writer ends in a panic: from then on nothing can be stored.
+    pub async fn writer_panicked(&self) {
+        self.0.panicked.cancelled().await;
+    }
+
+    /// Finishes the queued writes, folds the log into the file and releases the lock.
+    pub async fn close(&self) {
+        self.0.readers.close().await;
+        self.0.closing.cancel();
+        if let Some(writer) = self.0.writer.lock().await.take()
+            && let Err(error) = writer.await
+        {
+            tracing::error!(%error, "the writer of the database did not end as it should");
+        }
+    }
+}

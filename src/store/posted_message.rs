@@ -1,0 +1,70 @@
+//! The rows of messages that Slack has: where each stands, so that it can be edited and answered in its thread.
+
+use std::collections::HashMap;
+
+use jiff::{SignedDuration, Timestamp};
+use sqlx::{QueryBuilder, SqliteConnection};
+
+use super::error::StoreError;
+use super::handle::Store;
+use super::time::micros;
+use crate::domain::message::{MessageKey, Place};
+
+const KEEP: SignedDuration = SignedDuration::from_hours(180 * 24);
+
+/// Where a message of ours stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    pub place: Place,
+    /// Why it stands there and not where it was meant to; every edit must say it again.
+    pub note: Option<String>,
+}
+
+impl Store {
+    /// Where the message of that key stands, once Slack has it.
+    pub async fn said(&self, key: &MessageKey) -> Result<Option<Said>, StoreError> {
+        if let Some(place) = key.place() {
+            return Ok(Some(Said { place, note: None }));
+        }
+        let row: Option<(String, String, Option<String>)> =
+            sqlx::query_as("SELECT channel, ts, note FROM said WHERE key = $1")
+                .bind(key.as_str())
+                .fetch_optional(&self.0.readers)
+                .await?;
+        Ok(row.map(|(channel, ts, note)| Said { place: Place { channel, ts }, note }))
+    }
+
+    /// Was a message of this name posted, or is it about to be?
+    pub async fn is_spoken(&self, key: &MessageKey) -> Result<bool, StoreError> {
+        Ok(is_spoken(&self.0.readers, key).await?)
+    }
+
+    /// Where those of these messages stand that Slack has.
+    pub async fn places(&self, keys: &[MessageKey]) -> Result<HashMap<MessageKey, Place>, StoreError> {
+        if keys.is_empty() {
+            return Ok(HashMap::new());
+        }
+        let mut query = QueryBuilder::new("SELECT key, channel, ts FROM said WHERE key IN (");
+        let mut names = query.separated(", ");
+        for key in keys {
+            names.push_bind(key.as_str().to_owned());
+        }
+        query.push(")");
+        let rows: Vec<(String, String, String)> = query.build_query_as().fetch_all(&self.0.readers).await?;
+        Ok(rows.into_iter().map(|(key, channel, ts)| (MessageKey::new(&key), Place { channel, ts })).collect())
+    }
+}
+
+pub(super) async fn is_spoken(database: impl sqlx::SqliteExecutor<'_>, key: &MessageKey) -> Result<bool, sqlx::Error> {
+    let found: Option<i64> =
+        sqlx::query_scalar("SELECT 1 FROM said WHERE key = $1 UNION ALL SELECT 1 FROM outbox WHERE key = $1")
+            .bind(key.as_str())
+            .fetch_optional(database)
+            .await?;
+    Ok(found.is_some())
+}
+
+pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM said WHERE said_at < $1").bind(micros(now - KEEP)).execute(connection).await?;
+    Ok(())
+}

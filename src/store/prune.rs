@@ -1,0 +1,24 @@
+//! The only list of tables that lose old rows.
+
+use jiff::Timestamp;
+use sqlx::SqliteConnection;
+
+use super::transaction::Operation;
+use super::{inbox, ledger, lock, plan, posted_message, unmapped_report};
+
+/// Deletes the rows that nobody needs any more.
+#[derive(Debug)]
+pub(super) struct Prune;
+
+impl Operation for Prune {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        inbox::prune(&mut *connection, now).await?;
+        plan::prune(&mut *connection, now).await?;
+        posted_message::prune(&mut *connection, now).await?;
+        ledger::prune(&mut *connection, now).await?;
+        unmapped_report::prune(&mut *connection, now).await?;
+        lock::prune(connection, now).await
+    }
+}

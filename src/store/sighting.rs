@@ -1,0 +1,191 @@
+//! The rows of sightings: which version ran in an environment, from when to when.
+
+use jiff::Timestamp;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use super::error::StoreError;
+use super::handle::Store;
+use super::time::{micros, timestamp};
+use super::transaction::{Operation, Transaction};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::sighting::Sighting;
+use crate::domain::version::{Sha, Version};
+
+#[derive(sqlx::FromRow)]
+struct SightingRow {
+    artefact: String,
+    environment: String,
+    tag: Option<String>,
+    digest: Option<String>,
+    commit_sha: Option<String>,
+    seen_at: i64,
+    running_at: Option<i64>,
+    well_since: Option<i64>,
+    failed: Option<String>,
+    ended_at: Option<i64>,
+    announced: bool,
+}
+
+impl From<SightingRow> for Sighting {
+    fn from(row: SightingRow) -> Self {
+        Self {
+            artefact: ArtefactName::new(&row.artefact),
+            environment: EnvironmentName::new(&row.environment),
+            version: version(row.tag, row.digest, row.commit_sha),
+            seen_at: timestamp(row.seen_at),
+            running_at: row.running_at.map(timestamp),
+            well_since: row.well_since.map(timestamp),
+            failed: row.failed,
+            ended_at: row.ended_at.map(timestamp),
+            announced: row.announced,
+        }
+    }
+}
+
+impl Store {
+    /// The stays that have not ended.
+    pub async fn sightings_now(&self) -> Result<Vec<Sighting>, StoreError> {
+        let rows: Vec<SightingRow> = sqlx::query_as(
+            "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, well_since, failed, ended_at,
+                    announced
+             FROM sighting WHERE ended_at IS NULL ORDER BY artefact, environment",
+        )
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// The stays of one artefact in one environment, newest first.
+    pub async fn sightings(
+        &self,
+        artefact: &ArtefactName,
+        environment: &EnvironmentName,
+        limit: u32,
+    ) -> Result<Vec<Sighting>, StoreError> {
+        let rows: Vec<SightingRow> = sqlx::query_as(
+            "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, well_since, failed, ended_at,
+                    announced
+             FROM sighting WHERE artefact = $1 AND environment = $2 ORDER BY seen_at DESC, id DESC LIMIT $3",
+        )
+        .bind(artefact.as_str())
+        .bind(environment.as_str())
+        .bind(i64::from(limit))
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+
+    /// The newest stays of some artefacts, so many in each environment, newest first.
+    pub async fn sightings_of(&self, artefacts: &[&ArtefactName], each: u32) -> Result<Vec<Sighting>, StoreError> {
+        if artefacts.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut query: QueryBuilder<Sqlite> = QueryBuilder::new(
+            "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, well_since, failed, ended_at,
+                    announced
+             FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY artefact, environment ORDER BY seen_at DESC, id DESC) AS nth
+                   FROM sighting WHERE artefact IN (",
+        );
+        let mut names = query.separated(", ");
+        for artefact in artefacts {
+            names.push_bind(artefact.as_str());
+        }
+        query.push(")) AS stay WHERE nth <= ").push_bind(i64::from(each)).push(" ORDER BY artefact, environment, nth");
+        let rows: Vec<SightingRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
+        Ok(rows.into_iter().map(Into::into).collect())
+    }
+}
+
+impl Transaction {
+    /// Updates the current stay if it is of the same version, else ends it and begins this one. A stay that has
+    /// already ended, of another version than the current, is only recorded. Of what was once known, `running_at`,
+    /// `announced` and the version's parts are not forgotten; `failed` and `well_since` are as they are now.
+    #[must_use]
+    pub fn saw(self, sighting: Sighting) -> Self {
+        self.with(RecordSighting(sighting))
+    }
+}
+
+#[derive(Debug)]
+struct RecordSighting(Sighting);
+
+impl Operation for RecordSighting {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        record(connection, &self.0).await
+    }
+}
+
+type StayRow = (i64, Option<String>, Option<String>, Option<String>, i64);
+
+async fn record(connection: &mut SqliteConnection, sighting: &Sighting) -> Result<(), sqlx::Error> {
+    let current: Option<StayRow> = sqlx::query_as(
+        "SELECT id, tag, digest, commit_sha, seen_at FROM sighting
+         WHERE artefact = $1 AND environment = $2 AND ended_at IS NULL",
+    )
+    .bind(sighting.artefact.as_str())
+    .bind(sighting.environment.as_str())
+    .fetch_optional(&mut *connection)
+    .await?;
+    if let Some((id, tag, digest, commit, seen_at)) = current {
+        if version(tag, digest, commit).is(&sighting.version) {
+            return update(connection, id, sighting).await;
+        }
+        if sighting.ended_at.is_none() {
+            // A clock that was set back must not make a stay end before it began.
+            let ended_at = sighting.seen_at.max(timestamp(seen_at));
+            sqlx::query("UPDATE sighting SET ended_at = $1 WHERE id = $2")
+                .bind(micros(ended_at))
+                .bind(id)
+                .execute(&mut *connection)
+                .await?;
+        }
+    }
+    sqlx::query(
+        "INSERT INTO sighting (artefact, environment, tag, digest, commit_sha, seen_at, running_at, well_since, failed,
+             ended_at, announced)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    )
+    .bind(sighting.artefact.as_str())
+    .bind(sighting.environment.as_str())
+    .bind(sighting.version.tag.as_deref())
+    .bind(sighting.version.digest.as_deref())
+    .bind(sighting.version.commit.as_ref().map(Sha::as_str))
+    .bind(micros(sighting.seen_at))
+    .bind(sighting.running_at.map(micros))
+    .bind(sighting.well_since.map(micros))
+    .bind(&sighting.failed)
+    .bind(sighting.ended_at.map(micros))
+    .bind(sighting.announced)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+async fn update(connection: &mut SqliteConnection, id: i64, sighting: &Sighting) -> Result<(), sqlx::Error> {
+    sqlx::query(
+        "UPDATE sighting
+         SET tag = COALESCE($1, tag), digest = COALESCE($2, digest), commit_sha = COALESCE($3, commit_sha),
+             running_at = COALESCE(running_at, $4), well_since = $5, failed = $6, ended_at = $7,
+             announced = announced OR $8
+         WHERE id = $9",
+    )
+    .bind(sighting.version.tag.as_deref())
+    .bind(sighting.version.digest.as_deref())
+    .bind(sighting.version.commit.as_ref().map(Sha::as_str))
+    .bind(sighting.running_at.map(micros))
+    .bind(sighting.well_since.map(micros))
+    .bind(&sighting.failed)
+    .bind(sighting.ended_at.map(micros))
+    .bind(sighting.announced)
+    .bind(id)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+fn version(tag: Option<String>, digest: Option<String>, commit: Option<String>) -> Version {
+    Version { tag: tag.map(Into::into), digest: digest.map(Into::into), commit: commit.and_then(|c| c.parse().ok()) }
+}

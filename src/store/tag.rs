@@ -1,0 +1,50 @@
+//! The rows of tag names, chosen before the tags are made.
+
+use jiff::Timestamp;
+use sqlx::SqliteConnection;
+
+use super::error::StoreError;
+use super::handle::Store;
+use super::transaction::{Operation, Transaction};
+use crate::domain::artefact::Repository;
+use crate::domain::change::ChangeId;
+
+impl Store {
+    /// The names of our tags in a repository that begin so.
+    pub async fn tag_names(&self, repository: &Repository, beginning: &str) -> Result<Vec<String>, StoreError> {
+        // Not by LIKE, to which `_` is any letter.
+        Ok(sqlx::query_scalar("SELECT name FROM tag WHERE repository = $1 AND substr(name, 1, length($2)) = $2")
+            .bind(repository.to_string())
+            .bind(beginning)
+            .fetch_all(&self.0.readers)
+            .await?)
+    }
+}
+
+impl Transaction {
+    #[must_use]
+    pub fn name_tag(self, repository: Repository, name: &str, id: ChangeId) -> Self {
+        self.with(ReserveTagName { repository, name: name.to_owned(), id })
+    }
+}
+
+#[derive(Debug)]
+struct ReserveTagName {
+    repository: Repository,
+    name: String,
+    id: ChangeId,
+}
+
+impl Operation for ReserveTagName {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        sqlx::query("INSERT INTO tag (repository, name, change_id) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
+            .bind(self.repository.to_string())
+            .bind(&self.name)
+            .bind(self.id.to_string())
+            .execute(connection)
+            .await?;
+        Ok(())
+    }
+}
