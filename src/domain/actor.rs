@@ -26,8 +26,7 @@ impl fmt::Display for PersonId {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     Person(PersonId),
     Controller,
@@ -61,8 +60,7 @@ pub enum Role {
 }
 
 /// How somebody of a list of members is called in a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Called {
     /// A user group, with its handle as it is now; its id where Slack does not tell.
     Group {

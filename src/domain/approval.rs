@@ -1,14 +1,13 @@
 //! A person's yes, for one change and one commit; and everything else that a change waits for before it is merged.
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use super::actor::{Called, PersonId};
 use super::change::Trouble;
 use super::lock::Lock;
 use super::quarantine::Quarantine;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Approval {
     pub by: PersonId,
     pub at: Timestamp,
@@ -16,8 +15,7 @@ pub struct Approval {
 }
 
 /// How somebody said yes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Slack,
     /// By a review of the pull request.
@@ -25,7 +23,7 @@ pub enum Way {
 }
 
 /// A change that waits for people, and for whatever else must hold.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Awaiting {
     /// How many must say yes; none where only GitHub's conditions are waited for.
     pub required: u32,
@@ -36,24 +34,18 @@ pub struct Awaiting {
     pub since: Timestamp,
     pub deadline: Timestamp,
     /// Those who can approve were reminded.
-    #[serde(default)]
     pub nudged: bool,
     /// What stands in the way besides approvals.
-    #[serde(default)]
     pub waits_for: Vec<Waits>,
     /// Reviews on GitHub that do not count, and why.
-    #[serde(default)]
     pub ignored: Vec<Ignored>,
     /// Why earlier approvals do not count any more.
-    #[serde(default)]
     pub voided: Option<Voided>,
-    #[serde(default)]
     pub trouble: Option<Trouble>,
 }
 
 /// Something that must come to hold before the merge.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waits {
     ChecksRunning {
         names: Vec<String>,
@@ -115,14 +107,13 @@ impl Waits {
 }
 
 /// A review that does not count.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
     pub login: String,
     pub why: IgnoredBecause,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IgnoredBecause {
     /// Nobody knows who this is in Slack.
     Unmapped,
@@ -136,15 +127,14 @@ pub enum IgnoredBecause {
 }
 
 /// Approvals were for something that is no longer what would be merged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Voided {
     pub at: Timestamp,
     pub count: u32,
     pub why: VoidedBecause,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum VoidedBecause {
     /// The environment's branch moved, so the result was made anew on top of it.
     BranchMoved,

@@ -64,7 +64,7 @@ impl fmt::Display for ChangeId {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Change {
     pub id: ChangeId,
     pub requester: PersonId,
@@ -72,15 +72,12 @@ pub struct Change {
     pub asked_in: Option<String>,
     pub asked_at: Timestamp,
     /// When it was last taken up again, after it could not be done.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub taken_up_at: Option<Timestamp>,
     pub plan: Plan,
     pub stage: Stage,
     /// What the request that asked for it is called in the log.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
     /// The branch and the pull request of a promotion that goes by one.
-    #[serde(default)]
     pub frozen: Option<Frozen>,
 }
 

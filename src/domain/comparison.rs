@@ -2,14 +2,12 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use serde::{Deserialize, Serialize};
-
 use super::artefact::Artefact;
 use super::trailer::Trailers;
 use super::version::{Commit, Sha};
 
 /// What the head has that the base does not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Comparison {
     pub base: Sha,
     pub head: Sha,
@@ -56,14 +54,12 @@ impl Comparison {
 }
 
 /// A commit that only one side has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lone {
     pub commit: Commit,
     pub parents: Vec<Sha>,
-    #[serde(default)]
     pub tree: Option<Sha>,
     /// What it says of itself, where it can be true.
-    #[serde(default)]
     trailers: Option<Trailers>,
 }
 
@@ -79,6 +75,10 @@ impl Lone {
         // A trailer that cannot be true makes nobody's work a move of ours.
         let commit = Commit { only_moves: trailers.is_some() || merges, ..commit };
         Self { commit, parents, tree, trailers }
+    }
+
+    pub fn trailers(&self) -> Option<&Trailers> {
+        self.trailers.as_ref()
     }
 
     /// We made it ourselves: a promotion, a rollback, or what undid one.
@@ -105,18 +105,17 @@ impl Lone {
 }
 
 /// The files that a merge would change.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Files {
     pub changed: Vec<ChangedFile>,
     /// GitHub named only the first 300.
     pub cut: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedFile {
     pub path: String,
     /// Where it stood before it was moved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<String>,
     pub additions: u64,
     pub deletions: u64,

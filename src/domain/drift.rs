@@ -1,7 +1,5 @@
 //! What one side has that the other does not, as people read it: in a diff, a plan, a question and a pull request.
 
-use serde::{Deserialize, Serialize};
-
 use super::artefact::Artefact;
 use super::comparison::{ChangedFile, Files, folded};
 use super::plan::Pending;
@@ -11,7 +9,7 @@ use super::version::Commit;
 const MOST_COMMITS: usize = 20;
 const MOST_FILES: usize = 10;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Drift {
     /// What comes or, by a rollback, is lost. Newest first.
     pub commits: Vec<Commit>,
@@ -20,16 +18,14 @@ pub struct Drift {
     pub hotfixes: Vec<Commit>,
     pub hotfixes_in_all: u64,
     /// There may be more of them: GitHub did not name all that only the target has.
-    #[serde(default)]
     pub hotfixes_cut: bool,
-    #[serde(default)]
     pub files: FileCount,
     /// Where people see the difference.
     pub url: Option<String>,
 }
 
 /// The files that differ, counted, and those that differ most.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileCount {
     pub files: u64,
     pub additions: u64,

@@ -29,8 +29,7 @@ impl fmt::Display for EnvironmentName {
 }
 
 /// How a promotion into an environment enters its branch.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PromoteBy {
     #[default]
     Merge,

@@ -2,7 +2,6 @@
 //! Approvals are no gate: nobody's reason replaces somebody else's yes.
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use super::actor::PersonId;
 use super::change::ChangeId;
@@ -13,8 +12,7 @@ use super::plan::Facts;
 use super::policy::Refusal;
 use super::quarantine::{Hold, Quarantine};
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Gate {
     /// This lock: one that comes later holds again.
     Lock {
@@ -43,7 +41,7 @@ impl Gate {
 }
 
 /// Who passed which gates, and why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overridden {
     pub by: PersonId,
     pub reason: String,

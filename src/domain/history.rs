@@ -1,7 +1,6 @@
 //! What happened: changes, arrivals, and what people locked and released, as the ledger tells it.
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use super::actor::{Actor, PersonId};
 use super::artefact::ArtefactName;
@@ -62,18 +61,15 @@ pub struct Arrived {
 }
 
 /// What the ledger keeps of an arrival.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ArrivalTold {
     pub version: Version,
     /// Why it does not run.
     pub failed: Option<String>,
-    #[serde(default)]
     pub commit: Option<Commit>,
     /// How long the rollout took.
-    #[serde(default)]
     pub took: Option<SignedDuration>,
     /// The message that told of it.
-    #[serde(default)]
     pub message: Option<MessageKey>,
 }
 

@@ -35,7 +35,7 @@ impl fmt::Display for LockId {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lock {
     pub id: LockId,
     pub environment: EnvironmentName,

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::actor::PersonId;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     pub to: To,
     /// What notifications and screen readers get; the whole message where there are no blocks.
@@ -19,25 +19,20 @@ pub struct Message {
     /// The same said with plain blocks, for a workspace that refuses `blocks`.
     pub plain: Option<Vec<Value>>,
     /// The message that [`LINK`] in the texts leads to; this one waits until that one stands somewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_to: Option<LinkTo>,
     /// Goes with a post or an edit: into the thread that it answers, else into its own. What is private has none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<File>,
     /// What is posted into a thread also stands in the channel.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub broadcast: bool,
     /// Says how far something has come: where the message was changed a moment ago, it waits a little, and a newer text takes
     /// its place.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub patient: bool,
     /// What the request that it answers is called in the log.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
 }
 
 /// A text that is too long for a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct File {
     /// As in `checkout.diff`.
     pub name: String,
@@ -46,7 +41,7 @@ pub struct File {
     pub text: String,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LinkTo {
     pub key: MessageKey,
     /// Whoever reads in the channel where that message stands needs no link to it: then nothing is said.
@@ -150,8 +145,7 @@ fn map_texts(value: Value, map: &impl Fn(&str) -> String) -> Value {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq)]
 pub enum To {
     /// A new message, known to us by `key`. Posting the same key again edits the message.
     Post {
@@ -178,7 +172,7 @@ pub enum To {
 }
 
 /// Who asked for what a message tells, and the channel they asked in.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Asked {
     pub person: PersonId,
     pub channel: Option<String>,
@@ -224,7 +218,7 @@ pub struct Place {
 }
 
 /// A way to answer one request, which whoever holds the address can use: it must not be logged.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct ResponseUrl {
     pub url: String,
     pub until: Timestamp,
@@ -263,21 +257,9 @@ mod tests {
     #[test]
     fn what_is_shown_as_it_is_is_not_searched_for_a_link() {
         let rich = serde_json::json!({ "type": "rich_text", "elements": [{ "text": "<{link}|x>" }] });
-        let message: Message = serde_json::from_value(serde_json::json!({
-            "to": { "edit": { "key": "a" } }, "text": "", "blocks": [rich], "plain": null,
-        }))
-        .expect("a message as it was stored before files");
-        assert_eq!(message.file, None);
-        assert_eq!(message.linked(Some("https://acme.slack.com/p1")).blocks, [rich]);
-    }
-
-    #[test]
-    fn a_file_comes_back_from_the_store() {
-        let file = File { name: "checkout.diff".into(), title: "checkout".into(), text: "+b".into() };
         let to = To::Edit { key: MessageKey::new("a") };
-        let message = Message::new(to, String::new(), vec![]).with_file(file).to_the_channel_too();
-        let stored = serde_json::to_string(&message).unwrap();
-        assert_eq!(serde_json::from_str::<Message>(&stored).unwrap(), message);
+        let message = Message::new(to, String::new(), vec![rich.clone()]);
+        assert_eq!(message.linked(Some("https://acme.slack.com/p1")).blocks, [rich]);
     }
 
     #[test]

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Serialize};
 
 use super::actor::PersonId;
 use super::artefact::{Artefact, ArtefactName, Repository};
@@ -21,19 +20,17 @@ use super::version::{Commit, Sha, Version};
 /// A plan that was shown is good for so long; then the world has moved on.
 pub const GOOD_FOR: SignedDuration = SignedDuration::from_mins(30);
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     pub artefact: ArtefactName,
     pub environment: EnvironmentName,
     /// The rung where it was seen to run well: the one below, or for a rollback the same.
-    #[serde(alias = "below")]
     pub seen_in: EnvironmentName,
     /// Of the code.
     pub repository: Repository,
     /// The environment's branch of the code.
     pub branch: String,
     /// The file that is written where it goes by manifest, and the branch stays as it is.
-    #[serde(default)]
     pub manifest: Option<ManifestFile>,
     /// The commit that goes there: what was seen, never what a branch holds by then. Only what goes by manifest can be of
     /// a commit that nothing tells.
@@ -43,46 +40,34 @@ pub struct Plan {
     /// What runs there now; `None`: a first deployment.
     pub from: Option<Version>,
     /// What differs between the two: what comes or, by a rollback, is lost.
-    #[serde(flatten)]
     pub drift: Drift,
     /// Other artefacts of the same repository, which a merge carries along.
     pub also: Vec<Also>,
     /// The head of the target's branch when this was planned, and how many commits only the branch has.
     pub head: Option<Sha>,
     pub behind_by: u64,
-    #[serde(default)]
     pub promote: PromoteBy,
     /// Since when it has run well below, without interruption.
-    #[serde(default)]
     pub well_since: Option<Timestamp>,
-    #[serde(default)]
     pub green_checks: usize,
     /// A change that waits for approval and would give way to this one.
-    #[serde(default)]
     pub supersedes: Option<Waiting>,
     /// The gates that it passes by force.
-    #[serde(default)]
     pub overridden: Option<Overridden>,
     /// The commits that it is known by across the rungs: the pinned one and, where that is a merge, what was merged.
-    #[serde(default)]
     pub sources: Vec<Sha>,
-    #[serde(default)]
     pub tree: Option<Sha>,
     /// The rollbacks on the branch that it undoes, newest first.
-    #[serde(default)]
     pub undoes: Vec<ChangeId>,
     /// What rollbacks left on the environment, and its yes lifts.
-    #[serde(default)]
     pub lifts: Vec<Hold>,
-    #[serde(default)]
     pub image: ImageThere,
     /// It goes back, not up.
-    #[serde(default)]
     pub rollback: Option<Rollback>,
 }
 
 /// Where a manifest says which version is to run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManifestFile {
     pub repository: Repository,
     pub branch: String,
@@ -90,14 +75,13 @@ pub struct ManifestFile {
 }
 
 /// A change that waits for approval or, once Git has it, for the cluster.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Waiting {
     pub id: ChangeId,
     pub requester: PersonId,
     pub version: Version,
     pub since: Timestamp,
     /// Git has it: only a rollback takes its place.
-    #[serde(default)]
     pub merged: bool,
 }
 
@@ -114,7 +98,7 @@ impl Waiting {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Also {
     pub artefact: ArtefactName,
     /// Something changes that concerns it; else it is only built anew.

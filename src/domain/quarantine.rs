@@ -1,7 +1,6 @@
 //! What a rollback leaves behind: a version that may not come back, and an environment whose next promotion asks once more.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::actor::PersonId;
 use super::artefact::ArtefactName;
@@ -10,7 +9,7 @@ use super::environment::{EnvironmentName, Ladder};
 use super::version::{Sha, Version};
 
 /// A version that was rolled back from: it may not come back there or above until it is released. Its descendants may.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Quarantine {
     /// The rollback.
     pub change: ChangeId,
@@ -83,7 +82,7 @@ impl Quarantine {
 }
 
 /// What a rollback leaves on its environment: the next promotion of the same asks once more, and its yes lifts it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hold {
     /// The rollback.
     pub change: ChangeId,

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::artefact::ArtefactName;
 use super::change::{Change, ChangeId};
@@ -13,26 +12,23 @@ use super::sighting::Sighting;
 use super::version::{Sha, Version};
 
 /// The part of a plan that only a rollback has.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollback {
     pub reason: Option<String>,
     pub found: Found,
     /// When the version that comes back ran there, as far as anybody saw it.
     pub ran: Option<Ran>,
     /// Nobody asked for it: the environment's own rule did.
-    #[serde(default)]
     pub automatic: bool,
     /// The change whose version it takes back, where that came by one.
     pub of: Option<ChangeId>,
     pub bad: Bad,
     /// The locks that it passes, which whoever asked was shown.
-    #[serde(default)]
     pub locks: Vec<Lock>,
 }
 
 /// Who told of the version that comes back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// It was seen to run well there.
     Ledger,
@@ -43,22 +39,21 @@ pub enum Found {
 }
 
 /// The time in which a version ran well.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ran {
     pub since: Timestamp,
     pub until: Option<Timestamp>,
 }
 
 /// By what the version that is rolled back from would be known, should it come again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bad {
     pub commits: Vec<Sha>,
     pub trees: Vec<Sha>,
 }
 
 /// What the registry says of the image that goes, where it was asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ImageThere {
     #[default]
     Yes,

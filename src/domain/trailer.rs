@@ -3,8 +3,6 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use super::change::ChangeId;
 use super::version::Sha;
 
@@ -14,8 +12,7 @@ const RESTORES: &str = "Gantry-Restores";
 const REINSTATES: &str = "Gantry-Reinstates";
 
 /// What a commit of ours says of itself. Whether it can be true is for whoever knows its parents.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trailers {
     /// A promotion, or a manifest that was written for one.
     Change(ChangeId),

@@ -55,7 +55,7 @@ impl fmt::Display for Sha {
 }
 
 /// Equal by commit where both know theirs, else by digest, else by tag: ask [`Version::is`], not `==`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Version {
     pub tag: Option<Arc<str>>,
     pub digest: Option<Arc<str>>,
@@ -100,19 +100,16 @@ impl Version {
 }
 
 /// A commit as people know it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {
     pub sha: Sha,
     pub subject: String,
     pub author: String,
     /// The author's, where GitHub knows it.
-    #[serde(default)]
     pub login: Option<String>,
     /// It moves code and is none: a merge that brings no pull request, or a commit that we made.
-    #[serde(default)]
     pub only_moves: bool,
     /// What came with it, newest first, where it is the merge of a pull request.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub brings: Vec<Self>,
     pub url: String,
 }

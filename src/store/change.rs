@@ -3,14 +3,19 @@
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-use super::error::{StoreError, expect_a_row, unwritable};
+use super::error::{StoreError, expect_a_row};
 use super::handle::Store;
+use super::stored::{read_or_log, write_body};
 use super::time::{micros, micros_up, timestamp};
 use super::transaction::{Operation, Transaction, Wakes};
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId, Moves};
 use crate::domain::environment::EnvironmentName;
+
+pub(super) mod stored;
+
+use stored::StoredChange;
 
 /// A change that is being worked on. Only the newest claim may write.
 #[derive(Clone, Debug)]
@@ -117,9 +122,9 @@ impl Store {
     }
 }
 
-/// What another version of Gantry wrote and we cannot read is left alone.
+/// A change that another version of Gantry wrote and we cannot read is left alone.
 pub(super) fn read(body: &str) -> Option<Change> {
-    serde_json::from_str(body).inspect_err(|error| tracing::error!(%error, "a stored change cannot be read")).ok()
+    read_or_log::<StoredChange>("change", body)
 }
 
 /// Fence, body, who asked to cancel it, when it is due, and whether it is open.
@@ -204,7 +209,7 @@ impl Operation for BeginChange {
         .bind(change.stage.is_active())
         .bind(change.is_open())
         .bind(micros(change.asked_at))
-        .bind(serde_json::to_string(change).map_err(unwritable)?)
+        .bind(write_body::<StoredChange>((**change).clone())?)
         .bind(micros(change.asked_at))
         .execute(connection)
         .await?;
@@ -243,7 +248,7 @@ impl Operation for AdvanceChange {
         .bind(change.stage.is_active())
         .bind(change.is_open())
         .bind(due_at.map(micros_up))
-        .bind(serde_json::to_string(change).map_err(unwritable)?)
+        .bind(write_body::<StoredChange>((**change).clone())?)
         .bind(change.id.to_string())
         .bind(self.fence.0)
         .bind(change.stage.awaiting().is_some_and(|awaiting| due_at.is_some_and(|due| due >= awaiting.next_word())))

@@ -1,13 +1,18 @@
 //! How commits stand to each other, kept for ever, so that GitHub is asked once for each two.
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use sqlx::SqliteConnection;
 
-use super::error::{StoreError, unwritable};
+use super::error::StoreError;
 use super::handle::Store;
+use super::stored::{Stored, StoredBody, read_body, stored, write_body};
+use super::stored_parts::{StoredChangedFile, StoredCommit};
 use super::transaction::{Operation, Transaction};
 use crate::domain::artefact::Repository;
-use crate::domain::comparison::Comparison;
+use crate::domain::change::ChangeId;
+use crate::domain::comparison::{Comparison, Files, Lone};
+use crate::domain::trailer::Trailers;
 use crate::domain::version::{Commit, Sha};
 
 impl Store {
@@ -17,7 +22,7 @@ impl Store {
         base: &Sha,
         head: &Sha,
     ) -> Result<Option<Comparison>, StoreError> {
-        let body: Option<Option<String>> =
+        let body: Option<String> =
             sqlx::query_scalar("SELECT body FROM comparison WHERE repository = $1 AND base = $2 AND head = $3")
                 .bind(repository.to_string())
                 .bind(base.as_str())
@@ -25,7 +30,7 @@ impl Store {
                 .fetch_optional(&self.0.readers)
                 .await?;
         // What cannot be read any more is asked again.
-        Ok(body.flatten().and_then(|body| serde_json::from_str(&body).ok()))
+        Ok(body.and_then(|body| read_body::<StoredComparison>(&body).ok()))
     }
 }
 
@@ -48,7 +53,7 @@ impl Operation for RecordComparison {
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
         let Comparison { base, head, ahead_by, behind_by, commits, .. } = &*self.comparison;
         let repository = self.repository.to_string();
-        let body = serde_json::to_string(&self.comparison).map_err(unwritable)?;
+        let body = write_body::<StoredComparison>((*self.comparison).clone())?;
         sqlx::query(
             "INSERT INTO comparison (repository, base, head, ahead_by, behind_by, body, listed)
              VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -84,4 +89,53 @@ impl Operation for RecordComparison {
 
 pub(super) fn count(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredLone {
+    commit: StoredCommit,
+    parents: Vec<Sha>,
+    tree: Option<Sha>,
+    trailers: Option<StoredTrailers>,
+}
+
+impl Stored for StoredLone {
+    type Domain = Lone;
+
+    fn from_domain(domain: Lone) -> Self {
+        let trailers = Stored::from_domain(domain.trailers().cloned());
+        let Lone { commit, parents, tree, .. } = domain;
+        Self { commit: Stored::from_domain(commit), parents, tree, trailers }
+    }
+
+    fn into_domain(self) -> Lone {
+        Lone::new(self.commit.into_domain(), self.parents, self.tree, self.trailers.into_domain())
+    }
+}
+
+impl StoredBody for StoredComparison {
+    const VERSION: u32 = 1;
+}
+
+stored! {
+    struct StoredComparison for Comparison {
+        base: Sha,
+        head: Sha,
+        ahead_by: u64,
+        behind_by: u64,
+        commits: Vec<StoredLone>,
+        files: StoredFiles,
+        url: Option<String>,
+    }
+
+    struct StoredFiles for Files {
+        changed: Vec<StoredChangedFile>,
+        cut: bool,
+    }
+
+    enum StoredTrailers for Trailers {
+        Change(inner: ChangeId),
+        Rollback { change: ChangeId, restores: Option<Sha>, },
+        Reinstates { change: ChangeId, rollback: ChangeId, },
+    }
 }

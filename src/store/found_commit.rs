@@ -6,8 +6,10 @@ use jiff::Timestamp;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::comparison::count;
-use super::error::{StoreError, unwritable};
+use super::error::StoreError;
 use super::handle::Store;
+use super::stored::{StoredBody, read_body, write_body};
+use super::stored_parts::StoredCommit;
 use super::time::micros;
 use super::transaction::{Operation, Transaction};
 use crate::domain::artefact::Repository;
@@ -109,7 +111,7 @@ impl Store {
                 .bind(sha.as_str())
                 .fetch_optional(&self.0.readers)
                 .await?;
-        if let Some(commit) = found.and_then(|body| serde_json::from_str(&body).ok()) {
+        if let Some(commit) = found.and_then(|body| read_body::<StoredCommit>(&body).ok()) {
             return Ok(Some(commit));
         }
         // The shortest is read fastest; its body only then.
@@ -117,7 +119,7 @@ impl Store {
             "SELECT one.base, one.head FROM compared_commit AS one
              JOIN comparison AS whole
                ON whole.repository = one.repository AND whole.base = one.base AND whole.head = one.head
-             WHERE one.repository = $1 AND one.sha = $2 AND whole.listed IS NOT NULL ORDER BY whole.ahead_by LIMIT 1",
+             WHERE one.repository = $1 AND one.sha = $2 ORDER BY whole.ahead_by LIMIT 1",
         )
         .bind(repository.to_string())
         .bind(sha.as_str())
@@ -137,7 +139,7 @@ impl Store {
         sought: &Sha,
         commits: &[&Sha],
     ) -> Result<Vec<Pair>, StoreError> {
-        type Compared = (String, String, i64, i64, Option<i64>);
+        type Compared = (String, String, i64, i64, i64);
         let repository = repository.to_string();
         let listing: Vec<(String, String)> =
             sqlx::query_as("SELECT base, head FROM compared_commit WHERE sha = $1 AND repository = $2")
@@ -150,7 +152,7 @@ impl Store {
         for some in commits.chunks(AT_ONCE) {
             let mut query: QueryBuilder<Sqlite> =
                 QueryBuilder::new("SELECT base, head, ahead_by, behind_by, listed FROM comparison WHERE repository = ");
-            query.push_bind(&repository).push(" AND listed IS NOT NULL AND base IN (");
+            query.push_bind(&repository).push(" AND base IN (");
             let mut names = query.separated(", ");
             for commit in some {
                 names.push_bind(commit.as_str());
@@ -167,7 +169,7 @@ impl Store {
                     head: head.parse().ok()?,
                     ahead_by: u64::try_from(ahead_by).ok()?,
                     behind_by: u64::try_from(behind_by).ok()?,
-                    whole: listed == Some(ahead_by),
+                    whole: listed == ahead_by,
                     lists,
                 })
             })
@@ -227,6 +229,10 @@ fn tag_name(tag: &str) -> String {
     format!("tags/{tag}")
 }
 
+impl StoredBody for StoredCommit {
+    const VERSION: u32 = 1;
+}
+
 impl Transaction {
     /// A commit that somebody looked for was found by that name.
     #[must_use]
@@ -253,7 +259,7 @@ impl Operation for RecordFoundCommit {
         )
         .bind(self.repository.to_string())
         .bind(self.commit.sha.as_str())
-        .bind(serde_json::to_string(&self.commit).map_err(unwritable)?)
+        .bind(write_body::<StoredCommit>((*self.commit).clone())?)
         .execute(&mut *connection)
         .await?;
         let name = match &self.by {
@@ -382,7 +388,7 @@ mod tests {
             "SELECT image FROM image_commit WHERE reference = 'a'",
             "SELECT repository FROM found_name WHERE name = 'a' AND found_at >= 1",
             "SELECT base, head, ahead_by, behind_by, listed FROM comparison
-             WHERE repository = 'a' AND listed IS NOT NULL AND base IN ('b', 'c')",
+             WHERE repository = 'a' AND base IN ('b', 'c')",
         ];
         for question in questions {
             let plan: Vec<(i64, i64, i64, String)> =

@@ -3,8 +3,10 @@
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-use super::error::{StoreError, unwritable};
+use super::error::StoreError;
 use super::handle::Store;
+use super::stored::{StoredBody, read_or_log, write_body};
+use super::stored_parts::StoredHold;
 use super::transaction::{Operation, Transaction};
 use crate::domain::change::ChangeId;
 use crate::domain::environment::EnvironmentName;
@@ -18,13 +20,12 @@ impl Store {
                 .bind(environment.as_str())
                 .fetch_all(&self.0.readers)
                 .await?;
-        Ok(rows.iter().filter_map(|body| read(body)).collect())
+        Ok(rows.iter().filter_map(|body| read_or_log::<StoredHold>("hold", body)).collect())
     }
 }
 
-/// A body that another version of Gantry wrote and we cannot read is left alone.
-fn read(body: &str) -> Option<Hold> {
-    serde_json::from_str(body).inspect_err(|error| tracing::error!(%error, "a stored hold cannot be read")).ok()
+impl StoredBody for StoredHold {
+    const VERSION: u32 = 1;
 }
 
 impl Transaction {
@@ -51,7 +52,7 @@ impl Operation for InsertHold {
         sqlx::query("INSERT INTO hold (change_id, environment, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
             .bind(hold.change.to_string())
             .bind(hold.environment.as_str())
-            .bind(serde_json::to_string(hold).map_err(unwritable)?)
+            .bind(write_body::<StoredHold>((**hold).clone())?)
             .execute(connection)
             .await?;
         Ok(())

@@ -7,17 +7,26 @@ use serde_json::Value;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::change;
-use super::error::{StoreError, unwritable};
+use super::change::stored::StoredStage;
+use super::error::StoreError;
 use super::handle::Store;
+use super::plan::StoredOverridden;
+use super::stored::{StoredBody, read_or_log, stored, write_body};
+use super::stored_parts::{StoredCommit, StoredLock, StoredQuarantine, StoredVersion};
 use super::time::{micros, timestamp};
 use super::transaction::{Operation, Transaction};
-use crate::domain::actor::Actor;
+use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::ArtefactName;
-use crate::domain::change::{Change, ChangeId};
+use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::environment::EnvironmentName;
-use crate::domain::history::Number;
+use crate::domain::gate::Overridden;
+use crate::domain::history::{ArrivalTold, Number};
 use crate::domain::listing::Filter;
+use crate::domain::lock::Lock;
+use crate::domain::message::MessageKey;
 use crate::domain::page::{Cursor, Order};
+use crate::domain::quarantine::Quarantine;
+use crate::domain::version::{Sha, Version};
 
 /// More than anybody looks back at what controllers said.
 const KEEP_REPORTS: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -31,23 +40,190 @@ const KINDS_OF_ONE: &str =
 const STAGES: &str = "kind IN ('begun', 'retried', 'awaiting_approval', 'merging', 'deploying', 'deployed', 'failed', \
                       'stalled')";
 
+/// What happened. The indexes of the table spell the names out, so a name never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum LedgerKind {
+    Begun,
+    Retried,
+    Carried,
+    Overridden,
+    Approved,
+    Voided,
+    CancelAsked,
+    AwaitingApproval,
+    Merging,
+    Deploying,
+    Deployed,
+    Failed,
+    Stalled,
+    Conflicted,
+    Errored,
+    Cancelled,
+    Rejected,
+    Expired,
+    Superseded,
+    Quarantined,
+    Released,
+    Locked,
+    Unlocked,
+    TakenOver,
+    Arrived,
+    ArrivalFailed,
+    Report,
+    Build,
+    MessageDropped,
+    FileDropped,
+}
+
+impl LedgerKind {
+    const ALL: [Self; 30] = [
+        Self::Begun,
+        Self::Retried,
+        Self::Carried,
+        Self::Overridden,
+        Self::Approved,
+        Self::Voided,
+        Self::CancelAsked,
+        Self::AwaitingApproval,
+        Self::Merging,
+        Self::Deploying,
+        Self::Deployed,
+        Self::Failed,
+        Self::Stalled,
+        Self::Conflicted,
+        Self::Errored,
+        Self::Cancelled,
+        Self::Rejected,
+        Self::Expired,
+        Self::Superseded,
+        Self::Quarantined,
+        Self::Released,
+        Self::Locked,
+        Self::Unlocked,
+        Self::TakenOver,
+        Self::Arrived,
+        Self::ArrivalFailed,
+        Self::Report,
+        Self::Build,
+        Self::MessageDropped,
+        Self::FileDropped,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Begun => "begun",
+            Self::Retried => "retried",
+            Self::Carried => "carried",
+            Self::Overridden => "overridden",
+            Self::Approved => "approved",
+            Self::Voided => "voided",
+            Self::CancelAsked => "cancel_asked",
+            Self::AwaitingApproval => "awaiting_approval",
+            Self::Merging => "merging",
+            Self::Deploying => "deploying",
+            Self::Deployed => "deployed",
+            Self::Failed => "failed",
+            Self::Stalled => "stalled",
+            Self::Conflicted => "conflicted",
+            Self::Errored => "errored",
+            Self::Cancelled => "cancelled",
+            Self::Rejected => "rejected",
+            Self::Expired => "expired",
+            Self::Superseded => "superseded",
+            Self::Quarantined => "quarantined",
+            Self::Released => "released",
+            Self::Locked => "locked",
+            Self::Unlocked => "unlocked",
+            Self::TakenOver => "taken_over",
+            Self::Arrived => "arrived",
+            Self::ArrivalFailed => "arrival_failed",
+            Self::Report => "report",
+            Self::Build => "build",
+            Self::MessageDropped => "message_dropped",
+            Self::FileDropped => "file_dropped",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
+/// A change came to a stage.
+impl From<&Stage> for LedgerKind {
+    fn from(stage: &Stage) -> Self {
+        match stage {
+            Stage::AwaitingApproval(_) => Self::AwaitingApproval,
+            Stage::Merging(_) => Self::Merging,
+            Stage::Deploying(_) => Self::Deploying,
+            Stage::Deployed { .. } => Self::Deployed,
+            Stage::Failed { .. } => Self::Failed,
+            Stage::Stalled { .. } => Self::Stalled,
+            Stage::Conflicted { .. } => Self::Conflicted,
+            Stage::Errored { .. } => Self::Errored,
+            Stage::Cancelled { .. } => Self::Cancelled,
+            Stage::Rejected { .. } => Self::Rejected,
+            Stage::Expired { .. } => Self::Expired,
+            Stage::Superseded { .. } => Self::Superseded,
+        }
+    }
+}
+
+/// What the ledger keeps of an event beside its time, its place and its actor.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LedgerDetails {
+    /// The change as it stood.
+    Change {
+        stage: Box<Stage>,
+        pinned: Option<Sha>,
+        version: Version,
+    },
+    Overridden(Overridden),
+    Lock {
+        lock: Lock,
+        taken_from: Option<PersonId>,
+    },
+    Quarantine(Box<Quarantine>),
+    Released {
+        version: Version,
+    },
+    Arrival(Box<ArrivalTold>),
+    /// A report as its adapter understood it, and the artefacts that it was attributed to, with the reason.
+    Report {
+        report: Value,
+        artefacts: Option<Vec<ArtefactName>>,
+        by: Option<String>,
+    },
+    /// A build as its adapter understood it.
+    Build(Value),
+    /// A message or a file that Slack did not take.
+    Undelivered {
+        queue: String,
+        key: Option<MessageKey>,
+        text: Option<String>,
+        file: Option<String>,
+        reason: String,
+    },
+}
+
 /// One thing that happened; never changed afterwards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     pub at: Timestamp,
     pub change: Option<String>,
-    pub kind: String,
+    pub kind: LedgerKind,
     pub artefact: Option<ArtefactName>,
     pub environment: Option<EnvironmentName>,
     pub actor: Option<Actor>,
-    pub body: Value,
+    /// `None` where nothing more is kept, or where another version of Gantry wrote it.
+    pub details: Option<LedgerDetails>,
 }
 
 /// Which entries of the ledger; `None` matches all.
 #[derive(Clone, Debug, Default)]
 pub struct LedgerFilter {
     pub change: Option<String>,
-    pub kind: Option<String>,
+    pub kind: Option<LedgerKind>,
     pub artefact: Option<ArtefactName>,
     pub environment: Option<EnvironmentName>,
 }
@@ -60,20 +236,21 @@ pub(super) struct EntryRow {
     artefact: Option<String>,
     environment: Option<String>,
     actor: Option<String>,
-    body: String,
+    body: Option<String>,
 }
 
-impl From<EntryRow> for Entry {
-    fn from(row: EntryRow) -> Self {
-        Self {
-            at: timestamp(row.at),
-            change: row.change_id,
-            kind: row.kind,
-            artefact: row.artefact.as_deref().map(ArtefactName::new),
-            environment: row.environment.as_deref().map(EnvironmentName::new),
-            actor: row.actor.and_then(|actor| serde_json::from_str(&actor).ok()),
-            body: serde_json::from_str(&row.body).unwrap_or_default(),
-        }
+impl EntryRow {
+    /// `None` for a kind that only another version of Gantry knows.
+    fn into_entry(self) -> Option<Entry> {
+        Some(Entry {
+            at: timestamp(self.at),
+            change: self.change_id,
+            kind: LedgerKind::parse(&self.kind)?,
+            artefact: self.artefact.as_deref().map(ArtefactName::new),
+            environment: self.environment.as_deref().map(EnvironmentName::new),
+            actor: self.actor.and_then(|actor| read_or_log::<StoredActor>("actor", &actor)),
+            details: self.body.and_then(|body| read_or_log::<StoredLedgerDetails>("entry of the ledger", &body)),
+        })
     }
 }
 
@@ -95,14 +272,14 @@ struct PastRow {
 
 impl Store {
     /// All of one kind, newest first, by the index that it has.
-    pub async fn newest(&self, kind: &'static str, limit: u32) -> Result<Vec<Entry>, StoreError> {
+    pub async fn newest(&self, kind: LedgerKind, limit: u32) -> Result<Vec<Entry>, StoreError> {
         let mut query: QueryBuilder<Sqlite> = QueryBuilder::new(
             "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger WHERE kind = '",
         );
         // Spelled out as in the index.
-        query.push(kind).push("' ORDER BY id DESC LIMIT ").push_bind(i64::from(limit));
+        query.push(kind.as_str()).push("' ORDER BY id DESC LIMIT ").push_bind(i64::from(limit));
         let rows: Vec<EntryRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
-        Ok(rows.into_iter().map(Into::into).collect())
+        Ok(rows.into_iter().filter_map(EntryRow::into_entry).collect())
     }
 
     /// Newest first.
@@ -114,13 +291,13 @@ impl Store {
              ORDER BY id DESC LIMIT $5",
         )
         .bind(&filter.change)
-        .bind(&filter.kind)
+        .bind(filter.kind.map(LedgerKind::as_str))
         .bind(filter.artefact.as_ref().map(ArtefactName::as_str))
         .bind(filter.environment.as_ref().map(EnvironmentName::as_str))
         .bind(i64::from(limit))
         .fetch_all(&self.0.readers)
         .await?;
-        Ok(rows.into_iter().map(Into::into).collect())
+        Ok(rows.into_iter().filter_map(EntryRow::into_entry).collect())
     }
 
     /// What happened there, `limit` from the cursor on, the one next to it first.
@@ -163,10 +340,12 @@ impl Store {
         let rows: Vec<PastRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
         Ok(rows
             .into_iter()
-            .map(|row| Past {
-                number: Number(row.id),
-                entry: row.entry.into(),
-                change: row.change.as_deref().and_then(change::read),
+            .filter_map(|row| {
+                Some(Past {
+                    number: Number(row.id),
+                    entry: row.entry.into_entry()?,
+                    change: row.change.as_deref().and_then(change::read),
+                })
             })
             .collect())
     }
@@ -200,7 +379,7 @@ pub(super) async fn last_report(
     .bind(environment.as_str())
     .fetch_optional(database)
     .await?;
-    Ok(row.map(Into::into))
+    Ok(row.and_then(EntryRow::into_entry))
 }
 
 impl Transaction {
@@ -218,18 +397,19 @@ impl Operation for AppendToLedger {
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
         let entry = &self.0;
-        let actor = entry.actor.as_ref().map(serde_json::to_string).transpose().map_err(unwritable)?;
+        let actor = entry.actor.clone().map(write_body::<StoredActor>).transpose()?;
+        let details = entry.details.clone().map(write_body::<StoredLedgerDetails>).transpose()?;
         sqlx::query(
             "INSERT INTO ledger (at, change_id, kind, artefact, environment, actor, body)
              VALUES ($1, $2, $3, $4, $5, $6, $7)",
         )
         .bind(micros(entry.at))
         .bind(&entry.change)
-        .bind(&entry.kind)
+        .bind(entry.kind.as_str())
         .bind(entry.artefact.as_ref().map(ArtefactName::as_str))
         .bind(entry.environment.as_ref().map(EnvironmentName::as_str))
         .bind(actor)
-        .bind(entry.body.to_string())
+        .bind(details)
         .execute(connection)
         .await?;
         Ok(())
@@ -243,6 +423,61 @@ pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> 
         .execute(connection)
         .await?;
     Ok(())
+}
+
+impl StoredBody for StoredLedgerDetails {
+    const VERSION: u32 = 1;
+}
+
+impl StoredBody for StoredActor {
+    const VERSION: u32 = 1;
+}
+
+stored! {
+    enum StoredLedgerDetails for LedgerDetails {
+        Change {
+            stage: Box<StoredStage>,
+            pinned: Option<Sha>,
+            version: StoredVersion,
+        },
+        Overridden(overridden: StoredOverridden),
+        Lock {
+            lock: StoredLock,
+            taken_from: Option<PersonId>,
+        },
+        Quarantine(quarantine: Box<StoredQuarantine>),
+        Released {
+            version: StoredVersion,
+        },
+        Arrival(arrival: Box<StoredArrivalTold>),
+        Report {
+            report: Value,
+            artefacts: Option<Vec<ArtefactName>>,
+            by: Option<String>,
+        },
+        Build(build: Value),
+        Undelivered {
+            queue: String,
+            key: Option<MessageKey>,
+            text: Option<String>,
+            file: Option<String>,
+            reason: String,
+        },
+    }
+
+    struct StoredArrivalTold for ArrivalTold {
+        version: StoredVersion,
+        failed: Option<String>,
+        commit: Option<StoredCommit>,
+        took: Option<SignedDuration>,
+        message: Option<MessageKey>,
+    }
+
+    enum StoredActor for Actor {
+        Person(person: PersonId),
+        Controller,
+        Github(login: String),
+    }
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! What must outlive the process: inbox, outbox, ledger and what was seen running, in one database file.
 //! All writes go through one task that commits them in groups; it knows nothing of Slack, GitHub or clusters.
 
-mod amended;
 mod change;
 mod comparison;
 mod connection;
@@ -24,6 +23,8 @@ mod prune;
 mod quarantine;
 mod setting;
 mod sighting;
+mod stored;
+mod stored_parts;
 mod tag;
 mod time;
 mod transaction;
@@ -36,7 +37,7 @@ pub use found_commit::{Home, Kept};
 pub use handle::Store;
 pub use image_commit::ImageCommit;
 pub use inbox::{InboxId, Line, Receipt, Received, Source};
-pub use ledger::{Entry, LedgerFilter, Past};
+pub use ledger::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Past};
 pub use metrics::{Backlog, Pending, Waiting};
 pub use outbox::{MessageId, Outgoing, Turn};
 pub use plan::Shown;

@@ -13,7 +13,6 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::amended;
 use super::connection::connect;
 use super::error::StoreError;
 use super::handle::{Inner, Store};
@@ -137,13 +136,14 @@ fn is_at_least(version: &str, oldest: [u32; 3]) -> bool {
 }
 
 async fn migrate(connection: &mut SqliteConnection, file: &Path) -> Result<(), StoreError> {
-    let caught_up = amended::catch_up(connection).await.map_err(MigrateError::Execute);
-    let run = async {
-        caught_up?;
-        MIGRATIONS.run_direct(None, connection, false).await
-    };
-    run.await.map_err(|error| {
-        let file = file.display();
+    let file = file.display();
+    if is_from_before_first_release(connection).await? {
+        return Err(StoreError::Refused(format!(
+            "The database `{file}` was written by a Gantry from before its first release, and this one cannot read it. Move \
+             the file away, or set DATABASE_URL to another file: Gantry then starts with an empty one."
+        )));
+    }
+    MIGRATIONS.run_direct(None, connection, false).await.map_err(|error| {
         StoreError::Refused(match error {
             MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..) => format!(
                 "The database `{file}` was written by a newer Gantry: start that one, or set DATABASE_URL to another \
@@ -157,11 +157,22 @@ async fn migrate(connection: &mut SqliteConnection, file: &Path) -> Result<(), S
     })
 }
 
+/// The thirteen migrations from before the first release became one, so the first one of such a file is another.
+async fn is_from_before_first_release(connection: &mut SqliteConnection) -> Result<bool, StoreError> {
+    let is_ours = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '_sqlx_migrations')";
+    if !sqlx::query_scalar::<_, bool>(is_ours).fetch_one(&mut *connection).await? {
+        return Ok(false);
+    }
+    let first: Option<Vec<u8>> = sqlx::query_scalar("SELECT checksum FROM _sqlx_migrations WHERE version = 1")
+        .fetch_optional(connection)
+        .await?;
+    let ours = MIGRATIONS.iter().find(|migration| migration.version == 1);
+    Ok(first.is_some_and(|first| ours.is_some_and(|ours| *ours.checksum != *first)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::connection::shut;
-    use crate::store::time::micros;
 
     #[test]
     fn versions_are_compared_by_number_and_not_by_text() {
@@ -170,28 +181,6 @@ mod tests {
         {
             assert_eq!(is_at_least(version, OLDEST_SQLITE), fine, "{version}");
         }
-    }
-
-    /// A file as the version before `well_since` left it.
-    #[tokio::test]
-    async fn what_ran_well_before_it_was_noted_is_taken_to_have_done_so_all_along() {
-        let dir = tempfile::TempDir::new().unwrap();
-        let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
-        let mut connection = connect(&options(&url).unwrap()).await.unwrap();
-        MIGRATIONS.run_direct(Some(2), &mut connection, false).await.unwrap();
-        let insert = "INSERT INTO sighting (artefact, environment, tag, seen_at, running_at, failed, ended_at, announced)
-             VALUES ('runs', 'qa', '2', 5, 7, NULL, NULL, TRUE), ('runs', 'qa', '1', 1, 2, NULL, 5, TRUE),
-                    ('failed', 'qa', '2', 5, 7, 'OOMKilled', NULL, TRUE), ('comes', 'qa', '2', 5, NULL, NULL, NULL, TRUE)";
-        sqlx::query(insert).execute(&mut connection).await.unwrap();
-        shut(connection).await;
-
-        let store = Store::open(&url, Clock::system()).await.unwrap();
-        let now = store.sightings_now().await.unwrap();
-        let well: Vec<_> = now.iter().map(|stay| (stay.artefact.as_str(), stay.well_since.map(micros))).collect();
-        assert_eq!(well, [("comes", None), ("failed", None), ("runs", Some(7))]);
-        let all = store.sightings(&now[2].artefact, &now[2].environment, 9).await.unwrap();
-        assert_eq!(all.iter().map(|stay| stay.well_since.map(micros)).collect::<Vec<_>>(), [Some(7), None]);
-        store.close().await;
     }
 
     #[tokio::test]

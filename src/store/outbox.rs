@@ -2,15 +2,18 @@
 //! An edit that only says how far something has come steps aside until its message has stood for a moment.
 
 use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use sqlx::SqliteConnection;
 
-use super::error::{StoreError, unwritable};
+use super::error::StoreError;
 use super::handle::Store;
 use super::posted_message::{Said, is_spoken};
+use super::stored::{StoredBody, read_body, stored, write_body};
 use super::time::{micros, micros_of, micros_up, timestamp};
 use super::transaction::{Operation, Transaction, Wakes};
-use crate::domain::message::{Message, MessageKey, To};
+use crate::domain::actor::PersonId;
+use crate::domain::message::{Asked, File, LinkTo, Message, MessageKey, ResponseUrl, To};
 
 /// How long a message stands at least before a patient edit changes it.
 const STANDS: SignedDuration = SignedDuration::from_secs(3);
@@ -67,7 +70,7 @@ impl Store {
             id,
             revision,
             queue,
-            message: serde_json::from_str(&body).map_err(|error| error.to_string()),
+            message: read_body::<StoredMessage>(&body),
             created_at: timestamp(created_at),
             attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
         }))
@@ -204,7 +207,7 @@ async fn say(connection: &mut SqliteConnection, message: &Message, now: Timestam
     sqlx::query("INSERT INTO outbox (queue, key, body, created_at, due_at, patient) VALUES ($1, $2, $3, $4, $5, $6)")
         .bind(queue)
         .bind(message.key().map(MessageKey::as_str))
-        .bind(serde_json::to_string(message).map_err(unwritable)?)
+        .bind(write_body::<StoredMessage>(message.clone())?)
         .bind(micros(now))
         .bind(stands_until.unwrap_or_default().max(micros(now)))
         .bind(stands_until.is_some())
@@ -216,11 +219,11 @@ async fn say(connection: &mut SqliteConnection, message: &Message, now: Timestam
 /// Until when what is said stays as it is, if the new text can wait. What nobody has read yet waits for nothing.
 async fn stands_until(connection: &mut SqliteConnection, message: &Message) -> Result<Option<i64>, sqlx::Error> {
     let Some(key) = message.key().filter(|_| message.patient) else { return Ok(None) };
-    let said_at: Option<i64> = sqlx::query_scalar("SELECT said_at FROM said WHERE key = $1")
+    let posted_at: Option<i64> = sqlx::query_scalar("SELECT posted_at FROM posted_message WHERE key = $1")
         .bind(key.as_str())
         .fetch_optional(connection)
         .await?;
-    Ok(said_at.map(|said_at| said_at.saturating_add(micros_of(STANDS))))
+    Ok(posted_at.map(|posted_at| posted_at.saturating_add(micros_of(STANDS))))
 }
 
 /// Keeps the row's place in its queue, where it goes and what was to go with it, and takes the newer text.
@@ -232,11 +235,11 @@ async fn replace(
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
     let mut newer = message.clone();
-    if let Ok(unsent) = serde_json::from_str::<Message>(unsent) {
+    if let Ok(unsent) = read_body::<StoredMessage>(unsent) {
         newer.to = unsent.to;
         newer.file = newer.file.or(unsent.file);
     }
-    let body = serde_json::to_string(&newer).map_err(unwritable)?;
+    let body = write_body::<StoredMessage>(newer)?;
     // What cannot wait goes at once, in the place of what could; what could not wait is not made to by what comes after it.
     sqlx::query(
         "UPDATE outbox SET body = $1, revision = revision + 1, patient = patient AND $2,
@@ -273,10 +276,11 @@ async fn queue_of(connection: &mut SqliteConnection, message: &Message) -> Resul
 /// A channel has one queue, whether it is called by its name or by its id: which id a name has is known from what was
 /// said there.
 async fn queue_of_channel(connection: &mut SqliteConnection, channel: &str) -> Result<String, sqlx::Error> {
-    let named: Option<String> = sqlx::query_scalar("SELECT queue FROM said WHERE channel = $1 AND queue <> $1 LIMIT 1")
-        .bind(channel)
-        .fetch_optional(connection)
-        .await?;
+    let named: Option<String> =
+        sqlx::query_scalar("SELECT queue FROM posted_message WHERE channel = $1 AND queue <> $1 LIMIT 1")
+            .bind(channel)
+            .fetch_optional(connection)
+            .await?;
     Ok(named.unwrap_or_else(|| channel.to_owned()))
 }
 
@@ -284,10 +288,12 @@ async fn queue_of_key(connection: &mut SqliteConnection, key: &MessageKey) -> Re
     if let Some(place) = key.place() {
         return queue_of_channel(connection, &place.channel).await.map(Some);
     }
-    sqlx::query_scalar("SELECT queue FROM outbox WHERE key = $1 UNION ALL SELECT queue FROM said WHERE key = $1")
-        .bind(key.as_str())
-        .fetch_optional(connection)
-        .await
+    sqlx::query_scalar(
+        "SELECT queue FROM outbox WHERE key = $1 UNION ALL SELECT queue FROM posted_message WHERE key = $1",
+    )
+    .bind(key.as_str())
+    .fetch_optional(connection)
+    .await
 }
 
 async fn sent(
@@ -299,10 +305,10 @@ async fn sent(
 ) -> Result<(), sqlx::Error> {
     if let Some(said) = said {
         sqlx::query(
-            "INSERT INTO said (key, queue, channel, ts, note, said_at)
+            "INSERT INTO posted_message (key, queue, channel, ts, note, posted_at)
              SELECT key, queue, $1, $2, $3, $4 FROM outbox WHERE id = $5 AND key IS NOT NULL
              ON CONFLICT (key) DO UPDATE SET channel = excluded.channel, ts = excluded.ts, note = excluded.note,
-                 said_at = excluded.said_at",
+                 posted_at = excluded.posted_at",
         )
         .bind(&said.place.channel)
         .bind(&said.place.ts)
@@ -320,7 +326,7 @@ async fn sent(
     .bind(revision)
     .fetch_optional(&mut *connection)
     .await?;
-    let newer = newer.and_then(|body| serde_json::from_str::<Message>(&body).ok());
+    let newer = newer.and_then(|body| read_body::<StoredMessage>(&body).ok());
     if newer.is_some_and(|newer| newer.patient) {
         sqlx::query("UPDATE outbox SET patient = TRUE, due_at = MAX(due_at, $1) WHERE id = $2")
             .bind(micros(now).saturating_add(micros_of(STANDS)))
@@ -338,4 +344,62 @@ async fn unsay(connection: &mut SqliteConnection, id: MessageId, revision: i64) 
         .execute(connection)
         .await?;
     Ok(())
+}
+
+impl StoredBody for StoredMessage {
+    const VERSION: u32 = 1;
+}
+
+stored! {
+    struct StoredMessage for Message {
+        to: StoredTo,
+        text: String,
+        blocks: Vec<Value>,
+        plain: Option<Vec<Value>>,
+        link_to: Option<StoredLinkTo>,
+        file: Option<StoredFile>,
+        broadcast: bool,
+        patient: bool,
+        request: Option<String>,
+    }
+
+    struct StoredFile for File {
+        name: String,
+        title: String,
+        text: String,
+    }
+
+    struct StoredLinkTo for LinkTo {
+        key: MessageKey,
+        only_elsewhere: bool,
+    }
+
+    enum StoredTo for To {
+        Post {
+            channel: String,
+            key: MessageKey,
+            thread: Option<MessageKey>,
+            asked: Option<StoredAsked>,
+        },
+        Edit { key: MessageKey, },
+        Person {
+            person: PersonId,
+            channel: Option<String>,
+            thread: Option<MessageKey>,
+            response_url: Option<StoredResponseUrl>,
+            replace: bool,
+        },
+        Home { person: PersonId, key: MessageKey, },
+        Reply { response_url: StoredResponseUrl, in_channel: bool, replace: bool, },
+    }
+
+    struct StoredAsked for Asked {
+        person: PersonId,
+        channel: Option<String>,
+    }
+
+    struct StoredResponseUrl for ResponseUrl {
+        url: String,
+        until: Timestamp,
+    }
 }

@@ -3,13 +3,22 @@
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-use super::error::{StoreError, expect_a_row, unwritable};
+use super::error::{StoreError, expect_a_row};
 use super::handle::Store;
+use super::stored::{StoredBody, read_or_log, stored, write_body};
+use super::stored_parts::{StoredChangedFile, StoredCommit, StoredHold, StoredLock, StoredVersion};
 use super::time::{micros, timestamp};
 use super::transaction::{Operation, Transaction};
 use crate::domain::actor::PersonId;
+use crate::domain::artefact::{ArtefactName, Repository};
 use crate::domain::change::ChangeId;
-use crate::domain::plan::{GOOD_FOR, Plan};
+use crate::domain::drift::{Drift, FileCount};
+use crate::domain::environment::{EnvironmentName, PromoteBy};
+use crate::domain::gate::{Gate, Overridden};
+use crate::domain::lock::LockId;
+use crate::domain::plan::{Also, GOOD_FOR, ManifestFile, Plan, Waiting};
+use crate::domain::rollback::{Bad, Found, ImageThere, Ran, Rollback};
+use crate::domain::version::Sha;
 
 /// A plan that was shown to somebody.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,7 +37,7 @@ impl Store {
             .fetch_optional(&self.0.readers)
             .await?;
         Ok(row.and_then(|(person, body, made_at)| {
-            let plan = serde_json::from_str(&body).ok()?;
+            let plan = read_or_log::<StoredPlan>("plan", &body)?;
             Some(Shown { id, person: PersonId::new(&person), plan, made_at: timestamp(made_at) })
         }))
     }
@@ -59,7 +68,7 @@ impl Operation for InsertPlan {
         sqlx::query("INSERT INTO plan (id, person, body, made_at) VALUES ($1, $2, $3, $4)")
             .bind(shown.id.to_string())
             .bind(shown.person.as_str())
-            .bind(serde_json::to_string(&shown.plan).map_err(unwritable)?)
+            .bind(write_body::<StoredPlan>(shown.plan.clone())?)
             .bind(micros(shown.made_at))
             .execute(connection)
             .await?;
@@ -82,4 +91,134 @@ impl Operation for UsePlan {
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM plan WHERE made_at < $1").bind(micros(now - GOOD_FOR)).execute(connection).await?;
     Ok(())
+}
+
+impl StoredBody for StoredPlan {
+    const VERSION: u32 = 1;
+}
+
+stored! {
+    struct StoredPlan for Plan {
+        artefact: ArtefactName,
+        environment: EnvironmentName,
+        seen_in: EnvironmentName,
+        repository: Repository,
+        branch: String,
+        manifest: Option<StoredManifestFile>,
+        pinned: Option<Sha>,
+        version: StoredVersion,
+        from: Option<StoredVersion>,
+        drift: StoredDrift,
+        also: Vec<StoredAlso>,
+        head: Option<Sha>,
+        behind_by: u64,
+        promote: StoredPromoteBy,
+        well_since: Option<Timestamp>,
+        green_checks: usize,
+        supersedes: Option<StoredWaiting>,
+        overridden: Option<StoredOverridden>,
+        sources: Vec<Sha>,
+        tree: Option<Sha>,
+        undoes: Vec<ChangeId>,
+        lifts: Vec<StoredHold>,
+        image: StoredImageThere,
+        rollback: Option<StoredRollback>,
+    }
+
+    enum StoredPromoteBy for PromoteBy {
+        Merge,
+        PullRequest,
+    }
+
+    struct StoredManifestFile for ManifestFile {
+        repository: Repository,
+        branch: String,
+        file: String,
+    }
+
+    struct StoredWaiting for Waiting {
+        id: ChangeId,
+        requester: PersonId,
+        version: StoredVersion,
+        since: Timestamp,
+        merged: bool,
+    }
+
+    struct StoredAlso for Also {
+        artefact: ArtefactName,
+        changes: bool,
+    }
+
+    struct StoredDrift for Drift {
+        commits: Vec<StoredCommit>,
+        commits_in_all: u64,
+        hotfixes: Vec<StoredCommit>,
+        hotfixes_in_all: u64,
+        hotfixes_cut: bool,
+        files: StoredFileCount,
+        url: Option<String>,
+    }
+
+    struct StoredFileCount for FileCount {
+        files: u64,
+        additions: u64,
+        deletions: u64,
+        cut: bool,
+        concern: Option<u64>,
+        most: Vec<StoredChangedFile>,
+    }
+
+    struct StoredOverridden for Overridden {
+        by: PersonId,
+        reason: String,
+        gates: Vec<StoredGate>,
+    }
+
+    enum StoredGate for Gate {
+        Lock {
+            id: LockId,
+            by: PersonId,
+        },
+        Freeze,
+        Soak,
+        Checks,
+        Quarantine {
+            change: ChangeId,
+        },
+    }
+
+    struct StoredRollback for Rollback {
+        reason: Option<String>,
+        found: StoredFound,
+        ran: Option<StoredRan>,
+        automatic: bool,
+        of: Option<ChangeId>,
+        bad: StoredBad,
+        locks: Vec<StoredLock>,
+    }
+
+    enum StoredFound for Found {
+        Ledger,
+        Git,
+        Cluster,
+        Registry,
+    }
+
+    struct StoredRan for Ran {
+        since: Timestamp,
+        until: Option<Timestamp>,
+    }
+
+    struct StoredBad for Bad {
+        commits: Vec<Sha>,
+        trees: Vec<Sha>,
+    }
+
+    enum StoredImageThere for ImageThere {
+        Yes,
+        Gone,
+        Unknown {
+            why: String,
+        },
+    }
 }

@@ -27,7 +27,7 @@ impl Store {
             return Ok(Some(Said { place, note: None }));
         }
         let row: Option<(String, String, Option<String>)> =
-            sqlx::query_as("SELECT channel, ts, note FROM said WHERE key = $1")
+            sqlx::query_as("SELECT channel, ts, note FROM posted_message WHERE key = $1")
                 .bind(key.as_str())
                 .fetch_optional(&self.0.readers)
                 .await?;
@@ -44,7 +44,7 @@ impl Store {
         if keys.is_empty() {
             return Ok(HashMap::new());
         }
-        let mut query = QueryBuilder::new("SELECT key, channel, ts FROM said WHERE key IN (");
+        let mut query = QueryBuilder::new("SELECT key, channel, ts FROM posted_message WHERE key IN (");
         let mut names = query.separated(", ");
         for key in keys {
             names.push_bind(key.as_str().to_owned());
@@ -57,7 +57,7 @@ impl Store {
 
 pub(super) async fn is_spoken(database: impl sqlx::SqliteExecutor<'_>, key: &MessageKey) -> Result<bool, sqlx::Error> {
     let found: Option<i64> =
-        sqlx::query_scalar("SELECT 1 FROM said WHERE key = $1 UNION ALL SELECT 1 FROM outbox WHERE key = $1")
+        sqlx::query_scalar("SELECT 1 FROM posted_message WHERE key = $1 UNION ALL SELECT 1 FROM outbox WHERE key = $1")
             .bind(key.as_str())
             .fetch_optional(database)
             .await?;
@@ -65,6 +65,6 @@ pub(super) async fn is_spoken(database: impl sqlx::SqliteExecutor<'_>, key: &Mes
 }
 
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM said WHERE said_at < $1").bind(micros(now - KEEP)).execute(connection).await?;
+    sqlx::query("DELETE FROM posted_message WHERE posted_at < $1").bind(micros(now - KEEP)).execute(connection).await?;
     Ok(())
 }

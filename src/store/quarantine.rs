@@ -4,8 +4,10 @@ use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
 use super::change;
-use super::error::{StoreError, expect_a_row, unwritable};
+use super::error::{StoreError, expect_a_row};
 use super::handle::Store;
+use super::stored::{StoredBody, read_or_log, write_body};
+use super::stored_parts::StoredQuarantine;
 use super::time::micros;
 use super::transaction::{Operation, Transaction, Wakes};
 use crate::domain::actor::PersonId;
@@ -20,13 +22,12 @@ impl Store {
         )
         .fetch_all(&self.0.readers)
         .await?;
-        Ok(rows.iter().filter_map(|body| read(body)).collect())
+        Ok(rows.iter().filter_map(|body| read_or_log::<StoredQuarantine>("quarantine", body)).collect())
     }
 }
 
-/// A body that another version of Gantry wrote and we cannot read is left alone.
-fn read(body: &str) -> Option<Quarantine> {
-    serde_json::from_str(body).inspect_err(|error| tracing::error!(%error, "a stored quarantine cannot be read")).ok()
+impl StoredBody for StoredQuarantine {
+    const VERSION: u32 = 1;
 }
 
 impl Transaction {
@@ -53,7 +54,7 @@ impl Operation for InsertQuarantine {
         let quarantine = &self.0;
         sqlx::query("INSERT INTO quarantine (change_id, body, since) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
             .bind(quarantine.change.to_string())
-            .bind(serde_json::to_string(quarantine).map_err(unwritable)?)
+            .bind(write_body::<StoredQuarantine>((**quarantine).clone())?)
             .bind(micros(quarantine.at))
             .execute(connection)
             .await?;

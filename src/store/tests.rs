@@ -1,6 +1,7 @@
 //! The store on files: groups, replays, crashes, queues.
 
 mod outbox;
+mod queries;
 mod stays;
 mod upgrade;
 
@@ -97,15 +98,15 @@ fn sighting(tag: &str, seen_at: Timestamp) -> Sighting {
     }
 }
 
-fn entry(kind: &str) -> Entry {
+fn entry(kind: LedgerKind) -> Entry {
     Entry {
         at: start(),
         change: None,
-        kind: kind.into(),
+        kind,
         artefact: Some(ArtefactName::new("checkout")),
         environment: None,
         actor: Some(Actor::Person(PersonId::new("U0ALICE"))),
-        body: json!({ "tag": "1.4" }),
+        details: Some(LedgerDetails::Build(json!({ "tag": "1.4" }))),
     }
 }
 
@@ -234,29 +235,26 @@ async fn what_is_sent_again_by_its_key_or_by_its_senders_name_counts_once() {
 #[tokio::test]
 async fn a_batch_that_fails_leaves_nothing_and_takes_nobody_with_it() {
     let house = House::new().await;
+    let numbered =
+        |n: u32| Entry { details: Some(LedgerDetails::Build(json!({ "n": n }))), ..entry(LedgerKind::Begun) };
     let breaks = "CREATE TRIGGER breaks BEFORE INSERT ON setting WHEN NEW.key = 'bad'
                   BEGIN SELECT RAISE(ABORT, 'no such luck'); END";
     let mut side = sqlx::SqliteConnection::connect(&url(house.dir.path())).await.unwrap();
     sqlx::query(breaks).execute(&mut side).await.unwrap();
 
-    let outcomes =
-        join_all(
-            (0..20).map(|n| {
-                let store = house.store.clone();
-                let (key, value) = if n == 7 { ("bad".to_owned(), "x") } else { (format!("good-{n}"), "x") };
-                async move {
-                    store.commit(Transaction::new().ledger(entry(&format!("kind-{n}"))).setting(&key, value)).await
-                }
-            }),
-        )
-        .await;
+    let outcomes = join_all((0..20).map(|n| {
+        let store = house.store.clone();
+        let (key, value) = if n == 7 { ("bad".to_owned(), "x") } else { (format!("good-{n}"), "x") };
+        async move { store.commit(Transaction::new().ledger(numbered(n)).setting(&key, value)).await }
+    }))
+    .await;
     for (n, outcome) in outcomes.iter().enumerate() {
         assert_eq!(outcome.is_err(), n == 7, "{n}: {outcome:?}");
     }
     assert!(outcomes[7].as_ref().unwrap_err().to_string().contains("no such luck"));
     let told = house.store.ledger(&LedgerFilter::default(), 100).await.unwrap();
     assert_eq!(told.len(), 19);
-    assert!(told.iter().all(|entry| entry.kind != "kind-7"), "the first write of the failed transaction is undone too");
+    assert!(told.iter().all(|entry| *entry != numbered(7)), "the first write of the failed transaction is undone too");
 }
 
 #[tokio::test]
@@ -330,7 +328,8 @@ async fn writes_until_it_is_killed() {
                 let key = format!("{writer}-{n}");
                 store.receive(Source::Flux, &key, &json!({ "n": n })).await.unwrap();
                 println!("stored {key}");
-                let transaction = Transaction::new().say(post("#deploys", &key, "text")).ledger(entry(&key));
+                let transaction =
+                    Transaction::new().say(post("#deploys", &key, "text")).ledger(entry(LedgerKind::Begun));
                 store.commit(transaction).await.unwrap();
                 println!("said {key}");
             }

@@ -83,7 +83,7 @@ impl Store {
 async fn strays(database: impl sqlx::SqliteExecutor<'_>, now: Timestamp) -> Result<Vec<Strays>, sqlx::Error> {
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence, repair, message
-         FROM unmapped WHERE last_at >= $1 ORDER BY last_at DESC, id DESC",
+         FROM unmapped_report WHERE last_at >= $1 ORDER BY last_at DESC, id DESC",
     )
     .bind(micros(now - KEEP))
     .fetch_all(database)
@@ -116,11 +116,11 @@ impl Operation for CountUnmappedReport {
         let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
         let object = stray.object.clone().unwrap_or_default();
         sqlx::query(
-            "INSERT INTO unmapped (environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence,
+            "INSERT INTO unmapped_report (environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence,
                  repair, message)
              VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7, $8, $9, $10)
              ON CONFLICT (environment, sender, kind, namespace, name, reason) DO UPDATE
-             SET count = unmapped.count + 1, last_at = excluded.last_at, sentence = excluded.sentence,
+             SET count = unmapped_report.count + 1, last_at = excluded.last_at, sentence = excluded.sentence,
                  repair = excluded.repair, message = excluded.message",
         )
         .bind(stray.environment.as_ref().map_or("", EnvironmentName::as_str))
@@ -136,7 +136,7 @@ impl Operation for CountUnmappedReport {
         .execute(&mut *connection)
         .await?;
         sqlx::query(
-            "DELETE FROM unmapped WHERE id NOT IN (SELECT id FROM unmapped ORDER BY last_at DESC, id DESC LIMIT $1)",
+            "DELETE FROM unmapped_report WHERE id NOT IN (SELECT id FROM unmapped_report ORDER BY last_at DESC, id DESC LIMIT $1)",
         )
         .bind(MOST)
         .execute(connection)
@@ -157,7 +157,7 @@ impl Operation for ForgetUnmappedReports {
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
         sqlx::query(
-            "DELETE FROM unmapped WHERE environment = $1 AND sender = $2 AND kind = $3 AND namespace = $4 AND name = $5",
+            "DELETE FROM unmapped_report WHERE environment = $1 AND sender = $2 AND kind = $3 AND namespace = $4 AND name = $5",
         )
         .bind(self.environment.as_str())
         .bind(&self.sender)
@@ -171,7 +171,7 @@ impl Operation for ForgetUnmappedReports {
 }
 
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM unmapped WHERE last_at < $1").bind(micros(now - KEEP)).execute(connection).await?;
+    sqlx::query("DELETE FROM unmapped_report WHERE last_at < $1").bind(micros(now - KEEP)).execute(connection).await?;
     Ok(())
 }
 
@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::clock::Clock;
-    use crate::store::Transaction;
+    use crate::store::{LedgerDetails, LedgerKind, Transaction};
 
     fn stray(name: &str, at: Timestamp) -> Stray {
         Stray {
@@ -257,7 +257,8 @@ mod tests {
         clock.advance(KEEP + SignedDuration::from_secs(1));
         assert_eq!(store.unmapped().await.unwrap(), []);
         store.commit(Transaction::new().setting("a", "b")).await.unwrap();
-        let left: i64 = sqlx::query_scalar("SELECT COUNT(*) FROM unmapped").fetch_one(&store.0.readers).await.unwrap();
+        let left: i64 =
+            sqlx::query_scalar("SELECT COUNT(*) FROM unmapped_report").fetch_one(&store.0.readers).await.unwrap();
         assert_eq!(left, 0);
         store.close().await;
     }
@@ -267,22 +268,27 @@ mod tests {
         let dir = TempDir::new().unwrap();
         let start = Timestamp::from_second(1_800_000_000).unwrap();
         let store = open(&dir, &Clock::by_hand(start)).await;
-        let entry = |kind: &str, environment: &str, number: i64| Entry {
+        let entry = |kind: LedgerKind, environment: &str, number: i64| Entry {
             at: start,
             change: None,
-            kind: kind.to_owned(),
+            kind,
             artefact: None,
             environment: Some(EnvironmentName::new(environment)),
             actor: None,
-            body: json!(number),
+            details: Some(LedgerDetails::Build(json!(number))),
         };
-        let all =
-            [entry("report", "qa", 1), entry("report", "qa", 2), entry("arrived", "qa", 3), entry("report", "prod", 4)];
+        let all = [
+            entry(LedgerKind::Report, "qa", 1),
+            entry(LedgerKind::Report, "qa", 2),
+            entry(LedgerKind::Arrived, "qa", 3),
+            entry(LedgerKind::Report, "prod", 4),
+        ];
         store.commit(all.into_iter().fold(Transaction::new(), Transaction::ledger)).await.unwrap();
         let environments = ["qa", "staging"].map(EnvironmentName::new);
         let mut reader = store.0.readers.acquire().await.unwrap();
         let reported = Reported::read(&mut reader, &environments, start).await.unwrap();
-        assert_eq!(reported.last.into_iter().map(|entry| entry.body).collect::<Vec<_>>(), [json!(2)]);
+        let last: Vec<_> = reported.last.into_iter().filter_map(|entry| entry.details).collect();
+        assert_eq!(last, [LedgerDetails::Build(json!(2))]);
         drop(reader);
         let plan: Vec<(i64, i64, i64, String)> = sqlx::query_as(
             "EXPLAIN QUERY PLAN SELECT at FROM ledger WHERE kind = 'report' AND environment = 'qa' ORDER BY id DESC LIMIT 1",

@@ -4,7 +4,6 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
 
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::ArtefactName;
@@ -15,7 +14,7 @@ use crate::domain::policy::{Act, Refusal};
 use crate::domain::quarantine::{Hold, Quarantine};
 use crate::domain::rollback::{Found, ImageThere};
 use crate::slack::render::{refusal, rollback};
-use crate::store::{Claim, Entry, StoreError, Transaction};
+use crate::store::{Claim, Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 
 use super::Bot;
 use super::inbox::{NotNow, Work};
@@ -37,7 +36,8 @@ impl Bot {
         let now = self.clock.now();
         let mut transaction = Transaction::new();
         if let Some(quarantine) = Quarantine::of(change, now) {
-            let entry = Entry { body: json!(quarantine), ..rollback_entry(change, "quarantined", now) };
+            let details = Some(LedgerDetails::Quarantine(Box::new(quarantine.clone())));
+            let entry = Entry { details, ..rollback_entry(change, LedgerKind::Quarantined, now) };
             transaction = transaction.quarantine(quarantine).ledger(entry);
         }
         if let Some(hold) = Hold::of(change, now) {
@@ -120,11 +120,11 @@ impl Bot {
             let entry = Entry {
                 at: self.clock.now(),
                 change: Some(quarantine.change.to_string()),
-                kind: "released".to_owned(),
+                kind: LedgerKind::Released,
                 artefact: Some(known.name.clone()),
                 environment: Some(quarantine.environment.clone()),
                 actor: Some(Actor::Person(person.clone())),
-                body: json!({ "version": quarantine.version }),
+                details: Some(LedgerDetails::Released { version: quarantine.version.clone() }),
             };
             let rung = self.config.catalogue.ladder.find(quarantine.environment.as_str());
             let channel = rung.map_or_else(|| asked.from.channel.clone(), |rung| rung.channel.clone());
@@ -232,15 +232,15 @@ impl Bot {
     }
 }
 
-fn rollback_entry(change: &Change, kind: &str, at: Timestamp) -> Entry {
+fn rollback_entry(change: &Change, kind: LedgerKind, at: Timestamp) -> Entry {
     Entry {
         at,
         change: Some(change.id.to_string()),
-        kind: kind.to_owned(),
+        kind,
         artefact: Some(change.plan.artefact.clone()),
         environment: Some(change.plan.environment.clone()),
         actor: Some(Actor::Person(change.requester.clone())),
-        body: serde_json::Value::Null,
+        details: None,
     }
 }
 

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
 use crate::domain::actor::Actor;
@@ -21,7 +20,7 @@ use crate::domain::sighting::Sighting;
 use crate::domain::version::{Commit, Sha};
 use crate::domain::wave::Wave;
 use crate::slack::render::{self, Said, arrival};
-use crate::store::{Entry, Transaction};
+use crate::store::{Entry, LedgerDetails, LedgerKind, Transaction};
 
 use super::Bot;
 use super::deploy::Belonging;
@@ -304,11 +303,11 @@ impl Bot {
         Entry {
             at: self.clock.now(),
             change: None,
-            kind: if found.news == Some(News::Failed) { "arrival_failed" } else { "arrived" }.to_owned(),
+            kind: if found.news == Some(News::Failed) { LedgerKind::ArrivalFailed } else { LedgerKind::Arrived },
             artefact: Some(found.artefact.name.clone()),
             environment: Some(found.environment.name.clone()),
             actor: Some(Actor::Controller),
-            body: json!(told),
+            details: Some(LedgerDetails::Arrival(Box::new(told))),
         }
     }
 

@@ -2,7 +2,6 @@
 //! shown before, and the same change taken up again or giving way.
 
 use jiff::Timestamp;
-use serde_json::json;
 
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::approval::Awaiting;
@@ -11,7 +10,7 @@ use crate::domain::environment::PromoteBy;
 use crate::domain::message::{Asked, Message, MessageKey, To};
 use crate::domain::plan::{GOOD_FOR, Plan, Waiting};
 use crate::slack::render;
-use crate::store::{Entry, Shown, Transaction};
+use crate::store::{Entry, LedgerDetails, LedgerKind, Shown, Transaction};
 
 use super::Bot;
 use super::source::CannotAsk;
@@ -47,11 +46,12 @@ impl Bot {
         };
         let mut transaction = Transaction::new()
             .begin(change.clone())
-            .ledger(self.entry(&change, "begun", person))
+            .ledger(self.entry(&change, LedgerKind::Begun, person))
             .say(self.card(&change));
         transaction = transaction.and(self.tell_others(None, &change));
         if let Some(overridden) = &change.plan.overridden {
-            let entry = Entry { body: json!(overridden), ..self.entry(&change, "overridden", person) };
+            let details = Some(LedgerDetails::Overridden(overridden.clone()));
+            let entry = Entry { details, ..self.entry(&change, LedgerKind::Overridden, person) };
             let key = MessageKey::new(&format!("override:{id}"));
             let told = render::gate::overridden(&change.plan, overridden).to(self.post(&change, key, None));
             transaction = transaction.ledger(entry).say(told);
@@ -59,7 +59,7 @@ impl Bot {
         // So that the history of what is carried along has it as well.
         for also in &change.plan.also {
             let artefact = Some(also.artefact.clone());
-            transaction = transaction.ledger(Entry { artefact, ..self.entry(&change, "carried", person) });
+            transaction = transaction.ledger(Entry { artefact, ..self.entry(&change, LedgerKind::Carried, person) });
         }
         for hold in &change.plan.lifts {
             transaction = transaction.lift(hold.change);
@@ -112,7 +112,7 @@ impl Bot {
         let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
         let transaction = Transaction::new()
             .advance(change.clone(), claim.fence, Some(now))
-            .ledger(self.entry(&change, "retried", person))
+            .ledger(self.entry(&change, LedgerKind::Retried, person))
             .say(self.card(&change))
             .and(self.tell_others(Some(&errored.stage), &change));
         Ok((change, transaction))
@@ -128,7 +128,7 @@ impl Bot {
         self.clock.now().duration_since(shown.made_at) < GOOD_FOR
     }
 
-    pub(super) fn entry(&self, change: &Change, kind: &str, by: &PersonId) -> Entry {
+    pub(super) fn entry(&self, change: &Change, kind: LedgerKind, by: &PersonId) -> Entry {
         ledger_entry(change, kind, Actor::Person(by.clone()), self.clock.now())
     }
 
@@ -159,15 +159,19 @@ impl Bot {
     }
 }
 
-pub(super) fn ledger_entry(change: &Change, kind: &str, actor: Actor, at: Timestamp) -> Entry {
+pub(super) fn ledger_entry(change: &Change, kind: LedgerKind, actor: Actor, at: Timestamp) -> Entry {
     let plan = &change.plan;
     Entry {
         at,
         change: Some(change.id.to_string()),
-        kind: kind.to_owned(),
+        kind,
         artefact: Some(plan.artefact.clone()),
         environment: Some(plan.environment.clone()),
         actor: Some(actor),
-        body: json!({ "stage": change.stage, "pinned": plan.pinned, "version": plan.version }),
+        details: Some(LedgerDetails::Change {
+            stage: Box::new(change.stage.clone()),
+            pinned: plan.pinned.clone(),
+            version: plan.version.clone(),
+        }),
     }
 }

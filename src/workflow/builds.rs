@@ -7,7 +7,7 @@ use crate::domain::actor::Actor;
 use crate::domain::artefact::Repository;
 use crate::domain::version::Sha;
 use crate::reports::github::{Build, BuildState};
-use crate::store::{Entry, StoreError};
+use crate::store::{Entry, LedgerDetails, LedgerKind, StoreError};
 
 use super::Bot;
 
@@ -18,7 +18,6 @@ const MOST: usize = 1_000;
 const RECALLED: u32 = 1_000;
 
 /// How the ledger calls them.
-const BUILD: &str = "build";
 
 #[derive(Clone, Debug, Default)]
 pub struct Builds(Arc<RwLock<Memory>>);
@@ -93,8 +92,9 @@ fn is_newer(build: &Build, known: &Build) -> bool {
 impl Bot {
     /// What GitHub said before we started: it says it once.
     pub async fn recall_builds(&self) -> Result<(), StoreError> {
-        for entry in self.store.newest(BUILD, RECALLED).await?.into_iter().rev() {
-            if let Ok(build) = serde_json::from_value::<Build>(entry.body) {
+        for entry in self.store.newest(LedgerKind::Build, RECALLED).await?.into_iter().rev() {
+            let Some(LedgerDetails::Build(build)) = entry.details else { continue };
+            if let Ok(build) = serde_json::from_value::<Build>(build) {
                 self.builds.hear(&build);
             }
         }
@@ -116,11 +116,11 @@ impl Bot {
         Some(Entry {
             at: self.clock.now(),
             change: None,
-            kind: BUILD.to_owned(),
+            kind: LedgerKind::Build,
             artefact: None,
             environment: None,
             actor: Some(Actor::Controller),
-            body: serde_json::to_value(build).unwrap_or_default(),
+            details: Some(LedgerDetails::Build(serde_json::to_value(build).unwrap_or_default())),
         })
     }
 }

@@ -28,7 +28,7 @@ use crate::reports::Report;
 use crate::slack as chat;
 use crate::slack::client::SendError;
 use crate::slack::render::{self, Said};
-use crate::store::{self, Looked, Reported, StoreError};
+use crate::store::{self, LedgerDetails, Looked, Reported, StoreError};
 
 use super::Bot;
 use super::source::CannotAsk;
@@ -137,7 +137,8 @@ impl Looking<'_> {
         };
         let last = |name: &EnvironmentName| {
             let entry = last.iter().find(|entry| entry.environment.as_ref() == Some(name))?;
-            let report: Report = serde_json::from_value(entry.body.clone()).ok()?;
+            let Some(LedgerDetails::Report { report, .. }) = &entry.details else { return None };
+            let report: Report = serde_json::from_value(report.clone()).ok()?;
             Some((entry.at, report.sender.name().to_owned()))
         };
         let environments: Vec<_> = rungs

@@ -1,17 +1,14 @@
 //! `history`: what happened, from the ledger, with the changes as they stand now and links to the messages that told of it.
 
-use serde_json::Value;
-
 use crate::domain::actor::{Actor, PersonId};
-use crate::domain::history::{A_PAGE, ArrivalTold, Arrived, Happening, MOST, Number, What};
+use crate::domain::history::{A_PAGE, Arrived, Happening, MOST, Number, What};
 use crate::domain::listing::Filter;
-use crate::domain::lock::Lock;
 use crate::domain::message::MessageKey;
 use crate::domain::page::{Cursor, Order, Page};
 use crate::slack::render;
 use crate::slack::render::Said;
 use crate::slack::render::page::For;
-use crate::store::{Entry, Past, StoreError};
+use crate::store::{Entry, LedgerDetails, LedgerKind, Past, StoreError};
 
 use super::Bot;
 
@@ -48,32 +45,32 @@ fn happening(past: Past) -> Happening {
     let Past { number, entry, change } = past;
     let at = entry.at;
     let key = |name: &str, id: &str| Some(MessageKey::new(&format!("{name}:{id}")));
-    let (what, message) = match (entry.kind.as_str(), change) {
-        ("begun" | "carried", Some(change)) => {
+    let (what, message) = match (entry.kind, change) {
+        (LedgerKind::Begun | LedgerKind::Carried, Some(change)) => {
             let card = Bot::card_key(change.id);
             (Some(What::Change(Box::new(change))), Some(card))
         }
-        ("arrived" | "arrival_failed", _) => match arrived(&entry) {
+        (LedgerKind::Arrived | LedgerKind::ArrivalFailed, _) => match arrived(entry) {
             Some(arrived) => {
                 let message = arrived.told.message.clone();
                 (Some(What::Arrival(Box::new(arrived))), message)
             }
             None => (None, None),
         },
-        (kind @ ("locked" | "unlocked" | "taken_over"), _) => match read::<Lock>(&entry.body["lock"]) {
-            Some(lock) => {
+        (kind @ (LedgerKind::Locked | LedgerKind::Unlocked | LedgerKind::TakenOver), _) => match entry.details {
+            Some(LedgerDetails::Lock { lock, taken_from }) => {
                 let id = lock.id.to_string();
-                let message = key(if kind == "unlocked" { "unlock" } else { "lock" }, &id);
+                let message = key(if kind == LedgerKind::Unlocked { "unlock" } else { "lock" }, &id);
                 let what = match kind {
-                    "locked" => What::Locked(lock),
-                    "unlocked" => What::Unlocked { lock, by: person(entry.actor) },
-                    _ => What::TakenOver { lock, from: read(&entry.body["from"]) },
+                    LedgerKind::Locked => What::Locked(lock),
+                    LedgerKind::Unlocked => What::Unlocked { lock, by: person(entry.actor) },
+                    _ => What::TakenOver { lock, from: taken_from },
                 };
                 (Some(what), message)
             }
-            None => (None, None),
+            _ => (None, None),
         },
-        ("released", _) => {
+        (LedgerKind::Released, _) => {
             let message = entry.change.as_deref().and_then(|rollback| key("release", rollback));
             (released(entry), message)
         }
@@ -82,13 +79,13 @@ fn happening(past: Past) -> Happening {
     Happening { number, at, what: what.unwrap_or(What::Unreadable), message }
 }
 
-fn arrived(entry: &Entry) -> Option<Arrived> {
-    let told: ArrivalTold = read(&entry.body)?;
-    Some(Arrived { artefact: entry.artefact.clone()?, environment: entry.environment.clone()?, told })
+fn arrived(entry: Entry) -> Option<Arrived> {
+    let Some(LedgerDetails::Arrival(told)) = entry.details else { return None };
+    Some(Arrived { artefact: entry.artefact?, environment: entry.environment?, told: *told })
 }
 
 fn released(entry: Entry) -> Option<What> {
-    let version = read(&entry.body["version"])?;
+    let Some(LedgerDetails::Released { version }) = entry.details else { return None };
     Some(What::Released {
         artefact: entry.artefact?,
         environment: entry.environment?,
@@ -102,8 +99,4 @@ fn person(actor: Option<Actor>) -> Option<PersonId> {
         Some(Actor::Person(person)) => Some(person),
         _ => None,
     }
-}
-
-fn read<T: serde::de::DeserializeOwned>(value: &Value) -> Option<T> {
-    serde_json::from_value(value.clone()).ok()
 }

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::actor::{Actor, Member, PersonId};
@@ -14,7 +13,7 @@ use crate::domain::message::{Asked, Message, MessageKey, To};
 use crate::domain::policy::Refusal;
 use crate::slack::incoming::Origin;
 use crate::slack::render::{self, Said};
-use crate::store::{Entry, StoreError, Transaction};
+use crate::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 
 use super::Bot;
 use super::inbox::NotNow;
@@ -117,7 +116,7 @@ impl Bot {
         };
         let transaction = Transaction::new()
             .lock(lock.clone())
-            .ledger(self.lock_entry(&lock, "locked", &from.person))
+            .ledger(self.lock_entry(&lock, LedgerKind::Locked, &from.person))
             .say(self.openly(&lock, "lock", render::lock::announced(&lock), from));
         Ok(Reply { transaction, ..render::lock::locked(&lock).into() })
     }
@@ -140,7 +139,7 @@ impl Bot {
         }
         let mut transaction = Transaction::new()
             .unlock(lock.id)
-            .ledger(self.lock_entry(&lock, "unlocked", &from.person))
+            .ledger(self.lock_entry(&lock, LedgerKind::Unlocked, &from.person))
             .say(self.openly(&lock, "unlock", render::lock::announced_unlock(&lock, &from.person), from));
         if !own {
             transaction = transaction.say(directly(&lock.by, render::lock::ended(&lock, &from.person)));
@@ -167,8 +166,8 @@ impl Bot {
         }
         let since = self.clock.now();
         let mine = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
-        let mut entry = self.lock_entry(&mine, "taken_over", &from.person);
-        entry.body["from"] = json!(lock.by);
+        let details = LedgerDetails::Lock { lock: mine.clone(), taken_from: Some(lock.by.clone()) };
+        let entry = Entry { details: Some(details), ..self.lock_entry(&mine, LedgerKind::TakenOver, &from.person) };
         let transaction = Transaction::new()
             .unlock(lock.id)
             .lock(mine.clone())
@@ -233,15 +232,15 @@ impl Bot {
         absent.then_some(Refusal::NotThere { artefact: name, environment, there })
     }
 
-    fn lock_entry(&self, lock: &Lock, kind: &str, by: &PersonId) -> Entry {
+    fn lock_entry(&self, lock: &Lock, kind: LedgerKind, by: &PersonId) -> Entry {
         Entry {
             at: self.clock.now(),
             change: None,
-            kind: kind.to_owned(),
+            kind,
             artefact: lock.artefact.clone(),
             environment: Some(lock.environment.clone()),
             actor: Some(Actor::Person(by.clone())),
-            body: json!({ "lock": lock }),
+            details: Some(LedgerDetails::Lock { lock: lock.clone(), taken_from: None }),
         }
     }
 

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -18,7 +17,7 @@ use crate::domain::change::ChangeId;
 use crate::domain::message::{Message, MessageKey};
 use crate::slack::client::{Client, SendError};
 use crate::slack::pace::Pace;
-use crate::store::{Entry, MessageId, Outgoing, Said, Store, StoreError, Transaction};
+use crate::store::{Entry, LedgerDetails, LedgerKind, MessageId, Outgoing, Said, Store, StoreError, Transaction};
 
 mod way;
 
@@ -237,7 +236,7 @@ impl Sender {
             transaction = transaction.say(file);
         }
         if let Some(reason) = sent.refused_file {
-            transaction = transaction.ledger(self.dropped("file_dropped", outgoing, Some(message), &reason));
+            transaction = transaction.ledger(self.dropped(LedgerKind::FileDropped, outgoing, Some(message), &reason));
         }
         let learned = match (message.has_table(), sent.plain) {
             (true, false) => Some(TableSupport::Taken),
@@ -256,31 +255,31 @@ impl Sender {
 
     /// The ledger keeps what was not said and why; the queue goes on.
     async fn give_up(&self, outgoing: &Outgoing, message: Option<&Message>, reason: &str) -> Result<(), StoreError> {
-        let entry = self.dropped("message_dropped", outgoing, message, reason);
+        let entry = self.dropped(LedgerKind::MessageDropped, outgoing, message, reason);
         self.store.commit(Transaction::new().unsay(outgoing.id, outgoing.revision).ledger(entry)).await
     }
 
     /// For the ledger, and once for the log.
-    fn dropped(&self, kind: &str, outgoing: &Outgoing, message: Option<&Message>, reason: &str) -> Entry {
+    fn dropped(&self, kind: LedgerKind, outgoing: &Outgoing, message: Option<&Message>, reason: &str) -> Entry {
         let queue = &outgoing.queue;
-        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{kind} {queue}")) {
-            tracing::warn!(%queue, reason, kind, "it cannot be sent; the ledger keeps it, and later ones are not logged");
+        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{} {queue}", kind.as_str())) {
+            tracing::warn!(%queue, reason, kind = kind.as_str(), "it cannot be sent; the ledger keeps it, and later ones are not logged");
         }
-        let body = json!({
-            "queue": queue,
-            "key": message.and_then(Message::key),
-            "text": message.map(|message| &message.text),
-            "file": message.and_then(|message| message.file.as_ref()).map(|file| &file.name),
-            "reason": reason,
-        });
+        let details = LedgerDetails::Undelivered {
+            queue: queue.clone(),
+            key: message.and_then(Message::key).cloned(),
+            text: message.map(|message| message.text.clone()),
+            file: message.and_then(|message| message.file.as_ref()).map(|file| file.name.clone()),
+            reason: reason.to_owned(),
+        };
         Entry {
             at: self.clock.now(),
             change: None,
-            kind: kind.to_owned(),
+            kind,
             artefact: None,
             environment: None,
             actor: None,
-            body,
+            details: Some(details),
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::domain::plan::{ManifestFile, Plan};
 use crate::domain::version::Sha;
 use crate::github::{self, GithubError, MergePull, OpenPull, PullRequest, PullState};
 use crate::slack::render;
-use crate::store::{Claim, StoreError, Transaction};
+use crate::store::{Claim, LedgerKind, StoreError, Transaction};
 
 use super::Bot;
 use super::begin::ledger_entry;
@@ -162,7 +162,7 @@ impl Bot {
             // Whoever pushed is told in any case; else only those whose word was lost.
             let is_told = !awaiting.approvals.is_empty() || matches!(why, VoidedBecause::Pushed { .. });
             next.stage = Stage::AwaitingApproval(awaiting.clone().void(why, now));
-            more = more.ledger(ledger_entry(&next, "voided", Actor::Controller, now));
+            more = more.ledger(ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
             if is_told && let Some(said) = render::approval::voided(&next) {
                 more = more.say(self.in_thread(&next, &format!("voided:{}", now.as_microsecond()), said));
             }

@@ -2,21 +2,18 @@
 //! What is about nobody is kept with the reason.
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
 
 use crate::domain::actor::Actor;
 use crate::domain::artefact::{Artefact, Place};
 use crate::domain::attribution::{Applied, Attribution, Known, Object, Stray, Told, Unmapped};
 use crate::reports::fate::Fate;
 use crate::reports::{Outcome, Report, Sender};
-use crate::store::{Entry, StoreError, Transaction};
+use crate::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 
 use super::Bot;
 
 /// How the ledger calls a controller's report.
-const REPORT: &str = "report";
 /// Where the ledger keeps what was found out about it.
-const ARTEFACTS: &str = "artefacts";
 /// More than controllers say while we are away, and little to read at a start.
 const RECALLED: u32 = 2000;
 
@@ -26,16 +23,12 @@ const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
 impl Bot {
     /// What controllers said before we started: their words are told once, and some images tell nothing else.
     pub async fn recall_reports(&self) -> Result<(), StoreError> {
-        for entry in self.store.newest(REPORT, RECALLED).await?.into_iter().rev() {
+        for entry in self.store.newest(LedgerKind::Report, RECALLED).await?.into_iter().rev() {
             // The cluster was not read yet, and says something else by now: what was found out then stands.
-            let found =
-                entry.body.get(ARTEFACTS).and_then(|found| serde_json::from_value::<Vec<String>>(found.clone()).ok());
-            let Ok(report) = serde_json::from_value::<Report>(entry.body) else { continue };
-            let names = found.or_else(|| {
-                let found = self.attribute(&report)?.ok()?;
-                Some(found.artefacts.iter().map(|name| name.as_str().to_owned()).collect())
-            });
-            let artefacts = names.iter().flatten().filter_map(|name| self.config.catalogue.artefact(name));
+            let Some(LedgerDetails::Report { report, artefacts: found, .. }) = entry.details else { continue };
+            let Ok(report) = serde_json::from_value::<Report>(report) else { continue };
+            let names = found.or_else(|| Some(self.attribute(&report)?.ok()?.artefacts));
+            let artefacts = names.iter().flatten().filter_map(|name| self.config.catalogue.artefact(name.as_str()));
             for artefact in artefacts.filter(|artefact| artefact.places.contains_key(&report.environment)) {
                 self.sources.hear(artefact, &report, entry.at);
             }
@@ -51,15 +44,7 @@ impl Bot {
         if matches!(found, Some(Err(_))) && self.is_early(report) && now.duration_since(received_at) < PATIENCE {
             return None;
         }
-        let mut entry = Entry {
-            at: now,
-            change: None,
-            kind: REPORT.to_owned(),
-            artefact: None,
-            environment: Some(report.environment.clone()),
-            actor: Some(Actor::Controller),
-            body: serde_json::to_value(report).unwrap_or_default(),
-        };
+        let mut attribution = None;
         let (more, fate) = match found {
             None => (Transaction::new(), Fate::Noise),
             Some(Ok(Attribution { artefacts, by })) => {
@@ -69,8 +54,7 @@ impl Bot {
                         self.changes.poke(change.id);
                     }
                 }
-                entry.body[ARTEFACTS] = json!(artefacts);
-                entry.body["by"] = json!(by.as_str());
+                attribution = Some((artefacts, by.as_str().to_owned()));
                 let repaired =
                     |object| Transaction::new().mapped(report.environment.clone(), report.sender.name(), object);
                 (object(report).map_or_else(Transaction::new, repaired), Fate::Mapped)
@@ -80,6 +64,17 @@ impl Bot {
                 tracing::info!(%environment, sender, why = why_not, "a report is about nobody");
                 (Transaction::new().unmapped(stray(report, &why, now)), Fate::Unmapped)
             }
+        };
+        let (artefacts, by) = attribution.unzip();
+        let report_body = serde_json::to_value(report).unwrap_or_default();
+        let entry = Entry {
+            at: now,
+            change: None,
+            kind: LedgerKind::Report,
+            artefact: None,
+            environment: Some(report.environment.clone()),
+            actor: Some(Actor::Controller),
+            details: Some(LedgerDetails::Report { report: report_body, artefacts, by }),
         };
         Some((Transaction::new().ledger(entry).and(more), fate))
     }

@@ -18,7 +18,7 @@ use crate::slack::render::page::{For, Turn};
 use crate::slack::render::{
     Said, approval, arrival, card, command as typed, help, lock, notice, plan, promote, refusal, rollback, status,
 };
-use crate::store::{Received, StoreError, Transaction};
+use crate::store::{LedgerKind, Received, StoreError, Transaction};
 
 use super::Bot;
 use super::diff::Wanted;
@@ -342,7 +342,7 @@ impl Bot {
         let mut work = asked.linking(status::cancelling(change), change.id);
         work.transaction = work.transaction.ask_to_cancel(change.id, person.clone()).ledger(self.entry(
             change,
-            "cancel_asked",
+            LedgerKind::CancelAsked,
             person,
         ));
         Ok(work)

@@ -15,7 +15,7 @@ use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::rollout::{Rollout, RolloutState};
 use crate::domain::version::Version;
 use crate::slack::render;
-use crate::store::{Claim, Fence, StoreError, Transaction};
+use crate::store::{Claim, Fence, LedgerKind, StoreError, Transaction};
 
 use super::Bot;
 use super::begin::ledger_entry;
@@ -259,7 +259,8 @@ impl Bot {
                 Stage::Rejected { by, .. } => Actor::Person(by.clone()),
                 _ => Actor::Controller,
             };
-            transaction = transaction.ledger(ledger_entry(change, change.stage.name(), actor, self.clock.now()));
+            transaction =
+                transaction.ledger(ledger_entry(change, LedgerKind::from(&change.stage), actor, self.clock.now()));
             transaction = transaction.and(self.tell_others(Some(&before.stage), change));
             if !change.stage.is_active() {
                 let end = render::card::end(change, &before.stage);

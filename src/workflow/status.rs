@@ -70,7 +70,8 @@ impl Bot {
         for change in called {
             let filter = LedgerFilter { change: Some(change.id.to_string()), ..LedgerFilter::default() };
             let entries = self.store.ledger(&filter, MOST_STEPS).await?.into_iter().rev();
-            let steps = entries.map(|entry| Step { at: entry.at, kind: entry.kind, by: entry.actor });
+            let steps =
+                entries.map(|entry| Step { at: entry.at, kind: entry.kind.as_str().to_owned(), by: entry.actor });
             changes.push((change, steps.collect()));
         }
         Ok(status::details(&changes, &known, self.clock.now()))

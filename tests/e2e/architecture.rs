@@ -18,7 +18,7 @@ use crate::house::{all_sources, root};
 const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 42, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::domain"), limit: 29, goal: NO_LARGE_CYCLE },
-    RatchetLimit { figure: Figure::FilesInCycles("crate::store"), limit: 2, goal: NO_LARGE_CYCLE },
+    RatchetLimit { figure: Figure::FilesInCycles("crate::store"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::slack"), limit: 12, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::github"), limit: 3, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::cluster"), limit: 0, goal: NO_LARGE_CYCLE },
@@ -31,7 +31,7 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::ContextMethods, limit: 329, goal: "10" },
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 95, goal: "0" },
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 670, goal: "under 40 %" },
-    RatchetLimit { figure: Figure::VagueCommentLines, limit: 340, goal: "under 3 %" },
+    RatchetLimit { figure: Figure::VagueCommentLines, limit: 330, goal: "under 3 %" },
     RatchetLimit { figure: Figure::LongModuleDocs, limit: 2, goal: "0" },
     RatchetLimit { figure: Figure::LongFiles, limit: 0, goal: "0" },
 ];

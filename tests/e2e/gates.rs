@@ -172,8 +172,9 @@ async fn only_overriders_override_and_everybody_sees_it() {
         .expect("told in the channel");
     assert!(loud.contains("people cannot pay") && loud.contains("to *prod*"), "{loud}");
     let all = town.bot.store.ledger(&gantry::store::LedgerFilter::default(), 100).await.unwrap();
-    let entry = all.iter().find(|entry| entry.kind == "overridden").expect("in the ledger");
-    assert_eq!(entry.body["reason"], "people cannot pay");
+    let entry = all.iter().find(|entry| entry.kind == gantry::store::LedgerKind::Overridden).expect("in the ledger");
+    let Some(gantry::store::LedgerDetails::Overridden(overridden)) = &entry.details else { panic!("{entry:?}") };
+    assert_eq!(overridden.reason, "people cannot pay");
 
     assert!(card(&town).contains("0 of 1 approval"), "never the approvals: {}", card(&town));
     let frozen = pull(&town).unwrap().head_sha;

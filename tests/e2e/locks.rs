@@ -9,7 +9,7 @@ use gantry::sim::faults::Fault;
 use gantry::sim::github::{When, Whim};
 use gantry::sim::slack::Person;
 use gantry::sim::town::SIGNING_SECRET;
-use gantry::store::{LedgerFilter, Store, Transaction};
+use gantry::store::{LedgerDetails, LedgerFilter, LedgerKind, Store, Transaction};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 
@@ -498,15 +498,16 @@ async fn the_ledger_keeps_every_lock() {
     let of_locks: Vec<_> = entries
         .iter()
         .rev()
-        .filter(|entry| !entry.body["lock"].is_null())
+        .filter(|entry| matches!(entry.details, Some(LedgerDetails::Lock { .. })))
         .map(|e| (e.kind.as_str(), e.actor.clone()))
         .collect();
     assert_eq!(
         of_locks,
         [("locked", person("U0BOB")), ("taken_over", person("U0ALICE")), ("unlocked", person("U0CAROL"))]
     );
-    let taken = entries.iter().find(|entry| entry.kind == "taken_over").unwrap();
-    assert_eq!((&taken.body["from"], &taken.body["lock"]["reason"]), (&"U0BOB".into(), &"load test".into()));
+    let taken = entries.iter().find(|entry| entry.kind == LedgerKind::TakenOver).unwrap();
+    let Some(LedgerDetails::Lock { lock, taken_from }) = &taken.details else { panic!("{taken:?}") };
+    assert_eq!((taken_from.as_ref(), lock.reason.as_str()), (Some(&PersonId::new("U0BOB")), "load test"));
     assert_eq!(
         (taken.environment.as_ref().unwrap().as_str(), taken.artefact.as_ref().unwrap().as_str()),
         ("qa", "checkout")

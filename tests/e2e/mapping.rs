@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gantry::sim::faults::Fault;
-use gantry::store::LedgerFilter;
+use gantry::store::{LedgerDetails, LedgerFilter, LedgerKind};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::{Value, json};
@@ -75,9 +75,10 @@ async fn doctor(town: &Town) -> String {
 
 /// Whom the last report was found to be about, and how.
 async fn found(town: &Town) -> (Value, Value) {
-    let filter = LedgerFilter { kind: Some("report".to_owned()), ..LedgerFilter::default() };
+    let filter = LedgerFilter { kind: Some(LedgerKind::Report), ..LedgerFilter::default() };
     let entry = town.bot.store.ledger(&filter, 1).await.unwrap().remove(0);
-    (entry.body["artefacts"].clone(), entry.body["by"].clone())
+    let Some(LedgerDetails::Report { artefacts, by, .. }) = entry.details else { panic!("{entry:?}") };
+    (json!(artefacts), json!(by))
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use gantry::reports::BODY_LIMIT;
 use gantry::reports::github::BuildState;
 use gantry::sim::faults::Fault;
 use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
-use gantry::store::{Entry, LedgerFilter, Transaction};
+use gantry::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Transaction};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 
@@ -22,14 +22,17 @@ fn word(state: &str) -> Word<'_> {
     Word { commit: SHA, state, message: "no room left", at: "2026-11-16T08:59:50Z", id: 77 }
 }
 
-async fn ledger(town: &Town, kind: &str) -> Vec<Entry> {
-    let filter = LedgerFilter { kind: Some(kind.to_owned()), ..LedgerFilter::default() };
+async fn ledger(town: &Town, kind: LedgerKind) -> Vec<Entry> {
+    let filter = LedgerFilter { kind: Some(kind), ..LedgerFilter::default() };
     town.bot.store.ledger(&filter, 1_000).await.unwrap()
 }
 
 /// Those of the tests, and not the town's own.
 async fn reports(town: &Town) -> Vec<Value> {
-    let all = ledger(town, "report").await.into_iter().map(|entry| entry.body);
+    let all = ledger(town, LedgerKind::Report).await.into_iter().map(|entry| match entry.details {
+        Some(LedgerDetails::Report { report, .. }) => report,
+        other => panic!("{other:?}"),
+    });
     all.filter(|body| body["commit"] == SHA).collect()
 }
 
@@ -301,7 +304,7 @@ async fn a_build_is_known_by_its_commit_until_a_later_word() {
         let silence = change.stage.deploying().and_then(|deploying| deploying.silence.clone());
         assert_eq!(silence.is_some(), broken, "a build that failed is said at once: {silence:?}");
     }
-    assert_eq!(ledger(&town, "build").await.len(), 5, "each word once");
+    assert_eq!(ledger(&town, LedgerKind::Build).await.len(), 5, "each word once");
     assert!(card(&town).contains("deploying to *qa*"), "a build proves nothing: {}", card(&town));
     listen(&town).await;
     assert!(
@@ -312,8 +315,9 @@ async fn a_build_is_known_by_its_commit_until_a_later_word() {
     town.settle().await;
 
     // What the ledger holds is known again after a start: here, of a commit that this bot has not heard of.
-    let mut told = ledger(&town, "build").await.remove(0);
-    told.body["commit"] = SHA.into();
+    let mut told = ledger(&town, LedgerKind::Build).await.remove(0);
+    let Some(LedgerDetails::Build(build)) = &mut told.details else { panic!("{told:?}") };
+    build["commit"] = SHA.into();
     town.bot.store.commit(Transaction::new().ledger(told)).await.unwrap();
     let known = || town.bot.builds.of(&repository, &SHA.parse().unwrap()).map(|build| build.state);
     assert_eq!(known(), None);
@@ -329,7 +333,7 @@ async fn builds_of_other_peoples_repositories_are_not_ours() {
     let headers = vec![("x-hub-signature-256", signature), ("x-github-event", "workflow_run".to_owned())];
     assert_eq!(send(&town, "/webhooks/github", headers, body).await.0, 202);
     town.settle().await;
-    assert_eq!(ledger(&town, "build").await.len(), 0);
+    assert_eq!(ledger(&town, LedgerKind::Build).await.len(), 0);
 }
 
 #[tokio::test]

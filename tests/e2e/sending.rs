@@ -72,5 +72,5 @@ async fn a_channel_that_cannot_be_written_holds_up_nobody_else() {
     let pending = town.bot.store.pending().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (0, 0), "given up, and kept in the ledger");
     let ledger = town.bot.store.ledger(&LedgerFilter::default(), 100).await.unwrap();
-    assert!(ledger.iter().any(|entry| entry.body.to_string().contains("not_in_channel")), "{ledger:#?}");
+    assert!(ledger.iter().any(|entry| format!("{:?}", entry.details).contains("not_in_channel")), "{ledger:#?}");
 }

@@ -9,7 +9,7 @@ use gantry::domain::message::{Message, To};
 use gantry::reports::Report;
 use gantry::reports::github::{Build, Notice};
 use gantry::slack::incoming::Incoming;
-use gantry::store::{Entry, LedgerFilter, Line, Store};
+use gantry::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Line, Store, Transaction};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use sqlx::{Connection, SqliteConnection};
@@ -37,7 +37,7 @@ impl Left {
                 sql: std::fs::read_to_string(&path).unwrap(),
             })
             .collect();
-        assert!(all.len() > 8, "they are where this test looks");
+        assert!(!all.is_empty(), "they are where this test looks");
         all
     }
 
@@ -55,10 +55,6 @@ impl Left {
     async fn read(&self) -> Found {
         let folder = tempfile::tempdir().unwrap();
         let url = self.restore(folder.path(), FORMER).await;
-        let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        let unsaid: Vec<String> =
-            sqlx::query_scalar("SELECT body FROM outbox").fetch_all(&mut connection).await.unwrap();
-        connection.close().await.unwrap();
         // By then everything is due.
         let clock = Clock::by_hand("2030-01-01T00:00:00Z".parse().unwrap());
         let store = Store::open(&url, clock).await.unwrap_or_else(|error| panic!("{}: {error}", self.name));
@@ -71,24 +67,25 @@ impl Left {
         }
         let entries = store.ledger(&LedgerFilter::default(), 10_000).await.unwrap();
         for entry in &entries {
-            let fine = match entry.kind.as_str() {
-                "report" => serde_json::from_value::<Report>(entry.body.clone()).is_ok(),
-                "build" => serde_json::from_value::<Build>(entry.body.clone()).is_ok(),
+            let fine = match &entry.details {
+                Some(LedgerDetails::Report { report, .. }) => serde_json::from_value::<Report>(report.clone()).is_ok(),
+                Some(LedgerDetails::Build(build)) => serde_json::from_value::<Build>(build.clone()).is_ok(),
                 _ => true,
             };
             assert!(fine, "{}: {entry:?}", self.name);
         }
         let mut changes = Vec::new();
-        for id in entries.iter().filter(|entry| entry.kind == "begun").map(change_of) {
+        for id in entries.iter().filter(|entry| entry.kind == LedgerKind::Begun).map(change_of) {
             changes.push((id, store.change(id).await.unwrap().unwrap().stage.name().to_owned()));
         }
-        store.close().await;
-        Found {
-            at: entries[0].at,
-            changes,
-            unsaid: unsaid.iter().map(|body| serde_json::from_str(body).unwrap()).collect(),
-            unanswered: unanswered.len(),
+        let mut unsaid = Vec::new();
+        while let Some(turn) = store.turns().await.unwrap().into_iter().next() {
+            let outgoing = store.outgoing(turn.id).await.unwrap().unwrap();
+            unsaid.push(outgoing.message.unwrap_or_else(|error| panic!("{}: {error}", self.name)));
+            store.commit(Transaction::new().unsay(outgoing.id, outgoing.revision)).await.unwrap();
         }
+        store.close().await;
+        Found { at: entries[0].at, changes, unsaid, unanswered: unanswered.len() }
     }
 }
 
@@ -140,11 +137,11 @@ async fn carries_on(left: Left) {
 async fn everything_was_said(town: &Town, found: &Found, name: &str) {
     let pending = town.bot.store.pending().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (0, 0), "{name}");
-    let of_kind = async |kind: &str| {
-        let filter = LedgerFilter { kind: Some(kind.to_owned()), ..LedgerFilter::default() };
+    let of_kind = async |kind: LedgerKind| {
+        let filter = LedgerFilter { kind: Some(kind), ..LedgerFilter::default() };
         town.bot.store.ledger(&filter, 1000).await.unwrap()
     };
-    assert_eq!(of_kind("message_dropped").await, [], "{name}");
+    assert_eq!(of_kind(LedgerKind::MessageDropped).await, [], "{name}");
     let texts = texts(town);
     for message in &found.unsaid {
         let arrived = message.key().is_some_and(|key| key.as_str().starts_with("arrival:"));
@@ -160,7 +157,7 @@ async fn everything_was_said(town: &Town, found: &Found, name: &str) {
         }
     }
     // What was asked for while GitHub was away was a promotion: here it can be done.
-    let begun = of_kind("begun").await.len();
+    let begun = of_kind(LedgerKind::Begun).await.len();
     assert_eq!(begun, found.changes.len() + found.unanswered, "{name}");
 }
 

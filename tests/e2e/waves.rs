@@ -109,7 +109,7 @@ async fn twenty_artefacts_by_one_push_are_one_card_that_is_edited() {
         assert!(card.contains(&format!("*{}* `{}` runs", room(number), &sha[..12])), "{card}");
     }
     assert!(cards[0].edited > 0 && cards[0].history[0].text.contains("1 roll out"), "{:#?}", cards[0].history);
-    let filter = LedgerFilter { kind: Some("arrived".to_owned()), ..LedgerFilter::default() };
+    let filter = LedgerFilter { kind: Some(gantry::store::LedgerKind::Arrived), ..LedgerFilter::default() };
     assert_eq!(town.bot.store.ledger(&filter, 100).await.unwrap().len(), 20, "history has each of them");
 
     // Nothing of it is told again, however often it is looked at.

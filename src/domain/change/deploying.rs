@@ -1,7 +1,6 @@
 //! What is known of a change once Git has it: its tag, its proof, how far it is, and what became of those that moved along.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::ChangeId;
 use super::silence::Silence;
@@ -11,7 +10,7 @@ use crate::domain::approval::Approval;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::version::Sha;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deploying {
     /// The commit that the environment's branch got: what must run in the end, or a descendant of it.
     pub result: Sha,
@@ -22,41 +21,30 @@ pub struct Deploying {
     pub nudge: Option<Nudge>,
     pub rollout: Option<Progress>,
     /// What the artefacts do that are carried along.
-    #[serde(default)]
     pub others: Vec<Other>,
     /// Why nobody can tell yet whether it runs.
     pub trouble: Option<Trouble>,
     /// The approvals that it was merged by.
-    #[serde(default)]
     pub approvals: Vec<Approval>,
     /// Somebody merged the pull request by hand, before all had said yes.
-    #[serde(default)]
     pub by_hand: Option<String>,
     /// Where the branch stood when it was merged, if that is not what was shown: it moved at the last moment.
-    #[serde(default)]
     pub unseen: Option<Sha>,
     /// The image that the result runs as.
-    #[serde(default)]
     pub runs_as: Option<String>,
-    #[serde(default)]
     pub rolled_back: Option<RolledBack>,
     /// When CI said that the result is built.
-    #[serde(default)]
     pub built_at: Option<Timestamp>,
     /// When the rollout of the result was first seen.
-    #[serde(default)]
     pub seen_at: Option<Timestamp>,
     /// While there is no sign of life: what was last seen.
-    #[serde(default)]
     pub silence: Option<Box<Silence>>,
     /// Who wrote what did not run, and was told so: nobody is told twice.
-    #[serde(default)]
     pub authors: Option<Vec<PersonId>>,
 }
 
 /// What became of a promotion that had been merged.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RolledBack {
     /// Git says the version before it.
     Done { by: ChangeId, at: Timestamp },
@@ -67,8 +55,7 @@ pub enum RolledBack {
 }
 
 /// The tag that marks the result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Tag {
     NotYet,
     /// Its name is stored before it is made, so that a restart does not choose another.
@@ -92,23 +79,21 @@ impl Tag {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Nudge {
     Done,
     Failed { why: String },
 }
 
 /// Another artefact of the same repository.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Other {
     pub artefact: ArtefactName,
     pub version: Option<String>,
     pub state: OtherState,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OtherState {
     Runs { ready: u32 },
     RollsOut { ready: u32, wanted: u32 },
@@ -117,22 +102,18 @@ pub enum OtherState {
 }
 
 /// How far the rollout of the result has come.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     pub ready: u32,
     pub wanted: u32,
     /// A condition that delays the rollout and that the cluster may still overcome.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delayed_by: Option<String>,
 }
 
 /// What told us which commit the running image was built from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Proof {
-    #[serde(rename = "tag")]
     TagPattern,
-    #[serde(rename = "label")]
     RevisionLabel,
     GitTag,
     Report,

@@ -1,33 +1,29 @@
 //! The branch on which the result of a promotion is made, and the pull request that shows it: frozen, so that what is
 //! merged is what was seen.
 
-use serde::{Deserialize, Serialize};
-
 use super::ChangeId;
 use crate::domain::version::Sha;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frozen {
     pub branch: String,
     /// What is shown, checked and approved; `None` while it is being made.
     pub result: Option<FrozenResult>,
     /// What takes its place, and is stored before it does: another commit there is somebody else's.
-    #[serde(default)]
     pub making: Option<FrozenResult>,
     pub pull: Option<Pull>,
     /// Branch and pull request are gone, or closed, as they should be after the end.
-    #[serde(default)]
     pub tidy: bool,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrozenResult {
     /// The head of the environment's branch that it was made on.
     pub base: Sha,
     pub head: Sha,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pull {
     pub number: u64,
     pub url: String,

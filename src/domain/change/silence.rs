@@ -1,11 +1,10 @@
 //! What was last seen of a result that Git has and nobody else speaks of: where it may have got stuck.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::domain::version::Sha;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silence {
     /// When the facts that others are asked for were last asked for.
     pub looked_at: Timestamp,
@@ -13,16 +12,13 @@ pub struct Silence {
     pub build: BuildSeen,
     pub image: ImageSeen,
     /// What a controller last said of the artefact there, whatever it was about.
-    #[serde(default)]
     pub word: Option<Word>,
     /// What the cluster runs instead.
-    #[serde(default)]
     pub runs: Option<Runs>,
 }
 
 /// The head of the branch that the change moved.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BranchSeen {
     AsMerged,
     MovedOn { to: Sha },
@@ -31,8 +27,7 @@ pub enum BranchSeen {
 }
 
 /// What CI makes of the result.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildSeen {
     /// By manifest the image was there before.
     NotNeeded,
@@ -50,8 +45,7 @@ pub enum BuildSeen {
     },
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ImageSeen {
     There {
         tag: String,
@@ -68,7 +62,7 @@ pub enum ImageSeen {
 }
 
 /// A controller's words.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Word {
     /// As people call who said it.
     pub by: String,
@@ -79,15 +73,14 @@ pub struct Word {
     pub at: Timestamp,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordSaid {
     Succeeded,
     Failed,
     Progressing,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Runs {
     pub version: String,
     /// It came after the merge, and nothing tells which commit it was built from.

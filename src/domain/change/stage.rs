@@ -2,7 +2,6 @@
 //! again.
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use super::ChangeId;
 use super::deploying::{Deploying, Proof, RolledBack, Tag};
@@ -11,8 +10,7 @@ use crate::domain::actor::{Actor, PersonId};
 use crate::domain::approval::Awaiting;
 use crate::domain::version::Sha;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "name", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
     AwaitingApproval(Awaiting),
     Merging(Merging),
@@ -27,7 +25,6 @@ pub enum Stage {
         deploying: Deploying,
         at: Timestamp,
         reason: String,
-        #[serde(default)]
         evidence: FailureEvidence,
     },
     Stalled {
@@ -35,7 +32,6 @@ pub enum Stage {
         at: Timestamp,
         runs: Option<String>,
         /// Nobody could read what runs: it may well be this.
-        #[serde(default)]
         unread: bool,
     },
     Conflicted {
@@ -65,14 +61,12 @@ pub enum Stage {
     Superseded {
         at: Timestamp,
         by: ChangeId,
-        #[serde(default)]
         deploying: Option<Box<Deploying>>,
     },
 }
 
 /// Whose doing an end was.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum By {
     Person(PersonId),
     /// Somebody on GitHub, who closed the pull request or deleted its branch; by their login, where GitHub tells it.
@@ -90,18 +84,17 @@ impl By {
     }
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merging {
     /// GitHub may have been asked already: look before asking again.
     pub begun: bool,
     pub trouble: Option<Trouble>,
     /// The approvals that let it be merged; back to them where what they were for is no longer what would be merged.
-    #[serde(default)]
     pub awaiting: Option<Box<Awaiting>>,
 }
 
 /// Why something takes longer; it is tried again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     pub since: Timestamp,
     pub tries: u32,
@@ -537,18 +530,5 @@ mod tests {
     fn a_retry_asks_for_approvals_anew() {
         let retried = awaiting().errored("403".into(), at(2)).unwrap().retried(at(60)).unwrap();
         assert_eq!(retried.awaiting().map(|awaiting| awaiting.deadline), Some(at(3660)));
-    }
-
-    #[test]
-    fn a_stage_survives_the_store() {
-        let deployed = Stage::begin().merged(sha(), at(1), at(9)).unwrap().deployed(2, Proof::GitTag, at(2)).unwrap();
-        let by_hand = Stage::begin().cancelled(By::Github { github: Some("octocat".into()) }, at(2)).unwrap();
-        for stage in [deployed, awaiting(), by_hand] {
-            let text = serde_json::to_string(&stage).unwrap();
-            assert_eq!(serde_json::from_str::<Stage>(&text).unwrap(), stage);
-        }
-        let before = r#"{"name":"cancelled","at":"2026-11-16T09:00:00Z","by":"U0ALICE"}"#;
-        let before: Stage = serde_json::from_str(before).unwrap();
-        assert!(matches!(before, Stage::Cancelled { by: By::Person(_), .. }), "as it was written before");
     }
 }

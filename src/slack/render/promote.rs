@@ -1,10 +1,14 @@
 //! The button that promotes exactly what its message shows, and nothing that came to run since.
 
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
 use super::blocks::{Button, button};
 use super::mrkdwn::shorten;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
-use crate::domain::version::Version;
+use crate::domain::version::{Sha, Version};
 
 pub const PROMOTE: &str = "shown_promote";
 
@@ -25,14 +29,24 @@ pub fn promote(artefact: &ArtefactName, environment: &EnvironmentName, version: 
     button("Promote", PROMOTE, value(artefact, environment, version)).primary()
 }
 
+/// The version as the button's value has it. Buttons of old messages are clicked, too, so the names stay.
+#[derive(Serialize, Deserialize)]
+struct ShownVersion {
+    tag: Option<Arc<str>>,
+    digest: Option<Arc<str>>,
+    commit: Option<Sha>,
+}
+
 fn value(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> String {
+    let Version { tag, digest, commit } = version.clone();
     // Names and versions can be written.
-    serde_json::to_string(&(artefact, environment, version)).unwrap_or_default()
+    serde_json::to_string(&(artefact, environment, ShownVersion { tag, digest, commit })).unwrap_or_default()
 }
 
 /// What the button carries; `None` for what is none of ours.
 pub fn shown(value: &str) -> Option<(ArtefactName, EnvironmentName, Version)> {
-    serde_json::from_str(value).ok()
+    let (artefact, environment, ShownVersion { tag, digest, commit }) = serde_json::from_str(value).ok()?;
+    Some((artefact, environment, Version { tag, digest, commit }))
 }
 
 #[cfg(test)]

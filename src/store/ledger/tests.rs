@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
@@ -28,7 +27,7 @@ impl House {
         Self { store, url, _dir: dir }
     }
 
-    async fn happens(&self, kind: &str, artefact: Option<&str>, environment: &str) {
+    async fn happens(&self, kind: LedgerKind, artefact: Option<&str>, environment: &str) {
         self.store.commit(Transaction::new().ledger(entry(kind, artefact, environment))).await.unwrap();
     }
 
@@ -37,21 +36,21 @@ impl House {
         artefact: Option<&str>,
         environment: Option<&str>,
         cursor: Cursor<Number>,
-    ) -> Vec<(i64, String)> {
+    ) -> Vec<(i64, LedgerKind)> {
         let past = self.store.past(&filter(artefact, environment), cursor, 10).await.unwrap();
         past.into_iter().map(|past| (past.number.0, past.entry.kind)).collect()
     }
 }
 
-fn entry(kind: &str, artefact: Option<&str>, environment: &str) -> Entry {
+fn entry(kind: LedgerKind, artefact: Option<&str>, environment: &str) -> Entry {
     Entry {
         at: sample::change().asked_at,
         change: None,
-        kind: kind.to_owned(),
+        kind,
         artefact: artefact.map(ArtefactName::new),
         environment: Some(EnvironmentName::new(environment)),
         actor: None,
-        body: json!({}),
+        details: None,
     }
 }
 
@@ -59,31 +58,40 @@ fn filter(artefact: Option<&str>, environment: Option<&str>) -> Filter {
     Filter { artefact: artefact.map(ArtefactName::new), environment: environment.map(EnvironmentName::new) }
 }
 
-fn numbers(told: &[(i64, String)]) -> Vec<i64> {
+fn numbers(told: &[(i64, LedgerKind)]) -> Vec<i64> {
     told.iter().map(|(number, _)| *number).collect()
 }
 
 #[tokio::test]
 async fn what_happened_is_told_newest_first_and_steps_and_reports_are_not() {
     let house = House::new().await;
-    for kind in ["begun", "merging", "report", "arrived", "message_dropped", "arrival_failed", "released", "carried"] {
+    for kind in [
+        LedgerKind::Begun,
+        LedgerKind::Merging,
+        LedgerKind::Report,
+        LedgerKind::Arrived,
+        LedgerKind::MessageDropped,
+        LedgerKind::ArrivalFailed,
+        LedgerKind::Released,
+        LedgerKind::Carried,
+    ] {
         house.happens(kind, Some("checkout"), "qa").await;
     }
-    let kinds = |told: Vec<(i64, String)>| told.into_iter().map(|(_, kind)| kind).collect::<Vec<_>>();
+    let kinds = |told: Vec<(i64, LedgerKind)>| told.into_iter().map(|(_, kind)| kind).collect::<Vec<_>>();
     let all = house.told(None, None, Cursor::Start).await;
-    assert_eq!(kinds(all), ["released", "arrival_failed", "arrived", "begun"]);
+    assert_eq!(kinds(all), [LedgerKind::Released, LedgerKind::ArrivalFailed, LedgerKind::Arrived, LedgerKind::Begun]);
     let of_one = house.told(Some("checkout"), None, Cursor::Start).await;
-    assert_eq!(kinds(of_one)[0], "carried", "whoever asks for one artefact is told what carried it along");
+    assert_eq!(kinds(of_one)[0], LedgerKind::Carried, "whoever asks for one artefact is told what carried it along");
 }
 
 #[tokio::test]
 async fn an_artefact_has_its_own_and_what_concerns_the_whole_environment() {
     let house = House::new().await;
-    house.happens("arrived", Some("checkout"), "qa").await;
-    house.happens("arrived", Some("search"), "qa").await;
-    house.happens("arrived", Some("checkout"), "prod").await;
-    house.happens("locked", None, "qa").await;
-    house.happens("report", None, "qa").await;
+    house.happens(LedgerKind::Arrived, Some("checkout"), "qa").await;
+    house.happens(LedgerKind::Arrived, Some("search"), "qa").await;
+    house.happens(LedgerKind::Arrived, Some("checkout"), "prod").await;
+    house.happens(LedgerKind::Locked, None, "qa").await;
+    house.happens(LedgerKind::Report, None, "qa").await;
     let of = async |artefact, environment| numbers(&house.told(artefact, environment, Cursor::Start).await);
     assert_eq!(of(Some("checkout"), None).await, [4, 3, 1]);
     assert_eq!(of(Some("checkout"), Some("qa")).await, [4, 1]);
@@ -96,11 +104,11 @@ async fn an_artefact_has_its_own_and_what_concerns_the_whole_environment() {
 async fn a_page_begins_beside_an_item_whatever_happens_meanwhile() {
     let house = House::new().await;
     for _ in 0..30 {
-        house.happens("arrived", Some("checkout"), "qa").await;
+        house.happens(LedgerKind::Arrived, Some("checkout"), "qa").await;
     }
     let first = house.told(Some("checkout"), None, Cursor::Start).await;
     assert_eq!(numbers(&first), (21..=30).rev().collect::<Vec<_>>());
-    house.happens("arrived", Some("checkout"), "qa").await;
+    house.happens(LedgerKind::Arrived, Some("checkout"), "qa").await;
     let second = house.told(Some("checkout"), None, Cursor::Earlier(Number(21))).await;
     assert_eq!(numbers(&second), (11..=20).rev().collect::<Vec<_>>());
     let back = house.told(Some("checkout"), None, Cursor::Later(Number(20))).await;
@@ -113,9 +121,9 @@ async fn a_page_begins_beside_an_item_whatever_happens_meanwhile() {
 async fn a_change_comes_as_it_stands_now() {
     let house = House::new().await;
     let change = sample::change();
-    let begun = Entry { change: Some(change.id.to_string()), ..entry("begun", Some("checkout"), "qa") };
+    let begun = Entry { change: Some(change.id.to_string()), ..entry(LedgerKind::Begun, Some("checkout"), "qa") };
     let step = Entry {
-        kind: "deploying".to_owned(),
+        kind: LedgerKind::Deploying,
         at: change.asked_at + jiff::SignedDuration::from_secs(9),
         ..begun.clone()
     };
@@ -125,7 +133,7 @@ async fn a_change_comes_as_it_stands_now() {
     let since = async || house.store.stages_since(&[change.id]).await.unwrap().remove(&change.id);
     assert_eq!(since().await, Some(change.asked_at));
     house.store.commit(Transaction::new().ledger(step.clone())).await.unwrap();
-    house.store.commit(Transaction::new().ledger(entry("approved", None, "qa"))).await.unwrap();
+    house.store.commit(Transaction::new().ledger(entry(LedgerKind::Approved, None, "qa"))).await.unwrap();
     assert_eq!(since().await, Some(step.at));
     assert!(house.store.stages_since(&[]).await.unwrap().is_empty());
 }

@@ -74,7 +74,7 @@ async fn what_is_learned_is_kept() {
     let comparison = Comparison { base, head, ahead_by: 1, behind_by: 1, commits, files, url: None };
     let learn = |transaction: Transaction| transaction.comparison(shop.clone(), comparison.clone());
     let transaction = learn(learn(Transaction::new().image_commit(image).image_commit(learned.clone())));
-    house.store.commit(transaction.ledger(entry("first")).ledger(entry("second"))).await.unwrap();
+    house.store.commit(transaction.ledger(entry(LedgerKind::Begun)).ledger(entry(LedgerKind::Merging))).await.unwrap();
 
     assert_eq!(house.store.image_commits().await.unwrap(), [learned]);
     let asked = house.store.comparison(&shop, &comparison.base, &comparison.head).await.unwrap();
@@ -83,7 +83,7 @@ async fn what_is_learned_is_kept() {
     assert_eq!(turned, None);
 
     let all = house.store.ledger(&LedgerFilter::default(), 10).await.unwrap();
-    assert_eq!(all, [entry("second"), entry("first")]);
-    let first = LedgerFilter { kind: Some("first".into()), ..LedgerFilter::default() };
-    assert_eq!(house.store.ledger(&first, 10).await.unwrap(), [entry("first")]);
+    assert_eq!(all, [entry(LedgerKind::Merging), entry(LedgerKind::Begun)]);
+    let first = LedgerFilter { kind: Some(LedgerKind::Begun), ..LedgerFilter::default() };
+    assert_eq!(house.store.ledger(&first, 10).await.unwrap(), [entry(LedgerKind::Begun)]);
 }

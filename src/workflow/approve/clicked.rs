@@ -7,6 +7,7 @@ use crate::domain::environment::EnvironmentName;
 use crate::domain::policy::{Act, Refusal};
 use crate::slack::incoming::Origin;
 use crate::slack::render::{approval, status};
+use crate::store::LedgerKind;
 use crate::workflow::Bot;
 use crate::workflow::begin::ledger_entry;
 use crate::workflow::inbox::{NotNow, Work};
@@ -49,7 +50,7 @@ impl Bot {
         }
         self.may_decide(asked, &change).await?;
         let mut work = self.decided(&change, Stage::AwaitingApproval(awaiting)).await?;
-        let entry = ledger_entry(&change, "approved", Actor::Person(person.clone()), self.clock.now());
+        let entry = ledger_entry(&change, LedgerKind::Approved, Actor::Person(person.clone()), self.clock.now());
         // Whoever said yes on the card sees it there.
         let noted = asked.private(approval::noted(&change)).elsewhere(Self::card_key(change.id));
         work.transaction = work.transaction.ledger(entry).say(noted);

@@ -10,6 +10,7 @@ use crate::domain::actor::PersonId;
 use crate::domain::message::{Asked, File, MessageKey, ResponseUrl, To};
 use crate::slack::client::fake::{Answer, FakeSlack};
 use crate::store::{LedgerFilter, Pending};
+use serde_json::json;
 
 const POST: &str = "chat.postMessage";
 
@@ -21,6 +22,12 @@ struct Post {
     cancel: CancellationToken,
     running: JoinHandle<()>,
     dir: TempDir,
+}
+
+/// The text that Slack did not take, and the reason.
+fn undelivered(details: LedgerDetails) -> String {
+    let LedgerDetails::Undelivered { text, reason, .. } = details else { panic!("{details:?}") };
+    format!("{:?}: {reason:?}", text.unwrap_or_default())
 }
 
 impl Post {
@@ -69,9 +76,9 @@ impl Post {
     }
 
     async fn dropped(&self) -> Vec<String> {
-        let filter = LedgerFilter { kind: Some("message_dropped".into()), ..LedgerFilter::default() };
+        let filter = LedgerFilter { kind: Some(LedgerKind::MessageDropped), ..LedgerFilter::default() };
         let entries = self.store.ledger(&filter, 10).await.unwrap();
-        entries.iter().map(|entry| format!("{}: {}", entry.body["text"], entry.body["reason"])).collect()
+        entries.into_iter().filter_map(|entry| entry.details).map(undelivered).collect()
     }
 
     fn passed(&self) -> i64 {

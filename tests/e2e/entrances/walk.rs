@@ -390,7 +390,7 @@ impl World {
         let of_changes = ledger.into_iter().filter(|entry| entry.change.is_some());
         Self {
             heads: heads.collect(),
-            ledger: of_changes.map(|entry| entry.kind).collect(),
+            ledger: of_changes.map(|entry| entry.kind.as_str().to_owned()).collect(),
             plans: everything(town).iter().filter(|message| has_button(message, "Confirm")).count(),
             locks: town.bot.store.locks(None).await.unwrap().iter().map(|lock| lock.id.to_string()).collect(),
             modals: town.sim.slack.calls().get("views.open").copied().unwrap_or_default(),

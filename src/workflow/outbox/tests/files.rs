@@ -5,11 +5,16 @@ use super::*;
 const ROOM: &str = "files.getUploadURLExternal";
 const SHARE: &str = "files.completeUploadExternal";
 
+fn undelivered_file(details: LedgerDetails) -> String {
+    let LedgerDetails::Undelivered { file, reason, .. } = details else { panic!("{details:?}") };
+    format!("{:?}: {reason:?}", file.unwrap_or_default())
+}
+
 impl Post {
     async fn dropped_files(&self) -> Vec<String> {
-        let filter = LedgerFilter { kind: Some("file_dropped".into()), ..LedgerFilter::default() };
+        let filter = LedgerFilter { kind: Some(LedgerKind::FileDropped), ..LedgerFilter::default() };
         let entries = self.store.ledger(&filter, 10).await.unwrap();
-        entries.iter().map(|entry| format!("{}: {}", entry.body["file"], entry.body["reason"])).collect()
+        entries.into_iter().filter_map(|entry| entry.details).map(undelivered_file).collect()
     }
 
     /// What was asked of Slack, and of what was shared: where, and with which words.

@@ -1,0 +1,72 @@
+//! Stored types that the bodies of several tables embed.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::stored::stored;
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::ArtefactName;
+use crate::domain::change::ChangeId;
+use crate::domain::comparison::ChangedFile;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::lock::{Lock, LockId};
+use crate::domain::quarantine::{Hold, Quarantine};
+use crate::domain::version::{Commit, Sha, Version};
+
+stored! {
+    struct StoredVersion for Version {
+        tag: Option<Arc<str>>,
+        digest: Option<Arc<str>>,
+        commit: Option<Sha>,
+    }
+
+    struct StoredCommit for Commit {
+        sha: Sha,
+        subject: String,
+        author: String,
+        login: Option<String>,
+        only_moves: bool,
+        brings: Vec<StoredCommit>,
+        url: String,
+    }
+
+    struct StoredChangedFile for ChangedFile {
+        path: String,
+        previous: Option<String>,
+        additions: u64,
+        deletions: u64,
+    }
+
+    struct StoredLock for Lock {
+        id: LockId,
+        environment: EnvironmentName,
+        artefact: Option<ArtefactName>,
+        by: PersonId,
+        reason: String,
+        since: Timestamp,
+        until: Option<Timestamp>,
+    }
+
+    struct StoredQuarantine for Quarantine {
+        change: ChangeId,
+        environment: EnvironmentName,
+        artefacts: Vec<ArtefactName>,
+        version: StoredVersion,
+        commits: Vec<Sha>,
+        trees: Vec<Sha>,
+        by: Option<PersonId>,
+        at: Timestamp,
+        reason: Option<String>,
+    }
+
+    struct StoredHold for Hold {
+        change: ChangeId,
+        environment: EnvironmentName,
+        artefacts: Vec<ArtefactName>,
+        from: Option<StoredVersion>,
+        by: Option<PersonId>,
+        at: Timestamp,
+        reason: Option<String>,
+    }
+}
