@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::connection::connect;
 use super::error::StoreError;
 use super::handle::{Inner, Store};
-use super::process_lock::Lock;
+use super::process_lock::ProcessLock;
 use super::prune::Prune;
 use super::transaction::Wakes;
 use super::writer::{self, Measures, QUEUE, WriteConnection};
@@ -37,7 +37,7 @@ impl Store {
 
     pub(super) async fn open_within(url: &str, clock: Clock, patience: Duration) -> Result<Self, StoreError> {
         let options = options(url)?;
-        let lock = Lock::take(options.get_filename(), patience).await?;
+        let lock = ProcessLock::take(options.get_filename(), patience).await?;
         let cannot_open = |error: &sqlx::Error| {
             StoreError::Refused(format!(
                 "The database `{}` cannot be opened: {error}. Is it a file that Gantry made and may write?",

@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::StoreError;
 
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct ProcessLock {
     _file: File,
 }
 
-impl Lock {
+impl ProcessLock {
     /// Waits for `patience`, so that a successor can start while its predecessor still ends.
     pub(super) async fn take(database: &Path, patience: Duration) -> Result<Self, StoreError> {
         let path = lock_path(database);

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::connection::{connect, shut};
 use super::error::StoreError;
-use super::process_lock::Lock;
+use super::process_lock::ProcessLock;
 use super::transaction::{Operation, Wakes};
 use crate::clock::Clock;
 use crate::telemetry::metrics::{Count, Moments};
@@ -94,11 +94,11 @@ pub(super) struct WriteConnection {
     /// The error and time of the last failed attempt to reopen the database.
     last_failure: Option<(sqlx::Error, Instant)>,
     /// Keeps other processes away from the file for as long as this one may write.
-    _lock: Lock,
+    _lock: ProcessLock,
 }
 
 impl WriteConnection {
-    pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions, lock: Lock) -> Self {
+    pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions, lock: ProcessLock) -> Self {
         // A file that vanished while we run must not be replaced by an empty one.
         let options = options.create_if_missing(false);
         Self { options, open: Some(connection), last_failure: None, _lock: lock }
