@@ -1,4 +1,4 @@
-//! The ledger's rows: everything that happened, and never changed afterwards. Its questions are answered by an index.
+//! The ledger's rows: one for each event, never changed. Each query uses an index.
 
 use std::collections::HashMap;
 
@@ -242,10 +242,14 @@ pub(super) struct EntryRow {
 impl EntryRow {
     /// `None` for a kind that only another version of Gantry knows.
     fn into_entry(self) -> Option<Entry> {
+        let Some(kind) = LedgerKind::parse(&self.kind) else {
+            tracing::warn!(kind = self.kind, "an entry of the ledger has a kind that this version does not know");
+            return None;
+        };
         Some(Entry {
             at: timestamp(self.at),
             change: self.change_id,
-            kind: LedgerKind::parse(&self.kind)?,
+            kind,
             artefact: self.artefact.as_deref().map(ArtefactName::new),
             environment: self.environment.as_deref().map(EnvironmentName::new),
             actor: self.actor.and_then(|actor| read_or_log::<StoredActor>("actor", &actor)),

@@ -137,13 +137,12 @@ fn is_at_least(version: &str, oldest: [u32; 3]) -> bool {
 
 async fn migrate(connection: &mut SqliteConnection, file: &Path) -> Result<(), StoreError> {
     let file = file.display();
-    if is_from_before_first_release(connection).await? {
-        return Err(StoreError::Refused(format!(
-            "The database `{file}` was written by a Gantry from before its first release, and this one cannot read it. Move \
-             the file away, or set DATABASE_URL to another file: Gantry then starts with an empty one."
-        )));
-    }
-    MIGRATIONS.run_direct(None, connection, false).await.map_err(|error| {
+    let migrated = match is_former(connection).await {
+        Ok(true) => return Err(former_file(file)),
+        Ok(false) => MIGRATIONS.run_direct(None, connection, false).await,
+        Err(error) => Err(MigrateError::Execute(error)),
+    };
+    migrated.map_err(|error| {
         StoreError::Refused(match error {
             MigrateError::VersionMissing(_) | MigrateError::VersionTooNew(..) => format!(
                 "The database `{file}` was written by a newer Gantry: start that one, or set DATABASE_URL to another \
@@ -157,17 +156,31 @@ async fn migrate(connection: &mut SqliteConnection, file: &Path) -> Result<(), S
     })
 }
 
-/// The thirteen migrations from before the first release became one, so the first one of such a file is another.
-async fn is_from_before_first_release(connection: &mut SqliteConnection) -> Result<bool, StoreError> {
-    let is_ours = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '_sqlx_migrations')";
-    if !sqlx::query_scalar::<_, bool>(is_ours).fetch_one(&mut *connection).await? {
+/// SHA-384 of the first migration from before the first release, when there were thirteen.
+const FORMER_FIRST_MIGRATION: [u8; 48] = [
+    0x1d, 0x84, 0xab, 0xe1, 0x0f, 0x04, 0xc3, 0xe3, 0xfc, 0xb3, 0x1d, 0x9b, 0x0d, 0xc5, 0x5b, 0xfe, 0xa3, 0xe4, 0x86,
+    0xa7, 0xc3, 0x32, 0x98, 0x98, 0xf8, 0xbc, 0x92, 0xa9, 0x1b, 0x2c, 0x17, 0xfe, 0xd1, 0xa1, 0xe5, 0x12, 0x9b, 0x78,
+    0x95, 0xe0, 0x25, 0x66, 0x4e, 0xcb, 0xe6, 0xab, 0x3c, 0x6e,
+];
+
+/// The databases from before the first release are refused, here and by the doctor, in the same words.
+pub(super) fn former_file(file: impl std::fmt::Display) -> StoreError {
+    StoreError::Refused(format!(
+        "The database `{file}` was written by a Gantry from before its first release, and this one cannot read it. Move the \
+         file away, or set DATABASE_URL to another file: Gantry then starts with an empty one."
+    ))
+}
+
+/// Whether a Gantry from before the first release wrote the file.
+pub(super) async fn is_former(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+    let has_migrations = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '_sqlx_migrations')";
+    if !sqlx::query_scalar::<_, bool>(has_migrations).fetch_one(&mut *connection).await? {
         return Ok(false);
     }
     let first: Option<Vec<u8>> = sqlx::query_scalar("SELECT checksum FROM _sqlx_migrations WHERE version = 1")
         .fetch_optional(connection)
         .await?;
-    let ours = MIGRATIONS.iter().find(|migration| migration.version == 1);
-    Ok(first.is_some_and(|first| ours.is_some_and(|ours| *ours.checksum != *first)))
+    Ok(first.is_some_and(|first| first == FORMER_FIRST_MIGRATION))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use sqlx::SqliteConnection;
 
 use super::connection::{connect, shut};
 use super::error::StoreError;
-use super::open::{newest_migration, options};
+use super::open::{former_file, is_former, newest_migration, options};
 use super::process_lock::lock_path;
 use super::unmapped_report::Reported;
 use crate::domain::environment::EnvironmentName;
@@ -49,8 +49,12 @@ pub async fn look(url: &str, ours: bool) -> Result<Looked, StoreError> {
         ))
     };
     let mut connection = connect(&options).await.map_err(|error| broken(&error))?;
+    let is_former = is_former(&mut connection).await;
     let written = probe(&mut connection, !ours).await;
     shut(connection).await;
+    if is_former.map_err(|error| broken(&error))? {
+        return Err(former_file(file));
+    }
     let schema = written.map_err(|error| broken(&error))?;
     Ok(Looked::Writable { file, schema, ours: newest_migration() })
 }
@@ -67,7 +71,7 @@ pub async fn reported(
     }
     let mut connection = connect(&options).await?;
     let read = async {
-        if schema(&mut connection).await? == newest_migration() {
+        if schema(&mut connection).await? == newest_migration() && !is_former(&mut connection).await? {
             Reported::read(&mut connection, environments, now).await.map(Some)
         } else {
             Ok(None)

@@ -1,5 +1,5 @@
-//! Bodies that are stored as JSON: a version number, and types of the store's own. A rename in the domain therefore changes no
-//! file, and a body that another version of Gantry wrote is recognized.
+//! Bodies that are stored as JSON: a version number, and types of the store's own, so that a rename in the domain changes no
+//! row. The exceptions are events as their adapter understood them: the inbox's bodies, and reports and builds in the ledger.
 
 use std::sync::Arc;
 
@@ -28,7 +28,8 @@ pub(super) trait Stored {
 
 /// A stored type that fills a column.
 pub(super) trait StoredBody: Stored + Serialize + DeserializeOwned {
-    /// Grows with every change that an older Gantry could not read, or that must be converted when it is read.
+    /// Grows with every change that an older Gantry could not read. A migration comes with it, which converts the stored rows and
+    /// makes an older Gantry refuse the file. A type that several bodies embed changes the version of each.
     const VERSION: u32;
 }
 
@@ -48,15 +49,16 @@ pub(super) fn read_body<B: StoredBody>(text: &str) -> Result<B::Domain, String> 
     struct BodyVersion {
         v: u32,
     }
+    let wrong = match serde_json::from_str::<VersionedBody<B>>(text) {
+        Ok(versioned) if versioned.v == B::VERSION => return Ok(versioned.body.into_domain()),
+        Ok(_) => None,
+        Err(error) => Some(error.to_string()),
+    };
     match serde_json::from_str::<BodyVersion>(text) {
-        Ok(BodyVersion { v }) if v == B::VERSION => {
-            let versioned: VersionedBody<B> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-            Ok(versioned.body.into_domain())
-        }
-        Ok(BodyVersion { v }) => {
+        Ok(BodyVersion { v }) if v != B::VERSION => {
             Err(format!("it was written as version {v}, and this Gantry reads version {}", B::VERSION))
         }
-        Err(error) => Err(error.to_string()),
+        _ => Err(wrong.unwrap_or_default()),
     }
 }
 
@@ -101,7 +103,7 @@ impl<T: Stored> Stored for Box<T> {
     }
 }
 
-/// Numbers, texts, times, and ids, whose stored form is their text.
+/// Plain values, and ids, whose stored form is their text.
 macro_rules! stored_as_is {
     ($($type:ty),* $(,)?) => {$(
         impl Stored for $type {
@@ -159,7 +161,7 @@ macro_rules! stored {
         enum $stored:ident for $domain:ident {
             $(
                 $(#[$variant_meta:meta])*
-                $variant:ident $(($name:ident: $inner:ty))? $({ $($field:ident: $type:ty,)* })?,
+                $variant:ident $(($name:ident: $inner:ty))? $({ $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })?,
             )*
         }
         $($rest:tt)*
@@ -168,7 +170,7 @@ macro_rules! stored {
         #[derive(serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub(in crate::store) enum $stored {
-            $($(#[$variant_meta])* $variant $(($inner))? $({ $($field: $type,)* })?,)*
+            $($(#[$variant_meta])* $variant $(($inner))? $({ $($(#[$field_meta])* $field: $type,)* })?,)*
         }
 
         impl crate::store::stored::Stored for $stored {

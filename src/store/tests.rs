@@ -2,6 +2,7 @@
 
 mod outbox;
 mod queries;
+mod round_trips;
 mod stays;
 mod upgrade;
 

@@ -92,9 +92,7 @@ impl Transaction {
     /// Marks the changes and messages in it with the request that led to them. One that names another request keeps it.
     #[must_use]
     pub fn asked_by(mut self, request: &str) -> Self {
-        for operation in &mut self.0 {
-            operation.set_request(request);
-        }
+        Operation::set_request(&mut self, request);
         self
     }
 
@@ -127,5 +125,11 @@ impl Operation for Transaction {
             wakes += operation.wakes();
         }
         wakes
+    }
+
+    fn set_request(&mut self, request: &str) {
+        for operation in &mut self.0 {
+            operation.set_request(request);
+        }
     }
 }

@@ -17,8 +17,6 @@ const MOST: usize = 1_000;
 /// How many entries of the ledger are read at the start.
 const RECALLED: u32 = 1_000;
 
-/// How the ledger calls them.
-
 #[derive(Clone, Debug, Default)]
 pub struct Builds(Arc<RwLock<Memory>>);
 

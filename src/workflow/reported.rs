@@ -12,8 +12,6 @@ use crate::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 
 use super::Bot;
 
-/// How the ledger calls a controller's report.
-/// Where the ledger keeps what was found out about it.
 /// More than controllers say while we are away, and little to read at a start.
 const RECALLED: u32 = 2000;
 

@@ -147,7 +147,8 @@ fn effects(town: &Town, bot: &Bot, told: &[Told]) -> Outcome<Effects> {
     let keys = town.runtime.block_on(async {
         use sqlx::Connection as _;
         let mut connection = sqlx::SqliteConnection::connect(&bot.home.database).await?;
-        let question = "SELECT COALESCE(json_extract(body, '$.body.report.report.key'), '') FROM ledger WHERE kind = 'report'";
+        let question =
+            "SELECT COALESCE(json_extract(body, '$.body.report.report.key'), '') FROM ledger WHERE kind = 'report'";
         let keys: Vec<String> = sqlx::query_scalar(question).fetch_all(&mut connection).await?;
         connection.close().await?;
         Ok::<_, sqlx::Error>(keys)

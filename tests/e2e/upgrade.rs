@@ -67,10 +67,14 @@ impl Left {
         }
         let entries = store.ledger(&LedgerFilter::default(), 10_000).await.unwrap();
         for entry in &entries {
-            let fine = match &entry.details {
-                Some(LedgerDetails::Report { report, .. }) => serde_json::from_value::<Report>(report.clone()).is_ok(),
-                Some(LedgerDetails::Build(build)) => serde_json::from_value::<Build>(build.clone()).is_ok(),
-                _ => true,
+            let fine = match (entry.kind, &entry.details) {
+                (LedgerKind::Report, Some(LedgerDetails::Report { report, .. })) => {
+                    serde_json::from_value::<Report>(report.clone()).is_ok()
+                }
+                (LedgerKind::Build, Some(LedgerDetails::Build(build))) => {
+                    serde_json::from_value::<Build>(build.clone()).is_ok()
+                }
+                (kind, _) => !matches!(kind, LedgerKind::Report | LedgerKind::Build),
             };
             assert!(fine, "{}: {entry:?}", self.name);
         }

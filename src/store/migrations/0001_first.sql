@@ -1,6 +1,7 @@
 -- Times are microseconds since 1970. `INTEGER PRIMARY KEY` numbers the rows by itself in SQLite;
 -- that is the one thing PostgreSQL spells differently (BIGINT GENERATED ALWAYS AS IDENTITY).
--- A `body` is JSON of the form {"v": version, "body": ...}; the file of the table in src/store has its types.
+-- A `body`, and the ledger's `actor`, is JSON of the form {"v": version, "body": ...}, whose types stand in the file of its
+-- table. The inbox's bodies are events as their adapter understood them.
 
 -- Requests and webhooks that were received and must be worked on. A done row keeps its key, so that a replay has no effect.
 CREATE TABLE inbox (
@@ -59,6 +60,7 @@ CREATE TABLE ledger (
     artefact    TEXT,
     environment TEXT,
     actor       TEXT,
+    -- NULL where nothing more is kept.
     body        TEXT
 );
 CREATE INDEX ledger_change ON ledger (change_id, id) WHERE change_id IS NOT NULL;

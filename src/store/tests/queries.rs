@@ -25,13 +25,14 @@ impl<'ast> Visit<'ast> for Queries {
         if let syn::Expr::Path(path) = &*call.func {
             let path: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
             match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                [.., "raw_sql"] => self.computed += 1,
                 ["sqlx", name] if WHOLE.contains(&name) => match call.args.first() {
                     Some(syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. })) => {
                         self.whole.push(text.value());
                     }
                     _ => self.computed += 1,
                 },
-                ["QueryBuilder", "new" | "default"] => self.built += 1,
+                [.., "QueryBuilder", "new" | "default"] => self.built += 1,
                 _ => {}
             }
         }
@@ -46,13 +47,20 @@ impl<'ast> Visit<'ast> for Queries {
 }
 
 fn queries() -> Queries {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
     let mut queries = Queries::default();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_some_and(|ending| ending == "rs") && path.file_stem().unwrap() != "tests" {
-            let file = syn::parse_file(&std::fs::read_to_string(&path).unwrap()).unwrap();
-            queries.visit_file(&file);
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.file_stem().unwrap() == "tests" {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let file = syn::parse_file(&std::fs::read_to_string(&path).unwrap()).unwrap();
+                queries.visit_file(&file);
+            }
         }
     }
     queries

@@ -256,22 +256,25 @@ async fn a_migration_that_ran_somewhere_is_never_changed() {
     }
 }
 
+/// The oldest and the newest file that there were.
 #[tokio::test]
 async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
-    let dir = TempDir::new().unwrap();
-    let mut connection = Left::called("0001").restore(dir.path()).await;
-    let former = "UPDATE _sqlx_migrations SET checksum = x'00' WHERE version = 1;
-        INSERT INTO _sqlx_migrations SELECT 2, 'changes', installed_on, success, x'01', 0 FROM _sqlx_migrations";
-    sqlx::raw_sql(former).execute(&mut connection).await.unwrap();
-    let columns = columns(&mut connection).await;
-    let before = rows(&mut connection, &columns).await;
-    connection.close().await.unwrap();
-    for _ in ["the first start", "the next"] {
-        let refusal = Store::open(&url(dir.path()), Clock::by_hand(start())).await.unwrap_err().to_string();
-        assert!(refusal.contains("gantry.db` was written by a Gantry from before its first release"), "{refusal}");
-        assert!(refusal.contains("Move the file away"), "{refusal}");
+    for name in ["0001", "0013"] {
+        let sql = std::fs::read_to_string(format!("{FOLDER}/before_first_release/{name}.sql")).unwrap();
+        let left = Left { name: name.to_owned(), sql };
+        let dir = TempDir::new().unwrap();
+        let mut connection = left.restore(dir.path()).await;
+        let columns = columns(&mut connection).await;
+        let before = rows(&mut connection, &columns).await;
+        connection.close().await.unwrap();
+        let at_start = Store::open(&url(dir.path()), Clock::by_hand(start())).await.unwrap_err().to_string();
+        assert!(at_start.contains("gantry.db` was written by a Gantry from before its first release"), "{at_start}");
+        assert!(at_start.contains("Move the file away"), "{at_start}");
+        let by_doctor = look(&url(dir.path()), false).await.unwrap_err().to_string();
+        assert_eq!(by_doctor, at_start, "the doctor says the same");
+        assert_eq!(reported(&url(dir.path()), &[], start()).await.unwrap(), None);
+        assert_eq!(rows(&mut side(dir.path()).await, &columns).await, before);
     }
-    assert_eq!(rows(&mut side(dir.path()).await, &columns).await, before);
 }
 
 #[tokio::test]

@@ -78,7 +78,7 @@ impl Post {
     async fn dropped(&self) -> Vec<String> {
         let filter = LedgerFilter { kind: Some(LedgerKind::MessageDropped), ..LedgerFilter::default() };
         let entries = self.store.ledger(&filter, 10).await.unwrap();
-        entries.into_iter().filter_map(|entry| entry.details).map(undelivered).collect()
+        entries.into_iter().map(|entry| entry.details.expect("details")).map(undelivered).collect()
     }
 
     fn passed(&self) -> i64 {

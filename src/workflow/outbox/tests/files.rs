@@ -14,7 +14,7 @@ impl Post {
     async fn dropped_files(&self) -> Vec<String> {
         let filter = LedgerFilter { kind: Some(LedgerKind::FileDropped), ..LedgerFilter::default() };
         let entries = self.store.ledger(&filter, 10).await.unwrap();
-        entries.into_iter().filter_map(|entry| entry.details).map(undelivered_file).collect()
+        entries.into_iter().map(|entry| entry.details.expect("details")).map(undelivered_file).collect()
     }
 
     /// What was asked of Slack, and of what was shared: where, and with which words.
