@@ -17,11 +17,12 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
+use crate::adapters::cluster::{self, Clients, View};
+use crate::adapters::store::{Store, StoreError};
+use crate::adapters::{controller, github, registry, reports, slack};
 use crate::clock::Clock;
-use crate::cluster::{self, Clients, View};
 use crate::config::{Config, Secrets};
 use crate::domain::artefact::{Namespace, WorkloadKind};
-use crate::store::{Store, StoreError};
 use crate::workflow::builds::Builds;
 use crate::workflow::changes::Changes;
 use crate::workflow::doctor::Doctor;
@@ -33,7 +34,6 @@ use crate::workflow::seen::Seen;
 use crate::workflow::source::Sources;
 use crate::workflow::whereabouts::Absent;
 use crate::workflow::{Bot, Parts, compare, hear, home, inbox, locks, observe, outbox, runner};
-use crate::{controller, github, registry, reports, slack};
 
 use ready::Readiness;
 

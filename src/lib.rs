@@ -28,26 +28,20 @@
 //! # Who may import whom
 //!
 //! - `domain` imports no sibling: it is what we know and decide, without I/O.
-//! - `slack`, `github`, `cluster`, `controller`, `registry`, `reports` and `store` import `domain`, `clock`, `config` and
-//!   `telemetry`, and never each other. A library's types stay in the folder that wraps it.
+//! - The `adapters` (`slack`, `github`, `cluster`, `controller`, `registry`, `reports`, `store`) import `domain`, `clock`,
+//!   `config`, `http` and `telemetry`, and never each other. A library's types stay in the folder that wraps it.
 //! - `workflow` imports all of these: one file per use case, reading facts, then `domain`, then effects.
 //! - Only `app`, `main` and `sim` build clients.
 //!
 //! `tests/e2e/architecture.rs` reads the syntax tree and enforces these rules.
 
+pub mod adapters;
 pub mod app;
 pub mod clock;
-pub mod cluster;
 pub mod config;
-pub mod controller;
 pub mod domain;
-pub mod github;
 pub mod http;
-pub mod registry;
-pub mod reports;
 #[cfg(feature = "demo")]
 pub mod sim;
-pub mod slack;
-pub mod store;
 pub mod telemetry;
 pub mod workflow;

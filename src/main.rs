@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use gantry::adapters::store::Store;
 use gantry::app::{App, Setup};
 use gantry::clock::Clock;
 use gantry::config::{self, Config, Secrets};
 use gantry::domain::doctor::{Health, lines, worst};
-use gantry::store::Store;
 use gantry::telemetry;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};

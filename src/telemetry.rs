@@ -137,7 +137,7 @@ mod tests {
                 tracing::debug!(target: "h2::codec", "Authorization: secret");
                 tracing::debug!(target: "gantryish", "Authorization: secret");
                 tracing::warn!(target: "hyper", "harmless");
-                tracing::trace!(target: "gantry::github", "ours");
+                tracing::trace!(target: "gantry::adapters::github", "ours");
             });
             let text = format!("{lines:?}");
             assert!(!text.contains("secret") && text.contains("ours"), "{filter}: {text}");
@@ -146,9 +146,16 @@ mod tests {
 
     #[test]
     fn a_filter_that_would_silence_everything_is_not_understood() {
-        for right in
-            ["info", "warn,gantry=debug", "gantry", "hyper=trace", "DEBUG", "off", "gantry::github=trace,warn", ""]
-        {
+        for right in [
+            "info",
+            "warn,gantry=debug",
+            "gantry",
+            "hyper=trace",
+            "DEBUG",
+            "off",
+            "gantry::adapters::github=trace,warn",
+            "",
+        ] {
             assert_eq!(understood(right), Ok(()), "{right}");
         }
         for wrong in ["verbose", "gantry=loud", "info,debgu"] {

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::adapters::cluster::Clients;
+use crate::adapters::{github, registry, slack};
 use crate::clock::Clock;
-use crate::cluster::Clients;
 use crate::config::{Config, Secrets};
 use crate::domain::doctor::Check;
 use crate::workflow::doctor::{Doctor, configuration};
-use crate::{github, registry, slack};
 
 /// `environment` is [`crate::config::process_environment`], except in tests; `url` is where a Gantry serves.
 pub async fn look(

@@ -12,9 +12,9 @@ use axum::routing::get;
 use jiff::{SignedDuration, Timestamp};
 
 use super::ready::Readiness;
+use crate::adapters::slack::socket::Connection;
+use crate::adapters::store::{Backlog, Waiting};
 use crate::domain::change::Change;
-use crate::slack::socket::Connection;
-use crate::store::{Backlog, Waiting};
 use crate::telemetry::metrics::{CONTENT_TYPE, Page};
 use crate::workflow::Bot;
 
@@ -138,7 +138,7 @@ fn services(page: &mut Page, bot: &Bot) {
 fn watches(page: &mut Page, bot: &Bot) {
     let watches = bot.view.watches();
     let by = ["context", "namespace", "kind"];
-    let of = |watch: &crate::cluster::WatchHealth| {
+    let of = |watch: &crate::adapters::cluster::WatchHealth| {
         let context = watch.namespace.context.as_deref().unwrap_or("default").to_owned();
         [context, watch.namespace.name.to_string(), watch.kind.as_str().to_owned()]
     };

@@ -14,9 +14,9 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::cluster::Reading;
-use crate::slack::socket::Connection;
-use crate::store::StoreError;
+use crate::adapters::cluster::Reading;
+use crate::adapters::slack::socket::Connection;
+use crate::adapters::store::StoreError;
 use crate::workflow::Bot;
 
 /// A cluster asks every few seconds, and waits for one.

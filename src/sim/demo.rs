@@ -5,10 +5,10 @@ use std::time::Duration;
 use axum::Router;
 use tokio::net::TcpListener;
 
+use crate::adapters::store::{Store, Transaction};
 use crate::app::{App, AppError, Server, Setup};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
-use crate::store::{Store, Transaction};
 
 use super::pace::Pace;
 use super::town::{APP_TOKEN, Town, TownError};

@@ -337,7 +337,7 @@ mod tests {
     use oci_client::{Client, Reference};
 
     use super::*;
-    use crate::registry::RegistryError;
+    use crate::adapters::registry::RegistryError;
 
     struct Desk {
         registry: Registry,
@@ -362,9 +362,9 @@ mod tests {
             Self { registry, strays, host, client }
         }
 
-        fn gantry(&self) -> crate::registry::Client {
+        fn gantry(&self) -> crate::adapters::registry::Client {
             let mirrors = BTreeMap::from([("ghcr.io".to_owned(), format!("http://{}", self.host))]);
-            crate::registry::Client::new(&mirrors, &BTreeMap::new()).unwrap()
+            crate::adapters::registry::Client::new(&mirrors, &BTreeMap::new()).unwrap()
         }
 
         fn reference(&self, text: &str) -> Reference {

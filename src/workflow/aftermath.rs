@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::adapters::slack::render::{refusal, rollback};
+use crate::adapters::store::{Claim, Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, Deploying, RolledBack, Stage};
@@ -13,8 +15,6 @@ use crate::domain::plan::Plan;
 use crate::domain::policy::{Act, Refusal};
 use crate::domain::quarantine::{Hold, Quarantine};
 use crate::domain::rollback::{Found, ImageThere};
-use crate::slack::render::{refusal, rollback};
-use crate::store::{Claim, Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 
 use super::Bot;
 use super::inbox::{NotNow, Work};

@@ -3,15 +3,15 @@
 
 use std::time::Duration;
 
+use crate::adapters::slack::incoming::{Incoming, Origin};
+use crate::adapters::slack::receive::Ack;
+use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::{Said, help, notice};
+use crate::adapters::store::{Receipt, Source, StoreError};
 use crate::config::ListTo;
 use crate::domain::actor::Role;
 use crate::domain::command::{self, Command, Verb};
 use crate::domain::listing::Filter;
-use crate::slack::incoming::{Incoming, Origin};
-use crate::slack::receive::Ack;
-use crate::slack::render::page::For;
-use crate::slack::render::{Said, help, notice};
-use crate::store::{Receipt, Source, StoreError};
 use crate::telemetry;
 
 use super::Bot;

@@ -4,6 +4,10 @@ mod clicked;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::adapters::github::{GithubError, Mergeable, PullRequest, Review, Verdict};
+use crate::adapters::reports::github::Notice;
+use crate::adapters::slack::render;
+use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Waits, Way};
 use crate::domain::change::{By, Change, Frozen, Stage, Trouble};
 use crate::domain::freeze;
@@ -12,10 +16,6 @@ use crate::domain::lock::Lock;
 use crate::domain::plan::Plan;
 use crate::domain::quarantine::Quarantine;
 use crate::domain::version::Sha;
-use crate::github::{GithubError, Mergeable, PullRequest, Review, Verdict};
-use crate::reports::github::Notice;
-use crate::slack::render;
-use crate::store::{Claim, StoreError, Transaction};
 
 use super::Bot;
 use super::merge::again;

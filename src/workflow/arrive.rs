@@ -8,6 +8,8 @@ use futures::StreamExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, timeout_at};
 
+use crate::adapters::slack::render::{self, Said, arrival};
+use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Transaction};
 use crate::domain::actor::Actor;
 use crate::domain::arrival::{Arrival, Author, End, News};
 use crate::domain::artefact::{Artefact, ArtefactName};
@@ -19,8 +21,6 @@ use crate::domain::origin::Origin;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Commit, Sha};
 use crate::domain::wave::Wave;
-use crate::slack::render::{self, Said, arrival};
-use crate::store::{Entry, LedgerDetails, LedgerKind, Transaction};
 
 use super::Bot;
 use super::deploy::Belonging;

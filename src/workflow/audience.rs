@@ -1,11 +1,11 @@
 //! Tells channels apart from the environment's own how a change goes: a message of its own in each, edited as it moves on,
 //! that leads to the card.
 
+use crate::adapters::slack::render::{Said, card};
+use crate::adapters::store::Transaction;
 use crate::domain::audience::{Ear, State};
 use crate::domain::change::{Change, Stage};
 use crate::domain::message::{Message, MessageKey, To};
-use crate::slack::render::{Said, card};
-use crate::store::Transaction;
 
 use super::Bot;
 

@@ -3,14 +3,14 @@
 
 use jiff::Timestamp;
 
+use crate::adapters::slack::render;
+use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Shown, Transaction};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::approval::Awaiting;
 use crate::domain::change::{Change, ChangeId, Frozen, Stage};
 use crate::domain::environment::PromoteBy;
 use crate::domain::message::{Asked, Message, MessageKey, To};
 use crate::domain::plan::{GOOD_FOR, Plan, Waiting};
-use crate::slack::render;
-use crate::store::{Entry, LedgerDetails, LedgerKind, Shown, Transaction};
 
 use super::Bot;
 use super::source::CannotAsk;

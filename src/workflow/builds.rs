@@ -3,11 +3,11 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use crate::adapters::reports::github::{Build, BuildState};
+use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError};
 use crate::domain::actor::Actor;
 use crate::domain::artefact::Repository;
 use crate::domain::version::Sha;
-use crate::reports::github::{Build, BuildState};
-use crate::store::{Entry, LedgerDetails, LedgerKind, StoreError};
 
 use super::Bot;
 

@@ -2,12 +2,12 @@
 
 use jiff::SignedDuration;
 
+use crate::adapters::github::Found;
+use crate::adapters::store::Transaction;
 use crate::domain::artefact::Repository;
 use crate::domain::comparison::Comparison;
 use crate::domain::plan::Pending;
 use crate::domain::version::Sha;
-use crate::github::Found;
-use crate::store::Transaction;
 
 use super::Bot;
 use super::memory::Memory;

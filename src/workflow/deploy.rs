@@ -2,6 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::adapters::github::{GithubError, MakeTag};
+use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::artefact::Artefact;
 use crate::domain::change::{
     Change, Deploying, FailureEvidence, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble,
@@ -9,8 +11,6 @@ use crate::domain::change::{
 use crate::domain::plan::{tag_name, tag_number};
 use crate::domain::rollout::RolloutState;
 use crate::domain::version::Sha;
-use crate::github::{GithubError, MakeTag};
-use crate::store::{Claim, StoreError, Transaction};
 
 use super::Bot;
 use super::merge::{again, pause};

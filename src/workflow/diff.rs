@@ -17,11 +17,11 @@ use crate::domain::rollout::RolloutState;
 use crate::domain::text::{Difference, Unseen};
 use crate::domain::version::{Commit, Sha, Version};
 
-use crate::github::{Found, Patched};
-use crate::slack::render::Said;
-use crate::slack::render::diff as render;
-use crate::slack::render::drift::Authors;
-use crate::slack::render::page::For;
+use crate::adapters::github::{Found, Patched};
+use crate::adapters::slack::render::Said;
+use crate::adapters::slack::render::diff as render;
+use crate::adapters::slack::render::drift::Authors;
+use crate::adapters::slack::render::page::For;
 
 use super::Bot;
 use super::inbox::{NotNow, Work};

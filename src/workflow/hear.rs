@@ -6,9 +6,9 @@ use futures::FutureExt;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use crate::reports::Sender;
-use crate::reports::fate::Fate;
-use crate::store::{Line, Received, StoreError, Transaction};
+use crate::adapters::reports::Sender;
+use crate::adapters::reports::fate::Fate;
+use crate::adapters::store::{Line, Received, StoreError, Transaction};
 
 use super::Bot;
 use super::inbox::{AFTER_PANIC, AFTER_STORE_FAILURE, span};

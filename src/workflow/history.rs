@@ -1,14 +1,14 @@
 //! `history`: what happened, from the ledger, with the changes as they stand now and links to the messages that told of it.
 
+use crate::adapters::slack::render;
+use crate::adapters::slack::render::Said;
+use crate::adapters::slack::render::page::For;
+use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Past, StoreError};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::history::{A_PAGE, Arrived, Happening, MOST, Number, What};
 use crate::domain::listing::Filter;
 use crate::domain::message::MessageKey;
 use crate::domain::page::{Cursor, Order, Page};
-use crate::slack::render;
-use crate::slack::render::Said;
-use crate::slack::render::page::For;
-use crate::store::{Entry, LedgerDetails, LedgerKind, Past, StoreError};
 
 use super::Bot;
 

@@ -8,6 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use crate::adapters::slack::incoming::Origin;
+use crate::adapters::slack::render::home::{self, Home, MOST, OFFERS};
+use crate::adapters::slack::render::list::list;
+use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::{Said, help, notice};
+use crate::adapters::store::{StoreError, Transaction};
 use crate::domain::actor::{PersonId, Role};
 use crate::domain::approval::{Way, Yes};
 use crate::domain::artefact::{Artefact, ArtefactName};
@@ -17,12 +23,6 @@ use crate::domain::listing::Filter;
 use crate::domain::message::{Message, MessageKey, To};
 use crate::domain::rollout::RolloutState;
 use crate::domain::version::Version;
-use crate::slack::incoming::Origin;
-use crate::slack::render::home::{self, Home, MOST, OFFERS};
-use crate::slack::render::list::list;
-use crate::slack::render::page::For;
-use crate::slack::render::{Said, help, notice};
-use crate::store::{StoreError, Transaction};
 
 use super::Bot;
 use super::inbox::{NotNow, Work};

@@ -8,11 +8,11 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field};
 
+use crate::adapters::slack::incoming::{Incoming, Origin};
+use crate::adapters::slack::render::Said;
+use crate::adapters::store::{InboxId, Line, Received, Source, StoreError, Transaction};
 use crate::domain::change::Change;
 use crate::domain::command;
-use crate::slack::incoming::{Incoming, Origin};
-use crate::slack::render::Said;
-use crate::store::{InboxId, Line, Received, Source, StoreError, Transaction};
 use crate::telemetry;
 
 use super::Bot;

@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::adapters::reports::fate::Fate;
+use crate::adapters::reports::github::{Build, Notice};
+use crate::adapters::reports::{Heard, Report, Sender, Unread};
+use crate::adapters::store::{Receipt, Source, StoreError, Transaction};
 use crate::domain::attribution::Stray;
-use crate::reports::fate::Fate;
-use crate::reports::github::{Build, Notice};
-use crate::reports::{Heard, Report, Sender, Unread};
-use crate::store::{Receipt, Source, StoreError, Transaction};
 use crate::telemetry;
 
 use super::Bot;
@@ -87,7 +87,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::reports::github;
+    use crate::adapters::reports::github;
 
     #[test]
     fn what_github_told_is_read_back_as_what_it_was() {

@@ -5,15 +5,15 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
+use crate::adapters::slack::incoming::Origin;
+use crate::adapters::slack::render::{self, Said};
+use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 use crate::domain::actor::{Actor, Member, PersonId};
 use crate::domain::artefact::{ArtefactName, Repository};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::lock::{Lock, LockId};
 use crate::domain::message::{Asked, Message, MessageKey, To};
 use crate::domain::policy::Refusal;
-use crate::slack::incoming::Origin;
-use crate::slack::render::{self, Said};
-use crate::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 
 use super::Bot;
 use super::inbox::NotNow;

@@ -1,7 +1,7 @@
 //! What the use cases count of what people ask for, and of what webhooks told.
 
+use crate::adapters::reports::fate::Fates;
 use crate::domain::command::{TABLE, Verb};
-use crate::reports::fate::Fates;
 use crate::telemetry::metrics::{Count, Counts};
 
 /// Clones share the counts.

@@ -2,12 +2,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::adapters::github::{Compared, GithubError, Merge};
+use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::{By, Change, Deploying, Merging, Stage, Trouble};
 use crate::domain::comparison::{Comparison, Files};
 use crate::domain::plan::Plan;
 use crate::domain::version::Sha;
-use crate::github::{Compared, GithubError, Merge};
-use crate::store::{Claim, StoreError, Transaction};
 
 use super::Bot;
 

@@ -49,14 +49,14 @@ mod words;
 
 use std::sync::Arc;
 
+use crate::adapters::cluster::View;
+use crate::adapters::controller;
+use crate::adapters::github;
+use crate::adapters::registry;
+use crate::adapters::slack;
+use crate::adapters::store::Store;
 use crate::clock::Clock;
-use crate::cluster::View;
 use crate::config::Config;
-use crate::controller;
-use crate::github;
-use crate::registry;
-use crate::slack;
-use crate::store::Store;
 
 use builds::Builds;
 use changes::Changes;
@@ -80,7 +80,7 @@ pub struct Parts {
     pub clock: Clock,
     pub store: Store,
     pub view: View,
-    pub clients: crate::cluster::Clients,
+    pub clients: crate::adapters::cluster::Clients,
     pub seen: Seen,
     pub people: People,
     pub rights: Rights,

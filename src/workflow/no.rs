@@ -1,9 +1,9 @@
 //! A rule's no, among the errors of those who are asked for facts.
 
+use crate::adapters::github::GithubError;
+use crate::adapters::store::StoreError;
 use crate::domain::policy::Refusal;
 use crate::domain::why::Blockers;
-use crate::github::GithubError;
-use crate::store::StoreError;
 
 use super::source::CannotAsk;
 

@@ -8,13 +8,13 @@ use jiff::SignedDuration;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::adapters::store::Transaction;
 use crate::domain::arrival::Look;
 use crate::domain::artefact::{Artefact, ArtefactName, Namespace, Place};
 use crate::domain::environment::{Environment, EnvironmentName};
 use crate::domain::rollout::RolloutState;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Sha, Version};
-use crate::store::Transaction;
 
 use super::Bot;
 use super::arrive::Found;
@@ -216,7 +216,9 @@ impl Bot {
     pub(super) async fn reason(&self, artefact: &Artefact, environment: &Environment) -> Option<String> {
         let place = artefact.places.get(&environment.name)?;
         for workload in &place.workloads {
-            if let Some(reason) = crate::cluster::pods::reason(&self.clients, &place.namespace, workload).await {
+            if let Some(reason) =
+                crate::adapters::cluster::pods::reason(&self.clients, &place.namespace, workload).await
+            {
                 return Some(reason);
             }
         }

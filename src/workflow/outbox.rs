@@ -12,12 +12,14 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field};
 
+use crate::adapters::slack::client::{Client, SendError};
+use crate::adapters::slack::pace::Pace;
+use crate::adapters::store::{
+    Entry, LedgerDetails, LedgerKind, MessageId, Outgoing, Said, Store, StoreError, Transaction,
+};
 use crate::clock::Clock;
 use crate::domain::change::ChangeId;
 use crate::domain::message::{Message, MessageKey};
-use crate::slack::client::{Client, SendError};
-use crate::slack::pace::Pace;
-use crate::store::{Entry, LedgerDetails, LedgerKind, MessageId, Outgoing, Said, Store, StoreError, Transaction};
 
 mod way;
 

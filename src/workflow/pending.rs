@@ -1,5 +1,7 @@
 //! What a promotion would bring to where it goes: to a branch, on which rollbacks may be open, or into a manifest.
 
+use crate::adapters::github::{Compared, GithubError};
+use crate::adapters::registry::RegistryError;
 use crate::domain::artefact::{Artefact, Delivery};
 use crate::domain::change::{ChangeId, Moves};
 use crate::domain::comparison::Files;
@@ -10,8 +12,6 @@ use crate::domain::policy::Refusal;
 use crate::domain::quarantine::Quarantine;
 use crate::domain::rollback::{Codes, ImageThere};
 use crate::domain::version::{Image, Sha, Version};
-use crate::github::{Compared, GithubError};
-use crate::registry::RegistryError;
 
 use super::Bot;
 use super::no::No;

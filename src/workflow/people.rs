@@ -5,10 +5,10 @@ use std::sync::{Arc, OnceLock};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
+use crate::adapters::slack::client::{Account, Client, Group, SendError};
+use crate::adapters::slack::incoming::Origin;
 use crate::clock::Clock;
 use crate::domain::actor::{PersonId, Role};
-use crate::slack::client::{Account, Client, Group, SendError};
-use crate::slack::incoming::Origin;
 
 use super::memory::Memory;
 

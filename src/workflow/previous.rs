@@ -3,7 +3,8 @@
 
 use std::cmp::Ordering;
 
-use crate::cluster;
+use crate::adapters::cluster;
+use crate::adapters::github::Commit;
 use crate::domain::artefact::{Artefact, Delivery};
 use crate::domain::change::Change;
 use crate::domain::environment::Environment;
@@ -14,7 +15,6 @@ use crate::domain::rollback::{Candidate, Codes, Found, Ran, previous, ran_well};
 use crate::domain::sighting::Sighting;
 use crate::domain::trailer::Trailers;
 use crate::domain::version::{Sha, Version};
-use crate::github::Commit;
 
 use super::Bot;
 use super::no::No;

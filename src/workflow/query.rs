@@ -1,10 +1,10 @@
 //! Questions that memory answers: `list`. It asks nobody and writes nothing.
 
+use crate::adapters::slack::render::Said;
+use crate::adapters::slack::render::list::list;
+use crate::adapters::slack::render::page::For;
 use crate::domain::listing::{Cell, Filter, Listing};
 use crate::domain::rollout::RolloutState;
-use crate::slack::render::Said;
-use crate::slack::render::list::list;
-use crate::slack::render::page::For;
 
 use super::Bot;
 use super::outbox::TableSupport;

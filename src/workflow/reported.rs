@@ -3,12 +3,12 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::adapters::reports::fate::Fate;
+use crate::adapters::reports::{Outcome, Report, Sender};
+use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 use crate::domain::actor::Actor;
 use crate::domain::artefact::{Artefact, Place};
 use crate::domain::attribution::{Applied, Attribution, Known, Object, Stray, Told, Unmapped};
-use crate::reports::fate::Fate;
-use crate::reports::{Outcome, Report, Sender};
-use crate::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 
 use super::Bot;
 

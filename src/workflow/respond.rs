@@ -2,6 +2,12 @@
 
 use jiff::Timestamp;
 
+use crate::adapters::slack::incoming::{Incoming, Origin};
+use crate::adapters::slack::render::page::{For, Turn};
+use crate::adapters::slack::render::{
+    Said, approval, arrival, card, command as typed, help, lock, notice, plan, promote, refusal, rollback, status,
+};
+use crate::adapters::store::{LedgerKind, Received, StoreError, Transaction};
 use crate::config::ListTo;
 use crate::domain::actor::Role;
 use crate::domain::artefact::{ArtefactName, Delivery};
@@ -13,12 +19,6 @@ use crate::domain::message::{File, Message, MessageKey, Place, To};
 use crate::domain::plan::Plan;
 use crate::domain::policy::{Act, Refusal};
 use crate::domain::rollback::ImageThere;
-use crate::slack::incoming::{Incoming, Origin};
-use crate::slack::render::page::{For, Turn};
-use crate::slack::render::{
-    Said, approval, arrival, card, command as typed, help, lock, notice, plan, promote, refusal, rollback, status,
-};
-use crate::store::{LedgerKind, Received, StoreError, Transaction};
 
 use super::Bot;
 use super::diff::Wanted;

@@ -1,14 +1,14 @@
 //! What Git is to get by a change, made on top of where its branch stands: merged, restored, or written into a manifest.
 //! Where that is no plain merge, the branch then moves to it at once, and never by force.
 
+use crate::adapters::github::{self, Compared, FastForward, GithubError, Promoting};
+use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::artefact::Delivery;
 use crate::domain::change::{Change, Deploying, Frozen, FrozenResult};
 use crate::domain::environment::PromoteBy;
 use crate::domain::manifest;
 use crate::domain::plan::ManifestFile;
 use crate::domain::version::Sha;
-use crate::github::{self, Compared, FastForward, GithubError, Promoting};
-use crate::store::{Claim, StoreError, Transaction};
 
 use super::Bot;
 use super::merge::commit_gone;

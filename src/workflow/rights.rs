@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 
+use crate::adapters::github::{self, GithubError};
+use crate::adapters::slack::client::{Account, SendError};
 use crate::clock::Clock;
 use crate::domain::actor::{Called, Member, PersonId, Role};
 use crate::domain::artefact::Repository;
 use crate::domain::environment::EnvironmentName;
-use crate::github::{self, GithubError};
-use crate::slack::client::{Account, SendError};
 
 use super::Bot;
 use super::memory::Memory;

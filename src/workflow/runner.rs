@@ -9,13 +9,13 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field};
 
+use crate::adapters::slack::render;
+use crate::adapters::store::{Claim, Fence, LedgerKind, StoreError, Transaction};
 use crate::domain::actor::Actor;
 use crate::domain::artefact::Namespace;
 use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::rollout::{Rollout, RolloutState};
 use crate::domain::version::Version;
-use crate::slack::render;
-use crate::store::{Claim, Fence, LedgerKind, StoreError, Transaction};
 
 use super::Bot;
 use super::begin::ledger_entry;
@@ -81,7 +81,7 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
 
 struct Runner {
     bot: Bot,
-    views: crate::cluster::Changes,
+    views: crate::adapters::cluster::Changes,
     /// What each change was last seen to run as, so that only news wake it.
     looked: HashMap<ChangeId, (Option<Version>, RolloutState)>,
     /// To be stepped though nothing is due.

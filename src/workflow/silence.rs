@@ -3,10 +3,10 @@
 
 use jiff::Timestamp;
 
+use crate::adapters::github::tag_sha_candidate;
+use crate::adapters::reports::github::BuildState;
 use crate::domain::change::{BranchSeen, BuildSeen, Change, Deploying, ImageSeen, Runs, Silence, Stage};
 use crate::domain::version::Image;
-use crate::github::tag_sha_candidate;
-use crate::reports::github::BuildState;
 
 use super::Bot;
 use super::deploy::Look;

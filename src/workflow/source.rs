@@ -7,15 +7,15 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
+use crate::adapters::github::{self, GithubError, tag_sha_candidate};
+use crate::adapters::registry::{self, RegistryError};
+use crate::adapters::reports::Report;
+use crate::adapters::store::{ImageCommit, Transaction};
 use crate::domain::artefact::{Artefact, ArtefactName, Delivery};
 use crate::domain::change::{FailureEvidence, Proof, Word};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::sighting::Sighting;
 use crate::domain::version::{Image, Sha, Version};
-use crate::github::{self, GithubError, tag_sha_candidate};
-use crate::registry::{self, RegistryError};
-use crate::reports::Report;
-use crate::store::{ImageCommit, Transaction};
 
 use super::Bot;
 use super::words::Words;
@@ -297,9 +297,9 @@ fn reference(version: &Version) -> Option<Arc<str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::reports::flux;
     use crate::domain::change::WordSaid;
     use crate::domain::sample;
-    use crate::reports::flux;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + seconds).unwrap()

@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
+use crate::adapters::slack::render::Said;
+use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::status::{self, A_PAGE, Count, Known};
+use crate::adapters::store::{LedgerFilter, StoreError};
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::command::Command;
 use crate::domain::history::Step;
 use crate::domain::listing::Filter;
 use crate::domain::message::MessageKey;
 use crate::domain::page::{Cursor, Order, Page};
-use crate::slack::render::Said;
-use crate::slack::render::page::For;
-use crate::slack::render::status::{self, A_PAGE, Count, Known};
-use crate::store::{LedgerFilter, StoreError};
 
 use super::Bot;
 

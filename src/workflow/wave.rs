@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use futures::StreamExt;
 use jiff::Timestamp;
 
+use crate::adapters::slack::render::wave as render;
+use crate::adapters::store::Transaction;
 use crate::domain::arrival::{Author, News};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::{Environment, EnvironmentName};
 use crate::domain::message::MessageKey;
 use crate::domain::sighting::Sighting;
 use crate::domain::wave::{FEWEST, Member, Stand, Wave, parts};
-use crate::slack::render::wave as render;
-use crate::store::Transaction;
 
 use super::Bot;
 use super::arrive::{AT_ONCE, Beside, FAILED, Found, Known, RECOVERED, Told, told_by};

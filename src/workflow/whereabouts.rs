@@ -5,6 +5,7 @@ mod find;
 
 use std::collections::{HashMap, HashSet};
 
+use crate::adapters::slack::render::whereabouts as render;
 use crate::domain::artefact::{Artefact, ArtefactName, Delivery, Repository};
 use crate::domain::change::{Change, Moves};
 use crate::domain::containment::Containment;
@@ -16,7 +17,6 @@ use crate::domain::sighting::Sighting;
 use crate::domain::sought::Sought;
 use crate::domain::version::{Commit, Sha, Version};
 use crate::domain::whereabouts::{Candidate, Next, Places, Rung, Standing, TakenBack, Tally, Waits, Whereabouts, next};
-use crate::slack::render::whereabouts as render;
 
 use super::Bot;
 use super::inbox::{NotNow, Work};

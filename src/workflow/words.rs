@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
+use crate::adapters::reports::{Outcome, Report};
 use crate::domain::change::{FailureEvidence, Word, WordSaid};
 use crate::domain::version::Sha;
-use crate::reports::{Outcome, Report};
 
 /// As much of a word as people read.
 const LONGEST_WORD: usize = 600;
@@ -100,8 +100,8 @@ impl Words {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::adapters::reports::{About, Sender};
     use crate::domain::environment::EnvironmentName;
-    use crate::reports::{About, Sender};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + second).unwrap()

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use gantry::adapters::reports::flux;
 use gantry::domain::environment::EnvironmentName;
-use gantry::reports::flux;
 use gantry::sim::chance::Chance;
 use gantry::sim::town::{ENVIRONMENTS, Town};
 use hmac::{Hmac, Mac};

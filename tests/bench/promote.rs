@@ -4,6 +4,7 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use gantry::adapters::store::{ImageCommit, Store, Transaction};
 use gantry::clock::Clock;
 use gantry::domain::actor::PersonId;
 use gantry::domain::artefact::{ArtefactName, Workload};
@@ -13,7 +14,6 @@ use gantry::domain::environment::{EnvironmentName, PromoteBy};
 use gantry::domain::plan::Plan;
 use gantry::domain::rollback::ImageThere;
 use gantry::domain::version::{Sha, Version};
-use gantry::store::{ImageCommit, Store, Transaction};
 use jiff::SignedDuration;
 
 use crate::Outcome;

@@ -3,12 +3,12 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
+use gantry::adapters::store::{ImageCommit, Store, Transaction};
 use gantry::clock::Clock;
 use gantry::domain::artefact::{Repository, Workload};
 use gantry::domain::comparison::{Comparison, Files, Lone};
 use gantry::domain::version::{Commit, Sha};
 use gantry::sim::town::ENVIRONMENTS;
-use gantry::store::{ImageCommit, Store, Transaction};
 
 use crate::Outcome;
 use crate::table::Table;

@@ -73,7 +73,7 @@ class Slack(unittest.TestCase):
         self.assertFalse(validator.is_valid(broken), "the schema would take anything")
 
 
-# What each question of src/github needs of an installation, by GitHub's "Permissions required for GitHub Apps".
+# What each question of src/adapters/github needs of an installation, by GitHub's "Permissions required for GitHub Apps".
 # A question that is new belongs here, and its permission into deploy/github/app-manifest.json and deploy/README.md.
 NEEDS = {
     r"/repos/R": "metadata read",
@@ -129,8 +129,8 @@ HEARD = {
 
 
 def questions():
-    """Each path that src/github asks for, with R for a repository and X for everything else that is filled in."""
-    for path in sorted((chart.ROOT / "src/github").rglob("*.rs")):
+    """Each path that src/adapters/github asks for, with R for a repository and X for everything else that is filled in."""
+    for path in sorted((chart.ROOT / "src/adapters/github").rglob("*.rs")):
         if path.stem.endswith("tests"):
             continue
         code = path.read_text().split("#[cfg(test)]")[0]
@@ -144,7 +144,7 @@ class GitHub(unittest.TestCase):
         self.manifest = json.loads((DEPLOY / "github/app-manifest.json").read_text())
 
     def test_the_events_are_those_that_the_code_hears(self):
-        code = (chart.ROOT / "src/reports/github.rs").read_text()
+        code = (chart.ROOT / "src/adapters/reports/github.rs").read_text()
         listed = re.search(r"pub const EVENTS: \[&str; \d+\] = \[([^\]]*)\]", code)[1]
         heard = re.findall(r'"(\w+)"', listed) + re.findall(r'pub const (?:DEPLOYMENT|BUILD): &str = "(\w+)"', code)
         self.assertEqual(len(heard), 7)
@@ -154,7 +154,7 @@ class GitHub(unittest.TestCase):
         asked = list(questions())
         self.assertGreater(len(asked), 30)
         for file, path in asked:
-            self.assertIn(path, NEEDS, f"src/github/{file} asks for a path whose permission is not known here")
+            self.assertIn(path, NEEDS, f"src/adapters/github/{file} asks for a path whose permission is not known here")
         needed = [NEEDS[path] for _, path in asked] + [HEARD[event] for event in self.manifest["default_events"]]
         wanted = {}
         for permission, access in sorted(each.split() for each in needed if each):

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use gantry::cluster::access::asks;
+use gantry::adapters::cluster::access::asks;
 use gantry::domain::artefact::Workload;
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{Author, NewCommit};

@@ -452,11 +452,11 @@ async fn the_ledger_keeps_who_said_yes_to_what() {
     let town = Town::open().await;
     asked(&town).await;
     town.bob().presses("releases", "Approve").await;
-    let all = town.bot.store.ledger(&gantry::store::LedgerFilter::default(), 100).await.unwrap();
+    let all = town.bot.store.ledger(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
     let kinds: Vec<_> =
         all.iter().rev().filter(|entry| entry.change.is_some()).map(|entry| entry.kind.as_str()).collect();
     assert_eq!(kinds, ["begun", "approved", "merging", "deploying", "deployed"]);
-    let approved = all.iter().find(|entry| entry.kind == gantry::store::LedgerKind::Approved).unwrap();
+    let approved = all.iter().find(|entry| entry.kind == gantry::adapters::store::LedgerKind::Approved).unwrap();
     let bob = gantry::domain::actor::PersonId::new("U0BOB");
     assert_eq!(approved.actor, Some(gantry::domain::actor::Actor::Person(bob)));
 }

@@ -1,6 +1,6 @@
 //! What the bot sees of a cluster that is forbidden, away, or forgets.
 
-use gantry::cluster::history;
+use gantry::adapters::cluster::history;
 use gantry::domain::artefact::{Namespace, Workload};
 use jiff::SignedDuration;
 

@@ -3,10 +3,10 @@
 
 mod walk;
 
-use gantry::domain::command::{TABLE, Verb};
-use gantry::slack::render::{
+use gantry::adapters::slack::render::{
     ACTIONS, INPUTS, MODALS, approval, arrival, card, command, list, lock, page, plan, promote, rollback,
 };
+use gantry::domain::command::{TABLE, Verb};
 
 use crate::house::{all_sources, part};
 use walk::{Door, Way, walk};

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gantry::adapters::github::client::Auth;
+use gantry::adapters::github::{Client, Compared, Merge};
 use gantry::clock::Clock;
 use gantry::domain::artefact::Repository;
 use gantry::domain::version::Sha;
-use gantry::github::client::Auth;
-use gantry::github::{Client, Compared, Merge};
 use gantry::sim::faults::Faults;
 use gantry::sim::github::{Author, GitHub, NewCommit};
 use gantry::sim::strays::Strays;

@@ -25,11 +25,12 @@ pub(crate) fn all_sources() -> Vec<PathBuf> {
     found
 }
 
-/// The first name below `src`, as in `slack` for `src/slack/render/list.rs`.
+/// The part of the program that a file belongs to, as in `slack` for `src/adapters/slack/render/list.rs`.
 pub(crate) fn part(path: &Path) -> String {
     let below = path.strip_prefix(root().join("src")).unwrap();
-    let first = below.components().next().unwrap().as_os_str().to_str().unwrap();
-    first.trim_end_matches(".rs").to_owned()
+    let mut names = below.components().map(|name| name.as_os_str().to_str().unwrap());
+    let part = names.find(|name| *name != "adapters").unwrap();
+    part.trim_end_matches(".rs").to_owned()
 }
 
 #[test]

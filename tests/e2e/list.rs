@@ -1,7 +1,7 @@
 //! `list`: what runs where, from memory.
 
+use gantry::adapters::store::LedgerFilter;
 use gantry::sim::faults::Fault;
-use gantry::store::LedgerFilter;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 

@@ -1,5 +1,6 @@
 //! `lock`, `unlock`, `locks`: what is locked stays as it is, and everybody knows by whom, why and until when.
 
+use gantry::adapters::store::{LedgerDetails, LedgerFilter, LedgerKind, Store, Transaction};
 use gantry::app::{App, Setup};
 use gantry::config::{Config, Secrets};
 use gantry::domain::actor::{Actor, PersonId};
@@ -9,7 +10,6 @@ use gantry::sim::faults::Fault;
 use gantry::sim::github::{When, Whim};
 use gantry::sim::slack::Person;
 use gantry::sim::town::SIGNING_SECRET;
-use gantry::store::{LedgerDetails, LedgerFilter, LedgerKind, Store, Transaction};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 

@@ -38,7 +38,7 @@ async fn every_line_between_command_and_deployed_says_what_it_belongs_to() {
         let ours = word(line, "change.id") == change || word(line, "request.id") == request;
         let anothers = !word(line, "request.id").is_empty() && !word(line, "source").is_empty();
         // The wave of arrivals, the watches and what they lead to are nobody's request.
-        let nobodys = !word(line, "task").is_empty() || word(line, "target") == "gantry::cluster::watch";
+        let nobodys = !word(line, "task").is_empty() || word(line, "target") == "gantry::adapters::cluster::watch";
         assert!(ours || anothers || nobodys, "{line}");
     }
     let of_change = |line: &&Value| word(line, "change.id") == change;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use gantry::adapters::store::{LedgerDetails, LedgerFilter, LedgerKind};
 use gantry::sim::faults::Fault;
-use gantry::store::{LedgerDetails, LedgerFilter, LedgerKind};
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 use serde_json::{Value, json};

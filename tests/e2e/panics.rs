@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
+use gantry::adapters::store::Store;
 use gantry::app::{App, AppError, Setup};
 use gantry::clock::Clock;
 use gantry::config::{Config, Secrets};
 use gantry::sim::pace::Pace;
 use gantry::sim::town::Town;
-use gantry::store::Store;
 use jiff::Timestamp;
 use tokio::net::TcpListener;
 use tokio::time::timeout;

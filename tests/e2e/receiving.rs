@@ -100,7 +100,7 @@ async fn what_does_not_parse_is_refused_in_words() {
 async fn a_large_body_is_refused_before_it_is_read() {
     let town = Town::open().await;
     let now = town.clock.now().as_second();
-    let large = "a".repeat(gantry::slack::receive::BODY_LIMIT + 1);
+    let large = "a".repeat(gantry::adapters::slack::receive::BODY_LIMIT + 1);
     assert_eq!(slack(&town, "/slack/commands", &large, SIGNING_SECRET, now).await.0, 413);
     let fits = format!("{}&x={}", command("help", "1.2"), "a".repeat(100_000));
     assert_eq!(slack(&town, "/slack/commands", &fits, SIGNING_SECRET, now).await.0, 200);
@@ -147,7 +147,7 @@ async fn only_a_report_with_its_environments_own_secret_is_kept() {
         assert_eq!(report(&town, environment, body, secret).await, status, "{environment} {secret}");
     }
     assert_eq!(report(&town, "qa", "not json", "flux-secret-of-qa").await, 400);
-    let large = "a".repeat(gantry::reports::BODY_LIMIT + 1);
+    let large = "a".repeat(gantry::adapters::reports::BODY_LIMIT + 1);
     assert_eq!(report(&town, "qa", &large, "flux-secret-of-qa").await, 413);
     let bare =
         reqwest::Client::new().post(format!("{}/webhooks/flux/qa", town.origin)).body(body).send().await.unwrap();
@@ -159,15 +159,15 @@ async fn only_a_report_with_its_environments_own_secret_is_kept() {
 async fn nothing_that_was_tampered_with_is_let_in() {
     use axum::body::Body;
     use axum::http::Request;
+    use gantry::adapters::slack::receive::{Ack, Receiver};
     use gantry::clock::Clock;
-    use gantry::slack::receive::{Ack, Receiver};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use tower::ServiceExt;
 
     let heard = Arc::new(AtomicUsize::new(0));
     let counted = heard.clone();
-    let answer: gantry::slack::receive::Answer = Arc::new(move |_| {
+    let answer: gantry::adapters::slack::receive::Answer = Arc::new(move |_| {
         counted.fetch_add(1, Ordering::Relaxed);
         Box::pin(async { Ack::Silent })
     });

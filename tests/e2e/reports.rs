@@ -2,13 +2,13 @@
 
 mod letter;
 
+use gantry::adapters::reports::BODY_LIMIT;
+use gantry::adapters::reports::github::BuildState;
+use gantry::adapters::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Transaction};
 use gantry::domain::attribution::Stray;
 use gantry::domain::version::Sha;
-use gantry::reports::BODY_LIMIT;
-use gantry::reports::github::BuildState;
 use gantry::sim::faults::Fault;
 use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
-use gantry::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Transaction};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
 

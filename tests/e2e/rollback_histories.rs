@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use gantry::adapters::github::{Compared, OpenRollback};
 use gantry::domain::version::Sha;
-use gantry::github::{Compared, OpenRollback};
 
 use crate::receiving::Random;
 use crate::rungs::{Files, Hub, Promoted, Rungs, tree_of};

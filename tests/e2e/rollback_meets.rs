@@ -1,9 +1,9 @@
 //! Rollbacks while something else is under way in the environment: a promotion that is merged, deploys or waits, or another
 //! rollback.
 
+use gantry::adapters::store::Line;
 use gantry::domain::version::Sha;
 use gantry::sim::github::{When, Whim};
-use gantry::store::Line;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 

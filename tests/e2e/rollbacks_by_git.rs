@@ -6,9 +6,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
+use gantry::adapters::github::{FastForward, Found, Made, Promoting};
 use gantry::domain::trailer::Trailers;
 use gantry::domain::version::Sha;
-use gantry::github::{FastForward, Found, Made, Promoting};
 use gantry::sim::github::{BranchMove, When, Whim};
 
 use crate::rungs::{Files, Hub, Promoted, Rungs, tree_of};

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use gantry::adapters::github::client::Auth;
+use gantry::adapters::github::{Client, FastForward, Made, Merge, OpenRollback, Promoting};
 use gantry::clock::Clock;
 use gantry::domain::artefact::Repository;
 use gantry::domain::change::ChangeId;
 use gantry::domain::trailer::Trailers;
 use gantry::domain::version::Sha;
-use gantry::github::client::Auth;
-use gantry::github::{Client, FastForward, Made, Merge, OpenRollback, Promoting};
 use gantry::sim::faults::Faults;
 use gantry::sim::github::{Author, BranchMove, GitHub, NewCommit};
 use gantry::sim::strays::Strays;

@@ -1,7 +1,7 @@
 //! What Slack is told when it is slow, away or full.
 
+use gantry::adapters::store::LedgerFilter;
 use gantry::sim::faults::Fault;
-use gantry::store::LedgerFilter;
 use jiff::SignedDuration;
 
 use crate::town::Town;

@@ -1,9 +1,9 @@
 //! `status`: what is under way, for how long, what it waits for, and where there is more; and one change in detail.
 
+use gantry::adapters::store::Transaction;
 use gantry::domain::change::{Change, ChangeId, Stage};
 use gantry::sim::faults::Fault;
 use gantry::sim::town::BOT_TOKEN;
-use gantry::store::Transaction;
 use insta::assert_snapshot;
 use jiff::SignedDuration;
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use gantry::adapters::cluster::Reading;
 use gantry::clock::Clock;
-use gantry::cluster::Reading;
 use gantry::domain::artefact::{Namespace, WorkloadKind};
 use gantry::sim::demo::Demo;
 use gantry::sim::github::Cost;

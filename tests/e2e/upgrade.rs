@@ -3,13 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
+use gantry::adapters::reports::Report;
+use gantry::adapters::reports::github::{Build, Notice};
+use gantry::adapters::slack::incoming::Incoming;
+use gantry::adapters::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Line, Store, Transaction};
 use gantry::clock::Clock;
 use gantry::domain::change::ChangeId;
 use gantry::domain::message::{Message, To};
-use gantry::reports::Report;
-use gantry::reports::github::{Build, Notice};
-use gantry::slack::incoming::Incoming;
-use gantry::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Line, Store, Transaction};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use sqlx::{Connection, SqliteConnection};

@@ -1,11 +1,11 @@
 //! A burst of arrivals is one card, edited as they go on; what of it fails is said in its thread and in the channel.
 
+use gantry::adapters::store::LedgerFilter;
 use gantry::domain::artefact::Workload;
 use gantry::sim::cluster::Order;
 use gantry::sim::github::{Author, NewCommit};
 use gantry::sim::slack::Message;
 use gantry::sim::town as sim;
-use gantry::store::LedgerFilter;
 use jiff::SignedDuration;
 
 use crate::town::{Town, shown};
@@ -109,7 +109,7 @@ async fn twenty_artefacts_by_one_push_are_one_card_that_is_edited() {
         assert!(card.contains(&format!("*{}* `{}` runs", room(number), &sha[..12])), "{card}");
     }
     assert!(cards[0].edited > 0 && cards[0].history[0].text.contains("1 roll out"), "{:#?}", cards[0].history);
-    let filter = LedgerFilter { kind: Some(gantry::store::LedgerKind::Arrived), ..LedgerFilter::default() };
+    let filter = LedgerFilter { kind: Some(gantry::adapters::store::LedgerKind::Arrived), ..LedgerFilter::default() };
     assert_eq!(town.bot.store.ledger(&filter, 100).await.unwrap().len(), 20, "history has each of them");
 
     // Nothing of it is told again, however often it is looked at.

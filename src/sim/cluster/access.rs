@@ -11,7 +11,7 @@ use axum::{Json, body};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::cluster::access::{Ask, asks};
+use crate::adapters::cluster::access::{Ask, asks};
 
 use super::Cluster;
 use super::api::Failure;

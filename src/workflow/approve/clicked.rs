@@ -1,13 +1,13 @@
 //! A yes or a no in Slack to a change that waits: by whom, and to what they have seen.
 
+use crate::adapters::slack::incoming::Origin;
+use crate::adapters::slack::render::{approval, status};
+use crate::adapters::store::LedgerKind;
 use crate::domain::actor::Actor;
 use crate::domain::approval::{Awaiting, Way, Yes};
 use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::environment::EnvironmentName;
 use crate::domain::policy::{Act, Refusal};
-use crate::slack::incoming::Origin;
-use crate::slack::render::{approval, status};
-use crate::store::LedgerKind;
 use crate::workflow::Bot;
 use crate::workflow::begin::ledger_entry;
 use crate::workflow::inbox::{NotNow, Work};

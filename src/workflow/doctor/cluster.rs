@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 
-use crate::cluster::access::{Ask, asks};
-use crate::cluster::{Container, Greeting};
+use crate::adapters::cluster::access::{Ask, asks};
+use crate::adapters::cluster::{Container, Greeting};
 use crate::domain::artefact::{Artefact, Namespace, Place, Workload};
 use crate::domain::change::Proof;
 use crate::domain::doctor::clock::Heard;

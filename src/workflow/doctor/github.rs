@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::FutureExt;
 use jiff::Timestamp;
 
+use crate::adapters::github::look::{BranchRule, Bypass, Hour};
 use crate::config::GithubAuth;
 use crate::domain::actor::Member;
 use crate::domain::artefact::{Artefact, Delivery, Repository};
@@ -14,7 +15,6 @@ use crate::domain::doctor::rules::{Entered, Rules};
 use crate::domain::doctor::{Check, Learned};
 use crate::domain::environment::{EnvironmentName, PromoteBy};
 use crate::domain::manifest;
-use crate::github::look::{BranchRule, Bypass, Hour};
 
 use super::{Looking, all};
 

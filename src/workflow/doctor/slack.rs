@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::adapters::slack::client::{Client, Group, needed_scopes};
+use crate::adapters::slack::knock::{self, Knocked};
 use crate::domain::actor::{Member, PersonId, Role};
 use crate::domain::doctor::clock::Heard;
 use crate::domain::doctor::slack::{self, Channel, Named, Trip, Who, Workspace};
 use crate::domain::doctor::{Address, Check, Learned};
-use crate::slack::client::{Client, Group, needed_scopes};
-use crate::slack::knock::{self, Knocked};
 
 use super::Looking;
 
@@ -139,6 +139,6 @@ fn group(groups: &Learned<Vec<Group>>, is_it: impl Fn(&&Group) -> bool, otherwis
     }
 }
 
-fn channel(joined: crate::slack::client::Joined) -> Channel {
+fn channel(joined: crate::adapters::slack::client::Joined) -> Channel {
     Channel { id: joined.id, name: joined.name, archived: joined.is_archived }
 }

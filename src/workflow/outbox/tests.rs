@@ -6,10 +6,10 @@ use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
 use super::*;
+use crate::adapters::slack::client::fake::{Answer, FakeSlack};
+use crate::adapters::store::{LedgerFilter, Pending};
 use crate::domain::actor::PersonId;
 use crate::domain::message::{Asked, File, MessageKey, ResponseUrl, To};
-use crate::slack::client::fake::{Answer, FakeSlack};
-use crate::store::{LedgerFilter, Pending};
 use serde_json::json;
 
 const POST: &str = "chat.postMessage";

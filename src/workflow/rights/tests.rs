@@ -10,7 +10,7 @@ use axum::{Json, Router};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::github::client::Auth;
+use crate::adapters::github::client::Auth;
 
 #[derive(Clone, Default)]
 struct Outside(Arc<Mutex<Told>>);
@@ -68,8 +68,12 @@ impl Outside {
         let router = Router::new().fallback(answer).with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse().unwrap());
-        let slack =
-            crate::slack::client::Client::new(&format!("{origin}/slack"), &origin, "xoxb-x".to_owned().into()).unwrap();
+        let slack = crate::adapters::slack::client::Client::new(
+            &format!("{origin}/slack"),
+            &origin,
+            "xoxb-x".to_owned().into(),
+        )
+        .unwrap();
         let github = github::Client::new(&format!("{origin}/github"), Auth::None, clock.clone()).unwrap();
         let logins: BTreeMap<_, _> =
             logins.iter().map(|(person, login)| (PersonId::new(person), (*login).to_owned())).collect();

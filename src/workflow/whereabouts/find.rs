@@ -6,12 +6,12 @@ use jiff::SignedDuration;
 use super::super::Bot;
 use super::super::memory::Memory;
 use super::super::source::CannotAsk;
+use crate::adapters::github::PullState;
+use crate::adapters::store::{Home, Transaction};
 use crate::domain::artefact::{Artefact, ArtefactName, Repository};
 use crate::domain::sought::{Kind, Sought};
 use crate::domain::version::{Commit, Sha};
 use crate::domain::whereabouts::Candidate;
-use crate::github::PullState;
-use crate::store::{Home, Transaction};
 
 /// How many repositories are asked at once.
 const AT_ONCE: usize = 8;

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use gantry::adapters::slack::render::approval;
+use gantry::adapters::store::LedgerFilter;
 use gantry::domain::command::Verb;
 use gantry::domain::version::Sha;
 use gantry::sim::github::{Author, Verdict, When, Whim};
 use gantry::sim::slack::{Message, Person};
 use gantry::sim::town::{self as sim, GITHUB_WEBHOOK_SECRET, SIGNING_SECRET};
-use gantry::slack::render::approval;
-use gantry::store::LedgerFilter;
 use serde_json::{Value, json};
 
 use super::{Effect, Key, ROLES, Role, Scene, Who};

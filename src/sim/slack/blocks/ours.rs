@@ -4,10 +4,10 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::check_message;
+use crate::adapters::slack::render::Said;
+use crate::adapters::slack::render::{refusal, why};
 use crate::domain::message::{MessageKey, To};
 use crate::domain::sample;
-use crate::slack::render::Said;
-use crate::slack::render::{refusal, why};
 
 /// Slack takes it, and nothing from outside has become mark-up.
 fn holds(said: Said) -> Result<(), TestCaseError> {

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::adapters::slack::client::{Client, Known};
 use crate::domain::message::{File, Message, MessageKey, Place, To};
-use crate::slack::client::{Client, Known};
 
 impl Town {
     fn ours(&self) -> Client {

@@ -3,6 +3,12 @@
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
+use crate::adapters::slack::render::drift::Authors;
+use crate::adapters::slack::render::history::history;
+use crate::adapters::slack::render::list::list;
+use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::status::{A_PAGE, Count, Known, details, status};
+use crate::adapters::slack::render::{Said, diff, text};
 use crate::domain::actor::{Actor, Called, PersonId};
 use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::artefact::ArtefactName;
@@ -23,12 +29,6 @@ use crate::domain::sample;
 use crate::domain::text::Difference;
 use crate::domain::version::{Commit, Version};
 use crate::sim::slack::check_blocks;
-use crate::slack::render::drift::Authors;
-use crate::slack::render::history::history;
-use crate::slack::render::list::list;
-use crate::slack::render::page::For;
-use crate::slack::render::status::{A_PAGE, Count, Known, details, status};
-use crate::slack::render::{Said, diff, text};
 
 fn catalogue(rungs: usize, artefacts: usize, name: usize) -> Catalogue {
     let template = sample::catalogue().ladder.rungs()[0].clone();

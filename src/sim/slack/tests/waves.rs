@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::limits::{is_sound, outside};
+use crate::adapters::slack::render::{arrival, wave};
 use crate::domain::actor::PersonId;
 use crate::domain::arrival::{Arrival, Author, End};
 use crate::domain::artefact::ArtefactName;
@@ -13,7 +14,6 @@ use crate::domain::origin::{Origin, Unexplained};
 use crate::domain::sample;
 use crate::domain::version::{Commit, Version};
 use crate::domain::wave::{Member, Stand, Wave};
-use crate::slack::render::{arrival, wave};
 
 fn origin(number: usize, text: &str, says: &Version) -> Origin {
     let (branch, commit) = (text.to_owned(), sample::sha('c'));

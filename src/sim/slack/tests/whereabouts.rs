@@ -4,13 +4,13 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::limits::is_sound;
+use crate::adapters::slack::render::whereabouts;
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::Pull;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::sample;
 use crate::domain::whereabouts::{Candidate, Places, Rung, Standing, TakenBack, Tally, Waits, Whereabouts};
-use crate::slack::render::whereabouts;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]

@@ -19,7 +19,7 @@ impl Post {
 
     /// What was asked of Slack, and of what was shared: where, and with which words.
     fn steps(&self) -> Vec<String> {
-        let step = |heard: &crate::slack::client::fake::Heard| match heard.method.as_str() {
+        let step = |heard: &crate::adapters::slack::client::fake::Heard| match heard.method.as_str() {
             SHARE => {
                 let [channel, thread, words] =
                     ["channel_id", "thread_ts", "initial_comment"].map(|field| heard.body[field].as_str().unwrap());

@@ -1,0 +1,142 @@
+//! Connections to the clusters, one for each kubeconfig context, made when first needed.
+//! A cluster that cannot be reached is an error of that call and of nobody else.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use tokio::sync::OnceCell;
+
+use super::root_cause;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// A kubeconfig may name a program that fetches the credentials.
+const CREDENTIALS_TIMEOUT: Duration = Duration::from_secs(20);
+
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ClusterError(pub(super) String);
+
+/// A client by `kubeconfig` and `context`; without a kubeconfig, the cluster that we run in.
+///
+/// There is no read timeout, because watches stay silent for minutes: whoever reads once sets a limit around it.
+pub async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<kube::Client, ClusterError> {
+    let mut config = match (kubeconfig, context) {
+        (Some(path), context) => from_file(path, context).await?,
+        (None, None) => kube::Config::incluster().map_err(|error| {
+            ClusterError(format!(
+                "not running in a cluster ({}): set `kubeconfig` or $KUBECONFIG, or run with a service account",
+                root_cause(&error)
+            ))
+        })?,
+        (None, Some(context)) => {
+            return Err(ClusterError(format!(
+                "the context `{context}` needs a kubeconfig: set `kubeconfig` or $KUBECONFIG"
+            )));
+        }
+    };
+    config.connect_timeout = Some(CONNECT_TIMEOUT);
+    // Its retries would hide for a while that a cluster is down; the watch has its own.
+    config.default_retry = false;
+    // Credentials may come from a program, which kube runs without giving way to other tasks.
+    let build = tokio::task::spawn_blocking(move || kube::Client::try_from(config));
+    match tokio::time::timeout(CREDENTIALS_TIMEOUT, build).await {
+        Ok(Ok(Ok(client))) => Ok(client),
+        Ok(Ok(Err(error))) => {
+            Err(ClusterError(format!("the cluster's client cannot be built: {}", root_cause(&error))))
+        }
+        Ok(Err(error)) => Err(ClusterError(format!("the cluster's client cannot be built: {error}"))),
+        Err(_) => Err(ClusterError(format!(
+            "the cluster's credentials were not there after {} s: look at the `exec` section of the kubeconfig",
+            CREDENTIALS_TIMEOUT.as_secs()
+        ))),
+    }
+}
+
+async fn from_file(path: &Path, context: Option<&str>) -> Result<kube::Config, ClusterError> {
+    let unusable = |error: kube::config::KubeconfigError| {
+        ClusterError(format!("the kubeconfig {} cannot be used: {}", path.display(), root_cause(&error)))
+    };
+    let kubeconfig = Kubeconfig::read_from(path).map_err(unusable)?;
+    if let Some(wanted) = context
+        && !kubeconfig.contexts.iter().any(|known| known.name == wanted)
+    {
+        let known: Vec<_> = kubeconfig.contexts.iter().map(|context| format!("`{}`", context.name)).collect();
+        return Err(ClusterError(format!(
+            "the kubeconfig {} has no context `{wanted}`; it has {}",
+            path.display(),
+            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+        )));
+    }
+    let options = KubeConfigOptions { context: context.map(str::to_owned), ..KubeConfigOptions::default() };
+    kube::Config::from_custom_kubeconfig(kubeconfig, &options).await.map_err(unusable)
+}
+
+/// One connects, and whoever comes meanwhile waits for it.
+type Connecting = Arc<OnceCell<kube::Client>>;
+
+/// The clients in use, by context. Cheap to clone; connects at the first use and again after a failure.
+#[derive(Clone)]
+pub struct Clients {
+    kubeconfig: Option<Arc<PathBuf>>,
+    connected: Arc<Mutex<HashMap<Option<Arc<str>>, Connecting>>>,
+}
+
+impl Clients {
+    pub fn new(kubeconfig: Option<PathBuf>) -> Self {
+        Self { kubeconfig: kubeconfig.map(Arc::new), connected: Arc::default() }
+    }
+
+    pub(super) async fn of(&self, context: Option<&Arc<str>>) -> Result<kube::Client, ClusterError> {
+        // All watches of a cluster ask at once: one connects and the others wait for it, so that they share its
+        // connections, and the system's root certificates are not read for each.
+        let connecting = {
+            let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
+            connected.entry(context.cloned()).or_default().clone()
+        };
+        let path = self.kubeconfig.as_ref().map(|path| path.as_path());
+        connecting.get_or_try_init(|| connect(path, context.map(AsRef::as_ref))).await.cloned()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A kubeconfig that leads to `server`, for as long as the file is held.
+    pub(in crate::adapters::cluster) fn kubeconfig(server: &str) -> tempfile::NamedTempFile {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let text = format!(
+            "apiVersion: v1
+kind: Config
+current-context: town
+clusters: [{{ name: town, cluster: {{ server: '{server}' }} }}]
+users: [{{ name: town, user: {{}} }}]
+contexts: [{{ name: town, context: {{ cluster: town, user: town }} }}]
+"
+        );
+        std::fs::write(file.path(), text).unwrap();
+        file
+    }
+
+    #[tokio::test]
+    async fn a_context_is_found_in_the_kubeconfig_or_the_known_ones_are_named() {
+        let file = kubeconfig("http://127.0.0.1:1");
+        assert!(connect(Some(file.path()), None).await.is_ok());
+        assert!(connect(Some(file.path()), Some("town")).await.is_ok());
+        let why = connect(Some(file.path()), Some("prod")).await.err().unwrap().to_string();
+        assert!(why.ends_with("has no context `prod`; it has `town`"), "{why}");
+    }
+
+    #[tokio::test]
+    async fn a_missing_kubeconfig_is_a_sentence_and_not_a_panic() {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let why = connect(Some(Path::new("/nowhere/kubeconfig")), None).await.err().unwrap().to_string();
+        assert!(why.starts_with("the kubeconfig /nowhere/kubeconfig cannot be used: "), "{why}");
+        let why = connect(None, Some("prod")).await.err().unwrap().to_string();
+        assert_eq!(why, "the context `prod` needs a kubeconfig: set `kubeconfig` or $KUBECONFIG");
+    }
+}

@@ -1,0 +1,573 @@
+//! Feeds the view: one list and watch for each namespace and kind in use, repaired for ever, each for itself.
+//! What to do about a change is decided elsewhere.
+
+use std::pin::pin;
+use std::time::Duration;
+
+use futures::{Stream, StreamExt};
+use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, StatefulSet};
+use kube::api::{ListParams, WatchEvent, WatchParams};
+use kube::{Api, ResourceExt};
+use tokio::task::{JoinError, JoinSet};
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::client::Clients;
+use super::rollout::{Standing, Stands};
+use super::view::View;
+use super::{root_cause, sentence, shortened, unanswered};
+use crate::domain::artefact::{Namespace, WorkloadKind};
+
+/// Workloads take about 50 KB each on the wire and in memory until they are read, so pages are small.
+const PAGE: u32 = 100;
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the server keeps a watch open.
+const WATCH_SECONDS: u32 = 290;
+/// A silent connection that outlives its watch is dead.
+const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+
+/// Watches until it is cancelled. Returns at once where nothing is wanted.
+///
+/// This lists and watches by itself instead of through kube's `watcher`, because that one (5.0) lists without a
+/// timeout, never tells that a broken watch was mended, repeats a watch that was answered with 410 for ever, and
+/// starts its backoff anew with each attempt.
+pub async fn run(clients: Clients, wanted: Vec<(Namespace, Vec<WorkloadKind>)>, view: View, cancel: CancellationToken) {
+    let mut watches = JoinSet::new();
+    for (namespace, kinds) in wanted {
+        for kind in WorkloadKind::ALL.into_iter().filter(|kind| kinds.contains(kind)) {
+            view.expect(&namespace, kind);
+            let (clients, view, namespace) = (clients.clone(), view.clone(), namespace.clone());
+            match kind {
+                WorkloadKind::Deployment => watches.spawn(follow::<Deployment>(clients, namespace, view)),
+                WorkloadKind::StatefulSet => watches.spawn(follow::<StatefulSet>(clients, namespace, view)),
+                WorkloadKind::DaemonSet => watches.spawn(follow::<DaemonSet>(clients, namespace, view)),
+            };
+        }
+    }
+    if watches.is_empty() {
+        return;
+    }
+    // No watch ends by itself, so one that did has panicked. Dropping the set ends them all.
+    tokio::select! {
+        () = cancel.cancelled() => {}
+        ended = watches.join_next() => resume_panic(ended),
+    }
+}
+
+/// Passes the panic of a watch on, so that the process ends. Without its watch, a namespace would show its last state for ever.
+fn resume_panic(ended: Option<Result<(), JoinError>>) {
+    if let Some(Err(error)) = ended
+        && let Ok(panic) = error.try_into_panic()
+    {
+        std::panic::resume_unwind(panic);
+    }
+}
+
+async fn follow<K: Stands>(clients: Clients, namespace: Namespace, view: View) {
+    let mut pause = FIRST_PAUSE;
+    loop {
+        let watch = Watch { clients: &clients, namespace: &namespace, view: &view };
+        match watch.once::<K>(&mut pause).await {
+            // A history that is gone is nobody's failure; only a list can help.
+            Trouble::Gone => {}
+            Trouble::Broken(why) => {
+                tracing::debug!(%namespace, kind = K::KIND.as_str(), why, "the watch broke, listing anew");
+            }
+            Trouble::Unreadable(why) => {
+                tracing::warn!(%namespace, kind = K::KIND.as_str(), why, "the namespace cannot be read");
+                view.unreadable(&namespace, K::KIND, &why);
+            }
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+enum Trouble {
+    /// 410: what we have is too old to go on from.
+    Gone,
+    /// A watch that stood has ended badly. It counts as unreadable only when it cannot be set up again.
+    Broken(String),
+    Unreadable(String),
+}
+
+struct Watch<'a> {
+    clients: &'a Clients,
+    namespace: &'a Namespace,
+    view: &'a View,
+}
+
+impl Watch<'_> {
+    /// A list, and watches from there on until one fails.
+    async fn once<K: Stands>(&self, pause: &mut Duration) -> Trouble {
+        match self.list_and_watch::<K>(pause).await {
+            Ok(never) => match never {},
+            Err(trouble) => trouble,
+        }
+    }
+
+    async fn list_and_watch<K: Stands>(&self, pause: &mut Duration) -> Result<std::convert::Infallible, Trouble> {
+        let client = self.clients.of(self.namespace.context.as_ref()).await;
+        let client = client.map_err(|error| Trouble::Unreadable(error.to_string()))?;
+        let api = Api::<K>::namespaced(client, &self.namespace.name);
+        let (listed, mut version) = self.list(&api).await?;
+        self.view.replace(self.namespace, K::KIND, listed, number(&version));
+        loop {
+            let params = WatchParams::default().timeout(WATCH_SECONDS);
+            let events = self.answer::<K, _>(api.watch(&params, &version)).await?;
+            self.view.readable(self.namespace, K::KIND);
+            let began = Instant::now();
+            let end = self.take_in::<K>(pin!(events), &mut version).await;
+            // One that ends as soon as it stands must not become a busy loop.
+            if began.elapsed() > LONGEST_PAUSE {
+                *pause = FIRST_PAUSE;
+            } else if end.is_ok() {
+                tokio::time::sleep(FIRST_PAUSE).await;
+            }
+            end?;
+        }
+    }
+
+    async fn list<K: Stands>(&self, api: &Api<K>) -> Result<(Vec<(String, Standing)>, String), Trouble> {
+        let mut listed = Vec::new();
+        let mut params = ListParams::default().limit(PAGE);
+        loop {
+            let page = self.answer::<K, _>(api.list(&params)).await?;
+            listed.extend(page.items.iter().map(|object| (object.name_any(), object.standing())));
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => params = params.continue_token(&token),
+                None => return Ok((listed, page.metadata.resource_version.unwrap_or_default())),
+            }
+        }
+    }
+
+    async fn take_in<K: Stands>(
+        &self,
+        mut events: impl Stream<Item = kube::Result<WatchEvent<K>>> + Unpin,
+        version: &mut String,
+    ) -> Result<(), Trouble> {
+        loop {
+            let event = match timeout(SILENCE, events.next()).await {
+                Ok(Some(Ok(event))) => event,
+                Ok(Some(Err(kube::Error::Api(status)))) if status.code == 410 => return Err(Trouble::Gone),
+                Ok(Some(Err(error))) => return Err(Trouble::Broken(root_cause(&error))),
+                // The server ends every watch in time: go on from where we are.
+                Ok(None) | Err(_) => return Ok(()),
+            };
+            match event {
+                WatchEvent::Added(object) | WatchEvent::Modified(object) => {
+                    *version = object.resource_version().unwrap_or_default();
+                    self.view.apply(self.namespace, K::KIND, &object.name_any(), object.standing(), number(version));
+                }
+                WatchEvent::Deleted(object) => {
+                    *version = object.resource_version().unwrap_or_default();
+                    self.view.remove(self.namespace, K::KIND, &object.name_any(), number(version));
+                }
+                WatchEvent::Bookmark(bookmark) => {
+                    *version = bookmark.metadata.resource_version;
+                    self.view.advance(self.namespace, K::KIND, number(version));
+                }
+                WatchEvent::Error(status) if status.code == 410 => return Err(Trouble::Gone),
+                WatchEvent::Error(status) => return Err(Trouble::Broken(shortened(&status.message, 160))),
+            }
+        }
+    }
+
+    async fn answer<K: Stands, T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, Trouble> {
+        match timeout(ANSWER_TIMEOUT, call).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(kube::Error::Api(status))) if status.code == 410 => Err(Trouble::Gone),
+            Ok(Err(error)) => Err(Trouble::Unreadable(sentence::<K>(&error, "get, list, watch", self.namespace))),
+            Err(_) => Err(Trouble::Unreadable(unanswered(ANSWER_TIMEOUT))),
+        }
+    }
+}
+
+/// Resource versions are opaque by contract and numbers in practice; we only use them to tell how far a watch is.
+fn number(version: &str) -> u64 {
+    version.parse().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashMap};
+    use std::sync::{Arc, Mutex};
+
+    use axum::body::Body;
+    use axum::extract::{Path, Query, State};
+    use axum::http::StatusCode;
+    use axum::response::{IntoResponse, Json, Response};
+    use axum::routing::get;
+    use jiff::Timestamp;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::adapters::cluster::Reading;
+    use crate::adapters::cluster::client::tests::kubeconfig;
+    use crate::clock::Clock;
+    use crate::domain::artefact::Place;
+    use crate::domain::rollout::{Rollout, RolloutState};
+
+    /// Lists and watches one collection, and fails as it is told.
+    #[derive(Clone, Default)]
+    struct Fake(Arc<Mutex<Collection>>);
+
+    #[derive(Default)]
+    struct Collection {
+        version: u64,
+        objects: BTreeMap<String, Value>,
+        events: Vec<(u64, Value)>,
+        /// Moves with every event and every end of the streams.
+        moved: Option<tokio::sync::watch::Sender<u64>>,
+        epoch: u64,
+        refuse_list: Option<u16>,
+        refuse_watch: Option<u16>,
+        /// Watches from before this version are answered with 410, inside the stream or as the answer.
+        oldest: u64,
+        gone_as_status: bool,
+        lists: usize,
+        watches: usize,
+    }
+
+    impl Fake {
+        fn new() -> Self {
+            let fake = Self::default();
+            fake.0.lock().unwrap().moved = Some(tokio::sync::watch::Sender::new(0));
+            fake
+        }
+
+        fn set<T>(&self, change: impl FnOnce(&mut Collection) -> T) -> T {
+            let mut collection = self.0.lock().unwrap();
+            let result = change(&mut collection);
+            collection.moved.as_ref().unwrap().send_modify(|count| *count += 1);
+            result
+        }
+
+        fn put(&self, name: &str, tag: &str) {
+            self.set(|c| {
+                c.version += 1;
+                let object = deployment(name, tag, c.version);
+                let known = c.objects.insert(name.to_owned(), object.clone()).is_some();
+                let kind = if known { "MODIFIED" } else { "ADDED" };
+                c.events.push((c.version, json!({ "type": kind, "object": object })));
+            });
+        }
+
+        fn delete(&self, name: &str) {
+            self.set(|c| {
+                c.version += 1;
+                let mut object = c.objects.remove(name).unwrap();
+                object["metadata"]["resourceVersion"] = c.version.to_string().into();
+                c.events.push((c.version, json!({ "type": "DELETED", "object": object })));
+            });
+        }
+
+        fn end_streams(&self) {
+            self.set(|c| c.epoch += 1);
+        }
+
+        fn lists(&self) -> usize {
+            self.0.lock().unwrap().lists
+        }
+
+        async fn serve(&self) -> std::net::SocketAddr {
+            let router = axum::Router::new()
+                .route("/apis/apps/v1/namespaces/{namespace}/{plural}", get(answer))
+                .with_state(self.clone());
+            let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            tokio::spawn(async move { axum::serve(listener, router).await });
+            address
+        }
+    }
+
+    fn deployment(name: &str, tag: &str, version: u64) -> Value {
+        json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": { "name": name, "resourceVersion": version.to_string(), "generation": 1 },
+            "spec": { "replicas": 1, "selector": {}, "template": { "spec": { "containers": [
+                { "name": "app", "image": format!("acme/{name}:{tag}") } ] } } },
+            "status": { "observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1 },
+        })
+    }
+
+    fn refusal(code: u16) -> Value {
+        json!({ "kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": "Any", "message": "said no" })
+    }
+
+    async fn answer(
+        State(fake): State<Fake>,
+        Path((_, plural)): Path<(String, String)>,
+        Query(query): Query<HashMap<String, String>>,
+    ) -> Response {
+        let refuse = |code: u16| (StatusCode::from_u16(code).unwrap(), Json(refusal(code))).into_response();
+        let mut c = fake.0.lock().unwrap();
+        if plural != "deployments" {
+            return refuse(403);
+        }
+        if !query.contains_key("watch") {
+            c.lists += 1;
+            if let Some(code) = c.refuse_list {
+                return refuse(code);
+            }
+            let from: usize = query.get("continue").map_or(0, |token| token.parse().unwrap());
+            let limit: usize = query["limit"].parse().unwrap();
+            let items: Vec<_> = c.objects.values().skip(from).take(limit).cloned().collect();
+            let rest = c.objects.len() > from + items.len();
+            let token = if rest { (from + items.len()).to_string() } else { String::new() };
+            let metadata = json!({ "resourceVersion": c.version.to_string(), "continue": token });
+            return Json(
+                json!({ "apiVersion": "apps/v1", "kind": "DeploymentList", "metadata": metadata, "items": items }),
+            )
+            .into_response();
+        }
+        c.watches += 1;
+        if let Some(code) = c.refuse_watch {
+            return refuse(code);
+        }
+        let from: u64 = query["resourceVersion"].parse().unwrap();
+        if from < c.oldest {
+            return if c.gone_as_status {
+                refuse(410)
+            } else {
+                Body::from(format!("{}\n", json!({ "type": "ERROR", "object": refusal(410) }))).into_response()
+            };
+        }
+        let (moved, epoch) = (c.moved.as_ref().unwrap().subscribe(), c.epoch);
+        drop(c);
+        let stream = futures::stream::unfold((fake, moved, from), move |(fake, mut moved, from)| async move {
+            loop {
+                let next = {
+                    moved.borrow_and_update();
+                    let c = fake.0.lock().unwrap();
+                    if c.epoch != epoch {
+                        return None;
+                    }
+                    c.events.iter().find(|(version, _)| *version > from).cloned()
+                };
+                if let Some((version, event)) = next {
+                    return Some((Ok::<_, std::io::Error>(format!("{event}\n")), (fake, moved, version)));
+                }
+                moved.changed().await.ok()?;
+            }
+        });
+        Body::from_stream(stream).into_response()
+    }
+
+    struct Town {
+        view: View,
+        cancel: CancellationToken,
+        _kubeconfig: tempfile::NamedTempFile,
+    }
+
+    impl Drop for Town {
+        fn drop(&mut self) {
+            self.cancel.cancel();
+        }
+    }
+
+    fn qa() -> Namespace {
+        Namespace { context: None, name: "qa".into() }
+    }
+
+    impl Town {
+        fn watching(address: std::net::SocketAddr, kinds: Vec<WorkloadKind>) -> Self {
+            let kubeconfig = kubeconfig(&format!("http://{address}"));
+            let clients = Clients::new(Some(kubeconfig.path().to_owned()));
+            let view = View::new(Clock::by_hand(Timestamp::from_second(1_000).unwrap()));
+            let cancel = CancellationToken::new();
+            tokio::spawn(run(clients, vec![(qa(), kinds)], view.clone(), cancel.clone()));
+            Self { view, cancel, _kubeconfig: kubeconfig }
+        }
+
+        fn rollout(&self, name: &str) -> Rollout {
+            let workloads = vec![format!("deployment/{name}").parse().unwrap()];
+            self.view.rollout(&Place { namespace: qa(), workloads, container: None }, "x")
+        }
+
+        async fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+            let mut changes = self.view.changes();
+            let waited = timeout(Duration::from_secs(20), async {
+                while !holds(self) {
+                    // Not every state is a change of the view, as how far a watch has come.
+                    let _ = timeout(Duration::from_millis(20), changes.next()).await;
+                }
+            });
+            assert!(waited.await.is_ok(), "{what}: {:?} {:?}", self.view.health(), self.rollout("checkout"));
+        }
+
+        async fn shows(&self, name: &str, tag: &str) {
+            let shown = |town: &Self| {
+                let rollout = town.rollout(name);
+                rollout.state == (RolloutState::Running { ready: 1 }) && rollout.version.unwrap().label() == tag
+            };
+            self.until(&format!("{name} {tag}"), shown).await;
+        }
+
+        async fn unreadable(&self, start: &str) {
+            let marked = |town: &Self| matches!(town.rollout("checkout").state, RolloutState::Unreadable { why, .. } if why.starts_with(start));
+            self.until(start, marked).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panic_in_a_watch_is_resumed_in_the_task_that_started_it() {
+        let panicked = tokio::spawn(async { panic!("a bug") }).await;
+        let resumed = tokio::spawn(async { resume_panic(Some(panicked)) }).await;
+        assert!(resumed.unwrap_err().is_panic());
+        resume_panic(Some(Ok(())));
+    }
+
+    #[tokio::test]
+    async fn the_view_follows_lists_of_many_pages_and_every_change() {
+        let fake = Fake::new();
+        for n in 0..250 {
+            fake.put(&format!("artefact-{n}"), "1");
+        }
+        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        town.shows("artefact-0", "1").await;
+        town.shows("artefact-249", "1").await;
+        assert_eq!(fake.lists(), 3);
+
+        fake.put("artefact-7", "2");
+        town.shows("artefact-7", "2").await;
+        fake.put("checkout", "1");
+        town.shows("checkout", "1").await;
+        fake.delete("checkout");
+        town.until("deleted", |town| town.view.reached(&qa(), WorkloadKind::Deployment) == 253).await;
+        assert_eq!(town.rollout("checkout").state, RolloutState::Missing);
+        assert_eq!(fake.lists(), 3, "changes came by the watch");
+    }
+
+    #[tokio::test]
+    async fn a_bookmark_tells_how_far_the_watch_has_come() {
+        let fake = Fake::new();
+        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        fake.set(|c| {
+            c.version = 40;
+            let object =
+                json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "resourceVersion": "40" } });
+            c.events.push((40, json!({ "type": "BOOKMARK", "object": object })));
+        });
+        town.until("bookmark", |town| town.view.reached(&qa(), WorkloadKind::Deployment) == 40).await;
+    }
+
+    #[tokio::test]
+    async fn what_vanished_while_the_history_was_lost_is_gone_afterwards() {
+        for gone_as_status in [false, true] {
+            let fake = Fake::new();
+            fake.put("checkout", "1");
+            fake.put("search", "1");
+            let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+            town.shows("checkout", "1").await;
+
+            fake.set(|c| {
+                c.version = 90;
+                c.objects.remove("checkout");
+                c.events.clear();
+                c.oldest = 90;
+                c.gone_as_status = gone_as_status;
+                c.epoch += 1;
+            });
+            town.until("gone", |town| town.rollout("checkout").state == RolloutState::Missing).await;
+            town.shows("search", "1").await;
+            assert_eq!(fake.lists(), 2);
+            assert_eq!(town.view.reached(&qa(), WorkloadKind::Deployment), 90);
+            fake.put("search", "2");
+            town.shows("search", "2").await;
+        }
+    }
+
+    #[tokio::test]
+    async fn a_watch_that_ends_goes_on_from_where_it_was() {
+        let fake = Fake::new();
+        fake.put("checkout", "1");
+        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        town.shows("checkout", "1").await;
+        fake.end_streams();
+        fake.put("checkout", "2");
+        town.shows("checkout", "2").await;
+        assert_eq!(fake.lists(), 1);
+    }
+
+    #[tokio::test]
+    async fn a_forbidden_namespace_says_what_to_grant_and_recovers() {
+        let fake = Fake::new();
+        fake.put("checkout", "1");
+        fake.set(|c| c.refuse_list = Some(403));
+        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        town.unreadable("forbidden: grant get, list, watch on deployments in qa").await;
+        fake.set(|c| c.refuse_list = None);
+        town.shows("checkout", "1").await;
+    }
+
+    #[tokio::test]
+    async fn a_list_without_the_right_to_watch_is_not_readable() {
+        let fake = Fake::new();
+        fake.put("checkout", "1");
+        fake.set(|c| c.refuse_watch = Some(403));
+        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        town.unreadable("forbidden: ").await;
+        town.until("listed again", |_| fake.lists() >= 3).await;
+        town.unreadable("forbidden: ").await;
+        assert_eq!(town.rollout("checkout").version.unwrap().label(), "1", "what the list told is kept");
+        fake.set(|c| c.refuse_watch = None);
+        town.shows("checkout", "1").await;
+    }
+
+    #[tokio::test]
+    async fn one_forbidden_kind_does_not_hinder_another() {
+        let fake = Fake::new();
+        fake.put("checkout", "1");
+        let town = Town::watching(fake.serve().await, vec![WorkloadKind::StatefulSet, WorkloadKind::Deployment]);
+        town.shows("checkout", "1").await;
+        let forbidden = |town: &Town| matches!(&town.view.health()[..], [(_, Reading::Unreadable { why, .. })] if why.contains("statefulsets"));
+        town.until("forbidden", forbidden).await;
+        assert_eq!(town.rollout("checkout").state, RolloutState::Running { ready: 1 });
+    }
+
+    #[tokio::test]
+    async fn an_error_of_the_server_keeps_the_last_picture_and_says_since_when() {
+        let fake = Fake::new();
+        fake.put("checkout", "1");
+        let town = Town::watching(fake.serve().await, vec![WorkloadKind::Deployment]);
+        town.shows("checkout", "1").await;
+        fake.set(|c| {
+            (c.refuse_list, c.refuse_watch) = (Some(503), Some(503));
+            c.epoch += 1;
+        });
+        town.unreadable("the cluster answered 503: said no").await;
+        assert_eq!(town.rollout("checkout").version.unwrap().label(), "1");
+        fake.set(|c| {
+            (c.refuse_list, c.refuse_watch) = (None, None);
+            c.objects.clear();
+        });
+        town.until("recovered", |town| town.rollout("checkout").state == RolloutState::Missing).await;
+    }
+
+    #[tokio::test]
+    async fn a_dead_cluster_is_unreachable_and_a_missing_context_is_said() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let town = Town::watching(address, vec![WorkloadKind::Deployment]);
+        town.unreadable("unreachable: ").await;
+
+        let prod = Namespace { context: Some("prod".into()), name: "shop".into() };
+        let view = View::new(Clock::system());
+        let cancel = CancellationToken::new();
+        let wanted = vec![(prod, vec![WorkloadKind::DaemonSet])];
+        let watch = tokio::spawn(run(Clients::new(None), wanted, view.clone(), cancel.clone()));
+        let mut changes = view.changes();
+        timeout(Duration::from_secs(20), changes.next()).await.unwrap();
+        assert!(
+            matches!(&view.health()[..], [(_, Reading::Unreadable { why, .. })] if why.contains("needs a kubeconfig")),
+            "{:?}",
+            view.health()
+        );
+        cancel.cancel();
+        timeout(Duration::from_secs(5), watch).await.expect("it ends when it is cancelled").unwrap();
+    }
+}

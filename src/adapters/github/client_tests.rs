@@ -1,0 +1,302 @@
+//! The client against a small GitHub that answers as it is told, and counts.
+
+use std::collections::VecDeque;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+
+use super::{
+    Arc, Auth, Client, Clock, Commit, Found, GithubError, Mutex, RateLeft, Repository, SignedDuration, TAG_DEPTH,
+    Timestamp,
+};
+
+pub(in crate::adapters::github) const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
+const TREE: &str = "77777770000000000000000000000000000000bb";
+const PARENT: &str = "4f1c2ab0000000000000000000000000000000aa";
+
+#[derive(Clone, Default)]
+pub(in crate::adapters::github) struct Fake(Arc<Mutex<Script>>);
+
+type Headers = Vec<(&'static str, String)>;
+
+#[derive(Default)]
+struct Script {
+    answers: VecDeque<(u16, Headers, Value)>,
+    asked: Vec<String>,
+    written: Vec<Value>,
+    authorised_by: Vec<String>,
+    conditions: Vec<Option<String>>,
+}
+
+impl Fake {
+    pub(in crate::adapters::github) fn answers(self, status: u16, body: Value) -> Self {
+        self.answers_with(status, vec![], body)
+    }
+
+    pub(in crate::adapters::github) fn answers_with(self, status: u16, headers: Headers, body: Value) -> Self {
+        self.0.lock().unwrap().answers.push_back((status, headers, body));
+        self
+    }
+
+    pub(in crate::adapters::github) fn asked(&self) -> Vec<String> {
+        self.0.lock().unwrap().asked.clone()
+    }
+
+    /// The bodies of everything that was written.
+    pub(in crate::adapters::github) fn written(&self) -> Vec<Value> {
+        self.0.lock().unwrap().written.clone()
+    }
+
+    /// The `If-None-Match` of each request.
+    pub(in crate::adapters::github) fn conditions(&self) -> Vec<Option<String>> {
+        self.0.lock().unwrap().conditions.clone()
+    }
+
+    pub(in crate::adapters::github) async fn url(&self) -> String {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let router = Router::new().fallback(answer).with_state(self.clone());
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        format!("http://{address}/sim/github")
+    }
+
+    pub(in crate::adapters::github) async fn client(&self) -> Client {
+        Client::new(&self.url().await, Auth::None, clock()).unwrap()
+    }
+}
+
+async fn answer(State(fake): State<Fake>, request: Request) -> Response {
+    let (request, body) = request.into_parts();
+    let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
+    let mut script = fake.0.lock().unwrap();
+    script.asked.push(format!("{} {}", request.method, request.uri));
+    let condition = request.headers.get("if-none-match").map(|etag| etag.to_str().unwrap().to_owned());
+    script.conditions.push(condition);
+    if !body.is_empty() {
+        script.written.push(serde_json::from_slice(&body).unwrap());
+    }
+    if let Some(by) = request.headers.get("authorization") {
+        script.authorised_by.push(by.to_str().unwrap().to_owned());
+    }
+    let (status, headers, body) = script.answers.pop_front().expect("a question too many");
+    let mut response = (StatusCode::from_u16(status).unwrap(), body.to_string()).into_response();
+    for (name, value) in headers {
+        response.headers_mut().insert(name, value.parse().unwrap());
+    }
+    response
+}
+
+pub(in crate::adapters::github) fn clock() -> Clock {
+    Clock::by_hand(Timestamp::from_second(1_000).unwrap())
+}
+
+pub(in crate::adapters::github) fn shop() -> Repository {
+    "acme/shop".parse().unwrap()
+}
+
+pub(in crate::adapters::github) fn commit() -> Value {
+    json!({
+        "sha": SHA, "html_url": "https://github.com/acme/shop/commit/9be01d7", "node_id": "x",
+        "commit": { "message": "Fix the basket\n\nIt was too small.", "tree": { "sha": TREE },
+            "author": { "name": "Alice", "email": "alice@acme.dev", "date": "2026-11-16T02:03:04Z" } },
+        "author": { "login": "alice" }, "parents": [{ "sha": PARENT }], "files": [],
+    })
+}
+
+pub(in crate::adapters::github) fn no(message: &str) -> Value {
+    json!({ "message": message, "documentation_url": "https://docs.github.com", "status": "4xx" })
+}
+
+#[tokio::test]
+async fn a_commit_is_read_with_its_author_and_parents() {
+    let fake = Fake::default().answers(200, commit());
+    let found = fake.client().await.commit(&shop(), "feature/a b#1").await.unwrap().unwrap();
+    assert_eq!(
+        found,
+        Commit {
+            sha: SHA.parse().unwrap(),
+            subject: "Fix the basket".to_owned(),
+            author_name: "Alice".to_owned(),
+            author_login: Some("alice".to_owned()),
+            author_email: "alice@acme.dev".to_owned(),
+            authored_at: Some("2026-11-16T02:03:04Z".parse().unwrap()),
+            parents: vec![PARENT.parse().unwrap()],
+            tree: TREE.parse().unwrap(),
+            trailers: None,
+            html_url: "https://github.com/acme/shop/commit/9be01d7".to_owned(),
+        }
+    );
+    assert_eq!(fake.asked(), ["GET /sim/github/repos/acme/shop/commits/feature/a%20b%231?per_page=1"]);
+}
+
+#[tokio::test]
+async fn an_author_without_an_account_or_with_a_deleted_one_has_no_login() {
+    for author in [json!(null), json!({})] {
+        let mut body = commit();
+        body["author"] = author;
+        let found = Fake::default().answers(200, body).client().await.commit(&shop(), SHA).await.unwrap().unwrap();
+        assert_eq!(found.author_login, None);
+    }
+}
+
+#[tokio::test]
+async fn what_names_no_commit_is_none() {
+    for (status, message) in
+        [(404, "Not Found"), (422, "No commit found for SHA: 20240101"), (409, "Git Repository is empty.")]
+    {
+        let fake = Fake::default().answers(status, no(message));
+        assert_eq!(fake.client().await.commit(&shop(), "20240101").await, Ok(None), "{status}");
+    }
+    let fake = Fake::default();
+    for reference in ["", "../../user", "a//b", "."] {
+        assert_eq!(fake.client().await.commit(&shop(), reference).await, Ok(None), "{reference}");
+    }
+    assert!(fake.asked().is_empty());
+}
+
+#[tokio::test]
+async fn a_branch_that_looks_like_a_commit_is_not_one() {
+    let fake = Fake::default().answers(200, commit()).answers(200, commit());
+    let client = fake.client().await;
+    assert_eq!(client.commit_of(&shop(), "20240101").await, Ok(None));
+    assert!(client.commit_of(&shop(), "9BE01D7").await.unwrap().is_some());
+    assert_eq!(client.commit_of(&shop(), "main").await, Ok(None));
+    assert_eq!(fake.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_comparison_counts_both_ways() {
+    let file = |name: &str| json!({ "filename": name, "additions": 2, "deletions": 1, "status": "modified" });
+    let body = json!({
+        "ahead_by": 1, "behind_by": 1, "status": "diverged", "total_commits": 1, "html_url": "https://github.com/x",
+        "base_commit": { "sha": PARENT }, "merge_base_commit": { "sha": PARENT },
+        "commits": [commit()], "files": [file("a.rs"), file("b.rs")],
+    });
+    let fake = Fake::default().answers(200, body).answers(404, no("No common ancestor between 4f1c2ab and 9be01d7."));
+    let client = fake.client().await;
+    let Found::Yes(compared) = client.comparison(&shop(), "qa", SHA).await.unwrap() else { panic!("a comparison") };
+    assert_eq!((compared.base.as_str(), compared.head.as_str()), (PARENT, SHA));
+    assert_eq!((compared.ahead_by, compared.behind_by, compared.is_whole()), (1, 1, true));
+    let counted: Vec<_> = compared.files.changed.iter().map(|file| (file.path.as_str(), file.additions)).collect();
+    assert_eq!(counted, [("a.rs", 2), ("b.rs", 2)]);
+    assert_eq!(fake.asked(), [format!("GET /sim/github/repos/acme/shop/compare/qa...{SHA}")]);
+    let nothing = client.comparison(&shop(), PARENT, SHA).await.unwrap();
+    assert!(matches!(nothing, Found::No(why) if why.contains("ancestor")));
+}
+
+#[tokio::test]
+async fn a_tag_leads_to_its_commit_also_when_it_is_annotated() {
+    let points = |kind: &str, sha: &str| json!({ "ref": "refs/tags/x", "object": { "type": kind, "sha": sha } });
+    let fake = Fake::default().answers(200, points("tag", PARENT)).answers(200, points("commit", SHA));
+    assert_eq!(fake.client().await.tag_commit(&shop(), "qa/2026.11.16-1").await, Ok(Some(SHA.parse().unwrap())));
+    let asked = [
+        "GET /sim/github/repos/acme/shop/git/ref/tags/qa/2026.11.16-1".to_owned(),
+        format!("GET /sim/github/repos/acme/shop/git/tags/{PARENT}"),
+    ];
+    assert_eq!(fake.asked(), asked);
+
+    let light = Fake::default().answers(200, points("commit", SHA));
+    assert_eq!(light.client().await.tag_commit(&shop(), "v1").await, Ok(Some(SHA.parse().unwrap())));
+    let tree = Fake::default().answers(200, points("tree", SHA));
+    assert_eq!(tree.client().await.tag_commit(&shop(), "v1").await, Ok(None));
+    let missing = Fake::default().answers(404, no("Not Found"));
+    assert_eq!(missing.client().await.tag_commit(&shop(), "v1").await, Ok(None));
+    let endless = (0..TAG_DEPTH).fold(Fake::default(), |fake, _| fake.answers(200, points("tag", PARENT)));
+    assert_eq!(endless.client().await.tag_commit(&shop(), "v1").await, Ok(None));
+}
+
+#[tokio::test]
+async fn a_question_is_asked_again_while_github_is_down_and_then_given_up() {
+    let fake = Fake::default().answers(502, no("Bad gateway")).answers(503, json!("<html>")).answers(200, commit());
+    assert!(fake.client().await.commit(&shop(), SHA).await.unwrap().is_some());
+    let fake = Fake::default().answers(502, json!("")).answers(502, json!("")).answers(500, json!(""));
+    let error = fake.client().await.commit(&shop(), SHA).await.unwrap_err();
+    assert_eq!(error, GithubError::Unavailable("it answered 500".to_owned()));
+    assert_eq!(fake.asked().len(), 3);
+}
+
+#[tokio::test]
+async fn a_github_that_is_not_there_is_unavailable_with_the_reason() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let client = Client::new("http://127.0.0.1:1", Auth::None, clock()).unwrap();
+    let error = client.commit(&shop(), SHA).await.unwrap_err();
+    assert!(matches!(&error, GithubError::Unavailable(why) if why.to_lowercase().contains("refused")), "{error}");
+}
+
+#[tokio::test]
+async fn refusals_are_told_apart_and_not_repeated() {
+    let at = |seconds| Timestamp::from_second(seconds).unwrap();
+    let cases = [
+        (401, vec![], "Bad credentials", GithubError::Unauthorised("Bad credentials".to_owned())),
+        (403, vec![], "Resource not accessible", GithubError::Unauthorised("Resource not accessible".to_owned())),
+        (403, vec![("retry-after", "30")], "wait", GithubError::RateLimited { until: at(1_030) }),
+        (429, vec![], "slow down", GithubError::RateLimited { until: at(1_060) }),
+        (403, vec![], "You have exceeded a secondary rate limit", GithubError::RateLimited { until: at(1_060) }),
+        (
+            403,
+            vec![("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "2000")],
+            "API",
+            GithubError::RateLimited { until: at(2_000) },
+        ),
+        (418, vec![], "a teapot", GithubError::Other("it answered 418: a teapot".to_owned())),
+    ];
+    for (status, headers, message, expected) in cases {
+        let headers = headers.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
+        let fake = Fake::default().answers_with(status, headers, no(message));
+        assert_eq!(fake.client().await.commit(&shop(), SHA).await, Err(expected), "{status} {message}");
+        assert_eq!(fake.asked().len(), 1, "{status}");
+    }
+}
+
+#[tokio::test]
+async fn while_a_limit_is_in_force_nobody_is_asked() {
+    let fake =
+        Fake::default().answers_with(403, vec![("retry-after", "30".to_owned())], no("wait")).answers(200, commit());
+    let clock = clock();
+    let client = Client::new(&fake.url().await, Auth::None, clock.clone()).unwrap();
+    assert!(client.commit(&shop(), SHA).await.is_err());
+    assert!(client.commit(&shop(), SHA).await.is_err());
+    assert_eq!(fake.asked().len(), 1);
+    clock.advance(SignedDuration::from_secs(30));
+    assert!(client.commit(&shop(), SHA).await.is_ok());
+}
+
+#[tokio::test]
+async fn the_rate_that_is_left_is_known_after_an_answer() {
+    let headers = vec![("x-ratelimit-remaining", "4999".to_owned()), ("x-ratelimit-reset", "2000".to_owned())];
+    let client = Fake::default().answers_with(200, headers, commit()).client().await;
+    assert_eq!(client.rate_left(), None);
+    client.commit(&shop(), SHA).await.unwrap();
+    let resets_at = Some(Timestamp::from_second(2_000).unwrap());
+    assert_eq!(client.rate_left(), Some(RateLeft { requests: 4_999, resets_at }));
+}
+
+#[tokio::test]
+async fn the_token_is_sent_and_never_shown() {
+    let fake = Fake::default().answers(401, no("Bad credentials"));
+    let client = Client::new(&fake.url().await, Auth::Token("ghp_secret".into()), clock()).unwrap();
+    let error = client.commit(&shop(), SHA).await.unwrap_err();
+    assert_eq!(fake.0.lock().unwrap().authorised_by, ["Bearer ghp_secret"]);
+    assert!(!format!("{error} {error:?}").contains("ghp_secret"));
+}
+
+#[tokio::test]
+async fn what_cannot_be_used_is_said_at_the_start() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let app = Auth::App { id: 1, private_key: "not a key".into(), installation: 2 };
+    let error = Client::new("https://api.github.com", app, clock()).err().unwrap();
+    assert_eq!(error.to_string(), "GitHub's answer is of no use: the app's private key is not an RSA key in PEM form");
+    assert!(Client::new("not an address", Auth::None, clock()).is_err());
+}
+
+#[tokio::test]
+async fn an_answer_of_another_shape_is_an_error_and_not_a_panic() {
+    for body in [json!({}), json!([]), json!({ "sha": "short", "commit": {}, "author": null })] {
+        let fake = Fake::default().answers(200, body);
+        assert!(matches!(fake.client().await.commit(&shop(), SHA).await, Err(GithubError::Other(_))));
+    }
+}

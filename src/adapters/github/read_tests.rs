@@ -1,0 +1,235 @@
+//! Questions by `ETag`, and how many of them at once, against a small GitHub that answers as it is told.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::extract::State;
+use futures::future::join_all;
+use jiff::SignedDuration;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::adapters::github::client::Auth;
+use crate::adapters::github::client::tests::{Fake, SHA, clock, commit, no, shop};
+
+const FIRST: &str = "W/\"first\"";
+const SECOND: &str = "\"second\"";
+
+fn etag(etag: &str) -> Vec<(&'static str, String)> {
+    vec![("etag", etag.to_owned())]
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "as a request has it")]
+fn some(etag: &str) -> Option<String> {
+    Some(etag.to_owned())
+}
+
+fn points_at(sha: &str) -> Value {
+    json!({ "ref": "refs/heads/qa", "object": { "type": "commit", "sha": sha } })
+}
+
+#[tokio::test]
+async fn what_did_not_change_is_not_told_again() {
+    let fake = Fake::default()
+        .answers_with(200, etag(FIRST), points_at(SHA))
+        .answers_with(304, etag(FIRST), json!(null))
+        .answers_with(304, vec![], json!(null));
+    let client = fake.client().await;
+    for _ in 0..3 {
+        assert_eq!(client.clone().head(&shop(), "qa").await, Ok(Some(SHA.parse().unwrap())));
+    }
+    assert_eq!(fake.conditions(), [None, some(FIRST), some(FIRST)]);
+    assert_eq!(fake.asked()[0], "GET /sim/github/repos/acme/shop/git/ref/heads/qa");
+}
+
+#[tokio::test]
+async fn what_changed_takes_the_place_of_what_was() {
+    let moved = "4f1c2ab0000000000000000000000000000000aa";
+    let fake = Fake::default()
+        .answers_with(200, etag(FIRST), points_at(SHA))
+        .answers_with(200, etag(SECOND), points_at(moved))
+        .answers_with(304, etag(SECOND), json!(null))
+        .answers(200, points_at(SHA))
+        .answers(200, points_at(moved));
+    let client = fake.client().await;
+    for expected in [SHA, moved, moved, SHA, moved] {
+        assert_eq!(client.head(&shop(), "qa").await, Ok(Some(expected.parse().unwrap())));
+    }
+    // What came without an ETag is not remembered, nor is what was there before it.
+    assert_eq!(fake.conditions(), [None, some(FIRST), some(SECOND), some(SECOND), None]);
+}
+
+#[tokio::test]
+async fn what_is_gone_is_forgotten_and_not_remembered() {
+    let fake = Fake::default()
+        .answers_with(200, etag(FIRST), points_at(SHA))
+        .answers_with(404, etag(SECOND), no("Not Found"))
+        .answers_with(200, etag(FIRST), points_at(SHA));
+    let client = fake.client().await;
+    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+    assert_eq!(client.head(&shop(), "qa").await, Ok(None));
+    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+    assert_eq!(fake.conditions(), [None, some(FIRST), None]);
+}
+
+#[tokio::test]
+async fn what_could_not_be_read_is_asked_for_in_full() {
+    let fake = Fake::default().answers_with(200, etag(FIRST), json!([])).answers_with(200, etag(FIRST), points_at(SHA));
+    let client = fake.client().await;
+    assert!(client.head(&shop(), "qa").await.is_err());
+    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+    assert_eq!(fake.conditions(), [None, None]);
+}
+
+#[tokio::test]
+async fn while_github_is_away_nothing_is_forgotten_and_nothing_made_up() {
+    let fake = Fake::default()
+        .answers_with(200, etag(FIRST), points_at(SHA))
+        .answers(502, json!(""))
+        .answers(502, json!(""))
+        .answers(502, json!(""))
+        .answers_with(304, etag(FIRST), json!(null));
+    let client = fake.client().await;
+    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+    assert!(matches!(client.head(&shop(), "qa").await, Err(GithubError::Unavailable(_))));
+    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+    assert_eq!(fake.conditions()[4], some(FIRST));
+}
+
+#[tokio::test]
+async fn nothing_changed_is_no_answer_to_who_knows_nothing() {
+    let fake = Fake::default().answers(304, json!(null));
+    let error = fake.client().await.head(&shop(), "qa").await.unwrap_err();
+    assert!(matches!(error, GithubError::Other(why) if why.contains("304")));
+}
+
+#[tokio::test]
+async fn another_question_and_another_client_have_their_own_answers() {
+    let fake = Fake::default()
+        .answers_with(200, etag(FIRST), points_at(SHA))
+        .answers(200, points_at(SHA))
+        .answers(200, points_at(SHA));
+    let client = fake.client().await;
+    client.head(&shop(), "qa").await.unwrap();
+    client.head(&shop(), "prod").await.unwrap();
+    fake.client().await.head(&shop(), "qa").await.unwrap();
+    assert_eq!(fake.conditions(), [None, None, None]);
+}
+
+#[tokio::test]
+async fn what_is_written_is_never_conditional() {
+    let fake = Fake::default().answers_with(200, etag(FIRST), commit()).answers(201, json!({ "sha": SHA }));
+    let client = fake.client().await;
+    let path = "/repos/acme/shop/commits/qa?per_page=1";
+    client.commit(&shop(), "qa").await.unwrap();
+    client.write(path, Ask::Post(&json!({}))).await.unwrap();
+    assert_eq!(fake.conditions(), [None, None]);
+}
+
+#[tokio::test]
+async fn a_limit_closes_the_door_also_to_what_is_remembered() {
+    let fake = Fake::default()
+        .answers_with(200, etag(FIRST), points_at(SHA))
+        .answers_with(403, vec![("retry-after", "30".to_owned())], no("wait"))
+        .answers_with(304, etag(FIRST), json!(null));
+    let clock = clock();
+    let client = Client::new(&fake.url().await, Auth::None, clock.clone()).unwrap();
+    assert!(client.head(&shop(), "qa").await.is_ok());
+    for _ in 0..2 {
+        assert!(matches!(client.head(&shop(), "qa").await, Err(GithubError::RateLimited { .. })));
+    }
+    assert_eq!(fake.asked().len(), 2);
+    clock.advance(SignedDuration::from_secs(30));
+    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn what_is_left_of_the_hour_is_read_from_every_answer() {
+    let left = |requests: &str| [etag(FIRST), vec![("x-ratelimit-remaining", requests.to_owned())]].concat();
+    let fake =
+        Fake::default().answers_with(200, left("4999"), points_at(SHA)).answers_with(304, left("4000"), json!(null));
+    let client = fake.client().await;
+    for requests in [4_999, 4_000] {
+        client.head(&shop(), "qa").await.unwrap();
+        assert_eq!(client.rate_left().unwrap().requests, requests);
+    }
+}
+
+fn pull(mergeable: Option<bool>, state: &str) -> Value {
+    json!({
+        "number": 7, "html_url": "https://github.com/acme/shop/pull/7", "title": "t", "state": "open", "merged": false,
+        "mergeable": mergeable, "mergeable_state": state, "user": { "login": "gantry[bot]" },
+        "head": { "ref": "gantry/x", "sha": SHA }, "base": { "ref": "prod", "sha": SHA },
+    })
+}
+
+/// GitHub computes it without touching the pull request, and nobody promises that the `ETag` tells.
+#[tokio::test]
+async fn only_a_pull_request_that_can_be_merged_is_asked_for_by_its_etag() {
+    let fake = Fake::default()
+        .answers_with(200, etag(FIRST), pull(None, "unknown"))
+        .answers_with(200, etag(FIRST), pull(Some(true), "blocked"))
+        .answers_with(200, etag(FIRST), pull(Some(true), "clean"))
+        .answers_with(304, etag(FIRST), json!(null))
+        .answers(405, no("Pull Request is not mergeable"))
+        .answers_with(200, etag(FIRST), pull(Some(false), "dirty"));
+    let client = fake.client().await;
+    for _ in 0..4 {
+        client.pull(&shop(), 7).await.unwrap().unwrap();
+    }
+    client.merge_pull(&shop(), 7, &SHA.parse().unwrap(), "t", "m").await.unwrap();
+    client.pull(&shop(), 7).await.unwrap().unwrap();
+    assert_eq!(fake.conditions(), [None, None, None, some(FIRST), None, None]);
+}
+
+/// How many are asked at this moment, and how many were at most.
+#[derive(Clone, Default)]
+struct Busy(Arc<(AtomicUsize, AtomicUsize)>);
+
+async fn slow(State(Busy(busy)): State<Busy>) -> String {
+    let now = busy.0.fetch_add(1, Ordering::SeqCst) + 1;
+    busy.1.fetch_max(now, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    busy.0.fetch_sub(1, Ordering::SeqCst);
+    points_at(SHA).to_string()
+}
+
+async fn slow_client() -> (Client, Busy) {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let busy = Busy::default();
+    let router = Router::new().fallback(slow).with_state(busy.clone());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (Client::new(&url, Auth::None, clock()).unwrap(), busy)
+}
+
+#[tokio::test]
+async fn many_who_ask_wait_for_each_other() {
+    let (client, busy) = slow_client().await;
+    let asked = join_all((0..100).map(|n| {
+        let client = client.clone();
+        async move { client.head(&shop(), &format!("branch-{n}")).await }
+    }));
+    for head in asked.await {
+        assert!(head.unwrap().is_some());
+    }
+    assert_eq!(busy.0.1.load(Ordering::SeqCst), AT_ONCE);
+}
+
+#[tokio::test]
+async fn who_asks_too_fast_is_told_when_to_come_again() {
+    let (client, _) = slow_client().await;
+    while client.pace.read().is_ok() {}
+    // The clock stands still, so the turn that is waited for does not come.
+    let error = client.head(&shop(), "qa").await.unwrap_err();
+    let GithubError::Paced { until } = &error else { panic!("{error}") };
+    assert!(error.passes());
+    assert!(
+        error.to_string().starts_with("GitHub takes only so many requests a minute; the next may go at "),
+        "{error}"
+    );
+    client.clock.advance_to(*until);
+    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+}

@@ -1,0 +1,113 @@
+//! What Slack tells of our own token: who we are, with which scopes, in which channels. Asked over our own HTTP client, because
+//! slack-morphism keeps the headers to itself; the token goes to `slack.api_url` and nowhere else, and is never in an error.
+
+use jiff::Timestamp;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Client, SendError, answer};
+use crate::http::date;
+
+const MANIFEST: &str = include_str!("../../../../deploy/slack/manifest.yaml");
+const PAGE: &str = "999";
+/// More channels than any bot is in.
+const MOST_PAGES: usize = 10;
+
+/// Our own token, as Slack sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub team: String,
+    /// The name that people mention us by.
+    pub bot: String,
+    pub scopes: Option<Vec<String>>,
+    /// What Slack's clock said.
+    pub date: Option<Timestamp>,
+}
+
+/// A channel that we are in.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub struct Joined {
+    pub id: String,
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    pub is_archived: bool,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Conversations {
+    channels: Vec<Joined>,
+    response_metadata: Next,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Next {
+    next_cursor: String,
+}
+
+/// The scopes that the code needs: those of the manifest by which the app is made.
+pub fn needed_scopes() -> Vec<String> {
+    let manifest: Value = serde_saphyr::from_str(MANIFEST).unwrap_or_default();
+    let scopes = manifest["oauth_config"]["scopes"]["bot"].as_array().cloned().unwrap_or_default();
+    scopes.iter().filter_map(|scope| scope.as_str().map(str::to_owned)).collect()
+}
+
+impl Client {
+    /// Asks anew each time.
+    pub async fn token_as_seen(&self) -> Result<Token, SendError> {
+        let (headers, body) = self.raw("auth.test", &self.0.token).await?;
+        let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
+        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let scopes = header("x-oauth-scopes")
+            .map(|all| all.split(',').map(|scope| scope.trim().to_owned()).filter(|scope| !scope.is_empty()).collect());
+        Ok(Token { team: text("team"), bot: text("user"), scopes, date: header("date").and_then(date) })
+    }
+
+    /// The channels that we are in, private ones too.
+    pub async fn joined(&self) -> Result<Vec<Joined>, SendError> {
+        let mut joined = Vec::new();
+        let mut cursor = String::new();
+        for _ in 0..MOST_PAGES {
+            let named = vec![
+                ("types", Some("public_channel,private_channel")),
+                ("limit", Some(PAGE)),
+                ("cursor", Some(cursor.as_str()).filter(|cursor| !cursor.is_empty())),
+            ];
+            let page: Conversations = self.read("users.conversations", named).await?;
+            joined.extend(page.channels);
+            cursor = page.response_metadata.next_cursor;
+            if cursor.is_empty() {
+                break;
+            }
+        }
+        Ok(joined)
+    }
+
+    /// Does an app-level token open sockets? None is opened: only the address of one is asked for.
+    pub async fn opens_sockets(&self, app_token: &SecretString) -> Result<(), SendError> {
+        self.raw("apps.connections.open", app_token).await.map(drop)
+    }
+
+    async fn raw(&self, method: &str, token: &SecretString) -> Result<(reqwest::header::HeaderMap, Value), SendError> {
+        let url = format!("{}/{method}", self.0.api_url);
+        let request = self.0.hooks.post(url).bearer_auth(token.expose_secret());
+        answer::of_raw(method, request.send().await).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_manifest_tells_the_scopes() {
+        let scopes = needed_scopes();
+        assert!(
+            scopes.contains(&"chat:write".to_owned()) && scopes.contains(&"channels:read".to_owned()),
+            "{scopes:?}"
+        );
+    }
+}

@@ -1,0 +1,170 @@
+//! `doctor`: a line for each thing that was looked at, with its tick or its warning and what to do about it.
+
+use jiff::Timestamp;
+
+use super::Said;
+use super::blocks::{context, section};
+use super::mrkdwn::{Mrkdwn, shorten, span};
+use crate::domain::doctor::{Check, Health, Service};
+
+/// Slack takes some more in one message, and nobody reads so much.
+const ROOM: usize = 10_000;
+const MOST: usize = 20;
+/// Escaped, each character can become five: even then a line stays within a section.
+const WHAT: usize = 160;
+const WHY: usize = 180;
+const REPAIR: usize = 230;
+
+/// What needs a look, each in a line; what is well is counted. `checks` are in the order of services.
+pub fn doctor(checks: &[Check], now: Timestamp) -> Said {
+    let (well, ill): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(|check| check.health == Health::Good);
+    let head = match ill.len() {
+        0 => Mrkdwn::new("All that I looked at is well."),
+        1 => Mrkdwn::new("One thing needs a look:"),
+        ill => Mrkdwn::default().plain(&format!("{ill} things need a look:")),
+    };
+    let mut blocks = vec![section(head.clone())];
+    let (mut shown, mut room) = (0, ROOM);
+    // What does not work at all comes first.
+    let mut worst = ill.clone();
+    worst.sort_by_key(|check| std::cmp::Reverse(check.health));
+    for check in worst.iter().take(MOST) {
+        let line = line(check, now);
+        let Some(left) = room.checked_sub(line.as_str().chars().count()) else { break };
+        room = left;
+        shown += 1;
+        blocks.push(section(line));
+    }
+    if shown < ill.len() {
+        blocks.push(context(Mrkdwn::default().plain(&format!("and {} more", ill.len() - shown))));
+    }
+    if !well.is_empty() {
+        blocks.push(context(counted(&well)));
+    }
+    Said { text: head.into_string(), blocks }
+}
+
+/// `23 checks are well: Slack 6, GitHub 9 ...`
+fn counted(well: &[&Check]) -> Mrkdwn {
+    let mut services: Vec<(Service, usize)> = Vec::new();
+    for check in well {
+        match services.iter_mut().find(|(service, _)| *service == check.service) {
+            Some((_, count)) => *count += 1,
+            None => services.push((check.service, 1)),
+        }
+    }
+    let services: Vec<String> = services.iter().map(|(service, count)| format!("{} {count}", service.name())).collect();
+    let head = if well.len() == 1 { "One check is well".to_owned() } else { format!("{} checks are well", well.len()) };
+    Mrkdwn::new(":white_check_mark: ").plain(&format!("{head}: {}", services.join(", ")))
+}
+
+fn line(check: &Check, now: Timestamp) -> Mrkdwn {
+    let mark = match check.health {
+        Health::Good => ":white_check_mark: ",
+        Health::Warning => ":warning: ",
+        Health::Bad => ":x: ",
+    };
+    let mut line = Mrkdwn::new(mark).plain(&shorten(&check.what, WHAT));
+    if let Some(last) = check.last {
+        let (count, unit) = span(now.duration_since(last));
+        let said = if check.health == Health::Good { "" } else { "last " };
+        line = line.raw(", ").plain(&format!("{said}{count} {unit} ago"));
+    }
+    line = match &check.why {
+        Some(why) => line.raw(": ").plain(&shorten(why, WHY)),
+        None => line.raw("."),
+    };
+    match &check.repair {
+        Some(repair) => line.raw(" ").plain(&shorten(repair, REPAIR)),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::adapters::slack::render::stored;
+
+    fn check(health: Health, what: &str, why: Option<&str>) -> Check {
+        Check {
+            service: Service::Slack,
+            health,
+            what: what.to_owned(),
+            last: why.map(|_| Timestamp::UNIX_EPOCH),
+            why: why.map(str::to_owned),
+            repair: why.map(|_| "Repair it.".to_owned()),
+        }
+    }
+
+    fn lines(checks: &[Check]) -> Vec<String> {
+        let said = doctor(checks, Timestamp::UNIX_EPOCH + SignedDuration::from_mins(2));
+        let text = |block: &Value| {
+            block["text"]["text"].as_str().or(block["elements"][0]["text"].as_str()).unwrap().to_owned()
+        };
+        stored(&said.blocks).iter().map(text).collect()
+    }
+
+    #[test]
+    fn each_line_begins_with_its_mark_and_ends_with_what_to_do_and_what_is_well_is_counted() {
+        let checks = [
+            check(Health::Warning, "3 x Flux Kustomization flux-system/<!channel> for qa", Some("It applied nothing.")),
+            check(Health::Bad, "GitHub does not let me in", None),
+            check(Health::Good, "I am @gantry", None),
+            check(Health::Good, "I am in #deploys", None),
+            Check { service: Service::Registry, ..check(Health::Good, "The registry answers", None) },
+        ];
+        assert_eq!(
+            lines(&checks),
+            [
+                "2 things need a look:",
+                ":x: GitHub does not let me in.",
+                ":warning: 3 x Flux Kustomization flux-system/&lt;!channel&gt; for qa, last 2 min ago: It applied nothing. Repair it.",
+                ":white_check_mark: 3 checks are well: Slack 2, Registry 1",
+            ]
+        );
+        assert_eq!(
+            lines(&checks[4..]),
+            ["All that I looked at is well.", ":white_check_mark: One check is well: Registry 1"]
+        );
+    }
+
+    #[test]
+    fn however_much_there_is_and_whatever_it_says_slack_takes_it() {
+        let long = "&".repeat(2_000);
+        let hostile = Check { repair: Some(long.clone()), ..check(Health::Warning, &long, Some(&long)) };
+        let small = check(Health::Warning, "x", Some("y"));
+        for one in [hostile, small] {
+            let mut checks = vec![one; 500];
+            checks.extend(vec![check(Health::Good, "well", None); 500]);
+            let lines = lines(&checks);
+            assert!(lines.len() <= 23, "{}", lines.len());
+            assert!(lines.iter().all(|line| line.chars().count() <= 3_000));
+            assert!(lines.iter().map(|line| line.chars().count()).sum::<usize>() < 12_000);
+            let told = lines.len() - 3;
+            assert_eq!(lines[lines.len() - 2], format!("and {} more", 500 - told));
+            assert!(told >= 3, "{told}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_checks_say_each_line_fits(
+            checks in prop::collection::vec((0..3_u8, ".{0,400}", prop::option::of(".{0,600}"), prop::option::of(".{0,600}")), 0..60)
+        ) {
+            let check = |(health, what, why, repair): (u8, String, Option<String>, Option<String>)| {
+                let health = [Health::Good, Health::Warning, Health::Bad][usize::from(health)];
+                Check { service: Service::GitHub, health, what, last: None, why, repair }
+            };
+            let checks: Vec<Check> = checks.into_iter().map(check).collect();
+            let ill = checks.iter().filter(|check| check.health != Health::Good).count();
+            let lines = lines(&checks);
+            prop_assert!(lines.len() <= 23 && lines.iter().all(|line| line.chars().count() <= 3_000));
+            prop_assert!(lines.iter().map(|line| line.chars().count()).sum::<usize>() < 13_000);
+            prop_assert_eq!(lines[0] == "All that I looked at is well.", ill == 0);
+        }
+    }
+}

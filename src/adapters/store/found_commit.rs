@@ -1,0 +1,404 @@
+//! What is kept of commits that somebody may ask for: who knows them, by which name, and how they stand to what runs.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+
+use super::comparison::count;
+use super::error::StoreError;
+use super::handle::Store;
+use super::stored::{StoredBody, read_body, write_body};
+use super::stored_parts::StoredCommit;
+use super::time::micros;
+use super::transaction::{Operation, Transaction};
+use crate::domain::artefact::Repository;
+use crate::domain::containment::Pair;
+use crate::domain::sought::Kind;
+use crate::domain::version::{Commit, Sha};
+
+/// How many are looked at: whoever means one of more has to say it better.
+const MOST: i64 = 50;
+/// How many names stand in one question.
+const AT_ONCE: usize = 500;
+
+/// A commit that is meant, by whoever knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    pub home: Home,
+    /// `None`: an image that was seen, of which nothing tells the commit.
+    pub sha: Option<Sha>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Home {
+    Repository(String),
+    /// One that was seen to run it.
+    Artefact(String),
+    /// One that was built from it.
+    Image(String),
+}
+
+type Row = (String, String, Option<String>);
+
+impl Store {
+    /// All that is kept and can be meant. A tag of Git may be moved: it is believed if it was found since `tags_since`.
+    pub async fn kept(&self, kind: &Kind, tags_since: Timestamp) -> Result<Vec<Kept>, StoreError> {
+        let rows: Vec<Row> = match kind {
+            Kind::Commit(hex) => {
+                // No digit is greater than `f`. Not by LIKE, which no index serves.
+                let end = format!("{hex}g");
+                sqlx::query_as(
+                    "SELECT 'repository', repository, sha FROM compared_commit WHERE sha >= $1 AND sha < $2
+                     UNION SELECT 'repository', repository, sha FROM found_commit WHERE sha >= $1 AND sha < $2
+                     UNION SELECT 'artefact', artefact, commit_sha FROM sighting
+                         WHERE commit_sha >= $1 AND commit_sha < $2
+                     UNION SELECT 'image', image, commit_sha FROM image_commit
+                         WHERE commit_sha >= $1 AND commit_sha < $2
+                     LIMIT $3",
+                )
+                .bind(hex)
+                .bind(end)
+                .bind(MOST)
+                .fetch_all(&self.0.readers)
+                .await?
+            }
+            Kind::Pull(number) => {
+                sqlx::query_as(
+                    "SELECT 'repository', repository, sha FROM compared_commit WHERE pull = $1
+                     UNION SELECT 'repository', repository, sha FROM found_name WHERE name = $2
+                     LIMIT $3",
+                )
+                .bind(count(*number))
+                .bind(pull_name(*number))
+                .bind(MOST)
+                .fetch_all(&self.0.readers)
+                .await?
+            }
+            Kind::Tag(tag) => {
+                sqlx::query_as(
+                    "SELECT 'artefact', artefact, commit_sha FROM sighting WHERE tag = $1
+                     UNION SELECT 'image', image, commit_sha FROM image_commit WHERE reference = $1
+                     UNION SELECT 'repository', repository, sha FROM found_name WHERE name = $2 AND found_at >= $3
+                     LIMIT $4",
+                )
+                .bind(tag)
+                .bind(tag_name(tag))
+                .bind(micros(tags_since))
+                .bind(MOST)
+                .fetch_all(&self.0.readers)
+                .await?
+            }
+        };
+        Ok(rows.into_iter().filter_map(kept).collect())
+    }
+
+    /// The commit that GitHub named for a pull request.
+    pub async fn pull_commit(&self, repository: &Repository, number: u64) -> Result<Option<Sha>, StoreError> {
+        let sha: Option<String> = sqlx::query_scalar("SELECT sha FROM found_name WHERE repository = $1 AND name = $2")
+            .bind(repository.to_string())
+            .bind(pull_name(number))
+            .fetch_optional(&self.0.readers)
+            .await?;
+        Ok(sha.and_then(|sha| sha.parse().ok()))
+    }
+
+    /// A commit as people know it, where anybody told.
+    pub async fn described(&self, repository: &Repository, sha: &Sha) -> Result<Option<Commit>, StoreError> {
+        let found: Option<String> =
+            sqlx::query_scalar("SELECT body FROM found_commit WHERE repository = $1 AND sha = $2")
+                .bind(repository.to_string())
+                .bind(sha.as_str())
+                .fetch_optional(&self.0.readers)
+                .await?;
+        if let Some(commit) = found.and_then(|body| read_body::<StoredCommit>(&body).ok()) {
+            return Ok(Some(commit));
+        }
+        // The shortest is read fastest; its body only then.
+        let listed: Option<(String, String)> = sqlx::query_as(
+            "SELECT one.base, one.head FROM compared_commit AS one
+             JOIN comparison AS whole
+               ON whole.repository = one.repository AND whole.base = one.base AND whole.head = one.head
+             WHERE one.repository = $1 AND one.sha = $2 ORDER BY whole.ahead_by LIMIT 1",
+        )
+        .bind(repository.to_string())
+        .bind(sha.as_str())
+        .fetch_optional(&self.0.readers)
+        .await?;
+        let ends = listed.and_then(|(base, head)| Some((base.parse::<Sha>().ok()?, head.parse::<Sha>().ok()?)));
+        let Some((base, head)) = ends else { return Ok(None) };
+        let comparison = self.comparison(repository, &base, &head).await?;
+        let lone = comparison.and_then(|it| it.commits.into_iter().find(|lone| lone.commit.sha == *sha));
+        Ok(lone.map(|lone| lone.commit))
+    }
+
+    /// How some commits stand to each other and to the one that is sought, as far as that was compared.
+    pub async fn pairs(
+        &self,
+        repository: &Repository,
+        sought: &Sha,
+        commits: &[&Sha],
+    ) -> Result<Vec<Pair>, StoreError> {
+        type Compared = (String, String, i64, i64, i64);
+        let repository = repository.to_string();
+        let listing: Vec<(String, String)> =
+            sqlx::query_as("SELECT base, head FROM compared_commit WHERE sha = $1 AND repository = $2")
+                .bind(sought.as_str())
+                .bind(&repository)
+                .fetch_all(&self.0.readers)
+                .await?;
+        let listing: std::collections::HashSet<(String, String)> = listing.into_iter().collect();
+        let mut rows: Vec<Compared> = Vec::new();
+        for some in commits.chunks(AT_ONCE) {
+            let mut query: QueryBuilder<Sqlite> =
+                QueryBuilder::new("SELECT base, head, ahead_by, behind_by, listed FROM comparison WHERE repository = ");
+            query.push_bind(&repository).push(" AND base IN (");
+            let mut names = query.separated(", ");
+            for commit in some {
+                names.push_bind(commit.as_str());
+            }
+            query.push(")");
+            rows.extend(query.build_query_as::<Compared>().fetch_all(&self.0.readers).await?);
+        }
+        let mut pairs: Vec<Pair> = rows
+            .into_iter()
+            .filter_map(|(base, head, ahead_by, behind_by, listed)| {
+                let lists = listing.contains(&(base.clone(), head.clone()));
+                Some(Pair {
+                    base: base.parse().ok()?,
+                    head: head.parse().ok()?,
+                    ahead_by: u64::try_from(ahead_by).ok()?,
+                    behind_by: u64::try_from(behind_by).ok()?,
+                    whole: listed == ahead_by,
+                    lists,
+                })
+            })
+            .collect();
+        // Whatever lists it tells where it is, whether or not the base is one of them.
+        pairs.extend(listing.into_iter().filter_map(|(base, head)| {
+            let (base, head) = (base.parse().ok()?, head.parse().ok()?);
+            Some(Pair { base, head, ahead_by: 1, behind_by: 1, whole: false, lists: true })
+        }));
+        Ok(pairs)
+    }
+
+    /// Those of the commits that roll back, by their own word, with what they restored.
+    pub async fn restored_by(
+        &self,
+        repository: &Repository,
+        commits: &[&Sha],
+    ) -> Result<HashMap<Sha, Sha>, StoreError> {
+        let mut found = HashMap::new();
+        for some in commits.chunks(AT_ONCE) {
+            let mut query: QueryBuilder<Sqlite> =
+                QueryBuilder::new("SELECT DISTINCT sha, restores FROM compared_commit WHERE repository = ");
+            query.push_bind(repository.to_string()).push(" AND restores IS NOT NULL AND sha IN (");
+            let mut names = query.separated(", ");
+            for commit in some {
+                names.push_bind(commit.as_str());
+            }
+            query.push(")");
+            let rows: Vec<(String, String)> = query.build_query_as().fetch_all(&self.0.readers).await?;
+            found.extend(
+                rows.into_iter().filter_map(|(sha, restores)| Some((sha.parse().ok()?, restores.parse().ok()?))),
+            );
+        }
+        Ok(found)
+    }
+}
+
+fn kept((kind, name, sha): Row) -> Option<Kept> {
+    let home = match kind.as_str() {
+        "repository" => Home::Repository(name),
+        "artefact" => Home::Artefact(name),
+        _ => Home::Image(name),
+    };
+    // What is no commit's name cannot be compared.
+    let sha = match sha {
+        Some(sha) => Some(sha.parse().ok()?),
+        None => None,
+    };
+    Some(Kept { home, sha })
+}
+
+fn pull_name(number: u64) -> String {
+    format!("#{number}")
+}
+
+fn tag_name(tag: &str) -> String {
+    format!("tags/{tag}")
+}
+
+impl StoredBody for StoredCommit {
+    const VERSION: u32 = 1;
+}
+
+impl Transaction {
+    /// A commit that somebody looked for was found by that name.
+    #[must_use]
+    pub fn find(self, repository: Repository, commit: Commit, by: Kind) -> Self {
+        self.with(RecordFoundCommit { repository, commit: Box::new(commit), by })
+    }
+}
+
+/// Keeps a commit that was found, with the name by which it was looked for, unless that is its own.
+#[derive(Debug)]
+struct RecordFoundCommit {
+    repository: Repository,
+    commit: Box<Commit>,
+    by: Kind,
+}
+
+impl Operation for RecordFoundCommit {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "INSERT INTO found_commit (repository, sha, body) VALUES ($1, $2, $3)
+             ON CONFLICT (repository, sha) DO UPDATE SET body = excluded.body",
+        )
+        .bind(self.repository.to_string())
+        .bind(self.commit.sha.as_str())
+        .bind(write_body::<StoredCommit>((*self.commit).clone())?)
+        .execute(&mut *connection)
+        .await?;
+        let name = match &self.by {
+            Kind::Commit(_) => return Ok(()),
+            Kind::Pull(number) => pull_name(*number),
+            Kind::Tag(tag) => tag_name(tag),
+        };
+        sqlx::query(
+            "INSERT INTO found_name (repository, name, sha, found_at) VALUES ($1, $2, $3, $4)
+             ON CONFLICT (repository, name) DO UPDATE SET sha = excluded.sha, found_at = excluded.found_at",
+        )
+        .bind(self.repository.to_string())
+        .bind(name)
+        .bind(self.commit.sha.as_str())
+        .bind(micros(now))
+        .execute(connection)
+        .await?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+
+    use super::*;
+    use crate::adapters::store::{ImageCommit, Transaction};
+    use crate::clock::Clock;
+    use crate::domain::comparison::{Comparison, Files, Lone};
+    use crate::domain::sample::{self, sha};
+    use crate::domain::trailer::Trailers;
+
+    async fn house() -> (tempfile::TempDir, Clock, Store, Repository) {
+        let dir = tempfile::tempdir().unwrap();
+        let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse().unwrap());
+        let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
+        let store = Store::open(&url, clock.clone()).await.unwrap();
+        (dir, clock, store, "acme/shop".parse().unwrap())
+    }
+
+    fn compared(base: char, head: char, ahead_by: u64, commits: Vec<Lone>) -> Comparison {
+        let (base, head) = (sha(base), sha(head));
+        Comparison { base, head, ahead_by, behind_by: 2, commits, files: Files::default(), url: None }
+    }
+
+    fn homes(kept: &[Kept]) -> Vec<String> {
+        let one = |kept: &Kept| match &kept.home {
+            Home::Repository(name) | Home::Artefact(name) | Home::Image(name) => {
+                format!("{name} {}", kept.sha.as_ref().map_or("?", Sha::short))
+            }
+        };
+        kept.iter().map(one).collect()
+    }
+
+    #[tokio::test]
+    async fn what_is_kept_is_found_by_its_beginning_its_pull_request_and_its_tag() {
+        let (_dir, clock, store, shop) = house().await;
+        let lone = |digit, subject| Lone::new(sample::commit(digit, subject), Vec::new(), None, None);
+        let image = |reference: &str, commit: Option<Sha>| ImageCommit {
+            image: "ghcr.io/acme/mailer".into(),
+            reference: reference.into(),
+            commit,
+            proof: "label".into(),
+        };
+        let transaction = Transaction::new()
+            .comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b', "Two (#42)"), lone('a', "One")]))
+            .comparison(shop.clone(), compared('1', 'b', 1, vec![lone('b', "Two (#42)")]))
+            .image_commit(image("build-7", Some(sha('e'))))
+            .image_commit(image("build-8", None))
+            .find(shop.clone(), sample::commit('c', "Three (#7)"), Kind::Pull(7))
+            .find(shop.clone(), sample::commit('d', "Four"), Kind::Tag("qa/1".into()));
+        store.commit(transaction).await.unwrap();
+
+        let kept =
+            async |kind: Kind| homes(&store.kept(&kind, clock.now() - SignedDuration::from_hours(24)).await.unwrap());
+        assert_eq!(kept(Kind::Commit("bbbb".into())).await, ["acme/shop bbbbbbb"]);
+        assert_eq!(kept(Kind::Commit("e".repeat(40))).await, ["ghcr.io/acme/mailer eeeeeee"]);
+        assert_eq!(kept(Kind::Commit("dddd".into())).await, ["acme/shop ddddddd"]);
+        assert_eq!(kept(Kind::Pull(42)).await, ["acme/shop bbbbbbb"]);
+        assert_eq!(kept(Kind::Pull(7)).await, ["acme/shop ccccccc"]);
+        assert_eq!(kept(Kind::Tag("build-7".into())).await, ["ghcr.io/acme/mailer eeeeeee"]);
+        assert_eq!(kept(Kind::Tag("build-8".into())).await, ["ghcr.io/acme/mailer ?"]);
+        assert_eq!(kept(Kind::Tag("qa/1".into())).await, ["acme/shop ddddddd"]);
+        assert_eq!(store.pull_commit(&shop, 7).await.unwrap(), Some(sha('c')));
+        clock.advance(SignedDuration::from_hours(25));
+        assert_eq!(kept(Kind::Tag("qa/1".into())).await, Vec::<String>::new(), "a tag may have been moved");
+        assert_eq!(kept(Kind::Pull(7)).await, ["acme/shop ccccccc"], "a merge cannot");
+        for (digit, subject) in [('a', "One"), ('b', "Two (#42)"), ('c', "Three (#7)")] {
+            let described = store.described(&shop, &sha(digit)).await.unwrap();
+            assert_eq!(described.map(|commit| commit.subject).as_deref(), Some(subject));
+        }
+        assert_eq!(store.described(&shop, &sha('9')).await.unwrap(), None);
+    }
+
+    #[tokio::test]
+    async fn pairs_say_whether_their_list_is_whole_and_has_the_one() {
+        let (_dir, _clock, store, shop) = house().await;
+        let lone = |digit| Lone::new(sample::commit(digit, "Work"), Vec::new(), None, None);
+        let change = sample::change().id;
+        let restores = Trailers::Rollback { change, restores: Some(sha('1')) };
+        let back = Lone::new(sample::commit('f', "Roll back"), vec![sha('b')], None, Some(restores));
+        let transaction = Transaction::new()
+            .comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b'), lone('a')]))
+            .comparison(shop.clone(), compared('1', 'b', 300, vec![lone('b')]))
+            .comparison(shop.clone(), compared('2', 'f', 2, vec![back, lone('a')]));
+        store.commit(transaction).await.unwrap();
+        let pairs = store.pairs(&shop, &sha('a'), &[&sha('0'), &sha('1')]).await.unwrap();
+        let read = |pair: &Pair| (pair.base.short()[..1].to_owned(), pair.whole, pair.lists);
+        let mut read: Vec<_> = pairs.iter().map(read).collect();
+        read.sort();
+        read.dedup();
+        let expected = [("0", false, true), ("0", true, true), ("1", false, false), ("2", false, true)];
+        assert_eq!(read, expected.map(|(base, whole, lists)| (base.to_owned(), whole, lists)));
+        let brought_back = store.restored_by(&shop, &[&sha('f'), &sha('b')]).await.unwrap();
+        assert_eq!(brought_back, HashMap::from([(sha('f'), sha('1'))]));
+    }
+
+    #[tokio::test]
+    async fn no_question_reads_a_whole_table() {
+        let (_dir, _clock, store, _) = house().await;
+        let questions = [
+            "SELECT repository FROM compared_commit WHERE sha >= 'a' AND sha < 'b'",
+            "SELECT artefact FROM sighting WHERE commit_sha >= 'a' AND commit_sha < 'b'",
+            "SELECT image FROM image_commit WHERE commit_sha >= 'a' AND commit_sha < 'b'",
+            "SELECT artefact FROM sighting WHERE tag = 'a'",
+            "SELECT image FROM image_commit WHERE reference = 'a'",
+            "SELECT repository FROM found_name WHERE name = 'a' AND found_at >= 1",
+            "SELECT base, head, ahead_by, behind_by, listed FROM comparison
+             WHERE repository = 'a' AND base IN ('b', 'c')",
+        ];
+        for question in questions {
+            let plan: Vec<(i64, i64, i64, String)> =
+                sqlx::query_as(sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {question}")))
+                    .fetch_all(&store.0.readers)
+                    .await
+                    .unwrap();
+            let plan: Vec<String> = plan.into_iter().map(|row| row.3).collect();
+            assert!(plan.iter().all(|step| step.starts_with("SEARCH")), "{question}: {plan:?}");
+            assert!(!question.contains("listed") || plan[0].contains("COVERING INDEX"), "{plan:?}");
+        }
+    }
+}

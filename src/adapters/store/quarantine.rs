@@ -1,0 +1,129 @@
+//! The rows of quarantines: versions that rollbacks took back, until somebody releases them.
+
+use jiff::Timestamp;
+use sqlx::SqliteConnection;
+
+use super::change;
+use super::error::{StoreError, expect_a_row};
+use super::handle::Store;
+use super::stored::{StoredBody, read_or_log, write_body};
+use super::stored_parts::StoredQuarantine;
+use super::time::micros;
+use super::transaction::{Operation, Transaction, Wakes};
+use crate::domain::actor::PersonId;
+use crate::domain::change::ChangeId;
+use crate::domain::quarantine::Quarantine;
+
+impl Store {
+    /// What is quarantined now anywhere, newest first.
+    pub async fn quarantines(&self) -> Result<Vec<Quarantine>, StoreError> {
+        let rows: Vec<String> = sqlx::query_scalar(
+            "SELECT body FROM quarantine WHERE released_at IS NULL ORDER BY since DESC, change_id DESC",
+        )
+        .fetch_all(&self.0.readers)
+        .await?;
+        Ok(rows.iter().filter_map(|body| read_or_log::<StoredQuarantine>("quarantine", body)).collect())
+    }
+}
+
+impl StoredBody for StoredQuarantine {
+    const VERSION: u32 = 1;
+}
+
+impl Transaction {
+    /// What a rollback took back may not come back until it is released. A second row for the same rollback has no effect.
+    #[must_use]
+    pub fn quarantine(self, quarantine: Quarantine) -> Self {
+        self.with(InsertQuarantine(Box::new(quarantine)))
+    }
+
+    /// The transaction fails with `Overtaken` where it was released before: two who do it are one.
+    #[must_use]
+    pub fn release(self, rollback: ChangeId, by: PersonId) -> Self {
+        self.with(ReleaseQuarantine { rollback, by })
+    }
+}
+
+#[derive(Debug)]
+struct InsertQuarantine(Box<Quarantine>);
+
+impl Operation for InsertQuarantine {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        let quarantine = &self.0;
+        sqlx::query("INSERT INTO quarantine (change_id, body, since) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
+            .bind(quarantine.change.to_string())
+            .bind(write_body::<StoredQuarantine>((**quarantine).clone())?)
+            .bind(micros(quarantine.at))
+            .execute(connection)
+            .await?;
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct ReleaseQuarantine {
+    rollback: ChangeId,
+    by: PersonId,
+}
+
+impl Operation for ReleaseQuarantine {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+        let released = sqlx::query(
+            "UPDATE quarantine SET released_at = $1, released_by = $2 WHERE change_id = $3 AND released_at IS NULL",
+        )
+        .bind(micros(now))
+        .bind(self.by.as_str())
+        .bind(self.rollback.to_string())
+        .execute(&mut *connection)
+        .await?;
+        expect_a_row(&released)?;
+        change::look_again(connection, None, now).await
+    }
+
+    fn wakes(&self, (): &()) -> Wakes {
+        Wakes { changes: 1, ..Wakes::default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::adapters::store::Transaction;
+    use crate::clock::Clock;
+    use crate::domain::environment::EnvironmentName;
+    use crate::domain::quarantine::Hold;
+    use crate::domain::sample;
+
+    #[tokio::test]
+    async fn what_a_rollback_left_stands_until_somebody_ends_it_once() {
+        let dir = TempDir::new().unwrap();
+        let clock = Clock::by_hand(sample::quarantine().at);
+        let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
+        let store = Store::open(&url, clock).await.unwrap();
+        let mut rollback = sample::change();
+        rollback.plan.rollback = Some(sample::rollback());
+        let left = Quarantine::of(&rollback, sample::quarantine().at).unwrap();
+        let hold = Hold::of(&rollback, left.at).unwrap();
+        let both = || Transaction::new().quarantine(left.clone()).hold(hold.clone());
+        store.commit(both()).await.unwrap();
+        store.commit(both()).await.expect("said twice, it is the same");
+        assert_eq!(store.quarantines().await.unwrap(), std::slice::from_ref(&left));
+        assert_eq!(store.holds(&left.environment).await.unwrap(), std::slice::from_ref(&hold));
+        assert_eq!(store.holds(&EnvironmentName::new("prod")).await.unwrap(), []);
+
+        let release = || Transaction::new().release(left.change, PersonId::new("U0BOB"));
+        store.commit(release()).await.unwrap();
+        assert_eq!(store.quarantines().await.unwrap(), []);
+        assert!(matches!(store.commit(release()).await, Err(StoreError::Overtaken)), "two who do it are one");
+        store.commit(both()).await.unwrap();
+        assert_eq!(store.quarantines().await.unwrap(), [], "what was released stays so");
+        store.commit(Transaction::new().lift(left.change).lift(left.change)).await.unwrap();
+        assert_eq!(store.holds(&left.environment).await.unwrap(), []);
+    }
+}

@@ -1,0 +1,225 @@
+//! Bodies that are stored as JSON: a version number, and types of the store's own, so that a rename in the domain changes no
+//! row. The exceptions are events as their adapter understood them: the inbox's bodies, and reports and builds in the ledger.
+
+use std::sync::Arc;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::error::unwritable;
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::{ArtefactName, Repository};
+use crate::domain::change::ChangeId;
+use crate::domain::environment::EnvironmentName;
+use crate::domain::lock::LockId;
+use crate::domain::message::MessageKey;
+use crate::domain::version::Sha;
+
+/// A type of the database and the domain's type of the same meaning.
+pub(super) trait Stored {
+    type Domain;
+
+    fn from_domain(domain: Self::Domain) -> Self;
+
+    fn into_domain(self) -> Self::Domain;
+}
+
+/// A stored type that fills a column.
+pub(super) trait StoredBody: Stored + Serialize + DeserializeOwned {
+    /// Grows with every change that an older Gantry could not read. A migration comes with it, which converts the stored rows and
+    /// makes an older Gantry refuse the file. A type that several bodies embed changes the version of each.
+    const VERSION: u32;
+}
+
+#[derive(Serialize, Deserialize)]
+struct VersionedBody<T> {
+    v: u32,
+    body: T,
+}
+
+pub(super) fn write_body<B: StoredBody>(value: B::Domain) -> Result<String, sqlx::Error> {
+    serde_json::to_string(&VersionedBody { v: B::VERSION, body: B::from_domain(value) }).map_err(unwritable)
+}
+
+/// Reads a body, or says why it cannot be read.
+pub(super) fn read_body<B: StoredBody>(text: &str) -> Result<B::Domain, String> {
+    #[derive(Deserialize)]
+    struct BodyVersion {
+        v: u32,
+    }
+    let wrong = match serde_json::from_str::<VersionedBody<B>>(text) {
+        Ok(versioned) if versioned.v == B::VERSION => return Ok(versioned.body.into_domain()),
+        Ok(_) => None,
+        Err(error) => Some(error.to_string()),
+    };
+    match serde_json::from_str::<BodyVersion>(text) {
+        Ok(BodyVersion { v }) if v != B::VERSION => {
+            Err(format!("it was written as version {v}, and this Gantry reads version {}", B::VERSION))
+        }
+        _ => Err(wrong.unwrap_or_default()),
+    }
+}
+
+/// Reads a body, or logs why it cannot be read. Such a row is left alone.
+pub(super) fn read_or_log<B: StoredBody>(what: &str, text: &str) -> Option<B::Domain> {
+    read_body::<B>(text).inspect_err(|error| tracing::error!(%error, "a stored {what} cannot be read")).ok()
+}
+
+impl<T: Stored> Stored for Option<T> {
+    type Domain = Option<T::Domain>;
+
+    fn from_domain(domain: Self::Domain) -> Self {
+        domain.map(T::from_domain)
+    }
+
+    fn into_domain(self) -> Self::Domain {
+        self.map(T::into_domain)
+    }
+}
+
+impl<T: Stored> Stored for Vec<T> {
+    type Domain = Vec<T::Domain>;
+
+    fn from_domain(domain: Self::Domain) -> Self {
+        domain.into_iter().map(T::from_domain).collect()
+    }
+
+    fn into_domain(self) -> Self::Domain {
+        self.into_iter().map(T::into_domain).collect()
+    }
+}
+
+impl<T: Stored> Stored for Box<T> {
+    type Domain = Box<T::Domain>;
+
+    fn from_domain(domain: Self::Domain) -> Self {
+        Self::new(T::from_domain(*domain))
+    }
+
+    fn into_domain(self) -> Self::Domain {
+        Box::new((*self).into_domain())
+    }
+}
+
+/// Plain values, and ids, whose stored form is their text.
+macro_rules! stored_as_is {
+    ($($type:ty),* $(,)?) => {$(
+        impl Stored for $type {
+            type Domain = Self;
+
+            fn from_domain(domain: Self) -> Self {
+                domain
+            }
+
+            fn into_domain(self) -> Self {
+                self
+            }
+        }
+    )*};
+}
+
+stored_as_is! {
+    bool, u32, u64, usize, String, Arc<str>, Timestamp, SignedDuration, Value, ArtefactName, ChangeId, EnvironmentName, LockId,
+    MessageKey, PersonId, Repository, Sha,
+}
+
+/// Defines stored types with the conversions from and to the domain's. A field or variant that one of the two lacks does not
+/// compile. After a rename in the domain, `#[serde(rename = "...")]` keeps the stored name.
+macro_rules! stored {
+    () => {};
+    (
+        $(#[$meta:meta])*
+        struct $stored:ident for $domain:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }
+        $($rest:tt)*
+    ) => {
+        $(#[$meta])*
+        #[derive(serde::Serialize, serde::Deserialize)]
+        pub(in crate::adapters::store) struct $stored {
+            $($(#[$field_meta])* $field: $type,)*
+        }
+
+        impl crate::adapters::store::stored::Stored for $stored {
+            type Domain = $domain;
+
+            fn from_domain(domain: $domain) -> Self {
+                let $domain { $($field,)* } = domain;
+                Self { $($field: crate::adapters::store::stored::Stored::from_domain($field),)* }
+            }
+
+            fn into_domain(self) -> $domain {
+                let Self { $($field,)* } = self;
+                $domain { $($field: crate::adapters::store::stored::Stored::into_domain($field),)* }
+            }
+        }
+
+        crate::adapters::store::stored::stored! { $($rest)* }
+    };
+    (
+        $(#[$meta:meta])*
+        enum $stored:ident for $domain:ident {
+            $(
+                $(#[$variant_meta:meta])*
+                $variant:ident $(($name:ident: $inner:ty))? $({ $($(#[$field_meta:meta])* $field:ident: $type:ty,)* })?,
+            )*
+        }
+        $($rest:tt)*
+    ) => {
+        $(#[$meta])*
+        #[derive(serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub(in crate::adapters::store) enum $stored {
+            $($(#[$variant_meta])* $variant $(($inner))? $({ $($(#[$field_meta])* $field: $type,)* })?,)*
+        }
+
+        impl crate::adapters::store::stored::Stored for $stored {
+            type Domain = $domain;
+
+            fn from_domain(domain: $domain) -> Self {
+                match domain {
+                    $($domain::$variant $(($name))? $({ $($field,)* })? => {
+                        Self::$variant
+                            $((crate::adapters::store::stored::Stored::from_domain($name)))?
+                            $({ $($field: crate::adapters::store::stored::Stored::from_domain($field),)* })?
+                    })*
+                }
+            }
+
+            fn into_domain(self) -> $domain {
+                match self {
+                    $(Self::$variant $(($name))? $({ $($field,)* })? => {
+                        $domain::$variant
+                            $((crate::adapters::store::stored::Stored::into_domain($name)))?
+                            $({ $($field: crate::adapters::store::stored::Stored::into_domain($field),)* })?
+                    })*
+                }
+            }
+        }
+
+        crate::adapters::store::stored::stored! { $($rest)* }
+    };
+}
+
+pub(in crate::adapters::store) use stored;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::store::stored_parts::StoredQuarantine;
+    use crate::domain::quarantine::Quarantine;
+    use crate::domain::sample;
+
+    #[test]
+    fn a_body_of_another_version_is_refused_with_both_numbers() {
+        let quarantine: Quarantine = sample::quarantine();
+        let text = write_body::<StoredQuarantine>(quarantine.clone()).unwrap();
+        assert!(text.starts_with(r#"{"v":1,"body":{"#), "{text}");
+        assert_eq!(read_body::<StoredQuarantine>(&text).unwrap(), quarantine);
+
+        let newer = text.replacen("\"v\":1", "\"v\":2", 1);
+        let why = read_body::<StoredQuarantine>(&newer).unwrap_err();
+        assert_eq!(why, "it was written as version 2, and this Gantry reads version 1");
+        assert!(read_body::<StoredQuarantine>("{}").unwrap_err().contains("missing field `v`"));
+    }
+}

@@ -1,0 +1,109 @@
+//! Every query of the store is prepared by the real engine, so that one in a rarely used function cannot be wrong.
+
+use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
+use syn::visit::{self, Visit};
+
+use super::*;
+use crate::domain::history::Number;
+use crate::domain::listing::Filter;
+use crate::domain::page::Cursor;
+
+/// Calls of sqlx that take a whole statement.
+const WHOLE: [&str; 3] = ["query", "query_as", "query_scalar"];
+
+#[derive(Default)]
+struct Queries {
+    whole: Vec<String>,
+    /// Calls whose statement is no text in the source.
+    computed: usize,
+    /// Statements that are put together at run time.
+    built: usize,
+}
+
+impl<'ast> Visit<'ast> for Queries {
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        if let syn::Expr::Path(path) = &*call.func {
+            let path: Vec<String> = path.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            match path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+                [.., "raw_sql"] => self.computed += 1,
+                ["sqlx", name] if WHOLE.contains(&name) => match call.args.first() {
+                    Some(syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. })) => {
+                        self.whole.push(text.value());
+                    }
+                    _ => self.computed += 1,
+                },
+                [.., "QueryBuilder", "new" | "default"] => self.built += 1,
+                _ => {}
+            }
+        }
+        visit::visit_expr_call(self, call);
+    }
+
+    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
+        if module.ident != "tests" {
+            visit::visit_item_mod(self, module);
+        }
+    }
+}
+
+fn queries() -> Queries {
+    let mut queries = Queries::default();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src/adapters/store")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.file_stem().unwrap() == "tests" {
+                continue;
+            }
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "rs") {
+                let file = syn::parse_file(&std::fs::read_to_string(&path).unwrap()).unwrap();
+                queries.visit_file(&file);
+            }
+        }
+    }
+    queries
+}
+
+#[tokio::test]
+async fn every_query_is_one_that_the_engine_can_prepare() {
+    let queries = queries();
+    assert!(queries.whole.len() > 60, "{} queries were found", queries.whole.len());
+    assert_eq!(queries.computed, 3, "probe.rs and open.rs have statements in variables, which their tests run");
+    let house = House::new().await;
+    let mut connection = house.store.0.readers.acquire().await.unwrap();
+    let wrong = (&mut *connection).prepare(AssertSqlSafe("SELECT nothing FROM inbox").into_sql_str()).await;
+    assert!(wrong.is_err(), "the engine looks at the columns");
+    for query in queries.whole {
+        let prepared = (&mut *connection).prepare(AssertSqlSafe(query.clone()).into_sql_str()).await;
+        assert!(prepared.is_ok(), "{:?}: {query}", prepared.err());
+    }
+}
+
+/// The statements that are put together at run time, in all of their forms.
+#[tokio::test]
+async fn every_query_that_is_built_at_run_time_can_be_run() {
+    assert_eq!(queries().built, 9, "a query was added or removed: run it below");
+    let House { store, .. } = &House::new().await;
+    let (checkout, qa) = (ArtefactName::new("checkout"), EnvironmentName::new("qa"));
+    for line in [Line::Requests, Line::Webhooks] {
+        assert!(store.waiting(line, 1).await.unwrap().is_empty());
+        assert_eq!(store.next_waiting(line, start()).await.unwrap(), None);
+    }
+    assert!(store.sightings_of(&[&checkout], 1).await.unwrap().is_empty());
+    assert_eq!(store.newest(LedgerKind::Report, 1).await.unwrap(), []);
+    for artefact in [None, Some(checkout)] {
+        for environment in [None, Some(qa.clone())] {
+            for cursor in [Cursor::Start, Cursor::Earlier(Number(9)), Cursor::Later(Number(1))] {
+                let filter = Filter { artefact: artefact.clone(), environment: environment.clone() };
+                assert!(store.past(&filter, cursor, 1).await.unwrap().is_empty());
+            }
+        }
+    }
+    assert!(store.stages_since(&[sample::change().id]).await.unwrap().is_empty());
+    assert!(store.places(&[MessageKey::new("card:1")]).await.unwrap().is_empty());
+    let (shop, sha) = ("acme/shop".parse().unwrap(), sample::sha('a'));
+    assert!(store.pairs(&shop, &sha, &[&sha]).await.unwrap().is_empty());
+    assert!(store.restored_by(&shop, &[&sha]).await.unwrap().is_empty());
+}

@@ -1,0 +1,334 @@
+//! Files as earlier versions of Gantry left them (`tests/data/databases` says how they were made): each is opened by today's,
+//! loses nothing, and everything in it can be read. And what becomes of a start that breaks off in the middle.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use sqlx::{Row, SqliteConnection};
+
+use super::*;
+use crate::adapters::store::change::stored::StoredChange;
+use crate::adapters::store::comparison::StoredComparison;
+use crate::adapters::store::open::MIGRATIONS;
+use crate::adapters::store::outbox::StoredMessage;
+use crate::adapters::store::plan::StoredPlan;
+use crate::adapters::store::stored::{StoredBody, read_body};
+use crate::adapters::store::stored_parts::{StoredCommit, StoredHold, StoredQuarantine};
+use crate::domain::change::ChangeId;
+use crate::domain::listing::Filter;
+use crate::domain::page::Cursor;
+use crate::domain::version::Sha;
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/databases");
+
+/// A database as an earlier version left it.
+struct Left {
+    name: String,
+    sql: String,
+}
+
+impl Left {
+    fn all() -> Vec<Self> {
+        let files = std::fs::read_dir(FOLDER).unwrap().map(|entry| entry.unwrap().path());
+        let dumps = files.filter(|path| path.extension().is_some_and(|ending| ending == "sql"));
+        let mut all: Vec<_> = dumps
+            .map(|path| Self {
+                name: path.file_stem().unwrap().to_str().unwrap().to_owned(),
+                sql: std::fs::read_to_string(&path).unwrap(),
+            })
+            .collect();
+        all.sort_by(|one, other| one.name.cmp(&other.name));
+        all
+    }
+
+    fn called(name: &str) -> Self {
+        Self::all().into_iter().find(|left| left.name == name).unwrap()
+    }
+
+    /// As a file again.
+    async fn restore(&self, dir: &Path) -> SqliteConnection {
+        let mut connection = side(dir).await;
+        sqlx::raw_sql(sqlx::AssertSqlSafe(self.sql.as_str())).execute(&mut connection).await.unwrap();
+        connection
+    }
+
+    /// The moment in which it was left.
+    async fn left_at(connection: &mut SqliteConnection) -> Timestamp {
+        timestamp(sqlx::query_scalar("SELECT MAX(at) FROM ledger").fetch_one(connection).await.unwrap())
+    }
+}
+
+async fn side(dir: &Path) -> SqliteConnection {
+    SqliteConnection::connect(&format!("{}?mode=rwc", url(dir))).await.unwrap()
+}
+
+async fn texts(connection: &mut SqliteConnection, query: &str) -> Vec<String> {
+    sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_all(connection).await.unwrap()
+}
+
+/// The rows of each table, by the columns that are named or, for a table that is not, by all it has.
+async fn rows(
+    connection: &mut SqliteConnection,
+    columns: &BTreeMap<String, Vec<String>>,
+) -> BTreeMap<String, Vec<String>> {
+    let mut rows = BTreeMap::new();
+    for (table, columns) in columns {
+        let row: Vec<_> = columns.iter().map(|column| format!("quote(\"{column}\")")).collect();
+        let query = format!("SELECT {} FROM \"{table}\" ORDER BY 1", row.join(" || ', ' || "));
+        rows.insert(table.clone(), texts(connection, &query).await);
+    }
+    rows
+}
+
+async fn columns(connection: &mut SqliteConnection) -> BTreeMap<String, Vec<String>> {
+    let tables = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\'";
+    let mut columns = BTreeMap::new();
+    for table in texts(connection, tables).await {
+        let names = texts(connection, &format!("SELECT name FROM pragma_table_info('{table}')")).await;
+        columns.insert(table, names);
+    }
+    columns
+}
+
+/// Everything that is made in a database, and by which migrations.
+async fn schema(connection: &mut SqliteConnection) -> Vec<String> {
+    let made = "SELECT type || ' ' || name || ': ' || COALESCE(sql, '') FROM sqlite_master ORDER BY 1";
+    let mut schema: Vec<String> = texts(connection, made)
+        .await
+        .iter()
+        .map(|made| made.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    let run = "SELECT version || ' ' || description || ' ' || success || ' ' || hex(checksum) FROM _sqlx_migrations ORDER BY 1";
+    schema.extend(texts(connection, run).await);
+    schema
+}
+
+async fn fresh_schema() -> Vec<String> {
+    let dir = TempDir::new().unwrap();
+    open(dir.path()).await.close().await;
+    schema(&mut side(dir.path()).await).await
+}
+
+async fn opened(dir: &Path, clock: Clock) -> Store {
+    Store::open(&url(dir), clock).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_file_of_every_earlier_version_is_brought_up_to_date_and_loses_nothing() {
+    let fresh = fresh_schema().await;
+    for left in Left::all() {
+        let dir = TempDir::new().unwrap();
+        let mut connection = left.restore(dir.path()).await;
+        let columns = columns(&mut connection).await;
+        let before = rows(&mut connection, &columns).await;
+        assert!(before["ledger"].len() > 5 && before["outbox"].len() > 1, "{}: there is something to lose", left.name);
+        connection.close().await.unwrap();
+
+        let store = Store::open(&url(dir.path()), Clock::by_hand(start())).await;
+        store.unwrap_or_else(|error| panic!("{}: {error}", left.name)).close().await;
+
+        let mut connection = side(dir.path()).await;
+        assert_eq!(texts(&mut connection, "PRAGMA integrity_check").await, ["ok"], "{}", left.name);
+        let broken = sqlx::query("PRAGMA foreign_key_check").fetch_all(&mut connection).await.unwrap();
+        assert!(broken.is_empty(), "{}", left.name);
+        assert_eq!(schema(&mut connection).await, fresh, "{}", left.name);
+        assert_eq!(rows(&mut connection, &columns).await, before, "{}", left.name);
+    }
+}
+
+/// All bodies of a table, as today's type reads them, with what else is asked for.
+async fn read<B: StoredBody>(store: &Store, table: &str, rest: &str) -> Vec<(B::Domain, sqlx::sqlite::SqliteRow)> {
+    let query = format!("SELECT body, {rest} FROM {table} WHERE body IS NOT NULL");
+    let rows = sqlx::query(sqlx::AssertSqlSafe(query)).fetch_all(&store.0.readers).await.unwrap();
+    let read = rows.into_iter().map(|row| {
+        let body: String = row.get(0);
+        let parsed = read_body::<B>(&body);
+        (parsed.unwrap_or_else(|error| panic!("a row of {table} cannot be read: {error}\n{body}")), row)
+    });
+    read.collect()
+}
+
+async fn count(store: &Store, what: &str) -> usize {
+    let query = format!("SELECT COUNT(*) FROM {what}");
+    let count: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_one(&store.0.readers).await.unwrap();
+    usize::try_from(count).unwrap()
+}
+
+#[tokio::test]
+async fn all_that_earlier_versions_wrote_can_be_read() {
+    let mut stages = BTreeSet::new();
+    for left in Left::all() {
+        println!("{}", left.name);
+        let dir = TempDir::new().unwrap();
+        let mut connection = left.restore(dir.path()).await;
+        let clock = Clock::by_hand(Left::left_at(&mut connection).await);
+        connection.close().await.unwrap();
+        let store = opened(dir.path(), clock).await;
+
+        for (change, row) in read::<StoredChange>(&store, "change", "id, short, stage, moves, active, open").await {
+            let columns: Vec<String> = (1..5).map(|column| row.get(column)).collect();
+            let (active, open): (bool, bool) = (row.get(5), row.get(6));
+            // A watch that another change ended is not open, whatever its stage is.
+            assert_eq!((change.stage.is_active(), change.is_open() || !open), (active, true), "{change:?}");
+            let now = [change.id.to_string(), change.id.short(), change.stage.name().to_owned()];
+            assert_eq!(columns[..3], now, "what is asked for by its columns");
+            assert_eq!(columns[3], change.moves().as_str(), "the lock that it holds is the one that others look for");
+            stages.insert(change.stage.name().to_owned());
+        }
+        for (plan, row) in read::<StoredPlan>(&store, "plan", "id, person").await {
+            let shown = store.shown_plan(ChangeId::parse(row.get(1)).unwrap()).await.unwrap().unwrap();
+            assert_eq!((shown.plan, shown.person.as_str()), (plan, row.get(2)));
+        }
+        for (message, row) in read::<StoredMessage>(&store, "outbox", "key").await {
+            assert_eq!(message.key().map(MessageKey::as_str), row.get(1));
+        }
+        for (quarantine, row) in read::<StoredQuarantine>(&store, "quarantine", "change_id").await {
+            assert_eq!(quarantine.change.to_string(), row.get::<String, _>(1));
+        }
+        for (hold, row) in read::<StoredHold>(&store, "hold", "change_id").await {
+            assert_eq!(hold.change.to_string(), row.get::<String, _>(1));
+        }
+        for (comparison, row) in read::<StoredComparison>(&store, "comparison", "base, head").await {
+            assert_eq!((comparison.base.as_str(), comparison.head.as_str()), (row.get(1), row.get(2)));
+        }
+        read::<StoredCommit>(&store, "found_commit", "sha").await;
+        assert_eq!(store.locks(None).await.unwrap().len(), count(&store, "lock").await);
+        assert_eq!(store.unmapped().await.unwrap().len(), count(&store, "unmapped_report").await);
+        assert_eq!(store.image_commits().await.unwrap().len(), count(&store, "image_commit").await);
+
+        let happened = store.past(&Filter::default(), Cursor::Start, 1000).await.unwrap();
+        assert!(happened.iter().any(|past| past.entry.kind == LedgerKind::Arrived), "{happened:?}");
+        for past in happened.iter().filter(|past| past.entry.kind == LedgerKind::Begun) {
+            assert!(past.change.is_some() && past.entry.actor.is_some(), "{past:?}");
+        }
+        let entries = store.ledger(&LedgerFilter::default(), 10_000).await.unwrap();
+        assert_eq!(entries.len(), count(&store, "ledger").await);
+        let bare = entries.iter().filter(|entry| entry.details.is_none()).count();
+        assert_eq!(bare, count(&store, "ledger WHERE body IS NULL").await, "a body that cannot be read");
+        let nameless = entries.iter().filter(|entry| entry.actor.is_none()).count();
+        assert_eq!(nameless, count(&store, "ledger WHERE actor IS NULL").await);
+
+        for sha in "sighting image_commit".split(' ') {
+            let query = format!("SELECT commit_sha FROM {sha} WHERE commit_sha IS NOT NULL");
+            let known: Vec<String> =
+                sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_all(&store.0.readers).await.unwrap();
+            assert!(!known.is_empty() && known.iter().all(|sha| sha.parse::<Sha>().is_ok()), "{known:?}");
+        }
+        let sources: Vec<String> =
+            sqlx::query_scalar("SELECT DISTINCT source FROM inbox").fetch_all(&store.0.readers).await.unwrap();
+        assert!(sources.iter().all(|source| Source::parse(source).is_some()), "{sources:?}");
+        store.close().await;
+    }
+    let expected = ["awaiting_approval", "deployed", "deploying", "failed"];
+    assert_eq!(stages.iter().map(String::as_str).collect::<Vec<_>>(), expected, "ends, and what was under way");
+}
+
+/// Before a migration is added, the version before it must leave its file.
+#[tokio::test]
+async fn every_version_but_the_newest_has_left_a_file() {
+    let left: BTreeSet<String> = Left::all().into_iter().map(|left| left.name).collect();
+    let versions: Vec<_> = MIGRATIONS.iter().map(|migration| format!("{:04}", migration.version)).collect();
+    let (_, earlier) = versions.split_last().unwrap();
+    for version in earlier {
+        assert!(
+            left.contains(version),
+            "there is no {FOLDER}/{version}.sql: build the last commit before the next migration came, and run `make` there"
+        );
+        let run = Left::called(version).sql.matches("INSERT INTO \"_sqlx_migrations\"").count();
+        assert_eq!(run.to_string(), version.trim_start_matches('0'), "{version}.sql was left by another version");
+    }
+}
+
+#[tokio::test]
+async fn a_migration_that_ran_somewhere_is_never_changed() {
+    for left in Left::all() {
+        let dir = TempDir::new().unwrap();
+        let mut connection = left.restore(dir.path()).await;
+        let run: Vec<(i64, Vec<u8>)> =
+            sqlx::query_as("SELECT version, checksum FROM _sqlx_migrations").fetch_all(&mut connection).await.unwrap();
+        for (version, checksum) in run {
+            let now = MIGRATIONS.iter().find(|migration| migration.version == version).unwrap();
+            assert_eq!(
+                *now.checksum, *checksum,
+                "migration {version} is not what {} was made by: leave it as it was, and add another",
+                left.name
+            );
+        }
+    }
+}
+
+/// The oldest and the newest file that there were.
+#[tokio::test]
+async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
+    for name in ["0001", "0013"] {
+        let sql = std::fs::read_to_string(format!("{FOLDER}/before_first_release/{name}.sql")).unwrap();
+        let left = Left { name: name.to_owned(), sql };
+        let dir = TempDir::new().unwrap();
+        let mut connection = left.restore(dir.path()).await;
+        let columns = columns(&mut connection).await;
+        let before = rows(&mut connection, &columns).await;
+        connection.close().await.unwrap();
+        let at_start = Store::open(&url(dir.path()), Clock::by_hand(start())).await.unwrap_err().to_string();
+        assert!(at_start.contains("gantry.db` was written by a Gantry from before its first release"), "{at_start}");
+        assert!(at_start.contains("Move the file away"), "{at_start}");
+        let by_doctor = look(&url(dir.path()), false).await.unwrap_err().to_string();
+        assert_eq!(by_doctor, at_start, "the doctor says the same");
+        assert_eq!(reported(&url(dir.path()), &[], start()).await.unwrap(), None);
+        assert_eq!(rows(&mut side(dir.path()).await, &columns).await, before);
+    }
+}
+
+#[tokio::test]
+async fn a_migration_that_fails_leaves_nothing_of_itself_and_can_be_tried_again() {
+    let dir = TempDir::new().unwrap();
+    let mut connection = side(dir.path()).await;
+    // One of the last tables that the first migration makes.
+    sqlx::query("CREATE TABLE hold (obstacle TEXT)").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+
+    let refusal = Store::open(&url(dir.path()), Clock::by_hand(start())).await.unwrap_err().to_string();
+    assert!(refusal.contains("gantry.db` cannot be brought up to date"), "{refusal}");
+    assert!(refusal.contains("table hold already exists"), "{refusal}");
+
+    let mut connection = side(dir.path()).await;
+    let half = texts(&mut connection, "SELECT name FROM sqlite_master WHERE name LIKE '%quarantine%'").await;
+    assert_eq!(half, Vec::<String>::new(), "what it made before it failed is gone");
+    sqlx::query("DROP TABLE hold").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
+
+    open(dir.path()).await.close().await;
+    assert_eq!(schema(&mut side(dir.path()).await).await, fresh_schema().await);
+}
+
+/// What `kill -9` leaves is what stands in the two files at that moment.
+#[tokio::test]
+async fn a_start_that_is_killed_in_the_middle_of_any_migration_is_carried_on_by_the_next() {
+    let fresh = fresh_schema().await;
+    let oldest = Left::called("0001");
+    let mut torn = 0;
+    for next in MIGRATIONS.iter() {
+        let (dir, killed) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+        let mut connection = if next.version == 1 { side(dir.path()).await } else { oldest.restore(dir.path()).await };
+        let columns = columns(&mut connection).await;
+        let before = rows(&mut connection, &columns).await;
+        sqlx::raw_sql("PRAGMA journal_mode = WAL").execute(&mut connection).await.unwrap();
+        MIGRATIONS.run_direct(Some(next.version - 1), &mut connection, false).await.unwrap();
+        // So little memory that what is not committed yet goes into the log, as it does when there is much of it.
+        sqlx::raw_sql("PRAGMA wal_checkpoint(TRUNCATE); PRAGMA cache_size = 1; BEGIN")
+            .execute(&mut connection)
+            .await
+            .unwrap();
+        sqlx::raw_sql(next.sql.clone()).execute(&mut connection).await.unwrap();
+        for file in ["gantry.db", "gantry.db-wal"] {
+            std::fs::copy(dir.path().join(file), killed.path().join(file)).unwrap();
+        }
+        torn += usize::from(std::fs::metadata(killed.path().join("gantry.db-wal")).unwrap().len() > 0);
+        drop(connection);
+
+        open(killed.path()).await.close().await;
+        let mut connection = side(killed.path()).await;
+        assert_eq!(texts(&mut connection, "PRAGMA integrity_check").await, ["ok"], "{}", next.version);
+        assert_eq!(schema(&mut connection).await, fresh, "{}", next.version);
+        assert_eq!(rows(&mut connection, &columns).await, before, "{}", next.version);
+    }
+    assert_eq!(torn, MIGRATIONS.iter().count(), "half a migration was written each time");
+}

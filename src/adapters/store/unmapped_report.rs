@@ -1,0 +1,302 @@
+//! The rows of reports that are about no artefact: counted by object and reason, and no more than people can look through.
+
+use jiff::{SignedDuration, Timestamp};
+use sqlx::SqliteConnection;
+
+use super::error::StoreError;
+use super::handle::Store;
+use super::ledger::{Entry, last_report};
+use super::time::{micros, timestamp};
+use super::transaction::{Operation, Transaction};
+use crate::domain::attribution::{Object, Stray, Strays};
+use crate::domain::environment::EnvironmentName;
+
+/// More than anybody repairs in a day; whoever sends more under new names each time pushes out only the oldest.
+const MOST: i64 = 500;
+const KEEP: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// As much of a text as is kept.
+const LONGEST: usize = 1000;
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    environment: String,
+    sender: String,
+    kind: String,
+    namespace: String,
+    name: String,
+    reason: String,
+    count: i64,
+    first_at: i64,
+    last_at: i64,
+    sentence: String,
+    repair: String,
+    message: String,
+}
+
+impl From<Row> for Strays {
+    fn from(row: Row) -> Self {
+        let last = Stray {
+            environment: Some(row.environment.as_str()).filter(|name| !name.is_empty()).map(EnvironmentName::new),
+            sender: row.sender,
+            object: Object::new(&row.kind, &row.namespace, &row.name),
+            reason: row.reason,
+            sentence: row.sentence,
+            repair: row.repair,
+            message: row.message,
+            at: timestamp(row.last_at),
+        };
+        Self { last, count: u64::try_from(row.count).unwrap_or_default(), first_at: timestamp(row.first_at) }
+    }
+}
+
+/// What is kept of the reports that came.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reported {
+    /// Those that are about nobody, newest first.
+    pub strays: Vec<Strays>,
+    /// The last one of each environment that had any.
+    pub last: Vec<Entry>,
+}
+
+impl Reported {
+    pub(super) async fn read(
+        connection: &mut SqliteConnection,
+        environments: &[EnvironmentName],
+        now: Timestamp,
+    ) -> Result<Self, sqlx::Error> {
+        let strays = strays(&mut *connection, now).await?;
+        let mut last = Vec::new();
+        for environment in environments {
+            last.extend(last_report(&mut *connection, environment).await?);
+        }
+        Ok(Self { strays, last })
+    }
+}
+
+impl Store {
+    /// What could not be mapped in the last thirty days, newest first.
+    pub async fn unmapped(&self) -> Result<Vec<Strays>, StoreError> {
+        Ok(strays(&self.0.readers, self.0.clock.now()).await?)
+    }
+}
+
+async fn strays(database: impl sqlx::SqliteExecutor<'_>, now: Timestamp) -> Result<Vec<Strays>, sqlx::Error> {
+    let rows: Vec<Row> = sqlx::query_as(
+        "SELECT environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence, repair, message
+         FROM unmapped_report WHERE last_at >= $1 ORDER BY last_at DESC, id DESC",
+    )
+    .bind(micros(now - KEEP))
+    .fetch_all(database)
+    .await?;
+    Ok(rows.into_iter().map(Into::into).collect())
+}
+
+impl Transaction {
+    /// A report that is about nobody is kept, or counted where one like it is.
+    #[must_use]
+    pub fn unmapped(self, stray: Stray) -> Self {
+        self.with(CountUnmappedReport(Box::new(stray)))
+    }
+
+    /// A report of that object found its artefacts: whatever hindered those before it is repaired.
+    #[must_use]
+    pub fn mapped(self, environment: EnvironmentName, sender: &str, object: Object) -> Self {
+        self.with(ForgetUnmappedReports { environment, sender: sender.to_owned(), object: Box::new(object) })
+    }
+}
+
+#[derive(Debug)]
+struct CountUnmappedReport(Box<Stray>);
+
+impl Operation for CountUnmappedReport {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        let stray = &self.0;
+        let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
+        let object = stray.object.clone().unwrap_or_default();
+        sqlx::query(
+            "INSERT INTO unmapped_report (environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence,
+                 repair, message)
+             VALUES ($1, $2, $3, $4, $5, $6, 1, $7, $7, $8, $9, $10)
+             ON CONFLICT (environment, sender, kind, namespace, name, reason) DO UPDATE
+             SET count = unmapped_report.count + 1, last_at = excluded.last_at, sentence = excluded.sentence,
+                 repair = excluded.repair, message = excluded.message",
+        )
+        .bind(stray.environment.as_ref().map_or("", EnvironmentName::as_str))
+        .bind(cut(&stray.sender))
+        .bind(object.kind)
+        .bind(object.namespace)
+        .bind(object.name)
+        .bind(cut(&stray.reason))
+        .bind(micros(stray.at))
+        .bind(cut(&stray.sentence))
+        .bind(cut(&stray.repair))
+        .bind(cut(&stray.message))
+        .execute(&mut *connection)
+        .await?;
+        sqlx::query(
+            "DELETE FROM unmapped_report WHERE id NOT IN (SELECT id FROM unmapped_report ORDER BY last_at DESC, id DESC LIMIT $1)",
+        )
+        .bind(MOST)
+        .execute(connection)
+        .await?;
+        Ok(())
+    }
+}
+
+#[derive(Debug)]
+struct ForgetUnmappedReports {
+    environment: EnvironmentName,
+    sender: String,
+    object: Box<Object>,
+}
+
+impl Operation for ForgetUnmappedReports {
+    type Output = ();
+
+    async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
+        sqlx::query(
+            "DELETE FROM unmapped_report WHERE environment = $1 AND sender = $2 AND kind = $3 AND namespace = $4 AND name = $5",
+        )
+        .bind(self.environment.as_str())
+        .bind(&self.sender)
+        .bind(&self.object.kind)
+        .bind(&self.object.namespace)
+        .bind(&self.object.name)
+        .execute(connection)
+        .await?;
+        Ok(())
+    }
+}
+
+pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
+    sqlx::query("DELETE FROM unmapped_report WHERE last_at < $1").bind(micros(now - KEEP)).execute(connection).await?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::adapters::store::{LedgerDetails, LedgerKind, Transaction};
+    use crate::clock::Clock;
+
+    fn stray(name: &str, at: Timestamp) -> Stray {
+        Stray {
+            environment: Some(EnvironmentName::new("qa")),
+            sender: "Flux".to_owned(),
+            object: Object::new("Kustomization", "flux-system", name),
+            reason: "nothing_applied_by_it".to_owned(),
+            sentence: format!("{name} applied nothing."),
+            repair: "Add a rule.".to_owned(),
+            message: "applied".to_owned(),
+            at,
+        }
+    }
+
+    async fn open(dir: &TempDir, clock: &Clock) -> Store {
+        Store::open(&format!("sqlite://{}", dir.path().join("gantry.db").display()), clock.clone()).await.unwrap()
+    }
+
+    fn names(all: &[Strays]) -> Vec<(String, u64)> {
+        let name = |strays: &Strays| strays.last.object.as_ref().map_or("nobody", |object| &object.name).to_owned();
+        all.iter().map(|strays| (name(strays), strays.count)).collect()
+    }
+
+    fn counted(name: &str, count: u64) -> (String, u64) {
+        (name.to_owned(), count)
+    }
+
+    #[tokio::test]
+    async fn the_same_is_counted_and_another_reason_is_another_row_also_after_a_restart() {
+        let dir = TempDir::new().unwrap();
+        let start = Timestamp::from_second(1_800_000_000).unwrap();
+        let clock = Clock::by_hand(start);
+        let store = open(&dir, &clock).await;
+        let later = start + SignedDuration::from_secs(5);
+        let last = Stray { message: "x".repeat(5_000), ..stray("apps", later) };
+        let unread = Stray { environment: None, object: None, reason: "unread".to_owned(), ..stray("apps", start) };
+        let other = Stray { reason: "not_there".to_owned(), ..stray("apps", start) };
+        let transaction = Transaction::new().unmapped(stray("apps", start)).unmapped(unread.clone()).unmapped(other);
+        store.commit(transaction.unmapped(last)).await.unwrap();
+        store.close().await;
+
+        let store = open(&dir, &clock).await;
+        let all = store.unmapped().await.unwrap();
+        assert_eq!(names(&all), [counted("apps", 2), counted("apps", 1), counted("nobody", 1)]);
+        assert_eq!((all[0].first_at, all[0].last.at), (start, later));
+        assert_eq!(all[0].last.message.len(), LONGEST);
+        assert_eq!(all[2].last, unread);
+
+        let object = Object::new("Kustomization", "flux-system", "apps").unwrap();
+        let mapped = Transaction::new().mapped(EnvironmentName::new("prod"), "Flux", object.clone());
+        store.commit(mapped).await.unwrap();
+        assert_eq!(store.unmapped().await.unwrap().len(), 3, "another environment's");
+        store.commit(Transaction::new().mapped(EnvironmentName::new("qa"), "Flux", object)).await.unwrap();
+        assert_eq!(names(&store.unmapped().await.unwrap()), [counted("nobody", 1)]);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_flood_pushes_out_the_oldest_and_time_does_the_rest() {
+        let dir = TempDir::new().unwrap();
+        let start = Timestamp::from_second(1_800_000_000).unwrap();
+        let clock = Clock::by_hand(start);
+        let store = open(&dir, &clock).await;
+        // Most of them in the same moment.
+        let flood = (0..600).map(|n| stray(&format!("n{n:03}"), start + SignedDuration::from_micros((n == 0).into())));
+        store.commit(flood.fold(Transaction::new(), Transaction::unmapped)).await.unwrap();
+        let all = store.unmapped().await.unwrap();
+        assert_eq!(all.len(), 500);
+        let names = names(&all);
+        assert_eq!((&*names[0].0, &*names[1].0, &*names[499].0), ("n000", "n599", "n101"));
+
+        clock.advance(KEEP + SignedDuration::from_secs(1));
+        assert_eq!(store.unmapped().await.unwrap(), []);
+        store.commit(Transaction::new().setting("a", "b")).await.unwrap();
+        let left: i64 =
+            sqlx::query_scalar("SELECT COUNT(*) FROM unmapped_report").fetch_one(&store.0.readers).await.unwrap();
+        assert_eq!(left, 0);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn the_last_report_of_an_environment_is_found_by_its_index() {
+        let dir = TempDir::new().unwrap();
+        let start = Timestamp::from_second(1_800_000_000).unwrap();
+        let store = open(&dir, &Clock::by_hand(start)).await;
+        let entry = |kind: LedgerKind, environment: &str, number: i64| Entry {
+            at: start,
+            change: None,
+            kind,
+            artefact: None,
+            environment: Some(EnvironmentName::new(environment)),
+            actor: None,
+            details: Some(LedgerDetails::Build(json!(number))),
+        };
+        let all = [
+            entry(LedgerKind::Report, "qa", 1),
+            entry(LedgerKind::Report, "qa", 2),
+            entry(LedgerKind::Arrived, "qa", 3),
+            entry(LedgerKind::Report, "prod", 4),
+        ];
+        store.commit(all.into_iter().fold(Transaction::new(), Transaction::ledger)).await.unwrap();
+        let environments = ["qa", "staging"].map(EnvironmentName::new);
+        let mut reader = store.0.readers.acquire().await.unwrap();
+        let reported = Reported::read(&mut reader, &environments, start).await.unwrap();
+        let last: Vec<_> = reported.last.into_iter().filter_map(|entry| entry.details).collect();
+        assert_eq!(last, [LedgerDetails::Build(json!(2))]);
+        drop(reader);
+        let plan: Vec<(i64, i64, i64, String)> = sqlx::query_as(
+            "EXPLAIN QUERY PLAN SELECT at FROM ledger WHERE kind = 'report' AND environment = 'qa' ORDER BY id DESC LIMIT 1",
+        )
+        .fetch_all(&store.0.readers)
+        .await
+        .unwrap();
+        assert!(plan[0].3.contains("ledger_report"), "{plan:?}");
+        store.close().await;
+    }
+}
