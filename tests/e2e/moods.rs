@@ -299,6 +299,8 @@ async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
 #[tokio::test]
 async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
     let town = promoted_while(answers(401, "Bad credentials"), When::BeforeTheEffect, 2).await;
+    // Messages about an end are named by its time: two ends in the same microsecond would be one message.
+    town.wait(SignedDuration::from_secs(1)).await;
     town.bob().types("/promote checkout qa").await;
     let ends: Vec<_> = town
         .channel("deploys")
