@@ -1,4 +1,4 @@
-//! The rows of changes: the lock on what moves, and claims with a fence.
+//! The rows of changes. An active row is the lock on the branch or file that the change moves; a claim raises its fence.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
@@ -22,7 +22,7 @@ use stored::StoredChange;
 pub struct Claim {
     pub change: Change,
     pub fence: Fence,
-    /// Somebody asked to cancel it.
+    /// The person that asked to cancel the change.
     pub cancel_by: Option<PersonId>,
     pub due_at: Option<Timestamp>,
     /// Another change has not ended the watch over it.
@@ -33,7 +33,7 @@ pub struct Claim {
 pub struct Fence(i64);
 
 impl Store {
-    /// Claims those that exist, so that whoever held one before can write it no more.
+    /// Claims the changes that exist. An earlier claim of the same change can no longer write.
     pub async fn claim(&self, ids: Vec<ChangeId>) -> Result<Vec<Claim>, StoreError> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -41,7 +41,7 @@ impl Store {
         self.execute(ClaimChanges(ids)).await
     }
 
-    /// Changes whose time has come, the longest due first.
+    /// The changes that are due, the longest due first.
     pub async fn due_changes(&self, limit: u32) -> Result<Vec<ChangeId>, StoreError> {
         let rows: Vec<String> =
             sqlx::query_scalar("SELECT id FROM change WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2")
@@ -68,7 +68,7 @@ impl Store {
         Ok(rows.iter().filter_map(|body| read(body)).collect())
     }
 
-    /// Who holds the lock on what moves.
+    /// The active change that moves this branch or file.
     pub async fn holder(&self, moves: &Moves) -> Result<Option<Change>, StoreError> {
         let body: Option<String> = sqlx::query_scalar("SELECT body FROM change WHERE moves = $1 AND active")
             .bind(moves.as_str())
@@ -110,7 +110,7 @@ impl Store {
         Ok(body.as_deref().and_then(read))
     }
 
-    /// The newest changes that moved the same, whatever became of them, newest first.
+    /// The newest changes of this branch or file, in any stage, newest first.
     pub async fn changes_of(&self, moves: &Moves, limit: u32) -> Result<Vec<Change>, StoreError> {
         let rows: Vec<String> =
             sqlx::query_scalar("SELECT body FROM change WHERE moves = $1 ORDER BY asked_at DESC, id DESC LIMIT $2")
@@ -127,18 +127,17 @@ pub(super) fn read(body: &str) -> Option<Change> {
     read_or_log::<StoredChange>("change", body)
 }
 
-/// Fence, body, who asked to cancel it, when it is due, and whether it is open.
+/// Fence, body, the person that asked to cancel the change, due time, and whether the change is open.
 type ClaimRow = (i64, String, Option<String>, Option<i64>, bool);
 
 impl Transaction {
-    /// A new change takes the lock on what moves. The transaction fails with `Held` where another change has it.
+    /// A new change locks the branch or file that it moves. The transaction fails with `Held` if another change holds the lock.
     #[must_use]
     pub fn begin(self, change: Change) -> Self {
         self.with(BeginChange(Box::new(change)))
     }
 
-    /// The change as it stands now, to be looked at again at `due_at`. The transaction fails with `Overtaken` where somebody
-    /// else has claimed it since.
+    /// Stores the change, and makes it due at `due_at`. The transaction fails with `Overtaken` if another claim was made since.
     #[must_use]
     pub fn advance(self, change: Change, fence: Fence, due_at: Option<Timestamp>) -> Self {
         self.with(AdvanceChange { change: Box::new(change), fence, due_at })
@@ -188,7 +187,8 @@ impl Operation for BeginChange {
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
         let change = &self.0;
-        // What runs and only lacks its tag, or is over and has something to put away, is left to do it.
+        // Only failed and stalled changes end here. A deployed one may still lack its tag, and an ended one may still have a
+        // branch to delete.
         sqlx::query(
             "UPDATE change SET open = FALSE, due_at = NULL, fence = fence + 1
              WHERE moves = $1 AND open AND stage IN ('failed', 'stalled')",
@@ -237,7 +237,7 @@ impl Operation for AdvanceChange {
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
         let change = &self.change;
-        // What is over is not due: nobody would take it up, and it would be claimed again and again.
+        // A change that is not open must not be due: it would be claimed again and again.
         let due_at = self.due_at.filter(|_| change.is_open());
         let written = sqlx::query(
             "UPDATE change SET stage = $1, active = $2, open = $3, due_at = $4, body = $5, waits = $8,
@@ -286,7 +286,7 @@ impl Operation for RequestCancel {
     }
 }
 
-/// Something that changes of an environment, or of any, may have waited for is no more.
+/// Makes waiting changes of an environment, or of all, due: a lock or a quarantine that they waited for has ended.
 pub(super) async fn look_again(
     connection: &mut SqliteConnection,
     environment: Option<&str>,

@@ -29,7 +29,7 @@ impl Store {
                 .bind(head.as_str())
                 .fetch_optional(&self.0.readers)
                 .await?;
-        // What cannot be read any more is asked again.
+        // After an unreadable row, GitHub is asked again.
         Ok(body.and_then(|body| read_body::<StoredComparison>(&body).ok()))
     }
 }

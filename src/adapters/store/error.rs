@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-/// The messages are sentences; nobody needs to tell one failure of a database from another.
+/// The messages are sentences. Callers tell only these cases apart, not the kinds of a database's failure.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
     #[error("{0}")]
     Refused(String),
     #[error("The database is closed: Gantry is shutting down.")]
     Closed,
-    /// Somebody else holds the lock on what moves.
+    /// Another change holds the lock on the same branch or file.
     #[error("Another change is under way there.")]
     Held,
-    /// Somebody else has claimed or used it since.
+    /// The row was claimed, used or ended in the meantime.
     #[error("Somebody else was faster.")]
     Overtaken,
     #[error("The database failed: {0}.")]
@@ -24,7 +24,7 @@ impl From<sqlx::Error> for StoreError {
         match error {
             sqlx::Error::PoolClosed => Self::Closed,
             sqlx::Error::RowNotFound => Self::Overtaken,
-            // SQLite names no constraint, only what is in it.
+            // SQLite names the columns of a violated constraint, not the constraint.
             sqlx::Error::Database(error) if error.is_unique_violation() && error.message().contains("change.moves") => {
                 Self::Held
             }

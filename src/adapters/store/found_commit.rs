@@ -1,4 +1,4 @@
-//! What is kept of commits that somebody may ask for: who knows them, by which name, and how they stand to what runs.
+//! Finds commits that people name: by hash, pull request or tag, in all tables that mention commits.
 
 use std::collections::HashMap;
 
@@ -17,12 +17,12 @@ use crate::domain::containment::Pair;
 use crate::domain::sought::Kind;
 use crate::domain::version::{Commit, Sha};
 
-/// How many are looked at: whoever means one of more has to say it better.
+/// The limit of candidates. A name with more of them is too vague.
 const MOST: i64 = 50;
 /// How many names stand in one question.
 const AT_ONCE: usize = 500;
 
-/// A commit that is meant, by whoever knows it.
+/// A candidate for a named commit, with the place that mentions it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub home: Home,
@@ -174,7 +174,7 @@ impl Store {
                 })
             })
             .collect();
-        // Whatever lists it tells where it is, whether or not the base is one of them.
+        // A comparison that lists the commit tells where it is, even if its base is not one of `commits`.
         pairs.extend(listing.into_iter().filter_map(|(base, head)| {
             let (base, head) = (base.parse().ok()?, head.parse().ok()?);
             Some(Pair { base, head, ahead_by: 1, behind_by: 1, whole: false, lists: true })
@@ -182,7 +182,7 @@ impl Store {
         Ok(pairs)
     }
 
-    /// Those of the commits that roll back, by their own word, with what they restored.
+    /// The rollbacks among the commits (by their trailer), each with the commit that it restored.
     pub async fn restored_by(
         &self,
         repository: &Repository,
@@ -213,7 +213,7 @@ fn kept((kind, name, sha): Row) -> Option<Kept> {
         "artefact" => Home::Artefact(name),
         _ => Home::Image(name),
     };
-    // What is no commit's name cannot be compared.
+    // A row with an invalid hash is dropped.
     let sha = match sha {
         Some(sha) => Some(sha.parse().ok()?),
         None => None,
@@ -234,7 +234,7 @@ impl StoredBody for StoredCommit {
 }
 
 impl Transaction {
-    /// A commit that somebody looked for was found by that name.
+    /// Records a commit that GitHub found by that name.
     #[must_use]
     pub fn find(self, repository: Repository, commit: Commit, by: Kind) -> Self {
         self.with(RecordFoundCommit { repository, commit: Box::new(commit), by })

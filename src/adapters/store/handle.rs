@@ -45,7 +45,7 @@ impl Store {
         answered.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Changes when the inbox or the outbox got rows, so that nobody has to poll.
+    /// Counters that grow when there is new work, so that the loops need not poll.
     pub fn woken(&self) -> watch::Receiver<Wakes> {
         self.0.wakes.clone()
     }

@@ -1,4 +1,5 @@
-//! The rows of holds: what a rollback leaves on its environment, until the next promotion of the same lifts it.
+//! The rows of holds. A rollback leaves one on its environment; the next promotion of the same artefacts asks once more and
+//! lifts it.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
@@ -34,7 +35,7 @@ impl Transaction {
         self.with(InsertHold(Box::new(hold)))
     }
 
-    /// A promotion was begun in the face of what this rollback left.
+    /// Removes the hold of this rollback, because a promotion was confirmed in spite of it.
     #[must_use]
     pub fn lift(self, rollback: ChangeId) -> Self {
         self.with(LiftHold(rollback))

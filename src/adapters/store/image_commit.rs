@@ -9,14 +9,14 @@ use super::time::micros;
 use super::transaction::{Operation, Transaction};
 use crate::domain::version::Sha;
 
-/// Which commit an image was built from; `commit` is `None` where nothing tells.
+/// The commit that an image was built from; `None` if no source tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImageCommit {
     pub image: String,
     /// A tag or a digest.
     pub reference: String,
     pub commit: Option<Sha>,
-    /// What told us.
+    /// The source of the information.
     pub proof: String,
 }
 

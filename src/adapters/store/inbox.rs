@@ -63,12 +63,12 @@ impl Source {
     }
 }
 
-/// The inbox has two lines, so that a burst of webhooks keeps nobody's command waiting.
+/// The inbox has two lines, so that commands do not wait behind a burst of webhooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// Each may take its time: it is answered by asking others.
+    /// Handled one by one, because an answer may need slow services.
     Requests,
-    /// Understood at once, many together.
+    /// Handled in groups, without asking other services.
     Webhooks,
 }
 
@@ -78,11 +78,11 @@ pub struct InboxId(pub(super) i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Receipt {
     New(InboxId),
-    /// The same source sent the same key or called something else by the same name before: there is nothing to do.
+    /// The same source sent the same key, or the same id of its own, before.
     Replay,
 }
 
-/// Something in the inbox whose time has come.
+/// An inbox row that is due.
 #[derive(Clone, Debug)]
 pub struct Received {
     pub id: InboxId,
@@ -94,7 +94,7 @@ pub struct Received {
     pub attempts: u32,
 }
 
-/// Reads along the index of what waits: however long the lines are, no more of them is read than is asked for.
+/// Reads along the index of waiting rows: no more than `limit` of them, however long the line is.
 pub(super) fn ask_for_waiting(query: &mut QueryBuilder<Sqlite>, line: Line, now: Timestamp, limit: u32) {
     query.push("SELECT id, source, key, body, received_at, attempts FROM inbox WHERE done_at IS NULL AND due_at <= ");
     query.push_bind(micros(now));
@@ -103,7 +103,7 @@ pub(super) fn ask_for_waiting(query: &mut QueryBuilder<Sqlite>, line: Line, now:
 }
 
 fn stands_in(line: Line, query: &mut QueryBuilder<Sqlite>) {
-    // Not by the index of the sources, which also holds everything that was done.
+    // `|| ''` avoids the index on the source, which also holds all done rows.
     query.push(" AND source || '' IN (");
     let mut sources = query.separated(", ");
     for source in Source::ALL.into_iter().filter(|source| source.line() == line) {
@@ -115,12 +115,12 @@ fn stands_in(line: Line, query: &mut QueryBuilder<Sqlite>) {
 type ReceivedRow = (i64, String, String, String, i64, i64);
 
 impl Store {
-    /// Stores what came from outside, durably, before it is acknowledged.
+    /// Stores a request or webhook durably, before it is acknowledged.
     pub async fn receive(&self, source: Source, key: &str, body: &Value) -> Result<Receipt, StoreError> {
         self.receive_once(source, key, None, body).await
     }
 
-    /// The same for what its sender calls by a name of its own: it counts once by the one and by the other.
+    /// The same for an event with an id of its sender: a repeated key and a repeated id are both replays.
     pub async fn receive_once(
         &self,
         source: Source,
@@ -131,12 +131,12 @@ impl Store {
         self.execute(ReceiveInboxItem { source, key: key.to_owned(), sender_id, body: body.to_string() }).await
     }
 
-    /// Leaves something in the inbox for later, and keeps the reason.
+    /// Makes the row due later, and keeps the reason.
     pub async fn postpone(&self, id: InboxId, until: Timestamp, error: &str) -> Result<(), StoreError> {
         self.commit(Transaction::new().postpone(id, until, error)).await
     }
 
-    /// What stands in a line of the inbox and is due, the first due first.
+    /// The due rows of a line, the longest due first.
     pub async fn waiting(&self, line: Line, limit: u32) -> Result<Vec<Received>, StoreError> {
         let mut query = QueryBuilder::default();
         ask_for_waiting(&mut query, line, self.0.clock.now(), limit);
@@ -155,14 +155,14 @@ impl Store {
     }
 }
 
-/// Rows of sources that only another version of Gantry knows stand in neither line, and hold up nobody.
+/// A row of a source that only another version of Gantry knows is in neither line, and blocks no other row.
 fn received((id, source, key, body, received_at, attempts): ReceivedRow) -> Option<Received> {
     let source = Source::parse(&source)?;
     Some(Received {
         id: InboxId(id),
         source,
         key,
-        // What is no JSON is nothing to whoever works it off, and so comes to its end.
+        // A body that is no JSON becomes null; its handler then finishes the row.
         body: serde_json::from_str(&body).unwrap_or_default(),
         received_at: timestamp(received_at),
         attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
@@ -170,7 +170,7 @@ fn received((id, source, key, body, received_at, attempts): ReceivedRow) -> Opti
 }
 
 impl Transaction {
-    /// The inbox item is worked off. Its key stays for a while, its body goes.
+    /// Marks the row as done. Its key stays for a while, its body is deleted.
     #[must_use]
     pub fn done(self, id: InboxId) -> Self {
         self.with(FinishInboxItem(id))
@@ -181,7 +181,7 @@ impl Transaction {
         self.with(PostponeInboxItem { id, until, error: error.to_owned(), counts: true })
     }
 
-    /// The same for what takes its time: that is no failed attempt.
+    /// The same for slow work: it does not count as a failed attempt.
     #[must_use]
     pub fn wait(self, id: InboxId, until: Timestamp, why: &str) -> Self {
         self.with(PostponeInboxItem { id, until, error: why.to_owned(), counts: false })

@@ -28,19 +28,19 @@ use crate::domain::page::{Cursor, Order};
 use crate::domain::quarantine::Quarantine;
 use crate::domain::version::{Sha, Version};
 
-/// More than anybody looks back at what controllers said.
+/// `history` does not show reports; they are read for the last report of an environment and at the start.
 const KEEP_REPORTS: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// As the indexes spell them: else they would not be used.
+/// Spelled as in the partial indexes; SQLite would not use them otherwise.
 const KINDS: &str = "kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released')";
 const KINDS_OF_ONE: &str =
     "kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released', 'carried')";
 
-/// The entries by which a change came to stand where it does.
+/// The kinds that mark a change's way to its current stage.
 const STAGES: &str = "kind IN ('begun', 'retried', 'awaiting_approval', 'merging', 'deploying', 'deployed', 'failed', \
                       'stalled')";
 
-/// What happened. The indexes of the table spell the names out, so a name never changes.
+/// The kind of an event. The table's indexes spell the names, so a name never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LedgerKind {
     Begun,
@@ -169,7 +169,7 @@ impl From<&Stage> for LedgerKind {
     }
 }
 
-/// What the ledger keeps of an event beside its time, its place and its actor.
+/// The details of an event, beside its time, place and actor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LedgerDetails {
     /// The change as it stood.
@@ -304,7 +304,7 @@ impl Store {
         Ok(rows.into_iter().filter_map(EntryRow::into_entry).collect())
     }
 
-    /// What happened there, `limit` from the cursor on, the one next to it first.
+    /// The events of `history`: `limit` of them from the cursor on, the nearest first.
     pub async fn past(&self, filter: &Filter, cursor: Cursor<Number>, limit: u32) -> Result<Vec<Past>, StoreError> {
         let order = if cursor.is_back(Order::NewestFirst) { " ORDER BY id DESC" } else { " ORDER BY id" };
         let part = |query: &mut QueryBuilder<Sqlite>, of_all: bool| {
@@ -335,7 +335,7 @@ impl Store {
         );
         part(&mut query, false);
         if filter.artefact.is_some() {
-            // What concerns a whole environment concerns each artefact in it.
+            // An event of a whole environment concerns each artefact in it.
             query.push(" UNION ALL ");
             part(&mut query, true);
         }
@@ -420,7 +420,7 @@ impl Operation for AppendToLedger {
     }
 }
 
-/// Deletes what controllers reported long ago; what became of changes is kept for ever.
+/// Deletes old reports of controllers. The events of changes are kept for ever.
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM ledger WHERE kind = 'report' AND at < $1")
         .bind(micros(now - KEEP_REPORTS))

@@ -68,7 +68,7 @@ impl Store {
         Ok(row.and_then(Row::into_lock))
     }
 
-    /// The locks whose owners are to be reminded now.
+    /// The locks with a reminder that is due.
     pub async fn forgotten_locks(&self) -> Result<Vec<Lock>, StoreError> {
         let rows: Vec<Row> = sqlx::query_as(
             "SELECT id, environment, artefact, person, reason, since, until FROM lock
@@ -99,7 +99,7 @@ impl Transaction {
         self.with(InsertLock(Box::new(lock)))
     }
 
-    /// The transaction fails with `Overtaken` where the lock was ended before: two clicks are one.
+    /// The transaction fails with `Overtaken` at a second click.
     #[must_use]
     pub fn unlock(self, lock: LockId) -> Self {
         self.with(RemoveLock(lock))

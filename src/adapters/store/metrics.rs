@@ -14,7 +14,7 @@ pub struct Waiting {
     pub oldest: Option<Timestamp>,
 }
 
-/// What is still to be worked off and said.
+/// The waiting rows of the inbox's lines and of the outbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     pub requests: Waiting,
@@ -22,14 +22,14 @@ pub struct Backlog {
     pub outbox: Waiting,
 }
 
-/// What is still to be done, for whoever waits until nothing is.
+/// Outstanding work; tests poll it until everything is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
     pub inbox: u64,
     pub outbox: u64,
-    /// Changes that are under way; those that are only watched, or wait for people, are not waited for.
+    /// Active changes, without those that wait for people.
     pub changes: u64,
-    /// When the next of them may be worked on; in the past while one is, or while the owner of a lock is to be reminded.
+    /// The next due time. It is in the past while a row is being handled or a reminder of a lock is due.
     pub next_due: Option<Timestamp>,
 }
 
@@ -59,7 +59,7 @@ impl Store {
         })
     }
 
-    /// By the index of what waits: what is done is not read.
+    /// Reads the index of waiting rows, not the done ones.
     pub async fn backlog(&self) -> Result<Backlog, StoreError> {
         let rows: Vec<(String, i64, i64)> = sqlx::query_as(
             "SELECT source, COUNT(*), MIN(received_at) FROM inbox WHERE done_at IS NULL AND due_at >= 0 GROUP BY source || ''",
@@ -77,7 +77,7 @@ impl Store {
             let oldest = timestamp(oldest);
             line.oldest = Some(line.oldest.map_or(oldest, |before| before.min(oldest)));
         }
-        // What nobody was told yet because the text before it is to stand for a moment waits for nobody.
+        // A patient edit before its time is not late.
         let (count, oldest): (i64, Option<i64>) = sqlx::query_as(
             "SELECT COUNT(*), MIN(CASE WHEN patient AND due_at > $1 THEN NULL ELSE created_at END) FROM outbox",
         )

@@ -1,4 +1,4 @@
-//! What must outlive the process: inbox, outbox, ledger and what was seen running, in one database file.
+//! The state that must outlive the process, in one database file: inbox, outbox, ledger, changes, sightings and more.
 //! All writes go through one task that commits them in groups; it knows nothing of Slack, GitHub or clusters.
 
 mod change;

@@ -44,8 +44,8 @@ impl Store {
                 options.get_filename().display()
             ))
         };
-        // SQLite would let everybody read it, and gives its log the rights that the file has. What cannot be made here cannot be
-        // opened below, which is said there.
+        // SQLite would create a file that everybody can read, and gives its log the file's rights. If the file cannot be created
+        // here, `connect` reports it.
         drop(File::options().append(true).create(true).mode(0o600).open(options.get_filename()));
         let mut connection = connect(&options).await.map_err(|error| cannot_open(&error))?;
         assert_version(&mut connection).await?;

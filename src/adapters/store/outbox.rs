@@ -1,5 +1,5 @@
 //! The outbox's rows: one queue per channel or person, in order, and only the newest unsent text of each message.
-//! An edit that only says how far something has come steps aside until its message has stood for a moment.
+//! A patient edit (one that only reports progress) waits until its message has stood for a moment.
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
@@ -43,7 +43,7 @@ pub struct Outgoing {
 }
 
 impl Store {
-    /// The head of every queue and whatever stepped aside, the longest due first.
+    /// The head of every queue and all waiting patient edits, the longest due first.
     pub async fn turns(&self) -> Result<Vec<Turn>, StoreError> {
         let rows: Vec<(i64, String, i64)> = sqlx::query_as(
             "SELECT o.id, o.queue, o.due_at FROM outbox o
@@ -163,7 +163,7 @@ impl Operation for DelayMessage {
     type Output = ();
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
-        // Its turn had come, so it steps aside no more: what it has to wait for holds its whole queue.
+        // Its time had come, so it is no longer a patient edit: from now on it holds up its queue.
         sqlx::query(
             "UPDATE outbox SET due_at = $1, patient = FALSE, attempts = attempts + $2, error = COALESCE($3, error)
              WHERE id = $4",
@@ -216,7 +216,7 @@ async fn say(connection: &mut SqliteConnection, message: &Message, now: Timestam
     Ok(())
 }
 
-/// Until when what is said stays as it is, if the new text can wait. What nobody has read yet waits for nothing.
+/// The time until which the posted text stands, if the new one is patient. `None` if the message was not posted yet.
 async fn stands_until(connection: &mut SqliteConnection, message: &Message) -> Result<Option<i64>, sqlx::Error> {
     let Some(key) = message.key().filter(|_| message.patient) else { return Ok(None) };
     let posted_at: Option<i64> = sqlx::query_scalar("SELECT posted_at FROM posted_message WHERE key = $1")
@@ -226,7 +226,7 @@ async fn stands_until(connection: &mut SqliteConnection, message: &Message) -> R
     Ok(posted_at.map(|posted_at| posted_at.saturating_add(micros_of(STANDS))))
 }
 
-/// Keeps the row's place in its queue, where it goes and what was to go with it, and takes the newer text.
+/// Puts the newer text into an unsent row. The row keeps its place in the queue, its destination and its file.
 async fn replace(
     connection: &mut SqliteConnection,
     id: i64,
@@ -240,7 +240,7 @@ async fn replace(
         newer.file = newer.file.or(unsent.file);
     }
     let body = write_body::<StoredMessage>(newer)?;
-    // What cannot wait goes at once, in the place of what could; what could not wait is not made to by what comes after it.
+    // An urgent text makes a patient row due now. A patient text does not delay an urgent row.
     sqlx::query(
         "UPDATE outbox SET body = $1, revision = revision + 1, patient = patient AND $2,
              due_at = CASE WHEN patient AND NOT $2 THEN MIN(due_at, $3) ELSE due_at END
@@ -255,7 +255,7 @@ async fn replace(
     Ok(())
 }
 
-/// A message and what is said about it later (its edits, its thread) share a queue, so that they keep their order.
+/// A message, its edits and its thread share a queue, so that they keep their order.
 async fn queue_of(connection: &mut SqliteConnection, message: &Message) -> Result<String, sqlx::Error> {
     Ok(match &message.to {
         To::Post { channel, thread, .. } => match thread {
@@ -273,8 +273,7 @@ async fn queue_of(connection: &mut SqliteConnection, message: &Message) -> Resul
     })
 }
 
-/// A channel has one queue, whether it is called by its name or by its id: which id a name has is known from what was
-/// said there.
+/// A channel has one queue, under its name or its id. Posted messages tell which id belongs to which name.
 async fn queue_of_channel(connection: &mut SqliteConnection, channel: &str) -> Result<String, sqlx::Error> {
     let named: Option<String> =
         sqlx::query_scalar("SELECT queue FROM posted_message WHERE channel = $1 AND queue <> $1 LIMIT 1")

@@ -20,7 +20,7 @@ use crate::domain::plan::{Also, GOOD_FOR, ManifestFile, Plan, Waiting};
 use crate::domain::rollback::{Bad, Found, ImageThere, Ran, Rollback};
 use crate::domain::version::Sha;
 
-/// A plan that was shown to somebody.
+/// A plan that was shown to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shown {
     pub id: ChangeId,
@@ -50,7 +50,7 @@ impl Transaction {
         self.with(InsertPlan(Box::new(shown)))
     }
 
-    /// A plan is confirmed or dropped. The transaction fails with `Overtaken` where it was before: two clicks are one.
+    /// A plan is confirmed or dropped. The transaction fails with `Overtaken` at a second click.
     #[must_use]
     pub fn use_up(self, plan: ChangeId) -> Self {
         self.with(UsePlan(plan))

@@ -14,7 +14,7 @@ use super::process_lock::lock_path;
 use super::unmapped_report::Reported;
 use crate::domain::environment::EnvironmentName;
 
-/// What was found at an address.
+/// The state of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Looked {
     /// No file yet; its directory can be written.
@@ -25,9 +25,9 @@ pub enum Looked {
     Writable { file: String, schema: i64, ours: i64 },
 }
 
-/// What the disk must have room for.
+/// The bytes that must fit on the disk.
 const ROOM: usize = 1 << 20;
-/// Somebody waits for the answer.
+/// Short, because a person waits for the answer.
 const BUSY: Duration = Duration::from_secs(2);
 
 /// `ours`: we use the file ourselves, so the lock says nothing.
@@ -35,7 +35,7 @@ pub async fn look(url: &str, ours: bool) -> Result<Looked, StoreError> {
     let options = options(url)?.create_if_missing(false).busy_timeout(BUSY);
     let path = options.get_filename().to_path_buf();
     let file = path.display().to_string();
-    // First, as whoever holds it has no more room than we.
+    // First, because a full disk also concerns a process that holds the file.
     has_room(&path)?;
     if !ours && let Some(by) = holder(&path) {
         return Ok(Looked::Held { file, by: Some(by).filter(|by| !by.is_empty()) });
@@ -59,7 +59,7 @@ pub async fn look(url: &str, ours: bool) -> Result<Looked, StoreError> {
     Ok(Looked::Writable { file, schema, ours: newest_migration() })
 }
 
-/// What is kept of the reports, whoever uses the file meanwhile; `None` where there is none of our schema.
+/// The stored reports, even while another process uses the file; `None` without a file of our schema.
 pub async fn reported(
     url: &str,
     environments: &[EnvironmentName],
@@ -82,7 +82,7 @@ pub async fn reported(
     Ok(read?)
 }
 
-/// Who holds the lock; `None` where nobody does.
+/// The process that holds the lock, if there is one.
 fn holder(path: &Path) -> Option<String> {
     let file = std::fs::File::open(lock_path(path)).ok()?;
     match file.try_lock_shared() {

@@ -6,7 +6,7 @@ use sqlx::SqliteConnection;
 use super::transaction::Operation;
 use super::{inbox, ledger, lock, plan, posted_message, unmapped_report};
 
-/// Deletes the rows that nobody needs any more.
+/// Deletes the rows that are too old to be used.
 #[derive(Debug)]
 pub(super) struct Prune;
 

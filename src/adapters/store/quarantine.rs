@@ -1,4 +1,4 @@
-//! The rows of quarantines: versions that rollbacks took back, until somebody releases them.
+//! The rows of quarantines: versions that rollbacks took back, until they are released.
 
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
@@ -15,7 +15,7 @@ use crate::domain::change::ChangeId;
 use crate::domain::quarantine::Quarantine;
 
 impl Store {
-    /// What is quarantined now anywhere, newest first.
+    /// All quarantines in force, newest first.
     pub async fn quarantines(&self) -> Result<Vec<Quarantine>, StoreError> {
         let rows: Vec<String> = sqlx::query_scalar(
             "SELECT body FROM quarantine WHERE released_at IS NULL ORDER BY since DESC, change_id DESC",
@@ -31,13 +31,13 @@ impl StoredBody for StoredQuarantine {
 }
 
 impl Transaction {
-    /// What a rollback took back may not come back until it is released. A second row for the same rollback has no effect.
+    /// Quarantines the version that a rollback took back. A second row for the same rollback has no effect.
     #[must_use]
     pub fn quarantine(self, quarantine: Quarantine) -> Self {
         self.with(InsertQuarantine(Box::new(quarantine)))
     }
 
-    /// The transaction fails with `Overtaken` where it was released before: two who do it are one.
+    /// The transaction fails with `Overtaken` if the quarantine was released before.
     #[must_use]
     pub fn release(self, rollback: ChangeId, by: PersonId) -> Self {
         self.with(ReleaseQuarantine { rollback, by })

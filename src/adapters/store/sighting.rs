@@ -98,9 +98,9 @@ impl Store {
 }
 
 impl Transaction {
-    /// Updates the current stay if it is of the same version, else ends it and begins this one. A stay that has
-    /// already ended, of another version than the current, is only recorded. Of what was once known, `running_at`,
-    /// `announced` and the version's parts are not forgotten; `failed` and `well_since` are as they are now.
+    /// Updates the current stay if it has the same version, else ends it and begins this one. A stay that has already ended, of
+    /// another version than the current one, is only recorded. Known values of `running_at`, `announced` and the version's parts
+    /// are kept; `failed` and `well_since` are replaced.
     #[must_use]
     pub fn saw(self, sighting: Sighting) -> Self {
         self.with(RecordSighting(sighting))

@@ -11,7 +11,7 @@ use super::transaction::{Operation, Transaction};
 use crate::domain::attribution::{Object, Stray, Strays};
 use crate::domain::environment::EnvironmentName;
 
-/// More than anybody repairs in a day; whoever sends more under new names each time pushes out only the oldest.
+/// The limit of rows. A sender that invents new names pushes out only the oldest rows.
 const MOST: i64 = 500;
 const KEEP: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// As much of a text as is kept.
@@ -49,10 +49,10 @@ impl From<Row> for Strays {
     }
 }
 
-/// What is kept of the reports that came.
+/// The stored reports, as the doctor needs them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reported {
-    /// Those that are about nobody, newest first.
+    /// Reports about no artefact, newest first.
     pub strays: Vec<Strays>,
     /// The last one of each environment that had any.
     pub last: Vec<Entry>,
@@ -74,7 +74,7 @@ impl Reported {
 }
 
 impl Store {
-    /// What could not be mapped in the last thirty days, newest first.
+    /// The reports of the last thirty days about no artefact, newest first.
     pub async fn unmapped(&self) -> Result<Vec<Strays>, StoreError> {
         Ok(strays(&self.0.readers, self.0.clock.now()).await?)
     }
@@ -92,13 +92,13 @@ async fn strays(database: impl sqlx::SqliteExecutor<'_>, now: Timestamp) -> Resu
 }
 
 impl Transaction {
-    /// A report that is about nobody is kept, or counted where one like it is.
+    /// Records a report about no artefact, or counts it if its object and reason are known.
     #[must_use]
     pub fn unmapped(self, stray: Stray) -> Self {
         self.with(CountUnmappedReport(Box::new(stray)))
     }
 
-    /// A report of that object found its artefacts: whatever hindered those before it is repaired.
+    /// A report of this object found its artefacts, so its earlier rows are obsolete.
     #[must_use]
     pub fn mapped(self, environment: EnvironmentName, sender: &str, object: Object) -> Self {
         self.with(ForgetUnmappedReports { environment, sender: sender.to_owned(), object: Box::new(object) })

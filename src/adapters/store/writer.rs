@@ -1,4 +1,4 @@
-//! The one task that writes: it takes what is queued, gives each its savepoint, and commits all of it at once.
+//! The one task that writes: it takes the queued jobs, gives each a savepoint, and commits them together.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ pub struct Measures {
     pub failed: Count,
 }
 
-/// An operation that waits for the writer, with whoever waits for its result.
+/// An operation in the writer's queue, with the channel for its result.
 pub(super) trait Job: std::fmt::Debug + Send {
     /// Keeps the result until [`Job::answer`]. Returns the tasks that have work once it is committed.
     fn apply<'a>(
@@ -160,7 +160,7 @@ pub(super) async fn run(
     loop {
         let taken = tokio::select! {
             taken = queue.recv_many(&mut group, GROUP) => taken,
-            // Takes no more from now on, and gives us what is already there.
+            // The queue accepts no more jobs from now on; those in it are still handled.
             () = closing.cancelled(), if !queue.is_closed() => { queue.close(); continue }
         };
         if taken == 0 {
@@ -202,7 +202,7 @@ pub(super) async fn run(
 
 type Outcomes = Vec<Result<(), StoreError>>;
 
-/// Fails as a whole only where the transaction itself does; a job that fails takes nobody with it.
+/// Fails as a whole only if the transaction itself fails; a failed job does not affect the others.
 async fn commit(
     connection: &mut SqliteConnection,
     now: Timestamp,
