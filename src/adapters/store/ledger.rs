@@ -31,7 +31,7 @@ use crate::domain::version::{Sha, Version};
 /// `history` does not show reports; they are read for the last report of an environment and at the start.
 const KEEP_REPORTS: SignedDuration = SignedDuration::from_hours(30 * 24);
 
-/// Spelled as in the partial indexes; SQLite would not use them otherwise.
+/// Spelled as in the partial indexes; `SQLite` would not use them otherwise.
 const KINDS: &str = "kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released')";
 const KINDS_OF_ONE: &str =
     "kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released', 'carried')";
