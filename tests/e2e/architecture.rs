@@ -31,7 +31,7 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::ContextMethods, limit: 329, goal: "10" },
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 94, goal: "0" },
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 670, goal: "under 40 %" },
-    RatchetLimit { figure: Figure::VagueCommentLines, limit: 330, goal: "under 3 %" },
+    RatchetLimit { figure: Figure::VagueCommentLines, limit: 313, goal: "under 3 %" },
     RatchetLimit { figure: Figure::LongModuleDocs, limit: 2, goal: "0" },
     RatchetLimit { figure: Figure::LongFiles, limit: 0, goal: "0" },
 ];

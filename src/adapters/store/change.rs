@@ -217,7 +217,7 @@ impl Operation for BeginChange {
     }
 
     fn wakes(&self, (): &()) -> Wakes {
-        Wakes { changes: 1, ..Wakes::default() }
+        Wakes::CHANGES
     }
 
     fn set_request(&mut self, request: &str) {
@@ -258,7 +258,7 @@ impl Operation for AdvanceChange {
     }
 
     fn wakes(&self, (): &()) -> Wakes {
-        Wakes { changes: 1, ..Wakes::default() }
+        Wakes::CHANGES
     }
 }
 
@@ -282,7 +282,7 @@ impl Operation for RequestCancel {
     }
 
     fn wakes(&self, (): &()) -> Wakes {
-        Wakes { changes: 1, ..Wakes::default() }
+        Wakes::CHANGES
     }
 }
 

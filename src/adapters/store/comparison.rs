@@ -7,11 +7,11 @@ use sqlx::SqliteConnection;
 use super::error::StoreError;
 use super::handle::Store;
 use super::stored::{Stored, StoredBody, read_body, stored, write_body};
-use super::stored_parts::{StoredChangedFile, StoredCommit};
+use super::stored_parts::StoredCommit;
 use super::transaction::{Operation, Transaction};
 use crate::domain::artefact::Repository;
 use crate::domain::change::ChangeId;
-use crate::domain::comparison::{Comparison, Files, Lone};
+use crate::domain::comparison::{ChangedFile, Comparison, Files, Lone};
 use crate::domain::trailer::Trailers;
 use crate::domain::version::{Commit, Sha};
 
@@ -131,6 +131,13 @@ stored! {
     struct StoredFiles for Files {
         changed: Vec<StoredChangedFile>,
         cut: bool,
+    }
+
+    struct StoredChangedFile for ChangedFile {
+        path: String,
+        previous: Option<String>,
+        additions: u64,
+        deletions: u64,
     }
 
     enum StoredTrailers for Trailers {

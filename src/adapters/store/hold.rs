@@ -6,9 +6,11 @@ use sqlx::SqliteConnection;
 
 use super::error::StoreError;
 use super::handle::Store;
-use super::stored::{StoredBody, read_or_log, write_body};
-use super::stored_parts::StoredHold;
+use super::stored::{StoredBody, read_or_log, stored, write_body};
+use super::stored_parts::StoredVersion;
 use super::transaction::{Operation, Transaction};
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::ArtefactName;
 use crate::domain::change::ChangeId;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::quarantine::Hold;
@@ -23,10 +25,6 @@ impl Store {
                 .await?;
         Ok(rows.iter().filter_map(|body| read_or_log::<StoredHold>("hold", body)).collect())
     }
-}
-
-impl StoredBody for StoredHold {
-    const VERSION: u32 = 1;
 }
 
 impl Transaction {
@@ -69,5 +67,21 @@ impl Operation for LiftHold {
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
         sqlx::query("DELETE FROM hold WHERE change_id = $1").bind(self.0.to_string()).execute(connection).await?;
         Ok(())
+    }
+}
+
+impl StoredBody for StoredHold {
+    const VERSION: u32 = 1;
+}
+
+stored! {
+    struct StoredHold for Hold {
+        change: ChangeId,
+        environment: EnvironmentName,
+        artefacts: Vec<ArtefactName>,
+        from: Option<StoredVersion>,
+        by: Option<PersonId>,
+        at: Timestamp,
+        reason: Option<String>,
     }
 }

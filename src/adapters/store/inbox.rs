@@ -7,59 +7,33 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::error::StoreError;
 use super::handle::Store;
+use super::stored::stored_by_name;
 use super::time::{micros, micros_up, timestamp};
 use super::transaction::{Operation, Transaction, Wakes};
 
 /// Slack's and every webhook sender's retries are over long before.
 const KEEP_DONE: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// Where something in the inbox came from. With its key it is unique.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Source {
-    SlackCommand,
-    SlackInteraction,
-    SlackEvent,
-    Flux,
-    ArgoCd,
-    GitHub,
-    Deployments,
-    CdEvents,
+stored_by_name! {
+    /// The origin of an inbox row. A source and its key are unique together.
+    pub enum Source {
+        SlackCommand => "slack_command",
+        SlackInteraction => "slack_interaction",
+        SlackEvent => "slack_event",
+        Flux => "flux",
+        ArgoCd => "argocd",
+        GitHub => "github",
+        Deployments => "deployments",
+        CdEvents => "cdevents",
+    }
 }
 
 impl Source {
-    const ALL: [Self; 8] = [
-        Self::SlackCommand,
-        Self::SlackInteraction,
-        Self::SlackEvent,
-        Self::Flux,
-        Self::ArgoCd,
-        Self::GitHub,
-        Self::Deployments,
-        Self::CdEvents,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::SlackCommand => "slack_command",
-            Self::SlackInteraction => "slack_interaction",
-            Self::SlackEvent => "slack_event",
-            Self::Flux => "flux",
-            Self::ArgoCd => "argocd",
-            Self::GitHub => "github",
-            Self::Deployments => "deployments",
-            Self::CdEvents => "cdevents",
-        }
-    }
-
     pub(super) fn line(self) -> Line {
         match self {
             Self::SlackCommand | Self::SlackInteraction | Self::SlackEvent => Line::Requests,
             Self::GitHub | Self::Flux | Self::ArgoCd | Self::Deployments | Self::CdEvents => Line::Webhooks,
         }
-    }
-
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|source| source.as_str() == text)
     }
 }
 
@@ -106,7 +80,7 @@ fn stands_in(line: Line, query: &mut QueryBuilder<Sqlite>) {
     // `|| ''` avoids the index on the source, which also holds all done rows.
     query.push(" AND source || '' IN (");
     let mut sources = query.separated(", ");
-    for source in Source::ALL.into_iter().filter(|source| source.line() == line) {
+    for source in Source::ALL.iter().filter(|source| source.line() == line) {
         sources.push_bind(source.as_str());
     }
     query.push(")");
@@ -216,7 +190,10 @@ impl Operation for ReceiveInboxItem {
     }
 
     fn wakes(&self, receipt: &Receipt) -> Wakes {
-        Wakes { inbox: u64::from(matches!(receipt, Receipt::New(_))), ..Wakes::default() }
+        match receipt {
+            Receipt::New(_) => Wakes::INBOX,
+            Receipt::Replay => Wakes::default(),
+        }
     }
 }
 

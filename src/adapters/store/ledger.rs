@@ -11,7 +11,7 @@ use super::change::stored::StoredStage;
 use super::error::StoreError;
 use super::handle::Store;
 use super::plan::StoredOverridden;
-use super::stored::{StoredBody, read_or_log, stored, write_body};
+use super::stored::{StoredBody, read_or_log, stored, stored_by_name, write_body};
 use super::stored_parts::{StoredCommit, StoredLock, StoredQuarantine, StoredVersion};
 use super::time::{micros, timestamp};
 use super::transaction::{Operation, Transaction};
@@ -40,112 +40,39 @@ const KINDS_OF_ONE: &str =
 const STAGES: &str = "kind IN ('begun', 'retried', 'awaiting_approval', 'merging', 'deploying', 'deployed', 'failed', \
                       'stalled')";
 
-/// The kind of an event. The table's indexes spell the names, so a name never changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum LedgerKind {
-    Begun,
-    Retried,
-    Carried,
-    Overridden,
-    Approved,
-    Voided,
-    CancelAsked,
-    AwaitingApproval,
-    Merging,
-    Deploying,
-    Deployed,
-    Failed,
-    Stalled,
-    Conflicted,
-    Errored,
-    Cancelled,
-    Rejected,
-    Expired,
-    Superseded,
-    Quarantined,
-    Released,
-    Locked,
-    Unlocked,
-    TakenOver,
-    Arrived,
-    ArrivalFailed,
-    Report,
-    Build,
-    MessageDropped,
-    FileDropped,
-}
-
-impl LedgerKind {
-    const ALL: [Self; 30] = [
-        Self::Begun,
-        Self::Retried,
-        Self::Carried,
-        Self::Overridden,
-        Self::Approved,
-        Self::Voided,
-        Self::CancelAsked,
-        Self::AwaitingApproval,
-        Self::Merging,
-        Self::Deploying,
-        Self::Deployed,
-        Self::Failed,
-        Self::Stalled,
-        Self::Conflicted,
-        Self::Errored,
-        Self::Cancelled,
-        Self::Rejected,
-        Self::Expired,
-        Self::Superseded,
-        Self::Quarantined,
-        Self::Released,
-        Self::Locked,
-        Self::Unlocked,
-        Self::TakenOver,
-        Self::Arrived,
-        Self::ArrivalFailed,
-        Self::Report,
-        Self::Build,
-        Self::MessageDropped,
-        Self::FileDropped,
-    ];
-
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Begun => "begun",
-            Self::Retried => "retried",
-            Self::Carried => "carried",
-            Self::Overridden => "overridden",
-            Self::Approved => "approved",
-            Self::Voided => "voided",
-            Self::CancelAsked => "cancel_asked",
-            Self::AwaitingApproval => "awaiting_approval",
-            Self::Merging => "merging",
-            Self::Deploying => "deploying",
-            Self::Deployed => "deployed",
-            Self::Failed => "failed",
-            Self::Stalled => "stalled",
-            Self::Conflicted => "conflicted",
-            Self::Errored => "errored",
-            Self::Cancelled => "cancelled",
-            Self::Rejected => "rejected",
-            Self::Expired => "expired",
-            Self::Superseded => "superseded",
-            Self::Quarantined => "quarantined",
-            Self::Released => "released",
-            Self::Locked => "locked",
-            Self::Unlocked => "unlocked",
-            Self::TakenOver => "taken_over",
-            Self::Arrived => "arrived",
-            Self::ArrivalFailed => "arrival_failed",
-            Self::Report => "report",
-            Self::Build => "build",
-            Self::MessageDropped => "message_dropped",
-            Self::FileDropped => "file_dropped",
-        }
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+stored_by_name! {
+    /// The kind of an event. The table's indexes spell the names, so a name never changes.
+    pub enum LedgerKind {
+        Begun => "begun",
+        Retried => "retried",
+        Carried => "carried",
+        Overridden => "overridden",
+        Approved => "approved",
+        Voided => "voided",
+        CancelAsked => "cancel_asked",
+        AwaitingApproval => "awaiting_approval",
+        Merging => "merging",
+        Deploying => "deploying",
+        Deployed => "deployed",
+        Failed => "failed",
+        Stalled => "stalled",
+        Conflicted => "conflicted",
+        Errored => "errored",
+        Cancelled => "cancelled",
+        Rejected => "rejected",
+        Expired => "expired",
+        Superseded => "superseded",
+        Quarantined => "quarantined",
+        Released => "released",
+        Locked => "locked",
+        Unlocked => "unlocked",
+        TakenOver => "taken_over",
+        Arrived => "arrived",
+        ArrivalFailed => "arrival_failed",
+        Report => "report",
+        Build => "build",
+        MessageDropped => "message_dropped",
+        FileDropped => "file_dropped",
     }
 }
 

@@ -145,7 +145,7 @@ impl Operation for InsertLock {
     }
 
     fn wakes(&self, (): &()) -> Wakes {
-        Wakes { locks: 1, ..Wakes::default() }
+        Wakes::LOCKS
     }
 }
 
@@ -164,7 +164,7 @@ impl Operation for RemoveLock {
     }
 
     fn wakes(&self, (): &()) -> Wakes {
-        Wakes { changes: 1, ..Wakes::default() }
+        Wakes::CHANGES
     }
 }
 

@@ -129,7 +129,7 @@ impl Operation for EnqueueMessage {
     }
 
     fn wakes(&self, (): &()) -> Wakes {
-        Wakes { outbox: 1, ..Wakes::default() }
+        Wakes::OUTBOX
     }
 
     fn set_request(&mut self, request: &str) {

@@ -3,10 +3,12 @@
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
+use super::comparison::StoredChangedFile;
 use super::error::{StoreError, expect_a_row};
 use super::handle::Store;
+use super::hold::StoredHold;
 use super::stored::{StoredBody, read_or_log, stored, write_body};
-use super::stored_parts::{StoredChangedFile, StoredCommit, StoredHold, StoredLock, StoredVersion};
+use super::stored_parts::{StoredCommit, StoredLock, StoredVersion};
 use super::time::{micros, timestamp};
 use super::transaction::{Operation, Transaction};
 use crate::domain::actor::PersonId;

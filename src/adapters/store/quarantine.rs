@@ -85,7 +85,7 @@ impl Operation for ReleaseQuarantine {
     }
 
     fn wakes(&self, (): &()) -> Wakes {
-        Wakes { changes: 1, ..Wakes::default() }
+        Wakes::CHANGES
     }
 }
 

@@ -201,7 +201,35 @@ macro_rules! stored {
     };
 }
 
-pub(in crate::adapters::store) use stored;
+/// Defines an enum that is stored by its name, from one list of names.
+macro_rules! stored_by_name {
+    (
+        $(#[$meta:meta])*
+        pub enum $name:ident { $($variant:ident => $text:literal,)* }
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum $name {
+            $($variant,)*
+        }
+
+        impl $name {
+            const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+
+            pub(in crate::adapters::store) fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|it| it.as_str() == text)
+            }
+        }
+    };
+}
+
+pub(in crate::adapters::store) use {stored, stored_by_name};
 
 #[cfg(test)]
 mod tests {

@@ -8,10 +8,9 @@ use super::stored::stored;
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::ChangeId;
-use crate::domain::comparison::ChangedFile;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::lock::{Lock, LockId};
-use crate::domain::quarantine::{Hold, Quarantine};
+use crate::domain::quarantine::Quarantine;
 use crate::domain::version::{Commit, Sha, Version};
 
 stored! {
@@ -31,13 +30,6 @@ stored! {
         url: String,
     }
 
-    struct StoredChangedFile for ChangedFile {
-        path: String,
-        previous: Option<String>,
-        additions: u64,
-        deletions: u64,
-    }
-
     struct StoredLock for Lock {
         id: LockId,
         environment: EnvironmentName,
@@ -55,16 +47,6 @@ stored! {
         version: StoredVersion,
         commits: Vec<Sha>,
         trees: Vec<Sha>,
-        by: Option<PersonId>,
-        at: Timestamp,
-        reason: Option<String>,
-    }
-
-    struct StoredHold for Hold {
-        change: ChangeId,
-        environment: EnvironmentName,
-        artefacts: Vec<ArtefactName>,
-        from: Option<StoredVersion>,
         by: Option<PersonId>,
         at: Timestamp,
         reason: Option<String>,

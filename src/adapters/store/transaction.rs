@@ -17,6 +17,14 @@ pub struct Wakes {
     pub locks: u64,
 }
 
+impl Wakes {
+    const NONE: Self = Self { inbox: 0, outbox: 0, changes: 0, locks: 0 };
+    pub(super) const INBOX: Self = Self { inbox: 1, ..Self::NONE };
+    pub(super) const OUTBOX: Self = Self { outbox: 1, ..Self::NONE };
+    pub(super) const CHANGES: Self = Self { changes: 1, ..Self::NONE };
+    pub(super) const LOCKS: Self = Self { locks: 1, ..Self::NONE };
+}
+
 impl AddAssign for Wakes {
     fn add_assign(&mut self, other: Self) {
         self.inbox += other.inbox;
