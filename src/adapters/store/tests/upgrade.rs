@@ -257,12 +257,28 @@ async fn a_migration_that_ran_somewhere_is_never_changed() {
     }
 }
 
-/// The oldest and the newest file that there were.
+/// A file of the first and one of the second of the migrations that existed before the first release. The rows of
+/// `_sqlx_migrations` are copied from such files.
 #[tokio::test]
 async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
-    for name in ["0001", "0013"] {
-        let sql = std::fs::read_to_string(format!("{FOLDER}/before_first_release/{name}.sql")).unwrap();
-        let left = Left { name: name.to_owned(), sql };
+    const FIRST: &str = "
+        CREATE TABLE _sqlx_migrations (
+            version BIGINT PRIMARY KEY,
+            description TEXT NOT NULL,
+            installed_on TIMESTAMP NOT NULL DEFAULT CURRENT_TIMESTAMP,
+            success BOOLEAN NOT NULL,
+            checksum BLOB NOT NULL,
+            execution_time BIGINT NOT NULL
+        );
+        INSERT INTO _sqlx_migrations VALUES (1, 'first', '2026-11-17 10:58:17', 1,
+            X'1D84ABE10F04C3E3FCB31D9B0DC55BFEA3E486A7C3329898F8BC92A91B2C17FED1A1E5129B7895E025664ECBE6AB3C6E', 15993971);
+        CREATE TABLE ledger (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, body TEXT NOT NULL, at INTEGER NOT NULL);
+        INSERT INTO ledger VALUES (1, 'begun', '{}', 1763373497000);";
+    const SECOND: &str = "
+        INSERT INTO _sqlx_migrations VALUES (2, 'changes', '2026-11-17 10:58:17', 1,
+            X'832FE61AC2FF89D965A444C23FE806EEBED0CFC40375D141D9343377D08DF5902F26A1634703E7AF4EDD50204A7AF106', 36119545);";
+    for sql in [FIRST.to_owned(), format!("{FIRST}{SECOND}")] {
+        let left = Left { name: "before the first release".to_owned(), sql };
         let dir = TempDir::new().unwrap();
         let mut connection = left.restore(dir.path()).await;
         let columns = columns(&mut connection).await;
