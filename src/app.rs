@@ -2,7 +2,7 @@
 
 pub mod doctor;
 mod metrics;
-mod ready;
+mod readiness;
 
 use std::future::IntoFuture;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ use crate::workflow::source::Sources;
 use crate::workflow::whereabouts::Absent;
 use crate::workflow::{Bot, Parts, compare, hear, home, inbox, locks, observe, outbox, runner};
 
-use ready::Readiness;
+use readiness::Readiness;
 
 /// How long what is under way may take to finish once the end was asked for: a cluster gives a pod 30 s, people who restart
 /// it by hand expect ten.

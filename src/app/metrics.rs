@@ -11,9 +11,9 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use jiff::{SignedDuration, Timestamp};
 
-use super::ready::Readiness;
 use crate::adapters::slack::socket::Connection;
 use crate::adapters::store::{Backlog, Waiting};
+use crate::app::readiness::Readiness;
 use crate::domain::change::Change;
 use crate::telemetry::metrics::{CONTENT_TYPE, Page};
 use crate::workflow::Bot;

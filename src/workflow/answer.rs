@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::adapters::slack::incoming::{Incoming, Origin};
 use crate::adapters::slack::receive::Ack;
-use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::page_buttons::For;
 use crate::adapters::slack::render::{Said, help, notice};
 use crate::adapters::store::{Receipt, Source, StoreError};
 use crate::config::ListTo;

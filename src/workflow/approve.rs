@@ -134,7 +134,7 @@ impl Bot {
         if nudge {
             // One for each time that it is asked for.
             let key = format!("nudge:{}", learned.since.as_microsecond());
-            let said = render::approval::nudge(&claim.change, &learned);
+            let said = render::approve::nudge(&claim.change, &learned);
             let more = Transaction::new().say(self.in_thread(&claim.change, &key, said));
             let stage = Stage::AwaitingApproval(learned);
             return self.advance(&claim.change, claim.fence, stage, Some(due), more).await.map(drop);

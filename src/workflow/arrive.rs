@@ -112,7 +112,7 @@ impl Bot {
                 Beside::Said(said) => (tells, said.clone()),
                 Beside::Wave(wave) => {
                     let wave = wave.only(&heard);
-                    (told_by(&wave), render::wave::wave(&wave))
+                    (told_by(&wave), render::arrival_batch::wave(&wave))
                 }
             };
             let (key, thread) = (there(&key, &ear), thread.as_ref().map(|thread| there(thread, &ear)));

@@ -19,9 +19,9 @@ use crate::domain::version::{Commit, Sha, Version};
 
 use crate::adapters::github::{Found, Patched};
 use crate::adapters::slack::render::Said;
+use crate::adapters::slack::render::commit_summary::Authors;
 use crate::adapters::slack::render::diff as render;
-use crate::adapters::slack::render::drift::Authors;
-use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::page_buttons::For;
 
 use super::Bot;
 use super::inbox::{NotNow, Work};

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::reports::Sender;
-use crate::adapters::reports::fate::Fate;
+use crate::adapters::reports::disposition::Fate;
 use crate::adapters::store::{Line, Received, StoreError, Transaction};
 
 use super::Bot;

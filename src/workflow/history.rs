@@ -2,7 +2,7 @@
 
 use crate::adapters::slack::render;
 use crate::adapters::slack::render::Said;
-use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::page_buttons::For;
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Past, StoreError};
 use crate::domain::actor::{Actor, PersonId};
 use crate::domain::history::{A_PAGE, Arrived, Happening, MOST, Number, What};

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::slack::incoming::Origin;
 use crate::adapters::slack::render::home::{self, Home, MOST, OFFERS};
 use crate::adapters::slack::render::list::list;
-use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::page_buttons::For;
 use crate::adapters::slack::render::{Said, help, notice};
 use crate::adapters::store::{StoreError, Transaction};
 use crate::domain::actor::{PersonId, Role};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::reports::fate::Fate;
+use crate::adapters::reports::disposition::Fate;
 use crate::adapters::reports::github::{Build, Notice};
 use crate::adapters::reports::{Heard, Report, Sender, Unread};
 use crate::adapters::store::{Receipt, Source, StoreError, Transaction};

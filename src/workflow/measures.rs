@@ -1,6 +1,6 @@
 //! What the use cases count of what people ask for, and of what webhooks told.
 
-use crate::adapters::reports::fate::Fates;
+use crate::adapters::reports::disposition::Fates;
 use crate::domain::command::{TABLE, Verb};
 use crate::telemetry::metrics::{Count, Counts};
 

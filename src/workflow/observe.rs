@@ -217,7 +217,7 @@ impl Bot {
         let place = artefact.places.get(&environment.name)?;
         for workload in &place.workloads {
             if let Some(reason) =
-                crate::adapters::cluster::pods::reason(&self.clients, &place.namespace, workload).await
+                crate::adapters::cluster::pod_reasons::reason(&self.clients, &place.namespace, workload).await
             {
                 return Some(reason);
             }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field};
 
 use crate::adapters::slack::client::{Client, SendError};
-use crate::adapters::slack::pace::Pace;
+use crate::adapters::slack::rate_limit::Pace;
 use crate::adapters::store::{
     Entry, LedgerDetails, LedgerKind, MessageId, Outgoing, Said, Store, StoreError, Transaction,
 };

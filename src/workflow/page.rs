@@ -1,6 +1,6 @@
 //! Another page of an answer, in the place of the one that was shown; or the same for all.
 
-use crate::adapters::slack::render::page::{For, Request, Turn, Way};
+use crate::adapters::slack::render::page_buttons::{For, Request, Turn, Way};
 use crate::adapters::store::Transaction;
 use crate::domain::listing::Filter;
 use crate::domain::message::To;

@@ -163,7 +163,7 @@ impl Bot {
             let is_told = !awaiting.approvals.is_empty() || matches!(why, VoidedBecause::Pushed { .. });
             next.stage = Stage::AwaitingApproval(awaiting.clone().void(why, now));
             more = more.ledger(ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
-            if is_told && let Some(said) = render::approval::voided(&next) {
+            if is_told && let Some(said) = render::approve::voided(&next) {
                 more = more.say(self.in_thread(&next, &format!("voided:{}", now.as_microsecond()), said));
             }
         }
@@ -186,8 +186,8 @@ impl Bot {
         let (repository, branch) = plan.lever();
         let required = change.stage.awaiting().map_or(0, |awaiting| awaiting.required);
         let requester = self.people.name(&change.requester).await;
-        let body = github::describe::body(change, &requester, required, self.clock.now());
-        let title = github::describe::title(plan);
+        let body = github::pull_request_text::body(change, &requester, required, self.clock.now());
+        let title = github::pull_request_text::title(plan);
         let opened = self.github.open_pull(repository, &frozen.branch, branch, &title, &body).await?;
         let pull = match opened {
             OpenPull::Done(pull) => pull,
@@ -251,7 +251,7 @@ impl Bot {
         let begun = Transaction::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()));
         self.store.commit(begun).await?;
         let plan = &claim.change.plan;
-        let title = github::describe::title(plan);
+        let title = github::pull_request_text::title(plan);
         let message = plan.merge_message(&claim.change.trailers());
         match self.github.merge_pull(plan.lever().0, pull.number, &result.head, &title, &message).await {
             Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, pull, result, commit).await,
@@ -359,7 +359,7 @@ impl Bot {
             && let Some(Pull { number, .. }) = frozen.pull
             && let Some(PullRequest { state: PullState::Open, .. }) = self.github.pull(repository, number).await?
         {
-            if let Some(word) = github::describe::farewell(change) {
+            if let Some(word) = github::pull_request_text::farewell(change) {
                 self.github.comment_once(repository, number, &word, &change.trailer()).await?;
             }
             self.github.close_pull(repository, number).await?;

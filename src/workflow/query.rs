@@ -2,7 +2,7 @@
 
 use crate::adapters::slack::render::Said;
 use crate::adapters::slack::render::list::list;
-use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::page_buttons::For;
 use crate::domain::listing::{Cell, Filter, Listing};
 use crate::domain::rollout::RolloutState;
 

@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::adapters::reports::fate::Fate;
+use crate::adapters::reports::disposition::Fate;
 use crate::adapters::reports::{Outcome, Report, Sender};
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 use crate::domain::actor::Actor;

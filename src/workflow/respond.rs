@@ -3,9 +3,10 @@
 use jiff::Timestamp;
 
 use crate::adapters::slack::incoming::{Incoming, Origin};
-use crate::adapters::slack::render::page::{For, Turn};
+use crate::adapters::slack::render::page_buttons::{For, Turn};
 use crate::adapters::slack::render::{
-    Said, approval, arrival, card, command as typed, help, lock, notice, plan, promote, refusal, rollback, status,
+    Said, approve, arrival, card, command_button as typed, help, lock, notice, plan, promote_button, refusal, rollback,
+    status,
 };
 use crate::adapters::store::{LedgerKind, Received, StoreError, Transaction};
 use crate::config::ListTo;
@@ -125,10 +126,10 @@ impl Bot {
                 None => Ok(Work::default()),
             },
             card::RETRY => self.clicked_retry(asked, value).await,
-            approval::APPROVE => self.clicked_approve(asked, value).await,
-            approval::REJECT => self.clicked_reject(asked, value).await,
+            approve::APPROVE => self.clicked_approve(asked, value).await,
+            approve::REJECT => self.clicked_reject(asked, value).await,
             arrival::PROMOTE => self.clicked_promote(asked, value).await,
-            promote::PROMOTE => self.clicked_shown(asked, value).await,
+            promote_button::PROMOTE => self.clicked_shown(asked, value).await,
             typed::COMMAND => self.clicked_command(asked, value).await,
             lock::TAKE_OVER => {
                 Ok(self.take_over(asked.from, value).await?.map(|it| asked.told(it)).unwrap_or_default())
@@ -307,7 +308,7 @@ impl Bot {
 
     /// The button beside what was shown: exactly that, be it by now in the past.
     async fn clicked_shown(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
-        let Some((artefact, environment, version)) = promote::shown(value) else { return Ok(Work::default()) };
+        let Some((artefact, environment, version)) = promote_button::shown(value) else { return Ok(Work::default()) };
         let catalogue = &self.config.catalogue;
         let Some(known) = catalogue.artefact(artefact.as_str()) else { return Ok(Work::default()) };
         if catalogue.ladder.find(environment.as_str()).is_none() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::adapters::slack::render::Said;
-use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::page_buttons::For;
 use crate::adapters::slack::render::status::{self, A_PAGE, Count, Known};
 use crate::adapters::store::{LedgerFilter, StoreError};
 use crate::domain::change::{Change, ChangeId};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use futures::StreamExt;
 use jiff::Timestamp;
 
-use crate::adapters::slack::render::wave as render;
+use crate::adapters::slack::render::arrival_batch as render;
 use crate::adapters::store::Transaction;
 use crate::domain::arrival::{Author, News};
 use crate::domain::artefact::ArtefactName;

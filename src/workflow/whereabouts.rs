@@ -5,7 +5,7 @@ mod find;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::adapters::slack::render::whereabouts as render;
+use crate::adapters::slack::render::where_is as render;
 use crate::domain::artefact::{Artefact, ArtefactName, Delivery, Repository};
 use crate::domain::change::{Change, Moves};
 use crate::domain::containment::Containment;

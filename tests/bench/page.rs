@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gantry::adapters::cluster::rollout::{Container, Standing};
+use gantry::adapters::cluster::workload_status::{Container, Standing};
 use gantry::adapters::cluster::{Clients, View};
-use gantry::adapters::slack::render::page::For;
+use gantry::adapters::slack::render::page_buttons::For;
 use gantry::adapters::store::Store;
 use gantry::adapters::{controller, github, registry, slack};
 use gantry::clock::Clock;

@@ -4,7 +4,8 @@
 mod walk;
 
 use gantry::adapters::slack::render::{
-    ACTIONS, INPUTS, MODALS, approval, arrival, card, command, list, lock, page, plan, promote, rollback,
+    ACTIONS, INPUTS, MODALS, approve, arrival, card, command_button, list, lock, page_buttons, plan, promote_button,
+    rollback,
 };
 use gantry::domain::command::{TABLE, Verb};
 
@@ -156,8 +157,8 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
     (plan::CANCEL, Planned, NOBODY),
     (card::CANCEL, Waiting, &[(Requester, Stops), (Approver, Stops)]),
     (card::RETRY, Errored, &[(Promoter, Begins), (Overrider, Begins), (Requester, Begins)]),
-    (approval::APPROVE, Waiting, &[(Approver, Merges)]),
-    (approval::REJECT, Waiting, &[(Approver, Opens)]),
+    (approve::APPROVE, Waiting, &[(Approver, Merges)]),
+    (approve::REJECT, Waiting, &[(Approver, Opens)]),
     (arrival::PROMOTE, Arrived, &[(Approver, Begins)]),
     (lock::TAKE_OVER, Locked, HOLDERS[2]),
     (rollback::ROLL_BACK, Deployed, BACK),
@@ -167,18 +168,18 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
     // It only shows what ran there.
     (rollback::ANOTHER, PlannedBack, NOBODY),
     // The first of them is for qa.
-    (command::COMMAND, Chooses, &[(Approver, Begins)]),
+    (command_button::COMMAND, Chooses, &[(Approver, Begins)]),
     // It asks the same question again.
-    (command::COMMAND, Locked, NOBODY),
+    (command_button::COMMAND, Locked, NOBODY),
     // It releases what was rolled back from.
-    (command::COMMAND, Quarantined, RELEASE),
-    (promote::PROMOTE, Free, &[(Promoter, Shows), (Overrider, Shows), (Requester, Shows)]),
+    (command_button::COMMAND, Quarantined, RELEASE),
+    (promote_button::PROMOTE, Free, &[(Promoter, Shows), (Overrider, Shows), (Requester, Shows)]),
     (rollback::INSTEAD, Met, &[(Requester, Begins)]),
     (rollback::WAIT, Met, &[(Requester, Begins)]),
-    (page::EARLIER, Waiting, NOBODY),
-    (page::LATER, Waiting, NOBODY),
-    (page::OPEN_EARLIER, Waiting, NOBODY),
-    (page::OPEN_LATER, Waiting, NOBODY),
+    (page_buttons::EARLIER, Waiting, NOBODY),
+    (page_buttons::LATER, Waiting, NOBODY),
+    (page_buttons::OPEN_EARLIER, Waiting, NOBODY),
+    (page_buttons::OPEN_LATER, Waiting, NOBODY),
     (list::EARLIER, Waiting, NOBODY),
     (list::LATER, Waiting, NOBODY),
     (list::OPEN_EARLIER, Waiting, NOBODY),
@@ -187,11 +188,15 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
 ];
 
 /// The buttons that stand in the App Home as well, where they can do no more than in a message.
-const AT_HOME: &[(&str, Scene)] =
-    &[(approval::APPROVE, Waiting), (approval::REJECT, Waiting), (promote::PROMOTE, Free), (command::COMMAND, Locked)];
+const AT_HOME: &[(&str, Scene)] = &[
+    (approve::APPROVE, Waiting),
+    (approve::REJECT, Waiting),
+    (promote_button::PROMOTE, Free),
+    (command_button::COMMAND, Locked),
+];
 
 /// Every modal by its `callback_id`, submitted whether it was opened or not.
-const FORMS: &[(&str, Scene, Who)] = &[(approval::REJECT, Waiting, &[(Approver, Stops)])];
+const FORMS: &[(&str, Scene, Who)] = &[(approve::REJECT, Waiting, &[(Approver, Stops)])];
 
 /// An approving review on GitHub.
 const REVIEW: (Scene, Who) = (Waiting, &[(Approver, Merges)]);

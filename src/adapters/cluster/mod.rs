@@ -2,24 +2,24 @@
 //! Reads only. Knows nothing of Slack, GitHub or the store; kube's types stay in this folder.
 
 pub mod access;
-mod applier;
+mod applied_by;
 pub mod client;
-mod history;
-mod look;
-pub mod pods;
-pub mod rollout;
+pub mod pod_reasons;
+mod probe;
+mod revision_history;
 mod view;
 pub mod watch;
+pub mod workload_status;
 
 use std::time::Duration;
 
 use crate::domain::artefact::Namespace;
 
 pub use client::{Clients, ClusterError};
-pub use history::history;
-pub use look::Greeting;
-pub use rollout::Container;
+pub use probe::Greeting;
+pub use revision_history::history;
 pub use view::{Changes, Reading, View, WatchHealth};
+pub use workload_status::Container;
 
 /// What a refusal or a failure comes to, for people; `verbs` are those that were needed.
 fn sentence<K: kube::Resource<DynamicType = ()>>(error: &kube::Error, verbs: &str, namespace: &Namespace) -> String {

@@ -10,7 +10,7 @@ use foldhash::HashMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-use super::rollout::{Container, Standing, meant};
+use crate::adapters::cluster::workload_status::{Container, Standing, meant};
 use crate::clock::Clock;
 use crate::domain::artefact::{Namespace, Place, Workload, WorkloadKind};
 use crate::domain::attribution::Applied;

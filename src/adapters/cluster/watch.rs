@@ -13,9 +13,9 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::client::Clients;
-use super::rollout::{Standing, Stands};
 use super::view::View;
 use super::{root_cause, sentence, shortened, unanswered};
+use crate::adapters::cluster::workload_status::{Standing, Stands};
 use crate::domain::artefact::{Namespace, WorkloadKind};
 
 /// Workloads take about 50 KB each on the wire and in memory until they are read, so pages are small.

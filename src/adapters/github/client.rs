@@ -15,9 +15,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::commit::{Commit, WireCommit};
-use super::pace::Pace;
-use super::read::Asking;
-pub(super) use super::read::Found;
+use crate::adapters::github::rate_limit::Pace;
+use crate::adapters::github::request::Asking;
+pub(super) use crate::adapters::github::request::Found;
 use crate::clock::Clock;
 use crate::config::GithubAuth;
 use crate::domain::artefact::Repository;

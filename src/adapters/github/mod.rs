@@ -3,26 +3,26 @@
 
 pub mod client;
 mod commit;
-pub mod describe;
+mod etag_cache;
 mod facts;
 mod files;
 mod history;
-pub mod look;
-mod memory;
-mod pace;
 mod people;
-mod pulls;
-mod read;
+pub mod probe;
+pub mod pull_request_text;
+mod pull_requests;
+mod rate_limit;
+mod request;
 mod rollback;
-mod tag;
+mod tag_pattern;
 mod write;
 
 pub use client::{Client, GithubError};
 pub use commit::Commit;
 pub use facts::{Compared, Patched};
 pub use history::OpenRollback;
-pub use pulls::{MergePull, Mergeable, OpenPull, PullRequest, PullState, Review, Verdict};
-pub use read::Found;
+pub use pull_requests::{MergePull, Mergeable, OpenPull, PullRequest, PullState, Review, Verdict};
+pub use request::Found;
 pub use rollback::{FastForward, Made, Promoting};
-pub use tag::tag_sha_candidate;
+pub use tag_pattern::tag_sha_candidate;
 pub use write::{MakeTag, Merge};

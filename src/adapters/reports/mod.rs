@@ -13,9 +13,9 @@
 
 pub mod argocd;
 pub mod cdevents;
-pub mod deployments;
-pub mod fate;
+pub mod disposition;
 pub mod flux;
+pub mod generic;
 pub mod github;
 pub mod receive;
 pub mod signature;

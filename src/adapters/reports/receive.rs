@@ -14,10 +14,9 @@ use futures::future::BoxFuture;
 use secrecy::SecretString;
 use tracing::{Instrument, Span};
 
-use super::fate::{Fate, Fates};
-use super::{
-    BODY_LIMIT, Heard, Report, ReportError, Sender, Unread, argocd, cdevents, deployments, flux, github, signature,
-};
+use super::{BODY_LIMIT, Heard, Report, ReportError, Sender, Unread, argocd, cdevents, flux, github, signature};
+use crate::adapters::reports::disposition::{Fate, Fates};
+use crate::adapters::reports::generic;
 use crate::domain::environment::EnvironmentName;
 use crate::http::{read_body, refuse, without_panic};
 
@@ -197,7 +196,7 @@ fn parse(sender: Sender, environment: &EnvironmentName, body: &[u8]) -> Result<O
     match sender {
         Sender::Flux => flux::parse(environment, body).map(Some),
         Sender::ArgoCd => argocd::parse(environment, body).map(Some),
-        Sender::Deployments => deployments::parse(environment, body).map(Some),
+        Sender::Deployments => generic::parse(environment, body).map(Some),
         Sender::CdEvents => cdevents::parse(environment, body),
         // It has a door of its own.
         Sender::GitHub => Ok(None),

@@ -20,18 +20,15 @@ use crate::domain::actor::PersonId;
 use crate::domain::message::{Message, Place, ResponseUrl, To};
 use crate::telemetry::metrics::Counts;
 
-mod answer;
 #[cfg(test)]
 pub(crate) mod fake;
 mod files;
-mod fit;
-mod look;
 mod people;
 mod socket;
 
-pub use answer::SendError;
-pub use look::{Joined, Token, needed_scopes};
 pub use people::{Account, Group};
+pub use probe::{Joined, Token, needed_scopes};
+pub use response::SendError;
 pub(super) use socket::{Closed, Link, describe};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
@@ -165,7 +162,7 @@ impl Client {
     /// Sends one message once, with plain blocks or none where Slack refuses what it has. Its file goes with it where
     /// both are one message to Slack: a text for a thread; else the file is left to be sent after it.
     pub async fn send(&self, message: &Message, known: &Known) -> Result<Sent, SendError> {
-        let text = fit::text(&message.text);
+        let text = limits::text(&message.text);
         if let (To::Post { .. }, Some(file), Known { at: None, thread: Some(thread) }) =
             (&message.to, &message.file, known)
             && message.blocks.is_empty()
@@ -175,16 +172,16 @@ impl Client {
             return Ok(Sent { at: None, plain: false, with_file: true });
         }
         if let To::Home { person, .. } = &message.to {
-            self.publish(person, &text, &fit::view(&message.blocks)).await?;
+            self.publish(person, &text, &limits::view(&message.blocks)).await?;
             return Ok(Sent { at: None, plain: false, with_file: false });
         }
-        let full = fit::blocks(&message.blocks);
+        let full = limits::blocks(&message.blocks);
         match self.deliver(message, known, &text, &full).await {
             Err(SendError::BlocksRefused) => {}
             other => return other.map(|at| Sent { at, plain: false, with_file: false }),
         }
         if let Some(plain) = &message.plain {
-            match self.deliver(message, known, &text, &fit::blocks(plain)).await {
+            match self.deliver(message, known, &text, &limits::blocks(plain)).await {
                 Err(SendError::BlocksRefused) => {}
                 other => return other.map(|at| Sent { at, plain: true, with_file: false }),
             }
@@ -322,7 +319,7 @@ impl Client {
             "response_type": if in_channel { "in_channel" } else { "ephemeral" },
             "replace_original": replace, "text": text, "blocks": blocks, "unfurl_links": false, "unfurl_media": false,
         });
-        let answer = answer::of_hook(self.0.hooks.post(url).json(&body).send().await).await;
+        let answer = response::of_hook(self.0.hooks.post(url).json(&body).send().await).await;
         self.counted("response_url", answer)
     }
 
@@ -352,7 +349,7 @@ impl Client {
 /// slack-morphism has no timeout of its own.
 async fn in_time<T>(method: &str, call: impl Future<Output = Result<T, SlackClientError>>) -> Result<T, SendError> {
     match tokio::time::timeout(TIMEOUT, call).await {
-        Ok(answer) => answer.map_err(|error| answer::of_api(method, error)),
+        Ok(answer) => answer.map_err(|error| response::of_api(method, error)),
         Err(_) => Err(SendError::Transient(format!("{method} was not answered within {} s", TIMEOUT.as_secs()))),
     }
 }
@@ -371,5 +368,8 @@ fn tls(needed: bool) -> Result<ClientConfig, ClientError> {
     Ok(builder.with_no_client_auth())
 }
 
+mod limits;
+mod probe;
+mod response;
 #[cfg(test)]
 mod tests;

@@ -13,9 +13,9 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
 use super::client::{Client, Closed, Link, describe};
-use super::envelope::{Envelope, acknowledgement, parse};
 use super::incoming::Incoming;
 use super::receive::{Ack, Answer};
+use crate::adapters::slack::socket_envelope::{Envelope, acknowledgement, parse};
 use crate::clock::Clock;
 
 /// Slack greets at once.

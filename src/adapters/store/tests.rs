@@ -3,7 +3,7 @@
 mod outbox;
 mod queries;
 mod round_trips;
-mod stays;
+mod sightings;
 mod upgrade;
 
 use std::io::{BufRead, BufReader};

@@ -1,7 +1,7 @@
 //! A yes or a no in Slack to a change that waits: by whom, and to what they have seen.
 
 use crate::adapters::slack::incoming::Origin;
-use crate::adapters::slack::render::{approval, status};
+use crate::adapters::slack::render::{approve, status};
 use crate::adapters::store::LedgerKind;
 use crate::domain::actor::Actor;
 use crate::domain::approval::{Awaiting, Way, Yes};
@@ -41,18 +41,18 @@ impl Bot {
         let (change, mut awaiting) = self.waiting_change(asked, value).await?;
         // There is nothing to say yes to, whatever the button says; a no needs nothing to look at.
         if change.shown().is_none() {
-            return Err(asked.linking(approval::changed_since(&change), change.id).into());
+            return Err(asked.linking(approve::changed_since(&change), change.id).into());
         }
         match awaiting.approve(person, Way::Slack, &change.requester, self.clock.now()) {
             Yes::Counts => {}
-            Yes::Twice => return Err(asked.privately(approval::approved_before()).into()),
-            Yes::OwnChange => return Err(asked.privately(approval::own_change()).into()),
+            Yes::Twice => return Err(asked.privately(approve::approved_before()).into()),
+            Yes::OwnChange => return Err(asked.privately(approve::own_change()).into()),
         }
         self.may_decide(asked, &change).await?;
         let mut work = self.decided(&change, Stage::AwaitingApproval(awaiting)).await?;
         let entry = ledger_entry(&change, LedgerKind::Approved, Actor::Person(person.clone()), self.clock.now());
         // Whoever said yes on the card sees it there.
-        let noted = asked.private(approval::noted(&change)).elsewhere(Self::card_key(change.id));
+        let noted = asked.private(approve::noted(&change)).elsewhere(Self::card_key(change.id));
         work.transaction = work.transaction.ledger(entry).say(noted);
         Ok(work)
     }
@@ -62,12 +62,12 @@ impl Bot {
         let ask = async {
             let (change, _) = self.waiting_change(asked, value).await?;
             self.may_decide(asked, &change).await?;
-            let modal = approval::reject_modal(&change, value, &asked.from.channel);
+            let modal = approve::reject_modal(&change, value, &asked.from.channel);
             Ok(match self.slack.open_modal(&asked.from.key, &modal).await {
                 Ok(()) => Work::default(),
                 Err(error) => {
                     tracing::warn!(%error, change.id = %change.id, "the modal for a rejection could not be opened");
-                    asked.privately(approval::no_modal(&change))
+                    asked.privately(approve::no_modal(&change))
                 }
             })
         };
@@ -82,7 +82,7 @@ impl Bot {
         about: &str,
         text: &str,
     ) -> Result<Work, NotNow> {
-        let Some((channel, value)) = approval::modal_about(about).filter(|_| modal == approval::REJECT) else {
+        let Some((channel, value)) = approve::modal_about(about).filter(|_| modal == approve::REJECT) else {
             return Ok(Work::default());
         };
         // A modal stands in no channel: the answer goes where its button was.
@@ -102,18 +102,18 @@ impl Bot {
         let waits = called.iter().find(|change| change.stage.awaiting().is_some());
         let Some(change) = waits.or(called.first()) else { return Ok(asked.privately(status::unknown(short))) };
         // What is not shown yet can be rejected as well.
-        let value = approval::value(change).unwrap_or_else(|| format!("{}:", change.id));
+        let value = approve::value(change).unwrap_or_else(|| format!("{}:", change.id));
         answered(self.reject(asked, &value, reason).await)
     }
 
     async fn reject(&self, asked: Asked<'_>, value: &str, reason: &str) -> Result<Work, Undecided> {
         let (change, _) = self.waiting_change(asked, value).await?;
         self.may_decide(asked, &change).await?;
-        let reason: String = reason.trim().chars().take(approval::LONGEST_REASON).collect();
+        let reason: String = reason.trim().chars().take(approve::LONGEST_REASON).collect();
         let rejected = change.stage.clone().rejected(asked.from.person.clone(), reason, self.clock.now());
         match rejected {
             Ok(stage) => self.decided(&change, stage).await,
-            Err(_) => Err(asked.privately(approval::moved_on(&change)).into()),
+            Err(_) => Err(asked.privately(approve::moved_on(&change)).into()),
         }
     }
 
@@ -125,10 +125,10 @@ impl Bot {
             return Err(asked.privately(status::unknown(&id.short())).into());
         };
         let Stage::AwaitingApproval(awaiting) = change.stage.clone() else {
-            return Err(asked.privately(approval::moved_on(&change)).into());
+            return Err(asked.privately(approve::moved_on(&change)).into());
         };
         if change.shown().map_or("", |shown| shown.as_str()) != seen {
-            return Err(asked.linking(approval::changed_since(&change), change.id).into());
+            return Err(asked.linking(approve::changed_since(&change), change.id).into());
         }
         Ok((change, awaiting))
     }
@@ -150,7 +150,7 @@ impl Bot {
 
     /// Writes a decision, if nobody moved the change meanwhile: else it is asked again, and answered as it is then.
     async fn decided(&self, before: &Change, stage: Stage) -> Result<Work, Undecided> {
-        let overtaken = || NotNow::soon("somebody else was faster".to_owned(), approval::moved_on(before));
+        let overtaken = || NotNow::soon("somebody else was faster".to_owned(), approve::moved_on(before));
         let claims = self.store.claim(vec![before.id]).await.map_err(|error| stored(&error))?;
         let Some(claim) = claims.into_iter().next().filter(|claim| claim.change == *before) else {
             return Err(overtaken().into());

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::FutureExt;
 use jiff::Timestamp;
 
-use crate::adapters::github::look::{BranchRule, Bypass, Hour};
+use crate::adapters::github::probe::{BranchRule, Bypass, Hour};
 use crate::config::GithubAuth;
 use crate::domain::actor::Member;
 use crate::domain::artefact::{Artefact, Delivery, Repository};

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::adapters::slack::client::{Client, Group, needed_scopes};
-use crate::adapters::slack::knock::{self, Knocked};
+use crate::adapters::slack::signature_probe;
+use crate::adapters::slack::signature_probe::Knocked;
 use crate::domain::actor::{Member, PersonId, Role};
 use crate::domain::doctor::clock::Heard;
 use crate::domain::doctor::slack::{self, Channel, Named, Trip, Who, Workspace};
@@ -62,7 +63,7 @@ impl Looking<'_> {
         };
         let Some(url) = url else { return Trip::Untried };
         let shown = Address::of(&url);
-        match knock::at(&url, secret, &self.with.clock).await {
+        match signature_probe::at(&url, secret, &self.with.clock).await {
             Knocked::LetIn => Trip::LetIn(shown),
             Knocked::Refused(status) => Trip::Refused { url: shown, status },
             Knocked::Away(why) => Trip::Away { url: shown, why },

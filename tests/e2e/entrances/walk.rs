@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use gantry::adapters::slack::render::approval;
+use gantry::adapters::slack::render::approve;
 use gantry::adapters::store::LedgerFilter;
 use gantry::domain::command::Verb;
 use gantry::domain::version::Sha;
@@ -294,7 +294,7 @@ async fn enter(town: &Town, role: Role, way: Way) -> Option<String> {
         }
         Way::Submits { modal } => {
             let about = format!("C0RELEASES {}", shown_value(town, modal).expect("a button that opens it"));
-            let reason = json!({ approval::REASON: { approval::REASON: { "value": "not today" } } });
+            let reason = json!({ approve::REASON: { approve::REASON: { "value": "not today" } } });
             interaction(&json!({
                 "type": "view_submission", "team": { "id": team }, "user": { "id": person }, "trigger_id": trigger,
                 "view": { "callback_id": modal, "private_metadata": about, "state": { "values": reason } },

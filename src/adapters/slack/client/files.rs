@@ -6,8 +6,9 @@ use reqwest::header::CONTENT_TYPE;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::answer::{self, SendError};
 use super::{Client, Taken};
+use crate::adapters::slack::client::response;
+use crate::adapters::slack::client::response::SendError;
 use crate::domain::message::{File, Place};
 
 #[derive(Deserialize)]
@@ -26,7 +27,7 @@ impl Client {
             return Err(SendError::FileRefused("the upload URL does not point to Slack".to_owned()));
         };
         let put = self.0.hooks.post(url).header(CONTENT_TYPE, "text/plain; charset=utf-8").body(file.text.clone());
-        self.counted("upload_url", answer::of_upload(put.send().await))?;
+        self.counted("upload_url", response::of_upload(put.send().await))?;
         let body = json!({
             "files": [{ "id": room.file_id, "title": file.title }],
             "channel_id": parent.channel, "thread_ts": parent.ts, "initial_comment": comment,

@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::blocks::{Block, actions, button, context, section};
-use super::drift::{Authors, FEW, lines};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::plan::what;
-use super::{Said, approval, rollback, silence, steps};
+use super::{Said, rollback};
+use crate::adapters::slack::render::commit_summary::{Authors, FEW, lines};
+use crate::adapters::slack::render::{approve, progress, stall_diagnosis};
 use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::change::{By, Change, Deploying, Merging, RolledBack, Stage};
 use crate::domain::environment::EnvironmentName;
@@ -25,13 +26,13 @@ const MOST_FILES: usize = 10;
 pub fn card(change: &Change, next: Option<&EnvironmentName>) -> Said {
     let head = head(change);
     let mut blocks = vec![section(Mrkdwn::new(light(&change.stage)).and(&head))];
-    blocks.extend(steps::steps(change));
+    blocks.extend(progress::steps(change));
     if let Stage::AwaitingApproval(awaiting) = &change.stage {
-        blocks.extend(approval::waiting(change, awaiting));
+        blocks.extend(approve::waiting(change, awaiting));
     }
     blocks.extend(what(&change.plan, FEW));
     blocks.extend(trouble(change));
-    blocks.extend(silence::silence(change).map(section));
+    blocks.extend(stall_diagnosis::silence(change).map(section));
     blocks.extend(advice(change, next).map(context));
     blocks.extend(buttons(change));
     let asked = Mrkdwn::new("asked by ");
@@ -392,7 +393,7 @@ fn advice_back(change: &Change) -> Option<Mrkdwn> {
 
 fn buttons(change: &Change) -> Option<Block> {
     match &change.stage {
-        Stage::AwaitingApproval(awaiting) => Some(approval::buttons(change, awaiting)),
+        Stage::AwaitingApproval(awaiting) => Some(approve::buttons(change, awaiting)),
         // Only where it takes long enough to press it.
         Stage::Merging(Merging { trouble: Some(_), .. }) => {
             Some(actions(vec![button("Cancel", CANCEL, change.id.to_string())]))

@@ -4,9 +4,10 @@ use jiff::Timestamp;
 
 use super::Said;
 use super::blocks::{Block, actions, context, section};
-use super::drift::{self, Authors, counted};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use super::{command, promote, text};
+use crate::adapters::slack::render::commit_summary;
+use crate::adapters::slack::render::commit_summary::{Authors, counted};
+use crate::adapters::slack::render::{command_button, promote_button, text_diff};
 use crate::domain::diff::{Between, Diff, InGit, Next, Side, Text, Undeployed};
 use crate::domain::drift::Drift;
 use crate::domain::environment::{EnvironmentName, Ladder};
@@ -72,13 +73,13 @@ pub fn one(diff: &Diff, code: Option<&[Text]>, ladder: &Ladder, authors: &Author
 
 /// As much of the texts as fits into a message.
 fn texts<'a>(all: impl Iterator<Item = &'a Text>) -> (Vec<Block>, bool) {
-    let (mut blocks, mut left, mut cut) = (Vec::new(), text::MOST, false);
+    let (mut blocks, mut left, mut cut) = (Vec::new(), text_diff::MOST, false);
     for Text { file, difference } in all {
         if left < LEAST_TEXT || blocks.len() >= MOST_TEXTS {
             cut = true;
             break;
         }
-        let shown = text::difference(difference, left);
+        let shown = text_diff::difference(difference, left);
         left = left.saturating_sub(length(difference));
         cut |= shown.cut;
         let counts = format!(" +{} \u{2212}{}", difference.come, difference.gone);
@@ -119,11 +120,11 @@ pub fn file<'a>(diff: &Diff, texts: impl Iterator<Item = &'a Text>) -> File {
 fn buttons(diff: &Diff, code_is_shown: bool) -> Option<Block> {
     let mut buttons = Vec::new();
     if let Some(Next { environment, version: Some(version) }) = &diff.next {
-        buttons.push(promote::promote(&diff.artefact, environment, version));
+        buttons.push(promote_button::promote(&diff.artefact, environment, version));
     }
     if matches!(&diff.between, Between::Differs { drift, .. } if drift.files.files > 0) && !code_is_shown {
         let (source, target) = (&diff.source.environment, &diff.target.environment);
-        buttons.push(command::runs("Show code", format!("diff {source} {target} {} --code", diff.artefact)));
+        buttons.push(command_button::runs("Show code", format!("diff {source} {target} {} --code", diff.artefact)));
     }
     (!buttons.is_empty()).then(|| actions(buttons))
 }
@@ -248,7 +249,7 @@ fn commits(drift: &Drift, authors: &Authors) -> Vec<Block> {
     }
     let (mut sections, mut room, mut read) = (vec![Mrkdwn::default()], COMMITS, 0);
     for commit in &drift.commits {
-        let line = drift::lines(std::slice::from_ref(commit), authors);
+        let line = commit_summary::lines(std::slice::from_ref(commit), authors);
         let length = line.as_str().chars().count() + 1;
         if length > room {
             break;
@@ -298,7 +299,7 @@ fn only_above(diff: &Diff, drift: &Drift, newer: bool, ladder: &Ladder, authors:
             .bold(upper.environment.as_str())
             .raw(", and not below")
     };
-    let text = drift::hotfixes(text, drift, HOTFIXES, authors);
+    let text = commit_summary::hotfixes(text, drift, HOTFIXES, authors);
     Some(section(match &drift.url {
         Some(url) if drift.hotfixes_cut => {
             text.raw("\n").link(url, "There may be more: GitHub does not name all that only it has")
@@ -308,9 +309,12 @@ fn only_above(diff: &Diff, drift: &Drift, newer: bool, ladder: &Ladder, authors:
 }
 
 fn files(drift: &Drift) -> Option<Block> {
-    let head = drift::files(&drift.files)?;
-    let text =
-        if drift.files.most.is_empty() { head } else { head.raw("\n").and(&drift::most_changed(&drift.files, FILES)) };
+    let head = commit_summary::files(&drift.files)?;
+    let text = if drift.files.most.is_empty() {
+        head
+    } else {
+        head.raw("\n").and(&commit_summary::most_changed(&drift.files, FILES))
+    };
     Some(section(text))
 }
 

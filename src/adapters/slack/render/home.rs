@@ -4,13 +4,13 @@
 use jiff::Timestamp;
 
 use super::Said;
-use super::approval::{REJECT, approve, value};
 use super::blocks::{Block, actions, button, context, section};
-use super::command::runs;
 use super::mrkdwn::{Mrkdwn, shorten};
-use super::page::within;
-use super::promote::promote_to;
 use super::status::{Known, lines};
+use crate::adapters::slack::render::approve::{REJECT, approve, value};
+use crate::adapters::slack::render::command_button::runs;
+use crate::adapters::slack::render::page_buttons::within;
+use crate::adapters::slack::render::promote_button::promote_to;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::Change;
 use crate::domain::environment::EnvironmentName;

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::Said;
 use super::blocks::{Block, Line, Raw, actions, button, context, section, table};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use super::page::{For, Request, turns};
+use crate::adapters::slack::render::page_buttons::{For, Request, turns};
 use crate::domain::listing::{Cell, Listing, Shape};
 use crate::domain::rollout::RolloutState;
 

@@ -1,14 +1,15 @@
 //! Everything that people read in Slack: pure functions from the domain to text and blocks.
 //! No clock, no I/O, no order of a map.
 
-pub mod approval;
+pub mod approve;
 pub mod arrival;
+pub mod arrival_batch;
 pub mod blocks;
 pub mod card;
-pub mod command;
+pub mod command_button;
+pub mod commit_summary;
 pub mod diff;
 pub mod doctor;
-pub mod drift;
 pub mod gate;
 pub mod help;
 pub mod history;
@@ -18,18 +19,17 @@ pub mod list;
 pub mod lock;
 pub mod mrkdwn;
 pub mod notice;
-pub mod page;
+pub mod page_buttons;
 pub mod plan;
-pub mod promote;
+mod progress;
+pub mod promote_button;
 pub mod refusal;
 pub mod rollback;
-mod silence;
+mod stall_diagnosis;
 pub mod status;
-mod steps;
-pub mod text;
+pub mod text_diff;
 mod timeline;
-pub mod wave;
-pub mod whereabouts;
+pub mod where_is;
 pub mod why;
 
 use serde_json::Value;
@@ -43,20 +43,20 @@ pub const ACTIONS: &[&str] = &[
     plan::CANCEL,
     card::CANCEL,
     card::RETRY,
-    approval::APPROVE,
-    approval::REJECT,
+    approve::APPROVE,
+    approve::REJECT,
     arrival::PROMOTE,
-    promote::PROMOTE,
-    command::COMMAND,
+    promote_button::PROMOTE,
+    command_button::COMMAND,
     lock::TAKE_OVER,
     rollback::ROLL_BACK,
     rollback::ANOTHER,
     rollback::INSTEAD,
     rollback::WAIT,
-    page::EARLIER,
-    page::LATER,
-    page::OPEN_EARLIER,
-    page::OPEN_LATER,
+    page_buttons::EARLIER,
+    page_buttons::LATER,
+    page_buttons::OPEN_EARLIER,
+    page_buttons::OPEN_LATER,
     list::EARLIER,
     list::LATER,
     list::OPEN_EARLIER,
@@ -65,10 +65,10 @@ pub const ACTIONS: &[&str] = &[
 ];
 
 /// Every modal, by its `callback_id`.
-pub const MODALS: &[&str] = &[approval::REJECT];
+pub const MODALS: &[&str] = &[approve::REJECT];
 
 /// The inputs of the modals.
-pub const INPUTS: &[&str] = &[approval::REASON];
+pub const INPUTS: &[&str] = &[approve::REASON];
 
 /// Something to say, before it is known where.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +117,7 @@ impl Said {
         self.blocks.iter().any(&unknown).then(|| {
             let plain = |block: &Block| match block {
                 Block::Table { rows } if unknown(block) => list::sections(rows),
-                Block::Rich { pieces } if unknown(block) => vec![text::section(pieces)],
+                Block::Rich { pieces } if unknown(block) => vec![text_diff::section(pieces)],
                 block => vec![block.clone()],
             };
             self.blocks.iter().flat_map(plain).collect()

@@ -1,9 +1,10 @@
 //! What a promotion would do, for the one who asked; and the part of it that the card repeats.
 
 use super::blocks::{Block, actions, button, context, section};
-use super::drift::{Authors, FEW};
 use super::mrkdwn::Mrkdwn;
-use super::{Said, drift, gate, rollback};
+use super::{Said, gate, rollback};
+use crate::adapters::slack::render::commit_summary;
+use crate::adapters::slack::render::commit_summary::{Authors, FEW};
 use crate::domain::change::ChangeId;
 use crate::domain::environment::{EnvironmentName, PromoteBy};
 use crate::domain::plan::Plan;
@@ -135,11 +136,11 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
     let line = line.and(&evidence(plan));
     // By manifest nobody may know which commits are between two images.
     let line = if plan.drift.commits_in_all > 0 && !plan.drift.commits.is_empty() {
-        line.raw("\n").and(&drift::commits(&plan.drift, most, &Authors::new()))
+        line.raw("\n").and(&commit_summary::commits(&plan.drift, most, &Authors::new()))
     } else {
         line
     };
-    let line = match drift::files(&plan.drift.files) {
+    let line = match commit_summary::files(&plan.drift.files) {
         Some(files) => line.raw("\n").and(&files),
         None => line,
     };
@@ -164,7 +165,7 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
                 .code(&plan.branch)
                 .raw(": they stay there, and are not below"),
         };
-        blocks.push(section(drift::hotfixes(head, &plan.drift, most, &Authors::new())));
+        blocks.push(section(commit_summary::hotfixes(head, &plan.drift, most, &Authors::new())));
     }
     if let Some(overridden) = &plan.overridden {
         blocks.push(section(gate::line(overridden)));

@@ -2,9 +2,10 @@
 
 use super::Said;
 use super::blocks::{Button, Confirm, actions, button, context, section};
-use super::command::{runs, sent};
 use super::mrkdwn::{Mrkdwn, shorten};
-use super::{approval, card, lock, rollback};
+use super::{card, lock, rollback};
+use crate::adapters::slack::render::approve;
+use crate::adapters::slack::render::command_button::{runs, sent};
 use crate::domain::artefact::ArtefactName;
 use crate::domain::environment::EnvironmentName;
 use crate::domain::policy::{Act, Asker, Refusal, UnderWay};
@@ -66,7 +67,7 @@ fn decisions(under_way: &UnderWay) -> Vec<Button> {
     let waits = under_way.waiting.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
     let approve = waits
         .filter(|(_, awaiting)| under_way.asker == Asker::Approver && !awaiting.is_approved())
-        .and_then(|(change, _)| Some(approval::approve(change, approval::value(change)?)));
+        .and_then(|(change, _)| Some(approve::approve(change, approve::value(change)?)));
     let cancel = (under_way.can_cancel && under_way.asker != Asker::Other).then(|| {
         let text = Mrkdwn::default()
             .raw("What ")
@@ -483,7 +484,7 @@ fn under_way_words(under_way: &UnderWay) -> (Mrkdwn, Mrkdwn) {
         .raw(", <{link}|follow it here>.");
     let waits = under_way.waiting.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
     let why = match waits {
-        Some((change, awaiting)) => why.and(&approval::still(change, awaiting)),
+        Some((change, awaiting)) => why.and(&approve::still(change, awaiting)),
         None => why,
     };
     let next = if under_way.can_cancel {

@@ -4,10 +4,10 @@ use jiff::SignedDuration;
 
 use super::Said;
 use super::blocks::{Block, Button, Confirm, actions, button, context, section};
-use super::command::{runs, sent};
-use super::drift::{Authors, FEW, commits};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::plan::{also, supersedes};
+use crate::adapters::slack::render::command_button::{runs, sent};
+use crate::adapters::slack::render::commit_summary::{Authors, FEW, commits};
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId};

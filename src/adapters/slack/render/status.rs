@@ -4,12 +4,13 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
+use super::Said;
 use super::blocks::{Block, actions, button, context, section};
 use super::card::{CANCEL, advice, head, label, lasted, light};
 use super::mrkdwn::{Mrkdwn, shorten};
-use super::page::{For, Item, Request, paged, within};
 use super::timeline::timeline;
-use super::{Said, approval, silence, steps};
+use crate::adapters::slack::render::page_buttons::{For, Item, Request, paged, within};
+use crate::adapters::slack::render::{approve, progress, stall_diagnosis};
 use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::change::{Change, ChangeId, Deploying, Merging, Stage};
 use crate::domain::history::Step;
@@ -185,20 +186,20 @@ fn waits(change: &Change) -> Vec<Mrkdwn> {
             let others = awaiting.waits_for.iter().filter(|waits| **waits != Waits::Mergeability);
             approvals(awaiting)
                 .into_iter()
-                .chain(others.map(|waits| approval::waits_for(change, waits)))
+                .chain(others.map(|waits| approve::waits_for(change, waits)))
                 .chain(awaiting.trouble.as_ref().map(|trouble| still(&trouble.why)))
                 .collect()
         }
         Stage::Merging(Merging { trouble: Some(trouble), .. })
         | Stage::Deploying(Deploying { trouble: Some(trouble), .. }) => vec![still(&trouble.why)],
-        Stage::Deploying(_) => steps::bar(change).into_iter().chain(silence::silence(change)).collect(),
+        Stage::Deploying(_) => progress::bar(change).into_iter().chain(stall_diagnosis::silence(change)).collect(),
         Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => vec![why(reason)],
         Stage::Stalled { runs, .. } => {
             let runs = match runs {
                 Some(runs) => why(&format!("The cluster runs {runs}.")),
                 None => why("Nothing of it runs in the cluster."),
             };
-            std::iter::once(runs).chain(silence::silence(change)).collect()
+            std::iter::once(runs).chain(stall_diagnosis::silence(change)).collect()
         }
         Stage::Errored { why: error, .. } => vec![why(error)],
         Stage::Merging(_)

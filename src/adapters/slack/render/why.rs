@@ -3,7 +3,8 @@
 use super::Said;
 use super::blocks::{Block, Button, actions, context, section};
 use super::mrkdwn::{Mrkdwn, shorten};
-use super::{command, plan, promote, refusal, rollback};
+use super::{plan, refusal, rollback};
+use crate::adapters::slack::render::{command_button, promote_button};
 use crate::domain::environment::{EnvironmentName, PromoteBy};
 use crate::domain::policy::Refusal;
 use crate::domain::why::{Free, Why};
@@ -101,7 +102,7 @@ fn nothing(why: &Why, free: &Free) -> Said {
     blocks.extend(plan::supersedes(way));
     blocks.extend(rollback::image(way));
     blocks.extend(plan::also(way));
-    blocks.push(actions(vec![promote::promote(&way.artefact, &way.environment, &way.version)]));
+    blocks.push(actions(vec![promote_button::promote(&way.artefact, &way.environment, &way.version)]));
     Said { text, blocks }
 }
 
@@ -132,7 +133,7 @@ fn chosen(why: &Why) -> Option<Mrkdwn> {
 /// The same question once more, answered in place of this.
 fn look_again(why: &Why) -> Button {
     let environment = why.environment.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
-    command::runs("Look again", format!("why {}{environment}", why.artefact))
+    command_button::runs("Look again", format!("why {}{environment}", why.artefact))
 }
 
 /// Does it pass by itself, or by what somebody does elsewhere?

@@ -3,12 +3,12 @@
 use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
-use crate::adapters::slack::render::drift::Authors;
+use crate::adapters::slack::render::commit_summary::Authors;
 use crate::adapters::slack::render::history::history;
 use crate::adapters::slack::render::list::list;
-use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::page_buttons::For;
 use crate::adapters::slack::render::status::{A_PAGE, Count, Known, details, status};
-use crate::adapters::slack::render::{Said, diff, text};
+use crate::adapters::slack::render::{Said, diff, text_diff};
 use crate::domain::actor::{Actor, Called, PersonId};
 use crate::domain::approval::{Awaiting, Waits};
 use crate::domain::artefact::ArtefactName;
@@ -70,7 +70,7 @@ proptest! {
     ) {
         for (old, new) in [(&old, &new), (&new, &chars), (&chars, &old)] {
             for difference in [Difference::of(old, new), Difference::from_patch(&Difference::of(old, new).unified(&chars))] {
-                let shown = text::difference(&difference, most);
+                let shown = text_diff::difference(&difference, most);
                 if shown.blocks.is_empty() {
                     continue;
                 }

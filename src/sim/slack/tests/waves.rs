@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::limits::{is_sound, outside};
-use crate::adapters::slack::render::{arrival, wave};
+use crate::adapters::slack::render::{arrival, arrival_batch};
 use crate::domain::actor::PersonId;
 use crate::domain::arrival::{Arrival, Author, End};
 use crate::domain::artefact::ArtefactName;
@@ -61,11 +61,11 @@ proptest! {
         if first && count > 1 {
             all.members[0].version.commit = Some(sample::sha('d'));
         }
-        is_sound(wave::wave(&all))?;
-        is_sound(wave::failed(&member(0), &environment, &people))?;
-        is_sound(wave::recovered(&member(0), &environment))?;
+        is_sound(arrival_batch::wave(&all))?;
+        is_sound(arrival_batch::failed(&member(0), &environment, &people))?;
+        is_sound(arrival_batch::recovered(&member(0), &environment))?;
         let names: Vec<&str> = all.members.iter().map(|member| member.artefact.as_str()).collect();
-        is_sound(wave::failed_too(&names, &environment, &people))?;
+        is_sound(arrival_batch::failed_too(&names, &environment, &people))?;
 
         let one = Arrival {
             name: MessageKey::new("arrival"),

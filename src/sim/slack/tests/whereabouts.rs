@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use proptest::prelude::*;
 
 use super::limits::is_sound;
-use crate::adapters::slack::render::whereabouts;
+use crate::adapters::slack::render::where_is;
 use crate::domain::actor::PersonId;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::change::Pull;
@@ -49,14 +49,14 @@ proptest! {
             artefacts: (0..artefacts).map(places).collect(),
             tally: Some(Tally { artefacts: all, rungs: (0..rungs).map(|n| (environment(n), n, rungs)).collect() }),
         };
-        is_sound(whereabouts::whereabouts(&found))?;
+        is_sound(where_is::whereabouts(&found))?;
         let pull = Pull { number: 42, url: words.clone() };
         let open = Candidate::Unmerged { repository: repository.clone(), pull, title: words.clone(), closed: true };
         let candidate = Candidate::Commit { repository, sha: commit.sha.clone(), commit: Some(commit) };
-        is_sound(whereabouts::unmerged(&open))?;
-        is_sound(whereabouts::which(&words, &vec![candidate; 9], 5, Some(&ArtefactName::new("mailer"))))?;
-        is_sound(whereabouts::which(&words, &[open.clone(), open], 5, None))?;
-        is_sound(whereabouts::unknown(&what, None, 200))?;
-        is_sound(whereabouts::meaningless(&words))?;
+        is_sound(where_is::unmerged(&open))?;
+        is_sound(where_is::which(&words, &vec![candidate; 9], 5, Some(&ArtefactName::new("mailer"))))?;
+        is_sound(where_is::which(&words, &[open.clone(), open], 5, None))?;
+        is_sound(where_is::unknown(&what, None, 200))?;
+        is_sound(where_is::meaningless(&words))?;
     }
 }

@@ -198,7 +198,7 @@ fn those_who_wrote_what_failed_are_told_once() {
 
 /// The line of steps of a change.
 fn bar(change: &Change) -> String {
-    steps::bar(change).map(Mrkdwn::into_string).unwrap_or_default()
+    progress::bar(change).map(Mrkdwn::into_string).unwrap_or_default()
 }
 
 #[test]

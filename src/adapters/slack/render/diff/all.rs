@@ -4,10 +4,11 @@ use jiff::Timestamp;
 
 use super::super::Said;
 use super::super::blocks::{Block, Button, Line, actions, context, section, table};
-use super::super::drift::counted;
 use super::super::mrkdwn::{Mrkdwn, shorten, span};
-use super::super::page::{self, For, Request};
-use super::super::promote;
+use crate::adapters::slack::render::commit_summary::counted;
+use crate::adapters::slack::render::page_buttons;
+use crate::adapters::slack::render::page_buttons::{For, Request};
+use crate::adapters::slack::render::promote_button;
 use crate::domain::diff::{Between, Diff, InGit, Next, Side, Undeployed};
 use crate::domain::environment::{EnvironmentName, Ladder};
 use crate::domain::rollout::RolloutState;
@@ -55,7 +56,7 @@ pub fn all(
     let request = |page: usize| Request::Diff { source: source.clone(), target: target.clone(), page };
     let (earlier, later) = ((page > 0).then(|| request(page - 1)), (page + 1 < pages).then(|| request(page + 1)));
     let mut buttons = promotes(&shown);
-    buttons.extend(page::turns(whom, earlier.as_ref(), later.as_ref()));
+    buttons.extend(page_buttons::turns(whom, earlier.as_ref(), later.as_ref()));
     if !buttons.is_empty() {
         blocks.push(actions(buttons));
     }
@@ -101,10 +102,10 @@ fn promotes(shown: &[&Diff]) -> Vec<Button> {
     let alone = shown.iter().filter(direct).count() == 1;
     let button = |diff: &&Diff| match &diff.next {
         Some(Next { environment, version: Some(version) }) if alone => {
-            Some(promote::promote(&diff.artefact, environment, version))
+            Some(promote_button::promote(&diff.artefact, environment, version))
         }
         Some(Next { environment, version: Some(version) }) => {
-            Some(promote::promote_one_of(&diff.artefact, environment, version))
+            Some(promote_button::promote_one_of(&diff.artefact, environment, version))
         }
         _ => None,
     };

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::*;
-use crate::adapters::slack::render::page::For;
+use crate::adapters::slack::render::page_buttons::For;
 use crate::domain::artefact::ArtefactName;
 use crate::domain::comparison::ChangedFile;
 use crate::domain::drift::FileCount;

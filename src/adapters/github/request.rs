@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use super::client::{ANSWER_TIMEOUT, Answer, Ask, Client, GithubError, said};
-use super::memory::Memory;
+use crate::adapters::github::etag_cache::Memory;
 
 /// Pauses before a question is asked again; reading twice harms nobody.
 const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
@@ -110,5 +110,5 @@ fn parsed<T: DeserializeOwned>(body: &str) -> Result<Found<T>, GithubError> {
 }
 
 #[cfg(test)]
-#[path = "read_tests.rs"]
+#[path = "request_tests.rs"]
 mod tests;

@@ -8,8 +8,8 @@ use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, DeploymentCondition, Sta
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
-use super::applier::applier;
 use super::shortened;
+use crate::adapters::cluster::applied_by::applier;
 use crate::domain::artefact::WorkloadKind;
 use crate::domain::rollout::RolloutState;
 use crate::domain::version::Image;

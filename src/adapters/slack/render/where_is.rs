@@ -2,8 +2,8 @@
 
 use super::Said;
 use super::blocks::{Block, Button, actions, context, section};
-use super::command::COMMAND;
 use super::mrkdwn::{Mrkdwn, shorten};
+use crate::adapters::slack::render::command_button::COMMAND;
 use crate::domain::artefact::{ArtefactName, Repository};
 use crate::domain::version::{Commit, Sha};
 use crate::domain::whereabouts::{Candidate, Places, Rung, Standing, TakenBack, Waits, Whereabouts};

@@ -12,9 +12,9 @@ use kube::Api;
 use kube::api::ListParams;
 
 use super::client::{Clients, ClusterError};
-use super::pods::labels;
-use super::rollout::{Container, Stands, containers, created, meant};
 use super::{sentence, unanswered};
+use crate::adapters::cluster::pod_reasons::labels;
+use crate::adapters::cluster::workload_status::{Container, Stands, containers, created, meant};
 use crate::domain::artefact::{Namespace, Workload, WorkloadKind};
 use crate::domain::version::Image;
 

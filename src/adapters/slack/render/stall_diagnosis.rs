@@ -1,7 +1,7 @@
 //! A change that Git has and that shows no sign of life: what was last seen of it, and where to look.
 
 use super::mrkdwn::{Mrkdwn, shorten};
-use super::steps::commit;
+use crate::adapters::slack::render::progress::commit;
 use crate::domain::change::{BranchSeen, BuildSeen, Change, Deploying, ImageSeen, Silence, Stage, Word, WordSaid};
 
 const WORDS: usize = 200;

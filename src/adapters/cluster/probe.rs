@@ -11,8 +11,8 @@ use serde::Deserialize;
 
 use super::access::Ask;
 use super::client::{Clients, ClusterError};
-use super::rollout::{Container, Stands};
 use super::{root_cause, sentence, shortened};
+use crate::adapters::cluster::workload_status::{Container, Stands};
 use crate::domain::artefact::{Namespace, Workload, WorkloadKind};
 use crate::http::date;
 

@@ -3,10 +3,10 @@
 
 use jiff::Timestamp;
 
-use super::approval;
 use super::blocks::{Block, section};
 use super::card::{REASON, lasted};
 use super::mrkdwn::{Mrkdwn, shorten};
+use crate::adapters::slack::render::approve;
 use crate::domain::approval::Awaiting;
 use crate::domain::change::{Change, Deploying, Nudge, Other, OtherState, Progress, Proof, Stage, Tag};
 use crate::domain::environment::PromoteBy;
@@ -160,7 +160,7 @@ pub(super) fn steps(change: &Change) -> Option<Block> {
         }),
         _ => merged,
     };
-    let text = bar.and(&merged).and(&unseen(change, deploying)).and(&approval::given(&deploying.approvals));
+    let text = bar.and(&merged).and(&unseen(change, deploying)).and(&approve::given(&deploying.approvals));
     let text = if matches!(change.stage, Stage::Deploying(_)) { text.and(&delay(deploying)) } else { text };
     let text = text.and(&untagged(deploying)).and(&nudged(deploying));
     Some(section(deploying.others.iter().fold(text, |text, one| text.raw("\n").and(&other(one)))))

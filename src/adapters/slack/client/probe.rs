@@ -6,7 +6,8 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Client, SendError, answer};
+use super::{Client, SendError};
+use crate::adapters::slack::client::response;
 use crate::http::date;
 
 const MANIFEST: &str = include_str!("../../../../deploy/slack/manifest.yaml");
@@ -94,7 +95,7 @@ impl Client {
     async fn raw(&self, method: &str, token: &SecretString) -> Result<(reqwest::header::HeaderMap, Value), SendError> {
         let url = format!("{}/{method}", self.0.api_url);
         let request = self.0.hooks.post(url).bearer_auth(token.expose_secret());
-        answer::of_raw(method, request.send().await).await
+        response::of_raw(method, request.send().await).await
     }
 }
 
