@@ -89,7 +89,7 @@ const IMPORTED_ONLY_BY: &[(&str, &[&str])] =
 const REPEATABLE_TYPE_NAMES: [&str; 4] = ["Client", "Inner", "Row", "Error"];
 
 /// Files with a longer module doc: the map of the crate, and the grammar of commands.
-const LONG_DOC_FILES: [&str; 2] = ["lib.rs", "domain/command.rs"];
+const LONG_DOC_FILES: [&str; 2] = ["lib.rs", "domain/command/grammar.rs"];
 
 const MAX_DOC_LINES: usize = 3;
 const MAX_LINES: usize = 500;

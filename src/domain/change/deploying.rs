@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::ChangeId;
-use super::silence::Silence;
 use super::stage::Trouble;
+use super::stall::Silence;
 use crate::domain::actor::PersonId;
 use crate::domain::approval::Approval;
 use crate::domain::artefact::ArtefactName;

@@ -33,7 +33,7 @@ pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, Misunderstand
     })?;
     if verb == Verb::Lock {
         // Its reason is anybody's words, which must not be taken for names.
-        return super::lock::parse(behind_the_first_word(text), catalogue);
+        return super::parse_lock::parse(behind_the_first_word(text), catalogue);
     }
     if verb == Verb::Help {
         return Ok(Command::Help { about: rest.iter().find_map(|word| Verb::find(word)) });

@@ -42,13 +42,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use super::artefact::ArtefactName;
-use super::environment::EnvironmentName;
-
-mod lock;
-mod parse;
-
-pub use parse::{is_reserved, parse};
+use crate::domain::artefact::ArtefactName;
+use crate::domain::environment::EnvironmentName;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]
@@ -309,7 +304,7 @@ impl Verb {
         self.entry().names[0]
     }
 
-    fn find(word: &str) -> Option<Self> {
+    pub(super) fn find(word: &str) -> Option<Self> {
         let same = |entry: &&Entry| entry.names.iter().any(|name| name.eq_ignore_ascii_case(word));
         TABLE.iter().find(same).map(|entry| entry.verb)
     }
@@ -380,6 +375,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::domain::command::parse::{LONGEST_ECHO, parse};
     use crate::domain::sample::catalogue;
 
     fn parsed(text: &str) -> Result<Command, Misunderstanding> {
@@ -598,7 +594,7 @@ mod tests {
     #[test]
     fn a_word_of_any_length_is_repeated_only_in_part() {
         let Err(Misunderstanding::NoVerb { word, .. }) = parsed(&"я".repeat(5000)) else { panic!("no verb") };
-        assert_eq!(word.chars().count(), parse::LONGEST_ECHO + 1);
+        assert_eq!(word.chars().count(), LONGEST_ECHO + 1);
     }
 
     proptest! {

@@ -6,26 +6,14 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::{NoContext, Uuid};
 
-use super::actor::PersonId;
-use super::artefact::Repository;
-use super::environment::PromoteBy;
-use super::plan::{ManifestFile, Plan};
-use super::trailer::Trailers;
-use super::version::Sha;
+use crate::domain::actor::PersonId;
+use crate::domain::artefact::Repository;
+use crate::domain::environment::PromoteBy;
+use crate::domain::plan::{ManifestFile, Plan};
+use crate::domain::trailer::Trailers;
+use crate::domain::version::Sha;
 
-mod deploying;
-mod failure;
-mod frozen;
-mod silence;
-mod stage;
-mod took;
-
-pub use deploying::{Deploying, Nudge, Other, OtherState, Progress, Proof, RolledBack, Tag};
-pub use failure::FailureEvidence;
-pub use frozen::{Frozen, FrozenResult, Pull};
-pub use silence::{BranchSeen, BuildSeen, ImageSeen, Runs, Silence, Word, WordSaid};
-pub use stage::{By, Impossible, Merging, Stage, Trouble};
-pub use took::Step;
+use super::{Frozen, Stage};
 
 /// A UUID of version 7: sorted by when the change was asked for. People see and type its last eight digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -49,7 +37,7 @@ impl ChangeId {
 }
 
 /// Of version 7, so that ids sort by time.
-pub(super) fn id_at(now: Timestamp) -> Uuid {
+pub(in crate::domain) fn id_at(now: Timestamp) -> Uuid {
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
     let nanos = u32::try_from(now.subsec_nanosecond()).unwrap_or_default();
     Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, nanos))
