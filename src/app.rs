@@ -22,7 +22,7 @@ use crate::adapters::store::{Store, StoreError};
 use crate::adapters::{controller, github, registry, reports, slack};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
-use crate::domain::artefact::{Namespace, WorkloadKind};
+use crate::domain::model::artefact::{Namespace, WorkloadKind};
 use crate::workflow::builds::Builds;
 use crate::workflow::changes::Changes;
 use crate::workflow::doctor::Doctor;

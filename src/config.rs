@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 
-use crate::domain::actor::{Member, PersonId};
-use crate::domain::attribution::Rule;
-use crate::domain::audience::Audience;
-use crate::domain::environment::{Catalogue, EnvironmentName, PromoteBy};
-use crate::domain::freeze::Freeze;
+use crate::domain::change::subscription::Audience;
+use crate::domain::model::actor::{Member, PersonId};
+use crate::domain::model::environment::{Catalogue, EnvironmentName, PromoteBy};
+use crate::domain::rules::freeze::Freeze;
+use crate::domain::runtime::attribution::Rule;
 
 pub use problem::Problem;
 use problem::{Findings, Position, Wrong, wrong};

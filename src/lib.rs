@@ -14,11 +14,11 @@
 //!                                                                                              v
 //!  Slack <── slack::client <── workflow::outbox <── store (outbox, ledger: one transaction) <── slack::render
 //!
-//!  a promotion: workflow::respond ──> promote (facts -> domain::policy -> domain::plan) ──> store (change: its row is
+//!  a promotion: workflow::respond ──> promote (facts -> domain::rules::promotion -> domain::change::plan) ──> store (change: its row is
 //!  the lock; card in the outbox) ──> runner claims it ──> merge ──> deploy (tag, controller told, proof; silence: what
 //!  was last seen) ──> card
 //!  questions: ... ──> diff, whereabouts (the cluster says what runs, compare what lies between: kept, else GitHub) ──> answer
-//!  why: the same way through the rules, which then do not stop at the first no (domain::why::Blockers)
+//!  why: the same way through the rules, which then do not stop at the first no (domain::view::why::Blockers)
 //!  into production: ... ──> runner ──> approve (who said yes, what else must hold) with pull (frozen branch, pull request)
 //!  ──> merge ──> deploy; woken by clicks, by GitHub's webhooks (reports) and by a look once a minute
 //!  back: ... ──> rollback (previous: ledger, Git, cluster, registry) ──> store ──> runner ──> merge with result (the commit

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::config::Trigger;
-use crate::domain::plan::Plan;
-use crate::domain::version::Sha;
+use crate::domain::change::plan::Plan;
+use crate::domain::model::version::Sha;
 
 /// It only has to take note.
 const WITHIN: Duration = Duration::from_secs(10);

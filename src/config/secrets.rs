@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 pub use docker::RegistryLogin;
 
 use super::{Config, SecretSource};
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::environment::EnvironmentName;
 
 /// The variables that have a meaning of their own, and what it is; no environment's webhook secret may be one of them.
 pub(super) const OWN_VARIABLES: [(&str, &str); 9] = [

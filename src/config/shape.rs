@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::problem::{Findings, Position, Wrong, wrong};
 use super::tree::{At, Node, Value};
-use crate::domain::near::nearest;
+use crate::domain::model::nearest::nearest;
 
 /// What the shape check thought of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use jiff::civil::{Time, Weekday, date};
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::artefact::Delivery;
-use crate::domain::environment::PromoteBy;
-use crate::domain::freeze::{Moment, Period};
+use crate::domain::model::artefact::Delivery;
+use crate::domain::model::environment::PromoteBy;
+use crate::domain::rules::freeze::{Moment, Period};
 
 const EXAMPLE: &str = include_str!("../../config/gantry.yaml");
 
@@ -142,7 +142,7 @@ reports:
     let [first, second] = &config.reports[..] else { panic!("{:?}", config.reports) };
     assert_eq!((first.kind.as_deref(), first.name.as_deref()), (Some("Kustomization"), Some("apps-*")));
     assert_eq!(first.environments, [EnvironmentName::new("prod")]);
-    assert_eq!(first.artefacts, [crate::domain::artefact::ArtefactName::new("checkout")]);
+    assert_eq!(first.artefacts, [crate::domain::model::artefact::ArtefactName::new("checkout")]);
     assert_eq!((second.namespace.as_deref(), second.environments.len()), (None, 0));
     assert_eq!(Config::parse("gantry.yaml", SMALL).unwrap().reports, []);
 }

@@ -14,8 +14,8 @@ use super::file::{self, Entries, File};
 use super::problem::{Findings, Position, Wrong, wrong};
 use super::tree::At;
 use super::{Config, Github, ListTo, Registry, Slack, scalar};
-use crate::domain::actor::PersonId;
-use crate::domain::environment::{Catalogue, Ladder};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::environment::{Catalogue, Ladder};
 
 const USUAL_LOOK: SignedDuration = SignedDuration::from_mins(1);
 const CLOSEST_LOOK: SignedDuration = SignedDuration::from_secs(10);

@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::actor::{Called, PersonId};
-use super::approval::{Approval, Awaiting, Waits, Way};
-use super::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place};
 use super::change::{Change, ChangeId, Stage};
-use super::comparison::{ChangedFile, Files};
-use super::drift::Drift;
-use super::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromoteBy};
-use super::gate::Watch;
-use super::lock::{Lock, LockId};
-use super::plan::{Checks, Facts, Pending, Plan, Waiting};
-use super::policy::{Act, Asker, Refusal, UnderWay};
-use super::quarantine::{Hold, Quarantine};
-use super::rollback::{Bad, Found, ImageThere, Ran, Rollback};
-use super::version::{Commit, Sha, Version};
-use super::why::{Free, Why};
+use crate::domain::change::approval::{Approval, Awaiting, Waits, Way};
+use crate::domain::change::plan::{Checks, Facts, Pending, Plan, Waiting};
+use crate::domain::git::commit_summary::Drift;
+use crate::domain::git::comparison::{ChangedFile, Files};
+use crate::domain::model::actor::{Called, PersonId};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place};
+use crate::domain::model::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromoteBy};
+use crate::domain::model::version::{Commit, Sha, Version};
+use crate::domain::rules::gate::Watch;
+use crate::domain::rules::lock::{Lock, LockId};
+use crate::domain::rules::promotion::{Act, Asker, Refusal, UnderWay};
+use crate::domain::rules::quarantine::{Hold, Quarantine};
+use crate::domain::rules::rollback::{Bad, Found, ImageThere, Ran, Rollback};
+use crate::domain::view::why::{Free, Why};
 
 pub(crate) fn catalogue() -> Catalogue {
     let rungs = [

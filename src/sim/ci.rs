@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use crate::domain::glob::matches;
-use crate::domain::version::Sha;
+use crate::domain::model::glob::matches;
+use crate::domain::model::version::Sha;
 
 use super::agenda::Agenda;
 use super::pace::Pace;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Clock;
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::sighting::Sighting;
-use crate::domain::version::{Sha, Version};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::runtime::sighting::Sighting;
 
 use super::ci::{Built, Ci};
 use super::cluster::Cluster;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::domain::version::{Image, Sha};
+use crate::domain::model::version::{Image, Sha};
 
 use super::github::GitHub;
 

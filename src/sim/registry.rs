@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::domain::version::{Image, Sha};
+use crate::domain::model::version::{Image, Sha};
 
 use super::strays::Strays;
 

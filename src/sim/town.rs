@@ -9,9 +9,9 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
-use crate::domain::artefact::Workload;
-use crate::domain::sighting::Sighting;
-use crate::domain::version::Sha;
+use crate::domain::model::artefact::Workload;
+use crate::domain::model::version::Sha;
+use crate::domain::runtime::sighting::Sighting;
 
 use super::agenda::Agenda;
 use super::ci::{Build, Built, Ci, TagStyle};

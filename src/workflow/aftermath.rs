@@ -7,14 +7,14 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::adapters::slack::render::{refusal, rollback};
 use crate::adapters::store::{Claim, Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
-use crate::domain::actor::{Actor, PersonId};
-use crate::domain::artefact::ArtefactName;
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, Deploying, RolledBack, Stage};
-use crate::domain::message::{Asked as AskedBy, MessageKey, To};
-use crate::domain::plan::Plan;
-use crate::domain::policy::{Act, Refusal};
-use crate::domain::quarantine::{Hold, Quarantine};
-use crate::domain::rollback::{Found, ImageThere};
+use crate::domain::model::actor::{Actor, PersonId};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::message::{Asked as AskedBy, MessageKey, To};
+use crate::domain::rules::promotion::{Act, Refusal};
+use crate::domain::rules::quarantine::{Hold, Quarantine};
+use crate::domain::rules::rollback::{Found, ImageThere};
 
 use super::Bot;
 use super::inbox::{NotNow, Work};

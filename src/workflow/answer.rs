@@ -9,9 +9,9 @@ use crate::adapters::slack::render::page_buttons::For;
 use crate::adapters::slack::render::{Said, help, notice};
 use crate::adapters::store::{Receipt, Source, StoreError};
 use crate::config::ListTo;
-use crate::domain::actor::Role;
 use crate::domain::command::{self, Command, Verb};
-use crate::domain::listing::Filter;
+use crate::domain::model::actor::Role;
+use crate::domain::view::list::Filter;
 use crate::telemetry;
 
 use super::Bot;

@@ -8,14 +8,14 @@ use crate::adapters::github::{GithubError, Mergeable, PullRequest, Review, Verdi
 use crate::adapters::reports::github::Notice;
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, StoreError, Transaction};
-use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Waits, Way};
+use crate::domain::change::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Waits, Way};
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{By, Change, Frozen, Stage, Trouble};
-use crate::domain::freeze;
-use crate::domain::gate::{Gate, Overridden};
-use crate::domain::lock::Lock;
-use crate::domain::plan::Plan;
-use crate::domain::quarantine::Quarantine;
-use crate::domain::version::Sha;
+use crate::domain::model::version::Sha;
+use crate::domain::rules::freeze;
+use crate::domain::rules::gate::{Gate, Overridden};
+use crate::domain::rules::lock::Lock;
+use crate::domain::rules::quarantine::Quarantine;
 
 use super::Bot;
 use super::merge::again;

@@ -10,17 +10,17 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::adapters::slack::render::{self, Said, arrival};
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Transaction};
-use crate::domain::actor::Actor;
-use crate::domain::arrival::{Arrival, Author, End, News};
-use crate::domain::artefact::{Artefact, ArtefactName};
-use crate::domain::audience::{Ear, State};
-use crate::domain::environment::{Environment, EnvironmentName};
-use crate::domain::history::ArrivalTold;
-use crate::domain::message::{MessageKey, To};
-use crate::domain::origin::Origin;
-use crate::domain::sighting::Sighting;
-use crate::domain::version::{Commit, Sha};
-use crate::domain::wave::Wave;
+use crate::domain::change::subscription::{Ear, State};
+use crate::domain::model::actor::Actor;
+use crate::domain::model::artefact::{Artefact, ArtefactName};
+use crate::domain::model::environment::{Environment, EnvironmentName};
+use crate::domain::model::message::{MessageKey, To};
+use crate::domain::model::version::{Commit, Sha};
+use crate::domain::runtime::arrival::{Arrival, Author, End, News};
+use crate::domain::runtime::arrival_batch::Wave;
+use crate::domain::runtime::provenance::Origin;
+use crate::domain::runtime::sighting::Sighting;
+use crate::domain::view::history::ArrivalTold;
 
 use super::Bot;
 use super::deploy::Belonging;

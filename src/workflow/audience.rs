@@ -3,9 +3,9 @@
 
 use crate::adapters::slack::render::{Said, card};
 use crate::adapters::store::Transaction;
-use crate::domain::audience::{Ear, State};
+use crate::domain::change::subscription::{Ear, State};
 use crate::domain::change::{Change, Stage};
-use crate::domain::message::{Message, MessageKey, To};
+use crate::domain::model::message::{Message, MessageKey, To};
 
 use super::Bot;
 

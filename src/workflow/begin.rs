@@ -5,12 +5,12 @@ use jiff::Timestamp;
 
 use crate::adapters::slack::render;
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Shown, Transaction};
-use crate::domain::actor::{Actor, PersonId};
-use crate::domain::approval::Awaiting;
+use crate::domain::change::approval::Awaiting;
+use crate::domain::change::plan::{GOOD_FOR, Plan, Waiting};
 use crate::domain::change::{Change, ChangeId, Frozen, Stage};
-use crate::domain::environment::PromoteBy;
-use crate::domain::message::{Asked, Message, MessageKey, To};
-use crate::domain::plan::{GOOD_FOR, Plan, Waiting};
+use crate::domain::model::actor::{Actor, PersonId};
+use crate::domain::model::environment::PromoteBy;
+use crate::domain::model::message::{Asked, Message, MessageKey, To};
 
 use super::Bot;
 use super::source::CannotAsk;

@@ -5,9 +5,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::adapters::reports::github::{Build, BuildState};
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError};
-use crate::domain::actor::Actor;
-use crate::domain::artefact::Repository;
-use crate::domain::version::Sha;
+use crate::domain::model::actor::Actor;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
 
 use super::Bot;
 

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 use tokio::sync::watch;
 
-use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId, Stage};
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
 use crate::telemetry::metrics::{Counts, Durations};
 
 const PROMOTION: &str = "promotion";

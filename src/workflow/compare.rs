@@ -4,10 +4,10 @@ use jiff::SignedDuration;
 
 use crate::adapters::github::Found;
 use crate::adapters::store::Transaction;
-use crate::domain::artefact::Repository;
-use crate::domain::comparison::Comparison;
-use crate::domain::plan::Pending;
-use crate::domain::version::Sha;
+use crate::domain::change::plan::Pending;
+use crate::domain::git::comparison::Comparison;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
 
 use super::Bot;
 use super::memory::Memory;

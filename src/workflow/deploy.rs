@@ -4,13 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::adapters::github::{GithubError, MakeTag};
 use crate::adapters::store::{Claim, StoreError, Transaction};
-use crate::domain::artefact::Artefact;
+use crate::domain::change::plan::{tag_name, tag_number};
 use crate::domain::change::{
     Change, Deploying, FailureEvidence, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble,
 };
-use crate::domain::plan::{tag_name, tag_number};
-use crate::domain::rollout::RolloutState;
-use crate::domain::version::Sha;
+use crate::domain::model::artefact::Artefact;
+use crate::domain::model::version::Sha;
+use crate::domain::runtime::rollout::RolloutState;
 
 use super::Bot;
 use super::merge::{again, pause};
@@ -430,7 +430,7 @@ impl Bot {
         artefact: &Artefact,
         change: &Change,
         result: &Sha,
-        seen: &crate::domain::sighting::Sighting,
+        seen: &crate::domain::runtime::sighting::Sighting,
     ) -> Result<Belonging, CannotAsk> {
         // What ran there before is not what the change brings, whatever its commit contains.
         if change.plan.artefact == artefact.name
@@ -461,7 +461,7 @@ impl Bot {
 
     /// What the artefacts that are carried along are doing, for the card.
     fn others(&self, change: &Change) -> Vec<Other> {
-        let one = |also: &crate::domain::plan::Also| {
+        let one = |also: &crate::domain::change::plan::Also| {
             let artefact = self.config.catalogue.artefact(also.artefact.as_str())?;
             let rollout = self.view.rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
             let state = match rollout.state {

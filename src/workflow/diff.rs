@@ -5,17 +5,18 @@ use std::time::Duration;
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
-use crate::domain::artefact::{Artefact, ArtefactName, Delivery, Repository};
 use crate::domain::change::Moves;
-use crate::domain::comparison::{Comparison, Lone, folded};
-use crate::domain::diff::{self, Between, Diff, InGit, Side, Text, Undeployed};
-use crate::domain::environment::{Environment, EnvironmentName};
-use crate::domain::plan::Pending;
-use crate::domain::policy::Refusal;
-use crate::domain::rollback::Codes;
-use crate::domain::rollout::RolloutState;
-use crate::domain::text::{Difference, Unseen};
-use crate::domain::version::{Commit, Sha, Version};
+use crate::domain::change::plan::Pending;
+use crate::domain::git::comparison::{Comparison, Lone, folded};
+use crate::domain::git::text_diff::{Difference, Unseen};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Repository};
+use crate::domain::model::environment::{Environment, EnvironmentName};
+use crate::domain::model::version::{Commit, Sha, Version};
+use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::rollback::Codes;
+use crate::domain::runtime::rollout::RolloutState;
+use crate::domain::view::diff;
+use crate::domain::view::diff::{Between, Diff, InGit, Side, Text, Undeployed};
 
 use crate::adapters::github::{Found, Patched};
 use crate::adapters::slack::render::Said;

@@ -22,13 +22,13 @@ use crate::adapters::slack::render::{self, Said};
 use crate::adapters::store::{self, LedgerDetails, Looked, Reported, StoreError};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
-use crate::domain::artefact::ArtefactName;
 use crate::domain::change::Proof;
 use crate::domain::doctor::clock::{Heard, clock};
 use crate::domain::doctor::reports::{self, Reporting};
 use crate::domain::doctor::{Check, Health, Learned, Service, Trouble, store as found_store};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::Version;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Version;
 
 use super::Bot;
 use super::source::CannotAsk;

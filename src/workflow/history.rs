@@ -4,11 +4,11 @@ use crate::adapters::slack::render;
 use crate::adapters::slack::render::Said;
 use crate::adapters::slack::render::page_buttons::For;
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Past, StoreError};
-use crate::domain::actor::{Actor, PersonId};
-use crate::domain::history::{A_PAGE, Arrived, Happening, MOST, Number, What};
-use crate::domain::listing::Filter;
-use crate::domain::message::MessageKey;
-use crate::domain::page::{Cursor, Order, Page};
+use crate::domain::model::actor::{Actor, PersonId};
+use crate::domain::model::message::MessageKey;
+use crate::domain::view::history::{A_PAGE, Arrived, Happening, MOST, Number, What};
+use crate::domain::view::list::Filter;
+use crate::domain::view::page::{Cursor, Order, Page};
 
 use super::Bot;
 

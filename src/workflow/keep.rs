@@ -6,7 +6,7 @@ use crate::adapters::reports::disposition::Fate;
 use crate::adapters::reports::github::{Build, Notice};
 use crate::adapters::reports::{Heard, Report, Sender, Unread};
 use crate::adapters::store::{Receipt, Source, StoreError, Transaction};
-use crate::domain::attribution::Stray;
+use crate::domain::runtime::attribution::Stray;
 use crate::telemetry;
 
 use super::Bot;
@@ -98,7 +98,7 @@ mod tests {
             "workflow_run": { "id": 3, "head_sha": sha, "status": "queued" },
         })
         .to_string();
-        let find = |name: &str| Some(crate::domain::environment::EnvironmentName::new(name));
+        let find = |name: &str| Some(crate::domain::model::environment::EnvironmentName::new(name));
         for (event, expected) in [("status", "notice"), (github::DEPLOYMENT, "report"), (github::BUILD, "build")] {
             let stored = match github::parse(event, body.as_bytes(), find).unwrap().unwrap() {
                 Heard::Report(report) => json!(report),

@@ -8,12 +8,12 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::slack::incoming::Origin;
 use crate::adapters::slack::render::{self, Said};
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
-use crate::domain::actor::{Actor, Member, PersonId};
-use crate::domain::artefact::{ArtefactName, Repository};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::lock::{Lock, LockId};
-use crate::domain::message::{Asked, Message, MessageKey, To};
-use crate::domain::policy::Refusal;
+use crate::domain::model::actor::{Actor, Member, PersonId};
+use crate::domain::model::artefact::{ArtefactName, Repository};
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::{Asked, Message, MessageKey, To};
+use crate::domain::rules::lock::{Lock, LockId};
+use crate::domain::rules::promotion::Refusal;
 
 use super::Bot;
 use super::inbox::NotNow;

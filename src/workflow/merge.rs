@@ -4,10 +4,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::adapters::github::{Compared, GithubError, Merge};
 use crate::adapters::store::{Claim, StoreError, Transaction};
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{By, Change, Deploying, Merging, Stage, Trouble};
-use crate::domain::comparison::{Comparison, Files};
-use crate::domain::plan::Plan;
-use crate::domain::version::Sha;
+use crate::domain::git::comparison::{Comparison, Files};
+use crate::domain::model::version::Sha;
 
 use super::Bot;
 

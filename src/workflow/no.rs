@@ -2,8 +2,8 @@
 
 use crate::adapters::github::GithubError;
 use crate::adapters::store::StoreError;
-use crate::domain::policy::Refusal;
-use crate::domain::why::Blockers;
+use crate::domain::rules::promotion::Refusal;
+use crate::domain::view::why::Blockers;
 
 use super::source::CannotAsk;
 

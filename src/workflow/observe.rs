@@ -9,12 +9,12 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::adapters::store::Transaction;
-use crate::domain::arrival::Look;
-use crate::domain::artefact::{Artefact, ArtefactName, Namespace, Place};
-use crate::domain::environment::{Environment, EnvironmentName};
-use crate::domain::rollout::RolloutState;
-use crate::domain::sighting::Sighting;
-use crate::domain::version::{Sha, Version};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Namespace, Place};
+use crate::domain::model::environment::{Environment, EnvironmentName};
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::runtime::arrival::Look;
+use crate::domain::runtime::rollout::RolloutState;
+use crate::domain::runtime::sighting::Sighting;
 
 use super::Bot;
 use super::arrive::Found;

@@ -2,13 +2,13 @@
 
 use jiff::SignedDuration;
 
-use crate::domain::artefact::{Artefact, Delivery};
-use crate::domain::environment::Environment;
-use crate::domain::manifest;
-use crate::domain::origin::Origin;
-use crate::domain::plan::ManifestFile;
-use crate::domain::sighting::Sighting;
-use crate::domain::version::{Sha, Version};
+use crate::domain::change::plan::ManifestFile;
+use crate::domain::git::manifest;
+use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::environment::Environment;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::runtime::provenance::Origin;
+use crate::domain::runtime::sighting::Sighting;
 
 use super::Bot;
 use super::no::No;

@@ -19,7 +19,7 @@ use crate::adapters::store::{
 };
 use crate::clock::Clock;
 use crate::domain::change::ChangeId;
-use crate::domain::message::{Message, MessageKey};
+use crate::domain::model::message::{Message, MessageKey};
 
 mod way;
 

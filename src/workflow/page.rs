@@ -2,8 +2,8 @@
 
 use crate::adapters::slack::render::page_buttons::{For, Request, Turn, Way};
 use crate::adapters::store::Transaction;
-use crate::domain::listing::Filter;
-use crate::domain::message::To;
+use crate::domain::model::message::To;
+use crate::domain::view::list::Filter;
 
 use super::Bot;
 use super::inbox::{NotNow, Work};

@@ -2,16 +2,17 @@
 
 use crate::adapters::github::{Compared, GithubError};
 use crate::adapters::registry::RegistryError;
-use crate::domain::artefact::{Artefact, Delivery};
+use crate::domain::change::plan::{ManifestFile, Pending};
 use crate::domain::change::{ChangeId, Moves};
-use crate::domain::comparison::Files;
-use crate::domain::environment::Environment;
-use crate::domain::manifest::{self, Pin};
-use crate::domain::plan::{ManifestFile, Pending};
-use crate::domain::policy::Refusal;
-use crate::domain::quarantine::Quarantine;
-use crate::domain::rollback::{Codes, ImageThere};
-use crate::domain::version::{Image, Sha, Version};
+use crate::domain::git::comparison::Files;
+use crate::domain::git::manifest;
+use crate::domain::git::manifest::Pin;
+use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::environment::Environment;
+use crate::domain::model::version::{Image, Sha, Version};
+use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::quarantine::Quarantine;
+use crate::domain::rules::rollback::{Codes, ImageThere};
 
 use super::Bot;
 use super::no::No;

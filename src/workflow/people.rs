@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use crate::adapters::slack::client::{Account, Client, Group, SendError};
 use crate::adapters::slack::incoming::Origin;
 use crate::clock::Clock;
-use crate::domain::actor::{PersonId, Role};
+use crate::domain::model::actor::{PersonId, Role};
 
 use super::memory::Memory;
 

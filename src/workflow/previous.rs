@@ -5,16 +5,16 @@ use std::cmp::Ordering;
 
 use crate::adapters::cluster;
 use crate::adapters::github::Commit;
-use crate::domain::artefact::{Artefact, Delivery};
 use crate::domain::change::Change;
-use crate::domain::environment::Environment;
-use crate::domain::manifest;
-use crate::domain::plan::ManifestFile;
-use crate::domain::quarantine::Quarantine;
-use crate::domain::rollback::{Candidate, Codes, Found, Ran, previous, ran_well};
-use crate::domain::sighting::Sighting;
-use crate::domain::trailer::Trailers;
-use crate::domain::version::{Sha, Version};
+use crate::domain::change::plan::ManifestFile;
+use crate::domain::git::manifest;
+use crate::domain::git::trailer::Trailers;
+use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::environment::Environment;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::quarantine::Quarantine;
+use crate::domain::rules::rollback::{Candidate, Codes, Found, Ran, previous, ran_well};
+use crate::domain::runtime::sighting::Sighting;
 
 use super::Bot;
 use super::no::No;

@@ -5,19 +5,20 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::config::Policy;
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::{Artefact, ArtefactName};
+use crate::domain::change::plan::{Facts, ManifestFile, Plan, Waiting};
 use crate::domain::change::{Change, Moves, Stage};
-use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
-use crate::domain::freeze;
-use crate::domain::gate::{Watch, Well};
-use crate::domain::plan::{Facts, ManifestFile, Plan, Waiting};
-use crate::domain::policy::{self, Act, Asker, Refusal, UnderWay};
-use crate::domain::rollback::ImageThere;
-use crate::domain::rollout::RolloutState;
-use crate::domain::sighting::Sighting;
-use crate::domain::version::{Sha, Version};
-use crate::domain::why::Blockers;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::{Artefact, ArtefactName};
+use crate::domain::model::environment::{Environment, EnvironmentName, PromoteBy};
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::freeze;
+use crate::domain::rules::gate::{Watch, Well};
+use crate::domain::rules::promotion;
+use crate::domain::rules::promotion::{Act, Asker, Refusal, UnderWay};
+use crate::domain::rules::rollback::ImageThere;
+use crate::domain::runtime::rollout::RolloutState;
+use crate::domain::runtime::sighting::Sighting;
+use crate::domain::view::why::Blockers;
 
 use super::Bot;
 use super::no::{No, known};
@@ -121,7 +122,7 @@ impl Bot {
     ) -> Result<(Box<Plan>, Option<Box<Change>>), No> {
         let catalogue = &self.config.catalogue;
         let policy = self.config.environments.get(&target.name).cloned().unwrap_or_default();
-        let below = policy::rung(artefact, target, &catalogue.ladder)?;
+        let below = promotion::rung(artefact, target, &catalogue.ladder)?;
         self.check_rights(wish, artefact, target, &policy, blockers).await?;
         for rung in [below, target] {
             // After a start, what the cluster runs is not known yet: that is no reason to refuse anything.
@@ -149,7 +150,7 @@ impl Bot {
         let Some((mut version, well)) = goes else {
             // Nothing tells what would go: what holds the environment itself is known without that.
             let watch = self.watch(artefact, target, &policy, None).await?;
-            policy::check_around(&watch, target, blockers)?;
+            promotion::check_around(&watch, target, blockers)?;
             return Err(CannotAsk::later(format!("what runs in {} is not known", below.name)).into());
         };
         blockers.note(&version);
@@ -176,7 +177,7 @@ impl Bot {
         };
         let (mut pending, undoes) = coming.unwrap_or_else(|| (unknown(), Vec::new()));
         let checks = match (&pinned, pending.ahead_by) {
-            (None, _) | (_, 0) => crate::domain::plan::Checks::default(),
+            (None, _) | (_, 0) => crate::domain::change::plan::Checks::default(),
             (Some(pinned), _) => self.github.checks(&artefact.repository, pinned).await?,
         };
         let errored = self.errored_before(artefact, target, &version).await?;
@@ -199,12 +200,12 @@ impl Bot {
             overriding: wish.overriding.clone().map(|reason| (wish.by.clone(), reason)),
             supersedes,
         };
-        if let (Err(Refusal::NothingNew { .. }), Some(errored)) = (policy::moves(&facts), &errored) {
+        if let (Err(Refusal::NothingNew { .. }), Some(errored)) = (promotion::moves(&facts), &errored) {
             // It may have been merged before it ended in an error: then the branch has it, and it goes on from there.
             blockers.end()?;
             return Ok((Box::new(errored.plan.clone()), Some(errored.clone())));
         }
-        let permit = policy::check(&facts, blockers)?;
+        let permit = promotion::check(&facts, blockers)?;
         let plan = Box::new(Plan::new(permit, facts, catalogue));
         let errored = errored.filter(|errored| self.goes_on(errored, &plan));
         Ok((plan, errored))
@@ -334,7 +335,7 @@ impl Bot {
                     return Err(Refusal::Missing { artefact, below }.into());
                 };
                 let rollout = self.view.rollout(place, &artefact.image);
-                let version = policy::runs_well(artefact, below, &rollout, &self.config.catalogue.ladder)?;
+                let version = promotion::runs_well(artefact, below, &rollout, &self.config.catalogue.ladder)?;
                 let seen = self.seen.sighting(&artefact.name, &below.name);
                 // The observer is about to record it: what it knows of the version is not known here yet.
                 seen.filter(|seen| seen.version.is_image(&version)).ok_or_else(|| {
@@ -426,7 +427,7 @@ impl Bot {
                 && let Some(place) = artefact.places.get(&below.name)
             {
                 let rollout = self.view.rollout(place, &artefact.image);
-                policy::runs_well(artefact, below, &rollout, &self.config.catalogue.ladder)?;
+                promotion::runs_well(artefact, below, &rollout, &self.config.catalogue.ladder)?;
             }
             return Ok(found);
         }

@@ -6,11 +6,11 @@ use jiff::SignedDuration;
 use crate::adapters::github::{self, GithubError, MergePull, OpenPull, PullRequest, PullState};
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, LedgerKind, StoreError, Transaction};
-use crate::domain::actor::Actor;
-use crate::domain::approval::{Awaiting, VoidedBecause, Waits};
+use crate::domain::change::approval::{Awaiting, VoidedBecause, Waits};
+use crate::domain::change::plan::{ManifestFile, Plan};
 use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
-use crate::domain::plan::{ManifestFile, Plan};
-use crate::domain::version::Sha;
+use crate::domain::model::actor::Actor;
+use crate::domain::model::version::Sha;
 
 use super::Bot;
 use super::begin::ledger_entry;

@@ -3,8 +3,8 @@
 use crate::adapters::slack::render::Said;
 use crate::adapters::slack::render::list::list;
 use crate::adapters::slack::render::page_buttons::For;
-use crate::domain::listing::{Cell, Filter, Listing};
-use crate::domain::rollout::RolloutState;
+use crate::domain::runtime::rollout::RolloutState;
+use crate::domain::view::list::{Cell, Filter, Listing};
 
 use super::Bot;
 use super::outbox::TableSupport;

@@ -6,9 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use crate::adapters::reports::disposition::Fate;
 use crate::adapters::reports::{Outcome, Report, Sender};
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
-use crate::domain::actor::Actor;
-use crate::domain::artefact::{Artefact, Place};
-use crate::domain::attribution::{Applied, Attribution, Known, Object, Stray, Told, Unmapped};
+use crate::domain::model::actor::Actor;
+use crate::domain::model::artefact::{Artefact, Place};
+use crate::domain::runtime::attribution::{Applied, Attribution, Known, Object, Stray, Told, Unmapped};
 
 use super::Bot;
 

@@ -10,16 +10,16 @@ use crate::adapters::slack::render::{
 };
 use crate::adapters::store::{LedgerKind, Received, StoreError, Transaction};
 use crate::config::ListTo;
-use crate::domain::actor::Role;
-use crate::domain::artefact::{ArtefactName, Delivery};
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::command::{self, Command};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::listing::Filter;
-use crate::domain::message::{File, Message, MessageKey, Place, To};
-use crate::domain::plan::Plan;
-use crate::domain::policy::{Act, Refusal};
-use crate::domain::rollback::ImageThere;
+use crate::domain::model::actor::Role;
+use crate::domain::model::artefact::{ArtefactName, Delivery};
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::{File, Message, MessageKey, Place, To};
+use crate::domain::rules::promotion::{Act, Refusal};
+use crate::domain::rules::rollback::ImageThere;
+use crate::domain::view::list::Filter;
 
 use super::Bot;
 use super::diff::Wanted;

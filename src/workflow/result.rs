@@ -3,12 +3,12 @@
 
 use crate::adapters::github::{self, Compared, FastForward, GithubError, Promoting};
 use crate::adapters::store::{Claim, StoreError, Transaction};
-use crate::domain::artefact::Delivery;
+use crate::domain::change::plan::ManifestFile;
 use crate::domain::change::{Change, Deploying, Frozen, FrozenResult};
-use crate::domain::environment::PromoteBy;
-use crate::domain::manifest;
-use crate::domain::plan::ManifestFile;
-use crate::domain::version::Sha;
+use crate::domain::git::manifest;
+use crate::domain::model::artefact::Delivery;
+use crate::domain::model::environment::PromoteBy;
+use crate::domain::model::version::Sha;
 
 use super::Bot;
 use super::merge::commit_gone;

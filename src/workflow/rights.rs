@@ -9,9 +9,9 @@ use jiff::SignedDuration;
 use crate::adapters::github::{self, GithubError};
 use crate::adapters::slack::client::{Account, SendError};
 use crate::clock::Clock;
-use crate::domain::actor::{Called, Member, PersonId, Role};
-use crate::domain::artefact::Repository;
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::actor::{Called, Member, PersonId, Role};
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::environment::EnvironmentName;
 
 use super::Bot;
 use super::memory::Memory;

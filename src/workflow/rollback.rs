@@ -5,14 +5,15 @@ mod asked;
 
 use std::sync::Arc;
 
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::{Artefact, ArtefactName};
+use crate::domain::change::plan::{Also, Pending, Plan, Waiting};
 use crate::domain::change::{Change, ChangeId, Moves, Stage, Tag};
-use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
-use crate::domain::plan::{Also, Pending, Plan, Waiting};
-use crate::domain::policy::{self, Act, Refusal, UnderWay};
-use crate::domain::rollback::{Bad, Found, ImageThere, Ran, Rollback};
-use crate::domain::version::{Sha, Version};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::{Artefact, ArtefactName};
+use crate::domain::model::environment::{Environment, EnvironmentName, PromoteBy};
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::promotion;
+use crate::domain::rules::promotion::{Act, Refusal, UnderWay};
+use crate::domain::rules::rollback::{Bad, Found, ImageThere, Ran, Rollback};
 
 use super::Bot;
 use super::no::No;
@@ -165,7 +166,7 @@ impl Bot {
         let Some(target) = catalogue.ladder.find(wish.environment.as_str()) else {
             return Err(CannotAsk::never(format!("there is no environment {}", wish.environment)).into());
         };
-        policy::can_go_back(artefact, target, &catalogue.ladder)?;
+        promotion::can_go_back(artefact, target, &catalogue.ladder)?;
         if !wish.automatic && !self.may_hold(&wish.by, &target.name, &artefact.repository).await? {
             let who = self.called(&self.holders(&target.name)).await;
             return Err(Refusal::MayNot { act: Act::RollBack, environment: target.name.clone(), who }.into());
@@ -436,7 +437,7 @@ impl Bot {
         let catalogue = &self.config.catalogue;
         let Some(artefact) = catalogue.artefact(artefact.as_str()) else { return Vec::new() };
         let rungs = catalogue.ladder.rungs().iter();
-        let can = |rung: &&Environment| policy::can_go_back(artefact, rung, &catalogue.ladder).is_ok();
+        let can = |rung: &&Environment| promotion::can_go_back(artefact, rung, &catalogue.ladder).is_ok();
         rungs.filter(can).map(|rung| rung.name.clone()).collect()
     }
 }

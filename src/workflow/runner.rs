@@ -11,11 +11,11 @@ use tracing::{Instrument, Span, field};
 
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, Fence, LedgerKind, StoreError, Transaction};
-use crate::domain::actor::Actor;
-use crate::domain::artefact::Namespace;
 use crate::domain::change::{Change, ChangeId, Stage};
-use crate::domain::rollout::{Rollout, RolloutState};
-use crate::domain::version::Version;
+use crate::domain::model::actor::Actor;
+use crate::domain::model::artefact::Namespace;
+use crate::domain::model::version::Version;
+use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
 use super::Bot;
 use super::begin::ledger_entry;

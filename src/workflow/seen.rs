@@ -8,11 +8,11 @@ use foldhash::HashMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::origin::Origin;
-use crate::domain::sighting::Sighting;
-use crate::domain::version::{Commit, Sha, Version};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::{Commit, Sha, Version};
+use crate::domain::runtime::provenance::Origin;
+use crate::domain::runtime::sighting::Sighting;
 
 /// Longer than any card of a wave is edited.
 const RECENT: SignedDuration = SignedDuration::from_hours(3);

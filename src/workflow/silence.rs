@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use crate::adapters::github::tag_sha_candidate;
 use crate::adapters::reports::github::BuildState;
 use crate::domain::change::{BranchSeen, BuildSeen, Change, Deploying, ImageSeen, Runs, Silence, Stage};
-use crate::domain::version::Image;
+use crate::domain::model::version::Image;
 
 use super::Bot;
 use super::deploy::Look;

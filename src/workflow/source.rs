@@ -11,11 +11,11 @@ use crate::adapters::github::{self, GithubError, tag_sha_candidate};
 use crate::adapters::registry::{self, RegistryError};
 use crate::adapters::reports::Report;
 use crate::adapters::store::{ImageCommit, Transaction};
-use crate::domain::artefact::{Artefact, ArtefactName, Delivery};
 use crate::domain::change::{FailureEvidence, Proof, Word};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::sighting::Sighting;
-use crate::domain::version::{Image, Sha, Version};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery};
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::{Image, Sha, Version};
+use crate::domain::runtime::sighting::Sighting;
 
 use super::Bot;
 use super::words::Words;

@@ -8,10 +8,10 @@ use crate::adapters::slack::render::status::{self, A_PAGE, Count, Known};
 use crate::adapters::store::{LedgerFilter, StoreError};
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::command::Command;
-use crate::domain::history::Step;
-use crate::domain::listing::Filter;
-use crate::domain::message::MessageKey;
-use crate::domain::page::{Cursor, Order, Page};
+use crate::domain::model::message::MessageKey;
+use crate::domain::view::history::Step;
+use crate::domain::view::list::Filter;
+use crate::domain::view::page::{Cursor, Order, Page};
 
 use super::Bot;
 

@@ -7,12 +7,12 @@ use jiff::Timestamp;
 
 use crate::adapters::slack::render::arrival_batch as render;
 use crate::adapters::store::Transaction;
-use crate::domain::arrival::{Author, News};
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::{Environment, EnvironmentName};
-use crate::domain::message::MessageKey;
-use crate::domain::sighting::Sighting;
-use crate::domain::wave::{FEWEST, Member, Stand, Wave, parts};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::{Environment, EnvironmentName};
+use crate::domain::model::message::MessageKey;
+use crate::domain::runtime::arrival::{Author, News};
+use crate::domain::runtime::arrival_batch::{FEWEST, Member, Stand, Wave, parts};
+use crate::domain::runtime::sighting::Sighting;
 
 use super::Bot;
 use super::arrive::{AT_ONCE, Beside, FAILED, Found, Known, RECOVERED, Told, told_by};

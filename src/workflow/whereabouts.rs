@@ -6,17 +6,19 @@ mod find;
 use std::collections::{HashMap, HashSet};
 
 use crate::adapters::slack::render::where_is as render;
-use crate::domain::artefact::{Artefact, ArtefactName, Delivery, Repository};
+use crate::domain::change::plan::ManifestFile;
 use crate::domain::change::{Change, Moves};
-use crate::domain::containment::Containment;
-use crate::domain::environment::{Environment, EnvironmentName};
-use crate::domain::plan::ManifestFile;
-use crate::domain::rollback::Codes;
-use crate::domain::rollout::{Rollout, RolloutState};
-use crate::domain::sighting::Sighting;
-use crate::domain::sought::Sought;
-use crate::domain::version::{Commit, Sha, Version};
-use crate::domain::whereabouts::{Candidate, Next, Places, Rung, Standing, TakenBack, Tally, Waits, Whereabouts, next};
+use crate::domain::git::containment::Containment;
+use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Repository};
+use crate::domain::model::environment::{Environment, EnvironmentName};
+use crate::domain::model::version::{Commit, Sha, Version};
+use crate::domain::rules::rollback::Codes;
+use crate::domain::runtime::rollout::{Rollout, RolloutState};
+use crate::domain::runtime::sighting::Sighting;
+use crate::domain::view::where_is::{
+    Candidate, Next, Places, Rung, Standing, TakenBack, Tally, Waits, Whereabouts, next,
+};
+use crate::domain::view::where_query::Sought;
 
 use super::Bot;
 use super::inbox::{NotNow, Work};

@@ -1,12 +1,12 @@
 //! `why`: everything that stands between an artefact and an environment, by the rules of `promote` and nothing else.
 
 use crate::adapters::slack::render::why;
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::plan::Plan;
-use crate::domain::policy::Refusal;
-use crate::domain::why::{Blockers, Free, Why};
+use crate::domain::change::plan::Plan;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::rules::promotion::Refusal;
+use crate::domain::view::why::{Blockers, Free, Why};
 
 use super::Bot;
 use super::inbox::{NotNow, Work};

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::adapters::reports::{Outcome, Report};
 use crate::domain::change::{FailureEvidence, Word, WordSaid};
-use crate::domain::version::Sha;
+use crate::domain::model::version::Sha;
 
 /// As much of a word as people read.
 const LONGEST_WORD: usize = 600;
@@ -101,7 +101,7 @@ impl Words {
 mod tests {
     use super::*;
     use crate::adapters::reports::{About, Sender};
-    use crate::domain::environment::EnvironmentName;
+    use crate::domain::model::environment::EnvironmentName;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + second).unwrap()

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use gantry::adapters::reports::flux;
-use gantry::domain::environment::EnvironmentName;
+use gantry::domain::model::environment::EnvironmentName;
 use gantry::sim::chance::Chance;
 use gantry::sim::town::{ENVIRONMENTS, Town};
 use hmac::{Hmac, Mac};

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use gantry::adapters::store::{ImageCommit, Store, Transaction};
 use gantry::clock::Clock;
-use gantry::domain::actor::PersonId;
-use gantry::domain::artefact::{ArtefactName, Workload};
+use gantry::domain::change::plan::Plan;
 use gantry::domain::change::{Change, ChangeId, Deploying, Stage, Tag};
-use gantry::domain::drift::Drift;
-use gantry::domain::environment::{EnvironmentName, PromoteBy};
-use gantry::domain::plan::Plan;
-use gantry::domain::rollback::ImageThere;
-use gantry::domain::version::{Sha, Version};
+use gantry::domain::git::commit_summary::Drift;
+use gantry::domain::model::actor::PersonId;
+use gantry::domain::model::artefact::{ArtefactName, Workload};
+use gantry::domain::model::environment::{EnvironmentName, PromoteBy};
+use gantry::domain::model::version::{Sha, Version};
+use gantry::domain::rules::rollback::ImageThere;
 use jiff::SignedDuration;
 
 use crate::Outcome;

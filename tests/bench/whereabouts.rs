@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use gantry::adapters::store::{ImageCommit, Store, Transaction};
 use gantry::clock::Clock;
-use gantry::domain::artefact::{Repository, Workload};
-use gantry::domain::comparison::{Comparison, Files, Lone};
-use gantry::domain::version::{Commit, Sha};
+use gantry::domain::git::comparison::{Comparison, Files, Lone};
+use gantry::domain::model::artefact::{Repository, Workload};
+use gantry::domain::model::version::{Commit, Sha};
 use gantry::sim::town::ENVIRONMENTS;
 
 use crate::Outcome;

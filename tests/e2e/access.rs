@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use gantry::adapters::cluster::access::asks;
-use gantry::domain::artefact::Workload;
+use gantry::domain::model::artefact::Workload;
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{Author, NewCommit};
 use gantry::sim::town::Town as Sim;

@@ -457,8 +457,8 @@ async fn the_ledger_keeps_who_said_yes_to_what() {
         all.iter().rev().filter(|entry| entry.change.is_some()).map(|entry| entry.kind.as_str()).collect();
     assert_eq!(kinds, ["begun", "approved", "merging", "deploying", "deployed"]);
     let approved = all.iter().find(|entry| entry.kind == gantry::adapters::store::LedgerKind::Approved).unwrap();
-    let bob = gantry::domain::actor::PersonId::new("U0BOB");
-    assert_eq!(approved.actor, Some(gantry::domain::actor::Actor::Person(bob)));
+    let bob = gantry::domain::model::actor::PersonId::new("U0BOB");
+    assert_eq!(approved.actor, Some(gantry::domain::model::actor::Actor::Person(bob)));
 }
 
 #[tokio::test]

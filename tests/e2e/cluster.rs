@@ -1,7 +1,7 @@
 //! What the bot sees of a cluster that is forbidden, away, or forgets.
 
 use gantry::adapters::cluster::history;
-use gantry::domain::artefact::{Namespace, Workload};
+use gantry::domain::model::artefact::{Namespace, Workload};
 use jiff::SignedDuration;
 
 use crate::town::Town;

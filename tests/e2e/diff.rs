@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gantry::domain::rollout::RolloutState;
+use gantry::domain::runtime::rollout::RolloutState;
 use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
 use jiff::SignedDuration;

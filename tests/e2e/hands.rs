@@ -90,8 +90,8 @@ async fn every_workload_runs_at_the_start_and_each_rung_of_checkout_is_one_behin
     for artefact in ["checkout", "mailer", "search", "storefront"] {
         for environment in ["development", "qa", "staging", "prod"] {
             let (artefact, environment) = (
-                gantry::domain::artefact::ArtefactName::new(artefact),
-                gantry::domain::environment::EnvironmentName::new(environment),
+                gantry::domain::model::artefact::ArtefactName::new(artefact),
+                gantry::domain::model::environment::EnvironmentName::new(environment),
             );
             let stays = town.bot.store.sightings(&artefact, &environment, 10).await.unwrap();
             assert!(stays.len() >= 2, "{artefact} has an earlier version in {environment}");
@@ -180,10 +180,10 @@ async fn there_is_nothing_to_submit_yet() {
 #[tokio::test]
 async fn production_is_guarded_as_a_team_would_guard_it_and_nobody_has_to_wait_for_long() {
     let town = Town::open().await;
-    let prod = gantry::domain::environment::EnvironmentName::new("prod");
+    let prod = gantry::domain::model::environment::EnvironmentName::new("prod");
     let policy = &town.bot.config.environments[&prod];
     let rung = town.bot.config.catalogue.ladder.find("prod").unwrap();
-    assert_eq!(rung.promote, gantry::domain::environment::PromoteBy::PullRequest);
+    assert_eq!(rung.promote, gantry::domain::model::environment::PromoteBy::PullRequest);
     assert_eq!(policy.approvals.as_ref().map(|approvals| approvals.required), Some(1));
     assert!(policy.soak.is_some_and(|soak| soak <= jiff::SignedDuration::from_secs(10)));
     assert!(policy.freezes.is_empty() && !policy.overriders.is_empty());

@@ -3,9 +3,9 @@
 use gantry::adapters::store::{LedgerDetails, LedgerFilter, LedgerKind, Store, Transaction};
 use gantry::app::{App, Setup};
 use gantry::config::{Config, Secrets};
-use gantry::domain::actor::{Actor, PersonId};
-use gantry::domain::environment::EnvironmentName;
-use gantry::domain::lock::{Lock, LockId};
+use gantry::domain::model::actor::{Actor, PersonId};
+use gantry::domain::model::environment::EnvironmentName;
+use gantry::domain::rules::lock::{Lock, LockId};
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{When, Whim};
 use gantry::sim::slack::Person;

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use futures::future::{join, join_all};
-use gantry::domain::artefact::ArtefactName;
 use gantry::domain::change::Change;
-use gantry::domain::environment::EnvironmentName;
-use gantry::domain::sighting::Sighting;
-use gantry::domain::version::Image;
+use gantry::domain::model::artefact::ArtefactName;
+use gantry::domain::model::environment::EnvironmentName;
+use gantry::domain::model::version::Image;
+use gantry::domain::runtime::sighting::Sighting;
 use gantry::sim::chance::Chance;
 use gantry::sim::controller::Weather;
 use gantry::sim::faults::Fault;

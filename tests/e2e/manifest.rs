@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
 use gantry::sim::github::{Author, NewCommit, When, Whim};
 use gantry::sim::town::{self as sim, GITHUB_TOKEN};
 use insta::assert_snapshot;

@@ -1,6 +1,6 @@
 //! Production by manifest: a pull request in the repository of the manifests, and the same approvals as by branch.
 
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
 use gantry::sim::github::{Pull, Verdict};
 use insta::assert_snapshot;
 use jiff::SignedDuration;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
@@ -64,7 +64,7 @@ async fn the_ledger_keeps_every_stage_of_a_change() {
     let of_it: Vec<_> = all.iter().rev().filter(|entry| entry.change.as_ref() == Some(&id)).collect();
     let kinds: Vec<_> = of_it.iter().map(|entry| entry.kind.as_str()).collect();
     assert_eq!(kinds, ["begun", "deploying", "deployed"]);
-    let by = gantry::domain::actor::Actor::Person(gantry::domain::actor::PersonId::new("U0ALICE"));
+    let by = gantry::domain::model::actor::Actor::Person(gantry::domain::model::actor::PersonId::new("U0ALICE"));
     assert_eq!(of_it[0].actor, Some(by));
 }
 

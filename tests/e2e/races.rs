@@ -3,7 +3,7 @@
 mod race;
 
 use futures::future::join_all;
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
 use gantry::sim::github::{When, Whim};
 use gantry::sim::town::SIGNING_SECRET;
 use insta::assert_snapshot;

@@ -5,8 +5,8 @@ mod letter;
 use gantry::adapters::reports::BODY_LIMIT;
 use gantry::adapters::reports::github::BuildState;
 use gantry::adapters::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Transaction};
-use gantry::domain::attribution::Stray;
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
+use gantry::domain::runtime::attribution::Stray;
 use gantry::sim::faults::Fault;
 use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
 use jiff::SignedDuration;
@@ -217,7 +217,7 @@ async fn what_is_too_large_is_refused_and_what_cannot_be_read_is_answered_in_wor
         let last = last.unwrap();
         assert_eq!((count, last.message.as_str()), (n + 1, body), "{by:?}");
         assert!(last.sentence.starts_with(sentence), "{by:?}");
-        let environment = last.environment.as_ref().map(gantry::domain::environment::EnvironmentName::as_str);
+        let environment = last.environment.as_ref().map(gantry::domain::model::environment::EnvironmentName::as_str);
         assert_eq!(environment, (by != By::Github).then_some("qa"), "{by:?}");
         // Nobody without the secret fills our books.
         send(&town, by.path(), by.headers("guess", body), body.to_owned()).await;

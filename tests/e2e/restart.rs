@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
 use gantry::sim::faults::Fault;
 
 use crate::apart::{Apart, Hold, KillPoint, kill_in_lanes, until};

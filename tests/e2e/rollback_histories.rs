@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use gantry::adapters::github::{Compared, OpenRollback};
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
 
 use crate::receiving::Random;
 use crate::rungs::{Files, Hub, Promoted, Rungs, tree_of};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
 use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
 use jiff::SignedDuration;

@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::Command;
 
 use gantry::adapters::github::{FastForward, Found, Made, Promoting};
-use gantry::domain::trailer::Trailers;
-use gantry::domain::version::Sha;
+use gantry::domain::git::trailer::Trailers;
+use gantry::domain::model::version::Sha;
 use gantry::sim::github::{BranchMove, When, Whim};
 
 use crate::rungs::{Files, Hub, Promoted, Rungs, tree_of};

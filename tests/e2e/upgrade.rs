@@ -9,7 +9,7 @@ use gantry::adapters::slack::incoming::Incoming;
 use gantry::adapters::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Line, Store, Transaction};
 use gantry::clock::Clock;
 use gantry::domain::change::ChangeId;
-use gantry::domain::message::{Message, To};
+use gantry::domain::model::message::{Message, To};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use sqlx::{Connection, SqliteConnection};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
 use gantry::sim::demo::Demo;
 use gantry::sim::faults::Fault;
 use gantry::sim::town::Town as Sim;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::domain::attribution::Object;
+use crate::domain::runtime::attribution::Object;
 
 /// The object in one word, as in `Kustomization/flux-system/checkout`.
 pub(super) fn applier(metadata: &ObjectMeta) -> Option<Arc<str>> {

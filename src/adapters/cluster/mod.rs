@@ -13,7 +13,7 @@ pub mod workload_status;
 
 use std::time::Duration;
 
-use crate::domain::artefact::Namespace;
+use crate::domain::model::artefact::Namespace;
 
 pub use client::{Clients, ClusterError};
 pub use probe::Greeting;

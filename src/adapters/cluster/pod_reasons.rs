@@ -11,7 +11,7 @@ use kube::api::ListParams;
 
 use super::client::Clients;
 use super::shortened;
-use crate::domain::artefact::{Namespace, Workload, WorkloadKind};
+use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Enough to meet a failing one; a workload may have thousands.

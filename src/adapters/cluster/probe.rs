@@ -13,7 +13,7 @@ use super::access::Ask;
 use super::client::{Clients, ClusterError};
 use super::{root_cause, sentence, shortened};
 use crate::adapters::cluster::workload_status::{Container, Stands};
-use crate::domain::artefact::{Namespace, Workload, WorkloadKind};
+use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
 use crate::http::date;
 
 /// What a cluster says of itself.

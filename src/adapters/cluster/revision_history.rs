@@ -15,8 +15,8 @@ use super::client::{Clients, ClusterError};
 use super::{sentence, unanswered};
 use crate::adapters::cluster::pod_reasons::labels;
 use crate::adapters::cluster::workload_status::{Container, Stands, containers, created, meant};
-use crate::domain::artefact::{Namespace, Workload, WorkloadKind};
-use crate::domain::version::Image;
+use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
+use crate::domain::model::version::Image;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// More than anybody keeps, even where several workloads have the same labels.

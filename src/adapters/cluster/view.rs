@@ -12,9 +12,9 @@ use tokio::sync::watch;
 
 use crate::adapters::cluster::workload_status::{Container, Standing, meant};
 use crate::clock::Clock;
-use crate::domain::artefact::{Namespace, Place, Workload, WorkloadKind};
-use crate::domain::attribution::Applied;
-use crate::domain::rollout::{Rollout, RolloutState};
+use crate::domain::model::artefact::{Namespace, Place, Workload, WorkloadKind};
+use crate::domain::runtime::attribution::Applied;
+use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
 #[derive(Clone)]
 pub struct View(Arc<Inner>);
@@ -463,7 +463,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::domain::version::Image;
+    use crate::domain::model::version::Image;
 
     fn clock() -> Clock {
         Clock::by_hand(Timestamp::from_second(1_000).unwrap())

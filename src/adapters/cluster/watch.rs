@@ -16,7 +16,7 @@ use super::client::Clients;
 use super::view::View;
 use super::{root_cause, sentence, shortened, unanswered};
 use crate::adapters::cluster::workload_status::{Standing, Stands};
-use crate::domain::artefact::{Namespace, WorkloadKind};
+use crate::domain::model::artefact::{Namespace, WorkloadKind};
 
 /// Workloads take about 50 KB each on the wire and in memory until they are read, so pages are small.
 const PAGE: u32 = 100;
@@ -207,8 +207,8 @@ mod tests {
     use crate::adapters::cluster::Reading;
     use crate::adapters::cluster::client::tests::kubeconfig;
     use crate::clock::Clock;
-    use crate::domain::artefact::Place;
-    use crate::domain::rollout::{Rollout, RolloutState};
+    use crate::domain::model::artefact::Place;
+    use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
     /// Lists and watches one collection, and fails as it is told.
     #[derive(Clone, Default)]

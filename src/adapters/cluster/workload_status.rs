@@ -10,9 +10,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
 use super::shortened;
 use crate::adapters::cluster::applied_by::applier;
-use crate::domain::artefact::WorkloadKind;
-use crate::domain::rollout::RolloutState;
-use crate::domain::version::Image;
+use crate::domain::model::artefact::WorkloadKind;
+use crate::domain::model::version::Image;
+use crate::domain::runtime::rollout::RolloutState;
 
 /// What one look at a workload told.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,8 +20,8 @@ use crate::adapters::github::request::Asking;
 pub(super) use crate::adapters::github::request::Found;
 use crate::clock::Clock;
 use crate::config::GithubAuth;
-use crate::domain::artefact::Repository;
-use crate::domain::version::Sha;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
 use crate::telemetry::metrics::Counts;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

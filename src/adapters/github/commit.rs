@@ -4,8 +4,9 @@ use jiff::Timestamp;
 use serde::Deserialize;
 
 use super::client::{GithubError, sha};
-use crate::domain::trailer::Trailers;
-use crate::domain::version::{self, Sha};
+use crate::domain::git::trailer::Trailers;
+use crate::domain::model::version;
+use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commit {

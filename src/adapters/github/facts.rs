@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use super::client::{Client, Found, GithubError, in_path, sha};
 use super::commit::{WireCommit, WireName};
-use crate::domain::artefact::Repository;
-use crate::domain::comparison::{ChangedFile, Comparison, Files, Lone};
-use crate::domain::plan::{Checks, Pending};
-use crate::domain::version::Sha;
+use crate::domain::change::plan::{Checks, Pending};
+use crate::domain::git::comparison::{ChangedFile, Comparison, Files, Lone};
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
 
 /// GitHub names so many files of a comparison and no more.
 const MOST_FILES: usize = 300;

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::client::{Ask, Client, Found, GithubError, escaped, in_path, sha};
 use super::rollback::made;
-use crate::domain::artefact::Repository;
-use crate::domain::version::Sha;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
 
 const FILE: &str = "100644";
 const EXECUTABLE: &str = "100755";

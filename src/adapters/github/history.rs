@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::client::{Client, Found, GithubError, escaped, in_path, sha};
 use super::commit::{Commit, WireCommit, WireName};
-use crate::domain::artefact::Repository;
 use crate::domain::change::ChangeId;
-use crate::domain::trailer::Trailers;
-use crate::domain::version::Sha;
+use crate::domain::git::trailer::Trailers;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
 
 const A_PAGE: usize = 100;
 /// The promotion that a walk looks for is nearly always among the first few, and a commit is some 4 kB of answer.

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::client::{Client, Found, GithubError};
 use super::commit::WireCommit;
-use crate::domain::artefact::Repository;
+use crate::domain::model::artefact::Repository;
 
 #[derive(Deserialize)]
 struct WireUser {

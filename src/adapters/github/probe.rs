@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::client::{Client, Found, GithubError, in_path};
-use crate::domain::artefact::Repository;
+use crate::domain::model::artefact::Repository;
 use crate::http::date;
 
 /// What is left to the one who asks.

@@ -3,11 +3,11 @@
 
 use jiff::Timestamp;
 
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, Stage};
-use crate::domain::gate::Gate;
-use crate::domain::plan::Plan;
-use crate::domain::rollback::Rollback;
-use crate::domain::version::Commit;
+use crate::domain::model::version::Commit;
+use crate::domain::rules::gate::Gate;
+use crate::domain::rules::rollback::Rollback;
 
 pub fn title(plan: &Plan) -> String {
     if plan.rollback.is_some() {

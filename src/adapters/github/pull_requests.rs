@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::client::{Ask, Client, Found, GithubError, in_path, said, sha};
-use crate::domain::artefact::Repository;
 use crate::domain::change::Pull;
-use crate::domain::version::Sha;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
 
 const A_PAGE: usize = 100;
 /// More reviews than anybody writes for one change.

@@ -10,10 +10,10 @@ use super::client::{Ask, Client, Found, GithubError, in_path, said, sha};
 use super::commit::WireName;
 use super::history::OpenRollback;
 use super::write::Merge;
-use crate::domain::artefact::Repository;
 use crate::domain::change::ChangeId;
-use crate::domain::trailer::Trailers;
-use crate::domain::version::Sha;
+use crate::domain::git::trailer::Trailers;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
 
 /// What became of moving a branch forward.
 #[derive(Clone, Debug, PartialEq, Eq)]

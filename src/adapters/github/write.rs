@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::client::{Ask, Client, GithubError, said, sha};
 use super::commit::WireCommit;
-use crate::domain::artefact::Repository;
-use crate::domain::version::Sha;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
 
 /// What became of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::reference::reference;
 use crate::config::RegistryLogin;
-use crate::domain::version::Image;
+use crate::domain::model::version::Image;
 
 pub(super) const USER_AGENT: &str = concat!("gantry/", env!("CARGO_PKG_VERSION"));
 /// Configurations are a few KiB; more is not one.

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 
 use super::client::{Client, Patience};
 use crate::config::RegistryLogin;
-use crate::domain::version::Image;
+use crate::domain::model::version::Image;
 
 #[derive(Clone, Default)]
 pub(super) struct Fake(Arc<Mutex<Inside>>);

@@ -3,7 +3,7 @@
 
 use oci_client::Reference;
 
-use crate::domain::version::{Image, is_digest, is_tag};
+use crate::domain::model::version::{Image, is_digest, is_tag};
 
 const DOCKER_HUB: &str = "docker.io";
 const DOCKER_HUB_OF_OLD: &str = "index.docker.io";

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::client::{Client, RegistryError, USER_AGENT, shown, unavailable};
 use super::reference::place;
-use crate::domain::version::is_tag;
+use crate::domain::model::version::is_tag;
 
 /// What we ask for; a registry may give fewer.
 const A_PAGE: usize = 1_000;

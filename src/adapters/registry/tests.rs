@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::client::{Client, RegistryError};
 use super::fake::{Fake, Lock, bob, digest, image};
 use crate::config::RegistryLogin;
-use crate::domain::version::Image;
+use crate::domain::model::version::Image;
 
 const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
 const REVISION: &str = "org.opencontainers.image.revision";

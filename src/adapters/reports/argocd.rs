@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
-use crate::domain::artefact::Repository;
 use crate::domain::change::FailureEvidence;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::Sha;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Sha;
 
 /// The label of an Application that names the artefact it brings. Not an annotation: a template can only send all of them,
 /// and those hold what Argo CD and kubectl remember.

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{About, Outcome, Report, ReportError, Sender, commit, key, read};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::Sha;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Sha;
 
 #[derive(Deserialize)]
 struct Event {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
 use crate::domain::change::FailureEvidence;
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::environment::EnvironmentName;
 
 #[derive(Deserialize)]
 struct Event {

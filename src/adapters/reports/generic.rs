@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
 use crate::domain::change::FailureEvidence;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::Sha;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Sha;
 
 /// What a body may say of itself; anything else in it is the sender's own business.
 #[derive(Deserialize)]

@@ -7,10 +7,10 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::{About, Heard, Outcome, Report, Sender, Unread, brief, failed, hex, key};
-use crate::domain::artefact::Repository;
 use crate::domain::change::FailureEvidence;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::Sha;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Sha;
 
 /// Something happened there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

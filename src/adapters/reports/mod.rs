@@ -25,10 +25,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::domain::artefact::Repository;
 use crate::domain::change::FailureEvidence;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::Sha;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Sha;
 
 /// The most that is read of a webhook's body; senders stay far below it.
 pub const BODY_LIMIT: usize = 128 * 1024;

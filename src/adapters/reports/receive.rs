@@ -17,7 +17,7 @@ use tracing::{Instrument, Span};
 use super::{BODY_LIMIT, Heard, Report, ReportError, Sender, Unread, argocd, cdevents, flux, github, signature};
 use crate::adapters::reports::disposition::{Fate, Fates};
 use crate::adapters::reports::generic;
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::environment::EnvironmentName;
 use crate::http::{read_body, refuse, without_panic};
 
 /// Stores what was heard, once. `false`: it could not be stored, so the sender must send it again.

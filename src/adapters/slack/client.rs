@@ -16,8 +16,8 @@ use slack_morphism::{SlackApiToken, SlackApiTokenValue, SlackClient};
 use tokio::sync::OnceCell;
 use url::Origin;
 
-use crate::domain::actor::PersonId;
-use crate::domain::message::{Message, Place, ResponseUrl, To};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::message::{Message, Place, ResponseUrl, To};
 use crate::telemetry::metrics::Counts;
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::render::blocks::NUMBERED;
 use super::scan::first;
-use crate::domain::actor::PersonId;
-use crate::domain::message::ResponseUrl;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::message::ResponseUrl;
 use crate::http::hex_byte;
 
 /// How long Slack lets a `response_url` live.

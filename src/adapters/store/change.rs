@@ -8,10 +8,10 @@ use super::handle::Store;
 use super::stored::{read_or_log, write_body};
 use super::time::{micros, micros_up, timestamp};
 use super::transaction::{Operation, Transaction, Wakes};
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId, Moves};
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
 
 pub(super) mod stored;
 

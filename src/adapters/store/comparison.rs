@@ -9,11 +9,11 @@ use super::handle::Store;
 use super::stored::{Stored, StoredBody, read_body, stored, write_body};
 use super::stored_parts::StoredCommit;
 use super::transaction::{Operation, Transaction};
-use crate::domain::artefact::Repository;
 use crate::domain::change::ChangeId;
-use crate::domain::comparison::{ChangedFile, Comparison, Files, Lone};
-use crate::domain::trailer::Trailers;
-use crate::domain::version::{Commit, Sha};
+use crate::domain::git::comparison::{ChangedFile, Comparison, Files, Lone};
+use crate::domain::git::trailer::Trailers;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::{Commit, Sha};
 
 impl Store {
     pub async fn comparison(

@@ -12,10 +12,10 @@ use super::stored::{StoredBody, read_body, write_body};
 use super::stored_parts::StoredCommit;
 use super::time::micros;
 use super::transaction::{Operation, Transaction};
-use crate::domain::artefact::Repository;
-use crate::domain::containment::Pair;
-use crate::domain::sought::Kind;
-use crate::domain::version::{Commit, Sha};
+use crate::domain::git::containment::Pair;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::{Commit, Sha};
+use crate::domain::view::where_query::Kind;
 
 /// The limit of candidates. A name with more of them is too vague.
 const MOST: i64 = 50;
@@ -288,9 +288,9 @@ mod tests {
     use super::*;
     use crate::adapters::store::{ImageCommit, Transaction};
     use crate::clock::Clock;
-    use crate::domain::comparison::{Comparison, Files, Lone};
+    use crate::domain::git::comparison::{Comparison, Files, Lone};
+    use crate::domain::git::trailer::Trailers;
     use crate::domain::sample::{self, sha};
-    use crate::domain::trailer::Trailers;
 
     async fn house() -> (tempfile::TempDir, Clock, Store, Repository) {
         let dir = tempfile::tempdir().unwrap();

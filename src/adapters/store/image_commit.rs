@@ -7,7 +7,7 @@ use super::error::StoreError;
 use super::handle::Store;
 use super::time::micros;
 use super::transaction::{Operation, Transaction};
-use crate::domain::version::Sha;
+use crate::domain::model::version::Sha;
 
 /// The commit that an image was built from; `None` if no source tells it.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,18 +15,18 @@ use super::stored::{StoredBody, read_or_log, stored, stored_by_name, write_body}
 use super::stored_parts::{StoredCommit, StoredLock, StoredQuarantine, StoredVersion};
 use super::time::{micros, timestamp};
 use super::transaction::{Operation, Transaction};
-use crate::domain::actor::{Actor, PersonId};
-use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{Change, ChangeId, Stage};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::gate::Overridden;
-use crate::domain::history::{ArrivalTold, Number};
-use crate::domain::listing::Filter;
-use crate::domain::lock::Lock;
-use crate::domain::message::MessageKey;
-use crate::domain::page::{Cursor, Order};
-use crate::domain::quarantine::Quarantine;
-use crate::domain::version::{Sha, Version};
+use crate::domain::model::actor::{Actor, PersonId};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::MessageKey;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::gate::Overridden;
+use crate::domain::rules::lock::Lock;
+use crate::domain::rules::quarantine::Quarantine;
+use crate::domain::view::history::{ArrivalTold, Number};
+use crate::domain::view::list::Filter;
+use crate::domain::view::page::{Cursor, Order};
 
 /// `history` does not show reports; they are read for the last report of an environment and at the start.
 const KEEP_REPORTS: SignedDuration = SignedDuration::from_hours(30 * 24);

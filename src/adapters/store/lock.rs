@@ -8,10 +8,10 @@ use super::error::{StoreError, expect_a_row};
 use super::handle::Store;
 use super::time::{micros, micros_up, timestamp};
 use super::transaction::{Operation, Transaction, Wakes};
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::lock::{Lock, LockId};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::rules::lock::{Lock, LockId};
 
 /// How long a lock may stand before its owner is asked about it, and then again.
 const NUDGE_AFTER: SignedDuration = SignedDuration::from_hours(24);

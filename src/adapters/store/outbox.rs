@@ -12,8 +12,8 @@ use super::posted_message::{Said, is_spoken};
 use super::stored::{StoredBody, read_body, stored, write_body};
 use super::time::{micros, micros_of, micros_up, timestamp};
 use super::transaction::{Operation, Transaction, Wakes};
-use crate::domain::actor::PersonId;
-use crate::domain::message::{Asked, File, LinkTo, Message, MessageKey, ResponseUrl, To};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::message::{Asked, File, LinkTo, Message, MessageKey, ResponseUrl, To};
 
 /// How long a message stands at least before a patient edit changes it.
 const STANDS: SignedDuration = SignedDuration::from_secs(3);

@@ -11,16 +11,16 @@ use super::stored::{StoredBody, read_or_log, stored, write_body};
 use super::stored_parts::{StoredCommit, StoredLock, StoredVersion};
 use super::time::{micros, timestamp};
 use super::transaction::{Operation, Transaction};
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::{ArtefactName, Repository};
 use crate::domain::change::ChangeId;
-use crate::domain::drift::{Drift, FileCount};
-use crate::domain::environment::{EnvironmentName, PromoteBy};
-use crate::domain::gate::{Gate, Overridden};
-use crate::domain::lock::LockId;
-use crate::domain::plan::{Also, GOOD_FOR, ManifestFile, Plan, Waiting};
-use crate::domain::rollback::{Bad, Found, ImageThere, Ran, Rollback};
-use crate::domain::version::Sha;
+use crate::domain::change::plan::{Also, GOOD_FOR, ManifestFile, Plan, Waiting};
+use crate::domain::git::commit_summary::{Drift, FileCount};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::{ArtefactName, Repository};
+use crate::domain::model::environment::{EnvironmentName, PromoteBy};
+use crate::domain::model::version::Sha;
+use crate::domain::rules::gate::{Gate, Overridden};
+use crate::domain::rules::lock::LockId;
+use crate::domain::rules::rollback::{Bad, Found, ImageThere, Ran, Rollback};
 
 /// A plan that was shown to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]

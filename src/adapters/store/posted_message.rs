@@ -8,7 +8,7 @@ use sqlx::{QueryBuilder, SqliteConnection};
 use super::error::StoreError;
 use super::handle::Store;
 use super::time::micros;
-use crate::domain::message::{MessageKey, Place};
+use crate::domain::model::message::{MessageKey, Place};
 
 const KEEP: SignedDuration = SignedDuration::from_hours(180 * 24);
 

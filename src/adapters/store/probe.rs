@@ -12,7 +12,7 @@ use super::error::StoreError;
 use super::open::{former_file, is_former, newest_migration, options};
 use super::process_lock::lock_path;
 use super::unmapped_report::Reported;
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::environment::EnvironmentName;
 
 /// The state of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use super::stored::{StoredBody, read_or_log, write_body};
 use super::stored_parts::StoredQuarantine;
 use super::time::micros;
 use super::transaction::{Operation, Transaction, Wakes};
-use crate::domain::actor::PersonId;
 use crate::domain::change::ChangeId;
-use crate::domain::quarantine::Quarantine;
+use crate::domain::model::actor::PersonId;
+use crate::domain::rules::quarantine::Quarantine;
 
 impl Store {
     /// All quarantines in force, newest first.
@@ -96,8 +96,8 @@ mod tests {
     use super::*;
     use crate::adapters::store::Transaction;
     use crate::clock::Clock;
-    use crate::domain::environment::EnvironmentName;
-    use crate::domain::quarantine::Hold;
+    use crate::domain::model::environment::EnvironmentName;
+    use crate::domain::rules::quarantine::Hold;
     use crate::domain::sample;
 
     #[tokio::test]

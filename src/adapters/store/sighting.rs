@@ -7,10 +7,10 @@ use super::error::StoreError;
 use super::handle::Store;
 use super::time::{micros, timestamp};
 use super::transaction::{Operation, Transaction};
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::sighting::Sighting;
-use crate::domain::version::{Sha, Version};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::runtime::sighting::Sighting;
 
 #[derive(sqlx::FromRow)]
 struct SightingRow {

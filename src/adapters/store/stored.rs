@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::error::unwritable;
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::{ArtefactName, Repository};
 use crate::domain::change::ChangeId;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::lock::LockId;
-use crate::domain::message::MessageKey;
-use crate::domain::version::Sha;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::{ArtefactName, Repository};
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::MessageKey;
+use crate::domain::model::version::Sha;
+use crate::domain::rules::lock::LockId;
 
 /// A type of the database and the domain's type of the same meaning.
 pub(super) trait Stored {
@@ -235,7 +235,7 @@ pub(in crate::adapters::store) use {stored, stored_by_name};
 mod tests {
     use super::*;
     use crate::adapters::store::stored_parts::StoredQuarantine;
-    use crate::domain::quarantine::Quarantine;
+    use crate::domain::rules::quarantine::Quarantine;
     use crate::domain::sample;
 
     #[test]

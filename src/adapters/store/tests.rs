@@ -22,14 +22,14 @@ use super::inbox::ask_for_waiting;
 use super::time::timestamp;
 use super::*;
 use crate::clock::Clock;
-use crate::domain::actor::{Actor, PersonId};
-use crate::domain::artefact::{ArtefactName, Repository};
-use crate::domain::comparison::{Comparison, Files, Lone};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::message::{Message, MessageKey, Place, ResponseUrl, To};
+use crate::domain::git::comparison::{Comparison, Files, Lone};
+use crate::domain::model::actor::{Actor, PersonId};
+use crate::domain::model::artefact::{ArtefactName, Repository};
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::{Message, MessageKey, Place, ResponseUrl, To};
+use crate::domain::model::version::Version;
+use crate::domain::runtime::sighting::Sighting;
 use crate::domain::sample;
-use crate::domain::sighting::Sighting;
-use crate::domain::version::Version;
 
 fn start() -> Timestamp {
     "2026-11-16T09:00:00Z".parse().unwrap()

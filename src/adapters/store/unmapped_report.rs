@@ -8,8 +8,8 @@ use super::handle::Store;
 use super::ledger::{Entry, last_report};
 use super::time::{micros, timestamp};
 use super::transaction::{Operation, Transaction};
-use crate::domain::attribution::{Object, Stray, Strays};
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::runtime::attribution::{Object, Stray, Strays};
 
 /// The limit of rows. A sender that invents new names pushes out only the oldest rows.
 const MOST: i64 = 500;

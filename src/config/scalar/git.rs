@@ -2,9 +2,9 @@
 
 use super::Checked;
 use crate::config::problem::wrong;
-use crate::domain::actor::Member;
-use crate::domain::manifest;
-use crate::domain::near::nearest;
+use crate::domain::git::manifest;
+use crate::domain::model::actor::Member;
+use crate::domain::model::nearest::nearest;
 
 /// By the rules of `git check-ref-format`.
 pub(in crate::config) fn branch(text: &str) -> Checked<String> {

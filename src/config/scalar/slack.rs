@@ -3,7 +3,7 @@
 use super::Checked;
 use super::git::team;
 use crate::config::problem::wrong;
-use crate::domain::actor::{Member, PersonId};
+use crate::domain::model::actor::{Member, PersonId};
 
 /// `#deploys`, or a channel's id.
 pub(in crate::config) fn channel(text: &str) -> Checked<String> {

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::actor::{Member, PersonId};
+use crate::domain::model::actor::{Member, PersonId};
 
 fn each<T: std::fmt::Debug>(check: impl Fn(&str) -> Checked<T>, right: &[&str], wrong: &[&str]) {
     for text in right {

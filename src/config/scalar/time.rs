@@ -6,8 +6,8 @@ use jiff::tz::TimeZone;
 
 use super::Checked;
 use crate::config::problem::wrong;
-use crate::domain::freeze::Moment;
-use crate::domain::near::nearest;
+use crate::domain::model::nearest::nearest;
+use crate::domain::rules::freeze::Moment;
 
 /// `20m`, `30s`, `1h30m`; at least a second and at most `most`.
 pub(in crate::config) fn duration(text: &str, most: SignedDuration) -> Checked<SignedDuration> {

@@ -7,10 +7,10 @@ use super::Check;
 use crate::config::problem::{Position, Wrong};
 use crate::config::tree::At;
 use crate::config::{file, scalar};
-use crate::domain::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place, Repository, Workload};
-use crate::domain::environment::{Environment, EnvironmentName};
-use crate::domain::manifest::Pin;
-use crate::domain::near::nearest;
+use crate::domain::git::manifest::Pin;
+use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place, Repository, Workload};
+use crate::domain::model::environment::{Environment, EnvironmentName};
+use crate::domain::model::nearest::nearest;
 
 const MOST_WORKLOADS: usize = 50;
 

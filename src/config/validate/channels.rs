@@ -4,11 +4,11 @@ use super::Check;
 use super::artefacts::instead;
 use crate::config::tree::At;
 use crate::config::{file, scalar};
-use crate::domain::artefact::Artefact;
-use crate::domain::audience::{Audience, Rule, State};
-use crate::domain::environment::{Environment, EnvironmentName};
-use crate::domain::glob;
-use crate::domain::near::nearest;
+use crate::domain::change::subscription::{Audience, Rule, State};
+use crate::domain::model::artefact::Artefact;
+use crate::domain::model::environment::{Environment, EnvironmentName};
+use crate::domain::model::glob;
+use crate::domain::model::nearest::nearest;
 
 impl Check<'_> {
     pub(super) fn channels(

@@ -11,10 +11,10 @@ use crate::config::problem::Position;
 use crate::config::scalar::Bound;
 use crate::config::tree::At;
 use crate::config::{Approvals, Policy, SecretSource, Trigger, scalar, secrets};
-use crate::domain::actor::Member;
-use crate::domain::artefact::Namespace;
-use crate::domain::environment::{Environment, EnvironmentName, PromoteBy};
-use crate::domain::freeze::{Freeze, Period};
+use crate::domain::model::actor::Member;
+use crate::domain::model::artefact::Namespace;
+use crate::domain::model::environment::{Environment, EnvironmentName, PromoteBy};
+use crate::domain::rules::freeze::{Freeze, Period};
 
 const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(15);
 const LONGEST_TIMEOUT: SignedDuration = SignedDuration::from_hours(24);

@@ -4,10 +4,10 @@ use super::Check;
 use super::artefacts::instead;
 use crate::config::tree::At;
 use crate::config::{file, scalar};
-use crate::domain::artefact::{Artefact, ArtefactName};
-use crate::domain::attribution::Rule;
-use crate::domain::environment::{Catalogue, EnvironmentName};
-use crate::domain::near::nearest;
+use crate::domain::model::artefact::{Artefact, ArtefactName};
+use crate::domain::model::environment::{Catalogue, EnvironmentName};
+use crate::domain::model::nearest::nearest;
+use crate::domain::runtime::attribution::Rule;
 
 impl Check<'_> {
     pub(super) fn rules(&mut self, file: &[At<file::Rule>], catalogue: &Catalogue) -> Vec<Rule> {

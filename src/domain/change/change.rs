@@ -6,12 +6,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::{NoContext, Uuid};
 
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::Repository;
-use crate::domain::environment::PromoteBy;
-use crate::domain::plan::{ManifestFile, Plan};
-use crate::domain::trailer::Trailers;
-use crate::domain::version::Sha;
+use crate::domain::change::plan::{ManifestFile, Plan};
+use crate::domain::git::trailer::Trailers;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::environment::PromoteBy;
+use crate::domain::model::version::Sha;
 
 use super::{Frozen, Stage};
 

@@ -5,10 +5,10 @@ use jiff::Timestamp;
 use super::ChangeId;
 use super::stage::Trouble;
 use super::stall::Silence;
-use crate::domain::actor::PersonId;
-use crate::domain::approval::Approval;
-use crate::domain::artefact::ArtefactName;
-use crate::domain::version::Sha;
+use crate::domain::change::approval::Approval;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deploying {

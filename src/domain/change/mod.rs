@@ -1,12 +1,15 @@
 //! A change: one artefact in one environment going from one version to another, through its stages.
 
+pub mod approval;
 #[expect(clippy::module_inception, reason = "private, and re-exported here")]
 mod change;
 mod deploying;
 mod failure;
+pub mod plan;
 mod pull_request;
 mod stage;
 mod stall;
+pub mod subscription;
 mod timeline;
 
 pub(in crate::domain) use change::id_at;

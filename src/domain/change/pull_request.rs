@@ -2,7 +2,7 @@
 //! merged is what was seen.
 
 use super::ChangeId;
-use crate::domain::version::Sha;
+use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frozen {

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use super::ChangeId;
 use super::deploying::{Deploying, Proof, RolledBack, Tag};
 use super::failure::FailureEvidence;
-use crate::domain::actor::{Actor, PersonId};
-use crate::domain::approval::Awaiting;
-use crate::domain::version::Sha;
+use crate::domain::change::approval::Awaiting;
+use crate::domain::model::actor::{Actor, PersonId};
+use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
@@ -425,7 +425,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::domain::actor::Called;
+    use crate::domain::model::actor::Called;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::version::Sha;
+use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Silence {

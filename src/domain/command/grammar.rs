@@ -42,8 +42,8 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "verb", rename_all = "snake_case")]

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{Command, Misunderstanding, TABLE, Verb};
-use crate::domain::artefact::ArtefactName;
 use crate::domain::change::SHORT;
-use crate::domain::environment::{Catalogue, EnvironmentName};
-use crate::domain::near::nearest;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::{Catalogue, EnvironmentName};
+use crate::domain::model::nearest::nearest;
 
 pub(super) const NOISE: &[&str] =
     &["to", "in", "into", "on", "onto", "from", "of", "for", "the", "with", "and", "between", "please", "vs", "->"];

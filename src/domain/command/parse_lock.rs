@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::parse::{NOISE, echo, is_gap, next_word, plain};
 use super::{Command, Misunderstanding, Verb};
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::{Catalogue, EnvironmentName};
-use crate::domain::lock::length;
-use crate::domain::near::nearest;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::{Catalogue, EnvironmentName};
+use crate::domain::model::nearest::nearest;
+use crate::domain::rules::lock::length;
 
 /// `text` is everything behind the verb.
 pub(super) fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, Misunderstanding> {

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use super::{Check, Learned, Service, listed};
-use crate::domain::artefact::{ArtefactName, Namespace, Workload};
 use crate::domain::change::Proof;
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::artefact::{ArtefactName, Namespace, Workload};
+use crate::domain::model::environment::EnvironmentName;
 
 const CLUSTER: Service = Service::Cluster;
 

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::rules::{Entered, rules};
 use super::{Address, Check, Learned, Service, Trouble, listed};
-use crate::domain::artefact::Repository;
+use crate::domain::model::artefact::Repository;
 
 const GITHUB: Service = Service::GitHub;
 

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::{Check, Health, Service, Trouble};
-use crate::domain::attribution::Strays;
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::runtime::attribution::Strays;
 
 /// What is known of an environment's deployment webhooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ fn silent(reporting: &Reporting) -> Option<Check> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::attribution::{Object, Stray};
+    use crate::domain::runtime::attribution::{Object, Stray};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + second).unwrap()

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{Check, Health, Learned, Service, listed};
-use crate::domain::artefact::Repository;
+use crate::domain::model::artefact::Repository;
 
 /// How promotions enter a branch, and what its rules say to that.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,7 +21,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::artefact::{Workload, WorkloadKind};
+use crate::domain::model::artefact::{Workload, WorkloadKind};
 
 use self::access::Access;
 pub use self::access::TOKEN;

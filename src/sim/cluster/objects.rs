@@ -15,7 +15,7 @@ use k8s_openapi::apimachinery::pkg::runtime::RawExtension;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::domain::artefact::WorkloadKind;
+use crate::domain::model::artefact::WorkloadKind;
 
 use super::live::{Container, Live, Phase, Pod, Revision};
 use super::pods::pod;

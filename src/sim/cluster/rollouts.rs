@@ -3,7 +3,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::artefact::Workload;
+use crate::domain::model::artefact::Workload;
 
 use super::live::{Live, Serial, Step};
 use super::{Cluster, Ended, RolloutId, State, tell};

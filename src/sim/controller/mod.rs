@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use crate::domain::artefact::{Workload, WorkloadKind};
-use crate::domain::version::{Image, Sha};
+use crate::domain::model::artefact::{Workload, WorkloadKind};
+use crate::domain::model::version::{Image, Sha};
 
 pub use self::webhook::Weather;
 use self::webhook::{Delivery, FluxEvent, InvolvedObject, Metadata};

@@ -47,8 +47,8 @@ pub use self::rules::Rules;
 pub use self::webhook::Webhooks;
 pub use self::whims::{When, Whim, Whims};
 use crate::clock::Clock;
-use crate::domain::artefact::Repository;
-use crate::domain::version::Sha;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
 use crate::sim::faults::Faults;
 use crate::sim::strays::Strays;
 

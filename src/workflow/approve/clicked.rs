@@ -3,11 +3,11 @@
 use crate::adapters::slack::incoming::Origin;
 use crate::adapters::slack::render::{approve, status};
 use crate::adapters::store::LedgerKind;
-use crate::domain::actor::Actor;
-use crate::domain::approval::{Awaiting, Way, Yes};
+use crate::domain::change::approval::{Awaiting, Way, Yes};
 use crate::domain::change::{Change, ChangeId, Stage};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::policy::{Act, Refusal};
+use crate::domain::model::actor::Actor;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::rules::promotion::{Act, Refusal};
 use crate::workflow::Bot;
 use crate::workflow::begin::ledger_entry;
 use crate::workflow::inbox::{NotNow, Work};

@@ -8,14 +8,14 @@ use futures::FutureExt;
 
 use crate::adapters::cluster::access::{Ask, asks};
 use crate::adapters::cluster::{Container, Greeting};
-use crate::domain::artefact::{Artefact, Namespace, Place, Workload};
 use crate::domain::change::Proof;
 use crate::domain::doctor::clock::Heard;
 use crate::domain::doctor::cluster::{self, Granted, Source, Stands};
 use crate::domain::doctor::registry::{Held, Kept, registry};
 use crate::domain::doctor::{Check, Learned};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::{Image, Version};
+use crate::domain::model::artefact::{Artefact, Namespace, Place, Workload};
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::{Image, Version};
 use crate::workflow::source;
 
 use super::{Looking, Recall, all};
@@ -197,7 +197,7 @@ impl Bot {
     /// How the commit of what runs there is known already.
     pub(super) fn proof_of(
         &self,
-        artefact: &crate::domain::artefact::ArtefactName,
+        artefact: &crate::domain::model::artefact::ArtefactName,
         environment: &EnvironmentName,
         version: &Version,
     ) -> Option<Proof> {

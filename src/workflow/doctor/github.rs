@@ -7,14 +7,14 @@ use jiff::Timestamp;
 
 use crate::adapters::github::probe::{BranchRule, Bypass, Hour};
 use crate::config::GithubAuth;
-use crate::domain::actor::Member;
-use crate::domain::artefact::{Artefact, Delivery, Repository};
 use crate::domain::doctor::clock::Heard;
 use crate::domain::doctor::github::{self, Account, Branch, Found, Hook, Manifest, Rate, Shown};
 use crate::domain::doctor::rules::{Entered, Rules};
 use crate::domain::doctor::{Check, Learned};
-use crate::domain::environment::{EnvironmentName, PromoteBy};
-use crate::domain::manifest;
+use crate::domain::git::manifest;
+use crate::domain::model::actor::Member;
+use crate::domain::model::artefact::{Artefact, Delivery, Repository};
+use crate::domain::model::environment::{EnvironmentName, PromoteBy};
 
 use super::{Looking, all};
 

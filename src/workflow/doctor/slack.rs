@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::adapters::slack::client::{Client, Group, needed_scopes};
 use crate::adapters::slack::signature_probe;
 use crate::adapters::slack::signature_probe::Knocked;
-use crate::domain::actor::{Member, PersonId, Role};
 use crate::domain::doctor::clock::Heard;
 use crate::domain::doctor::slack::{self, Channel, Named, Trip, Who, Workspace};
 use crate::domain::doctor::{Address, Check, Learned};
+use crate::domain::model::actor::{Member, PersonId, Role};
 
 use super::Looking;
 
@@ -120,12 +120,13 @@ impl Looking<'_> {
     }
 
     fn approvers(&self, named: &[Named]) -> Vec<Check> {
-        let of = |(environment, policy): (&crate::domain::environment::EnvironmentName, &crate::config::Policy)| {
-            let approvals = policy.approvals.as_ref()?;
-            let rule = format!("{environment}'s approvals");
-            let from: Vec<&Named> = named.iter().filter(|named| named.rule == rule).collect();
-            slack::approvers(environment.as_str(), approvals.required, &from)
-        };
+        let of =
+            |(environment, policy): (&crate::domain::model::environment::EnvironmentName, &crate::config::Policy)| {
+                let approvals = policy.approvals.as_ref()?;
+                let rule = format!("{environment}'s approvals");
+                let from: Vec<&Named> = named.iter().filter(|named| named.rule == rule).collect();
+                slack::approvers(environment.as_str(), approvals.required, &from)
+            };
         self.with.config.environments.iter().filter_map(of).collect()
     }
 }

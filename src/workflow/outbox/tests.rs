@@ -8,8 +8,8 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::adapters::slack::client::fake::{Answer, FakeSlack};
 use crate::adapters::store::{LedgerFilter, Pending};
-use crate::domain::actor::PersonId;
-use crate::domain::message::{Asked, File, MessageKey, ResponseUrl, To};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::message::{Asked, File, MessageKey, ResponseUrl, To};
 use serde_json::json;
 
 const POST: &str = "chat.postMessage";

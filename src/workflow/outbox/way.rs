@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{TableSupport, Tables};
 use crate::adapters::slack::client::{Client, Known, SendError};
 use crate::adapters::store::{Store, StoreError};
-use crate::domain::message::{Asked, LinkTo, Message, MessageKey, Place, To};
+use crate::domain::model::message::{Asked, LinkTo, Message, MessageKey, Place, To};
 
 /// How long a message waits for the one that it leads to, before it looks again.
 const BEHIND_ITS_LINK: Duration = Duration::from_millis(500);

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::adapters::slack::render::{rollback, status};
 use crate::adapters::store::{Shown, Transaction};
-use crate::domain::artefact::ArtefactName;
+use crate::domain::change::plan::{Plan, Waiting};
 use crate::domain::change::{Change, ChangeId, Stage};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::plan::{Plan, Waiting};
-use crate::domain::policy::{Refusal, UnderWay};
-use crate::domain::version::Version;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Version;
+use crate::domain::rules::promotion::{Refusal, UnderWay};
 
 use super::super::Bot;
 use super::super::inbox::{NotNow, Work};

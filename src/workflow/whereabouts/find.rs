@@ -8,10 +8,10 @@ use super::super::memory::Memory;
 use super::super::source::CannotAsk;
 use crate::adapters::github::PullState;
 use crate::adapters::store::{Home, Transaction};
-use crate::domain::artefact::{Artefact, ArtefactName, Repository};
-use crate::domain::sought::{Kind, Sought};
-use crate::domain::version::{Commit, Sha};
-use crate::domain::whereabouts::Candidate;
+use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
+use crate::domain::model::version::{Commit, Sha};
+use crate::domain::view::where_is::Candidate;
+use crate::domain::view::where_query::{Kind, Sought};
 
 /// How many repositories are asked at once.
 const AT_ONCE: usize = 8;

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use gantry::adapters::slack::render::approve;
 use gantry::adapters::store::LedgerFilter;
 use gantry::domain::command::Verb;
-use gantry::domain::version::Sha;
+use gantry::domain::model::version::Sha;
 use gantry::sim::github::{Author, Verdict, When, Whim};
 use gantry::sim::slack::{Message, Person};
 use gantry::sim::town::{self as sim, GITHUB_WEBHOOK_SECRET, SIGNING_SECRET};

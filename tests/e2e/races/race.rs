@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use gantry::domain::artefact::Workload;
-use gantry::domain::version::Sha;
+use gantry::domain::model::artefact::Workload;
+use gantry::domain::model::version::Sha;
 use gantry::sim::github::{Author, GraphCommit, NewCommit, Pull, Verdict, When, Whim};
 use gantry::sim::slack::Message;
 use gantry::sim::town as sim;

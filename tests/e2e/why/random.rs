@@ -1,7 +1,7 @@
 //! Random states of one town: what `why` says is held against what whoever types `promote` then receives.
 
 use gantry::adapters::store::LedgerFilter;
-use gantry::domain::rollout::RolloutState;
+use gantry::domain::runtime::rollout::RolloutState;
 use gantry::sim::faults::Fault;
 use gantry::sim::slack::Message;
 use jiff::SignedDuration;

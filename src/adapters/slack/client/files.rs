@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Client, Taken};
 use crate::adapters::slack::client::response;
 use crate::adapters::slack::client::response::SendError;
-use crate::domain::message::{File, Place};
+use crate::domain::model::message::{File, Place};
 
 #[derive(Deserialize)]
 struct Room {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::{Client, SendError};
-use crate::domain::actor::{PersonId, Role};
+use crate::domain::model::actor::{PersonId, Role};
 
 /// A person as the workspace knows them.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 
 use super::fake::{Answer, FakeSlack};
 use super::*;
-use crate::domain::actor::Role;
-use crate::domain::message::MessageKey;
+use crate::domain::model::actor::Role;
+use crate::domain::model::message::MessageKey;
 
 fn message(to: To) -> Message {
     Message::new(to, "checkout 1.4 runs".into(), vec![json!({ "type": "divider" })])

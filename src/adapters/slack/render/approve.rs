@@ -6,9 +6,9 @@ use super::Said;
 use super::blocks::{Block, Button, Confirm, actions, button, section};
 use super::card::head;
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::actor::Called;
-use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, VoidedBecause, Waits, Way};
+use crate::domain::change::approval::{Approval, Awaiting, Ignored, IgnoredBecause, VoidedBecause, Waits, Way};
 use crate::domain::change::{Change, Stage};
+use crate::domain::model::actor::Called;
 
 pub const APPROVE: &str = "change_approve";
 pub const REJECT: &str = "change_reject";

@@ -3,8 +3,8 @@
 use super::Said;
 use super::blocks::{actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use crate::domain::arrival::{Arrival, Author, End};
-use crate::domain::origin::Unexplained;
+use crate::domain::runtime::arrival::{Arrival, Author, End};
+use crate::domain::runtime::provenance::Unexplained;
 
 pub const PROMOTE: &str = "arrival_promote";
 

@@ -4,10 +4,10 @@ use super::Said;
 use super::arrival::named;
 use super::blocks::{Block, context, section};
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::arrival::Author;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::Commit;
-use crate::domain::wave::{Member, Stand, Wave};
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Commit;
+use crate::domain::runtime::arrival::Author;
+use crate::domain::runtime::arrival_batch::{Member, Stand, Wave};
 
 /// More lines would hide what matters; `list` has them all.
 pub const LINES: usize = 20;

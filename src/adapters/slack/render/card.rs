@@ -10,10 +10,10 @@ use super::plan::what;
 use super::{Said, rollback};
 use crate::adapters::slack::render::commit_summary::{Authors, FEW, lines};
 use crate::adapters::slack::render::{approve, progress, stall_diagnosis};
-use crate::domain::approval::{Awaiting, Waits};
+use crate::domain::change::approval::{Awaiting, Waits};
 use crate::domain::change::{By, Change, Deploying, Merging, RolledBack, Stage};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::{Commit, Version};
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::{Commit, Version};
 
 pub const CANCEL: &str = "change_cancel";
 pub const RETRY: &str = "change_retry";

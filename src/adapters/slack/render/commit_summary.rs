@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::actor::PersonId;
-use crate::domain::drift::{Drift, FileCount};
-use crate::domain::version::Commit;
+use crate::domain::git::commit_summary::{Drift, FileCount};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::version::Commit;
 
 const SUBJECT: usize = 100;
 const NAME: usize = 60;

@@ -8,12 +8,12 @@ use super::mrkdwn::{Mrkdwn, shorten, span};
 use crate::adapters::slack::render::commit_summary;
 use crate::adapters::slack::render::commit_summary::{Authors, counted};
 use crate::adapters::slack::render::{command_button, promote_button, text_diff};
-use crate::domain::diff::{Between, Diff, InGit, Next, Side, Text, Undeployed};
-use crate::domain::drift::Drift;
-use crate::domain::environment::{EnvironmentName, Ladder};
-use crate::domain::message::File;
-use crate::domain::rollout::RolloutState;
-use crate::domain::text::Difference;
+use crate::domain::git::commit_summary::Drift;
+use crate::domain::git::text_diff::Difference;
+use crate::domain::model::environment::{EnvironmentName, Ladder};
+use crate::domain::model::message::File;
+use crate::domain::runtime::rollout::RolloutState;
+use crate::domain::view::diff::{Between, Diff, InGit, Next, Side, Text, Undeployed};
 
 mod all;
 

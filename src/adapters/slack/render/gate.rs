@@ -3,8 +3,8 @@
 use super::Said;
 use super::blocks::section;
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::gate::{Gate, Overridden};
-use crate::domain::plan::Plan;
+use crate::domain::change::plan::Plan;
+use crate::domain::rules::gate::{Gate, Overridden};
 
 const REASON: usize = 500;
 

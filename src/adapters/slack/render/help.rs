@@ -4,7 +4,7 @@ use super::Said;
 use super::blocks::{context, section};
 use super::mrkdwn::Mrkdwn;
 use crate::domain::command::{Entry, Misunderstanding, TABLE, Verb};
-use crate::domain::environment::Catalogue;
+use crate::domain::model::environment::Catalogue;
 
 pub fn help(about: Option<Verb>, catalogue: &Catalogue) -> Said {
     match about {

@@ -13,12 +13,12 @@ use super::lock;
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::status::{along, asked, between, links};
 use crate::adapters::slack::render::page_buttons::{For, Item, Request, paged};
-use crate::domain::actor::PersonId;
 use crate::domain::change::{By, Change, RolledBack, Stage};
-use crate::domain::history::{Arrived, Happening, MOST, What};
-use crate::domain::listing::Filter;
-use crate::domain::message::MessageKey;
-use crate::domain::page::Page;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::message::MessageKey;
+use crate::domain::view::history::{Arrived, Happening, MOST, What};
+use crate::domain::view::list::Filter;
+use crate::domain::view::page::Page;
 
 const REASON: usize = 200;
 const SUBJECT: usize = 80;

@@ -11,10 +11,10 @@ use crate::adapters::slack::render::approve::{REJECT, approve, value};
 use crate::adapters::slack::render::command_button::runs;
 use crate::adapters::slack::render::page_buttons::within;
 use crate::adapters::slack::render::promote_button::promote_to;
-use crate::domain::artefact::ArtefactName;
 use crate::domain::change::Change;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::Version;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Version;
 
 /// Of each kind; the rest is named by its number.
 pub const MOST: usize = 10;

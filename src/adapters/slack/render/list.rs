@@ -8,8 +8,8 @@ use super::Said;
 use super::blocks::{Block, Line, Raw, actions, button, context, section, table};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use crate::adapters::slack::render::page_buttons::{For, Request, turns};
-use crate::domain::listing::{Cell, Listing, Shape};
-use crate::domain::rollout::RolloutState;
+use crate::domain::runtime::rollout::RolloutState;
+use crate::domain::view::list::{Cell, Listing, Shape};
 
 pub const SHARE: &str = "list:share";
 /// On lists that were sent when nothing else had pages; they still turn.

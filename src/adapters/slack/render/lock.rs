@@ -3,10 +3,10 @@
 use super::Said;
 use super::blocks::{Block, Button, actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::actor::{Called, PersonId};
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::lock::Lock;
+use crate::domain::model::actor::{Called, PersonId};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::rules::lock::Lock;
 
 pub const TAKE_OVER: &str = "lock_take_over";
 

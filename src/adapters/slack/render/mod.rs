@@ -34,7 +34,7 @@ pub mod why;
 
 use serde_json::Value;
 
-use crate::domain::message::{Message, To};
+use crate::domain::model::message::{Message, To};
 use blocks::Block;
 
 /// Every button that we show, by its `action_id`: each can come back from anybody, so each has its rule.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::actor::{Called, PersonId};
+use crate::domain::model::actor::{Called, PersonId};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mrkdwn(String);

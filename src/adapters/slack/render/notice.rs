@@ -3,8 +3,8 @@
 use super::Said;
 use super::blocks::section;
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::actor::Role;
 use crate::domain::command::Command;
+use crate::domain::model::actor::Role;
 
 fn said(text: Mrkdwn) -> Said {
     Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }

@@ -3,13 +3,13 @@
 use super::Said;
 use super::blocks::{Button, actions, button, context, section};
 use super::mrkdwn::Mrkdwn;
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::ArtefactName;
 use crate::domain::change::ChangeId;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::history::Number;
-use crate::domain::listing::Filter;
-use crate::domain::page::{Cursor, Page};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::view::history::Number;
+use crate::domain::view::list::Filter;
+use crate::domain::view::page::{Cursor, Page};
 
 pub const EARLIER: &str = "page:earlier";
 pub const LATER: &str = "page:later";

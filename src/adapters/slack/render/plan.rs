@@ -6,8 +6,8 @@ use super::{Said, gate, rollback};
 use crate::adapters::slack::render::commit_summary;
 use crate::adapters::slack::render::commit_summary::{Authors, FEW};
 use crate::domain::change::ChangeId;
-use crate::domain::environment::{EnvironmentName, PromoteBy};
-use crate::domain::plan::Plan;
+use crate::domain::change::plan::Plan;
+use crate::domain::model::environment::{EnvironmentName, PromoteBy};
 
 pub const CONFIRM: &str = "plan_confirm";
 pub const CANCEL: &str = "plan_cancel";
@@ -177,7 +177,7 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
 /// What moves without having been asked for.
 pub(super) fn also(plan: &Plan) -> Option<Block> {
     let (first, rest) = plan.also.split_first()?;
-    let one = |also: &crate::domain::plan::Also| {
+    let one = |also: &crate::domain::change::plan::Also| {
         let name = Mrkdwn::default().bold(also.artefact.as_str());
         if also.changes { name } else { name.raw(" (only built anew)") }
     };

@@ -7,11 +7,11 @@ use super::blocks::{Block, section};
 use super::card::{REASON, lasted};
 use super::mrkdwn::{Mrkdwn, shorten};
 use crate::adapters::slack::render::approve;
-use crate::domain::approval::Awaiting;
+use crate::domain::change::approval::Awaiting;
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, Deploying, Nudge, Other, OtherState, Progress, Proof, Stage, Tag};
-use crate::domain::environment::PromoteBy;
-use crate::domain::plan::Plan;
-use crate::domain::version::Sha;
+use crate::domain::model::environment::PromoteBy;
+use crate::domain::model::version::Sha;
 
 const DONE: &str = ":white_check_mark: ";
 const NOW: &str = ":hourglass_flowing_sand: ";

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::blocks::{Button, button};
 use super::mrkdwn::shorten;
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::version::{Sha, Version};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::{Sha, Version};
 
 pub const PROMOTE: &str = "shown_promote";
 

@@ -6,11 +6,11 @@ use super::mrkdwn::{Mrkdwn, shorten};
 use super::{card, lock, rollback};
 use crate::adapters::slack::render::approve;
 use crate::adapters::slack::render::command_button::{runs, sent};
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::policy::{Act, Asker, Refusal, UnderWay};
-use crate::domain::quarantine::Quarantine;
-use crate::domain::version::{Sha, Version};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::promotion::{Act, Asker, Refusal, UnderWay};
+use crate::domain::rules::quarantine::Quarantine;
 
 const REASON: usize = 600;
 const MOST_NAMES: usize = 8;

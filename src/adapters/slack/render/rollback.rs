@@ -8,16 +8,16 @@ use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::plan::{also, supersedes};
 use crate::adapters::slack::render::command_button::{runs, sent};
 use crate::adapters::slack::render::commit_summary::{Authors, FEW, commits};
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::ArtefactName;
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeId};
-use crate::domain::environment::{EnvironmentName, PromoteBy};
-use crate::domain::lock::Lock;
-use crate::domain::plan::Plan;
-use crate::domain::policy::UnderWay;
-use crate::domain::quarantine::{Hold, Quarantine};
-use crate::domain::rollback::{Found, ImageThere, Ran};
-use crate::domain::version::Version;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::{EnvironmentName, PromoteBy};
+use crate::domain::model::version::Version;
+use crate::domain::rules::lock::Lock;
+use crate::domain::rules::promotion::UnderWay;
+use crate::domain::rules::quarantine::{Hold, Quarantine};
+use crate::domain::rules::rollback::{Found, ImageThere, Ran};
 
 /// On the card of a change, which it takes back.
 pub const ROLL_BACK: &str = "change_roll_back";

@@ -11,12 +11,12 @@ use super::mrkdwn::{Mrkdwn, shorten};
 use super::timeline::timeline;
 use crate::adapters::slack::render::page_buttons::{For, Item, Request, paged, within};
 use crate::adapters::slack::render::{approve, progress, stall_diagnosis};
-use crate::domain::approval::{Awaiting, Waits};
+use crate::domain::change::approval::{Awaiting, Waits};
+use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeId, Deploying, Merging, Stage};
-use crate::domain::history::Step;
-use crate::domain::listing::Filter;
-use crate::domain::page::Page;
-use crate::domain::plan::Plan;
+use crate::domain::view::history::Step;
+use crate::domain::view::list::Filter;
+use crate::domain::view::page::Page;
 
 /// How many are shown at once.
 pub const A_PAGE: usize = 10;

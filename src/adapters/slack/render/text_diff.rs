@@ -2,7 +2,7 @@
 
 use super::blocks::{self, Block, Piece, context, rich};
 use super::mrkdwn::{self, Mrkdwn};
-use crate::domain::text::{Difference, Hunk, Line, Mark, Unseen};
+use crate::domain::git::text_diff::{Difference, Hunk, Line, Mark, Unseen};
 
 /// The most that is worth reading in a message. It leaves room for the fences around it in a section of 3000 characters.
 pub const MOST: usize = 2_500;

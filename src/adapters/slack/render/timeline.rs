@@ -5,10 +5,10 @@ use jiff::Timestamp;
 use super::blocks::{Block, section};
 use super::card::lasted;
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::actor::Actor;
-use crate::domain::approval::Way;
+use crate::domain::change::approval::Way;
 use crate::domain::change::{Change, Stage};
-use crate::domain::history::Step;
+use crate::domain::model::actor::Actor;
+use crate::domain::view::history::Step;
 
 /// Oldest first, at most `most` lines; of more, the first and the last.
 pub(super) fn timeline(change: &Change, steps: &[Step], most: usize, now: Timestamp) -> Vec<Block> {

@@ -4,9 +4,9 @@ use super::Said;
 use super::blocks::{Block, Button, actions, context, section};
 use super::mrkdwn::{Mrkdwn, shorten};
 use crate::adapters::slack::render::command_button::COMMAND;
-use crate::domain::artefact::{ArtefactName, Repository};
-use crate::domain::version::{Commit, Sha};
-use crate::domain::whereabouts::{Candidate, Places, Rung, Standing, TakenBack, Waits, Whereabouts};
+use crate::domain::model::artefact::{ArtefactName, Repository};
+use crate::domain::model::version::{Commit, Sha};
+use crate::domain::view::where_is::{Candidate, Places, Rung, Standing, TakenBack, Waits, Whereabouts};
 
 const SUBJECT: usize = 150;
 const NAME: usize = 60;

@@ -5,9 +5,9 @@ use super::blocks::{Block, Button, actions, context, section};
 use super::mrkdwn::{Mrkdwn, shorten};
 use super::{plan, refusal, rollback};
 use crate::adapters::slack::render::{command_button, promote_button};
-use crate::domain::environment::{EnvironmentName, PromoteBy};
-use crate::domain::policy::Refusal;
-use crate::domain::why::{Free, Why};
+use crate::domain::model::environment::{EnvironmentName, PromoteBy};
+use crate::domain::rules::promotion::Refusal;
+use crate::domain::view::why::{Free, Why};
 
 /// Slack takes 50 blocks; each blocker has three at most.
 const MOST: usize = 12;

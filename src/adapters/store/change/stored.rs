@@ -5,14 +5,14 @@ use jiff::Timestamp;
 use crate::adapters::store::plan::StoredPlan;
 use crate::adapters::store::stored::{StoredBody, stored};
 use crate::adapters::store::stored_parts::{StoredLock, StoredQuarantine};
-use crate::domain::actor::{Called, PersonId};
-use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Voided, VoidedBecause, Waits, Way};
-use crate::domain::artefact::ArtefactName;
+use crate::domain::change::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Voided, VoidedBecause, Waits, Way};
 use crate::domain::change::{
     BranchSeen, BuildSeen, By, Change, ChangeId, Deploying, FailureEvidence, Frozen, FrozenResult, ImageSeen, Merging,
     Nudge, Other, OtherState, Progress, Proof, Pull, RolledBack, Runs, Silence, Stage, Tag, Trouble, Word, WordSaid,
 };
-use crate::domain::version::Sha;
+use crate::domain::model::actor::{Called, PersonId};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::version::Sha;
 
 impl StoredBody for StoredChange {
     const VERSION: u32 = 1;

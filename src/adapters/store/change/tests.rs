@@ -7,8 +7,8 @@ use tempfile::TempDir;
 use super::*;
 use crate::adapters::store::{Shown, Transaction};
 use crate::clock::Clock;
-use crate::domain::artefact::Repository;
 use crate::domain::change::{Deploying, FailureEvidence, Proof, Stage, Tag};
+use crate::domain::model::artefact::Repository;
 use crate::domain::sample;
 
 struct House {

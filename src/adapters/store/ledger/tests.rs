@@ -8,9 +8,9 @@ use tempfile::TempDir;
 use super::*;
 use crate::adapters::store::{Said, Transaction};
 use crate::clock::Clock;
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::message::{Message, MessageKey, Place, To};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::{Message, MessageKey, Place, To};
 use crate::domain::sample;
 
 struct House {

@@ -4,9 +4,9 @@ use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
 use syn::visit::{self, Visit};
 
 use super::*;
-use crate::domain::history::Number;
-use crate::domain::listing::Filter;
-use crate::domain::page::Cursor;
+use crate::domain::view::history::Number;
+use crate::domain::view::list::Filter;
+use crate::domain::view::page::Cursor;
 
 /// Calls of sqlx that take a whole statement.
 const WHOLE: [&str; 3] = ["query", "query_as", "query_scalar"];

@@ -7,14 +7,14 @@ use crate::adapters::store::change::stored::StoredChange;
 use crate::adapters::store::ledger::StoredLedgerDetails;
 use crate::adapters::store::outbox::StoredMessage;
 use crate::adapters::store::stored::{StoredBody, read_body, write_body};
-use crate::domain::actor::Called;
-use crate::domain::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Voided, VoidedBecause, Waits, Way};
+use crate::domain::change::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Voided, VoidedBecause, Waits, Way};
 use crate::domain::change::{
     BranchSeen, BuildSeen, By, Change, Deploying, FailureEvidence, Frozen, FrozenResult, ImageSeen, Merging, Nudge,
     Other, OtherState, Progress, Proof, Pull, RolledBack, Runs, Silence, Stage, Tag, Trouble, Word, WordSaid,
 };
-use crate::domain::history::ArrivalTold;
-use crate::domain::message::{Asked, File, LinkTo};
+use crate::domain::model::actor::Called;
+use crate::domain::model::message::{Asked, File, LinkTo};
+use crate::domain::view::history::ArrivalTold;
 
 fn assert_comes_back<B: StoredBody>(value: &B::Domain)
 where
@@ -243,15 +243,15 @@ fn a_message_comes_back_wherever_it_goes() {
 #[test]
 fn the_details_of_the_ledger_come_back() {
     let version = sample::plan().version;
-    let overridden = crate::domain::gate::Overridden {
+    let overridden = crate::domain::rules::gate::Overridden {
         by: person("U0ALICE"),
         reason: "people cannot pay".into(),
         gates: vec![
-            crate::domain::gate::Gate::Lock { id: sample::lock().id, by: person("U0BOB") },
-            crate::domain::gate::Gate::Freeze,
-            crate::domain::gate::Gate::Soak,
-            crate::domain::gate::Gate::Checks,
-            crate::domain::gate::Gate::Quarantine { change: sample::change().id },
+            crate::domain::rules::gate::Gate::Lock { id: sample::lock().id, by: person("U0BOB") },
+            crate::domain::rules::gate::Gate::Freeze,
+            crate::domain::rules::gate::Gate::Soak,
+            crate::domain::rules::gate::Gate::Checks,
+            crate::domain::rules::gate::Gate::Quarantine { change: sample::change().id },
         ],
     };
     let arrival = ArrivalTold {

@@ -15,9 +15,9 @@ use crate::adapters::store::plan::StoredPlan;
 use crate::adapters::store::stored::{StoredBody, read_body};
 use crate::adapters::store::stored_parts::{StoredCommit, StoredQuarantine};
 use crate::domain::change::ChangeId;
-use crate::domain::listing::Filter;
-use crate::domain::page::Cursor;
-use crate::domain::version::Sha;
+use crate::domain::model::version::Sha;
+use crate::domain::view::list::Filter;
+use crate::domain::view::page::Cursor;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/databases");
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::check_message;
 use crate::adapters::slack::render::Said;
 use crate::adapters::slack::render::{refusal, why};
-use crate::domain::message::{MessageKey, To};
+use crate::domain::model::message::{MessageKey, To};
 use crate::domain::sample;
 
 /// Slack takes it, and nothing from outside has become mark-up.

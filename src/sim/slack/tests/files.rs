@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::adapters::slack::client::{Client, Known};
-use crate::domain::message::{File, Message, MessageKey, Place, To};
+use crate::domain::model::message::{File, Message, MessageKey, Place, To};
 
 impl Town {
     fn ours(&self) -> Client {

@@ -5,15 +5,15 @@ use proptest::prelude::*;
 
 use super::limits::{is_sound, outside};
 use crate::adapters::slack::render::{arrival, arrival_batch};
-use crate::domain::actor::PersonId;
-use crate::domain::arrival::{Arrival, Author, End};
-use crate::domain::artefact::ArtefactName;
-use crate::domain::environment::EnvironmentName;
-use crate::domain::message::MessageKey;
-use crate::domain::origin::{Origin, Unexplained};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::MessageKey;
+use crate::domain::model::version::{Commit, Version};
+use crate::domain::runtime::arrival::{Arrival, Author, End};
+use crate::domain::runtime::arrival_batch::{Member, Stand, Wave};
+use crate::domain::runtime::provenance::{Origin, Unexplained};
 use crate::domain::sample;
-use crate::domain::version::{Commit, Version};
-use crate::domain::wave::{Member, Stand, Wave};
 
 fn origin(number: usize, text: &str, says: &Version) -> Origin {
     let (branch, commit) = (text.to_owned(), sample::sha('c'));

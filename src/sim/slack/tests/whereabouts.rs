@@ -5,12 +5,12 @@ use proptest::prelude::*;
 
 use super::limits::is_sound;
 use crate::adapters::slack::render::where_is;
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::ArtefactName;
 use crate::domain::change::Pull;
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::sample;
-use crate::domain::whereabouts::{Candidate, Places, Rung, Standing, TakenBack, Tally, Waits, Whereabouts};
+use crate::domain::view::where_is::{Candidate, Places, Rung, Standing, TakenBack, Tally, Waits, Whereabouts};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -40,8 +40,8 @@ proptest! {
             rungs: (0..rungs).map(rung).collect(),
             waits: Some((environment(rungs - 1), waits.clone())),
         };
-        let commit = crate::domain::version::Commit { author: words.clone(), ..sample::commit('a', &words) };
-        let repository: crate::domain::artefact::Repository = "acme/shop".parse().expect("a repository");
+        let commit = crate::domain::model::version::Commit { author: words.clone(), ..sample::commit('a', &words) };
+        let repository: crate::domain::model::artefact::Repository = "acme/shop".parse().expect("a repository");
         let found = Whereabouts {
             repository: repository.clone(),
             sha: commit.sha.clone(),

@@ -4,9 +4,9 @@ use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::domain::approval::Voided;
+use crate::domain::change::approval::Voided;
 use crate::domain::change::{Frozen, FrozenResult, Pull};
-use crate::domain::environment::PromoteBy;
+use crate::domain::model::environment::PromoteBy;
 use crate::domain::sample;
 
 fn at(seconds: i64) -> Timestamp {
@@ -94,7 +94,7 @@ fn a_review_that_does_not_count_says_why_and_what_to_do() {
 #[test]
 fn the_card_shows_how_far_it_is() {
     let mut waits = awaiting(2);
-    let bob = Approval { by: crate::domain::actor::PersonId::new("U0BOB"), at: at(60), way: Way::Github };
+    let bob = Approval { by: crate::domain::model::actor::PersonId::new("U0BOB"), at: at(60), way: Way::Github };
     waits.approvals.push(bob);
     waits.voided = Some(Voided { at: at(30), count: 2, why: VoidedBecause::BranchMoved });
     waits.waits_for = vec![Waits::Mergeability, Waits::NoCheck];
@@ -162,7 +162,11 @@ fn nobody_is_asked_for_an_approval_that_was_given() {
     };
     let mut given = awaiting(1);
     assert_eq!(labels(given.clone()), "Approve Reject Cancel");
-    given.approvals.push(Approval { by: crate::domain::actor::PersonId::new("U0BOB"), at: at(60), way: Way::Slack });
+    given.approvals.push(Approval {
+        by: crate::domain::model::actor::PersonId::new("U0BOB"),
+        at: at(60),
+        way: Way::Slack,
+    });
     assert_eq!(labels(given), "Reject Cancel");
     assert_eq!(labels(awaiting(0)), "Cancel");
 }

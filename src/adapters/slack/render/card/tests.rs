@@ -4,12 +4,12 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::domain::actor::PersonId;
-use crate::domain::artefact::ArtefactName;
 use crate::domain::change::{FailureEvidence, Nudge, Other, OtherState, Progress, Proof, Tag, Trouble};
-use crate::domain::message::{MessageKey, To};
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::message::{MessageKey, To};
+use crate::domain::model::version::Sha;
 use crate::domain::sample;
-use crate::domain::version::Sha;
 
 fn after(seconds: i64) -> Timestamp {
     sample::change().asked_at + SignedDuration::from_secs(seconds)
@@ -163,7 +163,7 @@ fn many_commits_are_listed_whole_and_counted_truly() {
     let mut change = sample::change();
     assert_eq!(details(&change), None, "the card itself has them");
     let one = change.plan.drift.commits[0].clone();
-    change.plan.drift.commits = vec![crate::domain::version::Commit { subject: "x".repeat(200), ..one }; 20];
+    change.plan.drift.commits = vec![crate::domain::model::version::Commit { subject: "x".repeat(200), ..one }; 20];
     change.plan.drift.commits_in_all = 120;
     let said = details(&change).unwrap();
     assert_eq!(said.text, "The newest 20 of 120 commits of this change");
@@ -213,10 +213,10 @@ fn the_steps_stand_in_one_line_with_the_time_that_each_took() {
     };
     let awaiting = Stage::begin_awaiting(Awaiting::new(1, vec![], after(0), SignedDuration::from_hours(1)));
     let approved = awaiting.clone().still_awaiting(|it| Awaiting {
-        approvals: vec![crate::domain::approval::Approval {
+        approvals: vec![crate::domain::change::approval::Approval {
             by: PersonId::new("U0BOB"),
             at: after(180),
-            way: crate::domain::approval::Way::Slack,
+            way: crate::domain::change::approval::Way::Slack,
         }],
         ..it
     });

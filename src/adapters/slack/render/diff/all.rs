@@ -9,9 +9,9 @@ use crate::adapters::slack::render::commit_summary::counted;
 use crate::adapters::slack::render::page_buttons;
 use crate::adapters::slack::render::page_buttons::{For, Request};
 use crate::adapters::slack::render::promote_button;
-use crate::domain::diff::{Between, Diff, InGit, Next, Side, Undeployed};
-use crate::domain::environment::{EnvironmentName, Ladder};
-use crate::domain::rollout::RolloutState;
+use crate::domain::model::environment::{EnvironmentName, Ladder};
+use crate::domain::runtime::rollout::RolloutState;
+use crate::domain::view::diff::{Between, Diff, InGit, Next, Side, Undeployed};
 
 /// Lines on a page, and buttons.
 const A_PAGE: usize = 10;

@@ -4,11 +4,11 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::adapters::slack::render::page_buttons::For;
-use crate::domain::artefact::ArtefactName;
-use crate::domain::comparison::ChangedFile;
-use crate::domain::drift::FileCount;
+use crate::domain::git::commit_summary::FileCount;
+use crate::domain::git::comparison::ChangedFile;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::version::{Commit, Version};
 use crate::domain::sample;
-use crate::domain::version::{Commit, Version};
 
 fn now() -> Timestamp {
     Timestamp::from_second(1_763_283_600).unwrap()
@@ -98,8 +98,10 @@ fn largest() -> Drift {
 
 fn read(said: &Said) -> String {
     let mut text = String::new();
-    for block in
-        said.clone().to(crate::domain::message::To::Edit { key: crate::domain::message::MessageKey::new("x") }).blocks
+    for block in said
+        .clone()
+        .to(crate::domain::model::message::To::Edit { key: crate::domain::model::message::MessageKey::new("x") })
+        .blocks
     {
         for pointer in ["/text/text", "/elements/0/text"] {
             if let Some(line) = block.pointer(pointer).and_then(|it| it.as_str()) {
@@ -118,7 +120,7 @@ fn read(said: &Said) -> String {
 }
 
 fn one_said(diff: &Diff) -> String {
-    let authors = Authors::from([("alice".to_owned(), crate::domain::actor::PersonId::new("U0ALICE"))]);
+    let authors = Authors::from([("alice".to_owned(), crate::domain::model::actor::PersonId::new("U0ALICE"))]);
     read(&one(diff, None, &sample::catalogue().ladder, &authors, now()).said)
 }
 

@@ -4,16 +4,16 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::domain::artefact::ArtefactName;
+use crate::domain::change::plan::Also;
 use crate::domain::change::{ChangeId, FailureEvidence, Frozen, Proof, Pull};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::gate::{Gate, Overridden};
-use crate::domain::history::{ArrivalTold, Number};
-use crate::domain::message::To;
-use crate::domain::page::{Cursor, Order};
-use crate::domain::plan::Also;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::To;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::gate::{Gate, Overridden};
 use crate::domain::sample;
-use crate::domain::version::{Sha, Version};
+use crate::domain::view::history::{ArrivalTold, Number};
+use crate::domain::view::page::{Cursor, Order};
 
 fn after(seconds: i64) -> Timestamp {
     sample::change().asked_at + SignedDuration::from_secs(seconds)
@@ -135,8 +135,10 @@ fn a_change_says_what_from_what_to_what_where_by_whom_and_how_it_ended() {
 #[test]
 fn a_rollback_an_override_and_what_goes_along_are_told() {
     let mut back = sample::change();
-    back.plan.rollback =
-        Some(crate::domain::rollback::Rollback { reason: Some("totals <are> wrong".into()), ..sample::rollback() });
+    back.plan.rollback = Some(crate::domain::rules::rollback::Rollback {
+        reason: Some("totals <are> wrong".into()),
+        ..sample::rollback()
+    });
     let merged = deploying().deployed(2, Proof::TagPattern, after(32)).unwrap();
     assert_snapshot!(one(changed(Change { stage: merged.clone(), ..back })), @"
     :large_green_circle: *checkout* rolled back `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s

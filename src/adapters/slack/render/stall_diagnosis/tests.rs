@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::*;
 use crate::domain::change::Runs;
+use crate::domain::model::version::Sha;
 use crate::domain::sample;
-use crate::domain::version::Sha;
 
 fn sha(digit: &str) -> Sha {
     digit.repeat(40).parse().unwrap()

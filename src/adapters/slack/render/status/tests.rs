@@ -4,15 +4,15 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::domain::actor::{Actor, Called, PersonId};
-use crate::domain::approval::{Approval, Way};
-use crate::domain::artefact::ArtefactName;
+use crate::domain::change::approval::{Approval, Way};
 use crate::domain::change::{FailureEvidence, Frozen, Progress, Pull, Trouble};
-use crate::domain::environment::EnvironmentName;
-use crate::domain::message::{MessageKey, To};
-use crate::domain::page::{Cursor, Order};
+use crate::domain::model::actor::{Actor, Called, PersonId};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::{MessageKey, To};
+use crate::domain::model::version::{Sha, Version};
 use crate::domain::sample;
-use crate::domain::version::{Sha, Version};
+use crate::domain::view::page::{Cursor, Order};
 
 fn after(seconds: i64) -> Timestamp {
     sample::change().asked_at + SignedDuration::from_secs(seconds)

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::adapters::slack::render::Said;
-use crate::domain::message::{Message, MessageKey, To};
+use crate::domain::model::message::{Message, MessageKey, To};
 
 fn message(old: &str, new: &str, most: usize) -> (Message, bool) {
     let shown = difference(&Difference::of(old, new), most);
@@ -147,7 +147,7 @@ fn the_largest_ends_with_how_much_more_there_is() {
 
 #[test]
 fn what_cannot_be_compared_is_said_in_a_sentence() {
-    let long = "x".repeat(crate::domain::text::LONGEST + 1);
+    let long = "x".repeat(crate::domain::git::text_diff::LONGEST + 1);
     for (new, words) in
         [("\0", "They differ, and are no text."), (long.as_str(), "They differ, and are too long to be compared here.")]
     {

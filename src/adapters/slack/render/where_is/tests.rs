@@ -4,11 +4,11 @@ use insta::assert_snapshot;
 use jiff::Timestamp;
 
 use super::*;
-use crate::domain::actor::PersonId;
 use crate::domain::change::{ChangeId, Pull};
-use crate::domain::environment::EnvironmentName;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::environment::EnvironmentName;
 use crate::domain::sample;
-use crate::domain::whereabouts::Tally;
+use crate::domain::view::where_is::Tally;
 
 #[expect(clippy::unnecessary_wraps, reason = "as the answers have it")]
 fn at(seconds: i64) -> Option<Timestamp> {
@@ -51,7 +51,9 @@ fn climbing(artefact: &str) -> Places {
 }
 
 fn shown(said: Said) -> String {
-    let blocks = said.to(crate::domain::message::To::Edit { key: crate::domain::message::MessageKey::new("x") }).blocks;
+    let blocks = said
+        .to(crate::domain::model::message::To::Edit { key: crate::domain::model::message::MessageKey::new("x") })
+        .blocks;
     let text = |value: &serde_json::Value| value["text"].as_str().unwrap_or_default().to_owned();
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => text(&block["text"]),

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use super::*;
-use crate::domain::artefact::ArtefactName;
+use crate::domain::model::artefact::ArtefactName;
 use crate::domain::sample;
 
 fn shown(why: &Why) -> String {

@@ -1,0 +1,254 @@
+//! A person's yes, for one change and one commit; and everything else that a change waits for before it is merged.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::change::Trouble;
+use crate::domain::model::actor::{Called, PersonId};
+use crate::domain::rules::lock::Lock;
+use crate::domain::rules::quarantine::Quarantine;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Approval {
+    pub by: PersonId,
+    pub at: Timestamp,
+    pub way: Way,
+}
+
+/// How somebody said yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    Slack,
+    /// By a review of the pull request.
+    Github,
+}
+
+/// A change that waits for people, and for whatever else must hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Awaiting {
+    /// How many must say yes; none where only GitHub's conditions are waited for.
+    pub required: u32,
+    /// Who may say yes.
+    pub asked: Vec<Called>,
+    /// For what is shown now, one a person, in the order in which they were given.
+    pub approvals: Vec<Approval>,
+    pub since: Timestamp,
+    pub deadline: Timestamp,
+    /// Those who can approve were reminded.
+    pub nudged: bool,
+    /// What stands in the way besides approvals.
+    pub waits_for: Vec<Waits>,
+    /// Reviews on GitHub that do not count, and why.
+    pub ignored: Vec<Ignored>,
+    /// Why earlier approvals do not count any more.
+    pub voided: Option<Voided>,
+    pub trouble: Option<Trouble>,
+}
+
+/// Something that must come to hold before the merge.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Waits {
+    ChecksRunning {
+        names: Vec<String>,
+    },
+    ChecksRed {
+        names: Vec<String>,
+    },
+    NoCheck,
+    ChangesRequested {
+        logins: Vec<String>,
+    },
+    /// GitHub still computes whether it can be merged.
+    Mergeability,
+    /// The repository's own rules ask for something; for so many reviews there, as far as they tell.
+    GithubRules {
+        reviews: u64,
+    },
+    /// Somebody pointed the pull request at another branch.
+    Retargeted {
+        base: String,
+    },
+    Locked {
+        lock: Lock,
+    },
+    Frozen {
+        until: Timestamp,
+        reason: Option<String>,
+    },
+    /// It was rolled back from since, there or below.
+    Quarantined {
+        quarantine: Box<Quarantine>,
+    },
+    /// The one who asked may not promote there any more.
+    RightLost,
+    /// Nobody can tell now who may: then nothing happens.
+    RightsUnknown {
+        why: String,
+    },
+}
+
+impl Waits {
+    /// Is it up to GitHub and who is there?
+    pub fn is_githubs(&self) -> bool {
+        match self {
+            Self::ChecksRunning { .. }
+            | Self::ChecksRed { .. }
+            | Self::NoCheck
+            | Self::ChangesRequested { .. }
+            | Self::Mergeability
+            | Self::GithubRules { .. }
+            | Self::Retargeted { .. } => true,
+            Self::Locked { .. }
+            | Self::Frozen { .. }
+            | Self::Quarantined { .. }
+            | Self::RightLost
+            | Self::RightsUnknown { .. } => false,
+        }
+    }
+}
+
+/// A review that does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignored {
+    pub login: String,
+    pub why: IgnoredBecause,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IgnoredBecause {
+    /// Nobody knows who this is in Slack.
+    Unmapped,
+    /// Nobody knows who the requester is on GitHub: it could be this one.
+    RequesterUnmapped,
+    Requester,
+    /// Not one of those who may approve.
+    NotAsked,
+    /// May not write to the repository, or not any more.
+    NoAccess,
+}
+
+/// Approvals were for something that is no longer what would be merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Voided {
+    pub at: Timestamp,
+    pub count: u32,
+    pub why: VoidedBecause,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VoidedBecause {
+    /// The environment's branch moved, so the result was made anew on top of it.
+    BranchMoved,
+    /// Somebody pushed to the frozen branch: what they pushed is left out, and named.
+    Pushed { commit: String },
+}
+
+/// What becomes of somebody's yes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Yes {
+    Counts,
+    /// The same person said so before.
+    Twice,
+    /// Nobody approves what they asked for.
+    OwnChange,
+}
+
+impl Awaiting {
+    pub fn new(required: u32, asked: Vec<Called>, now: Timestamp, timeout: SignedDuration) -> Self {
+        Self {
+            required,
+            asked,
+            approvals: Vec::new(),
+            since: now,
+            deadline: now + timeout,
+            nudged: false,
+            waits_for: Vec::new(),
+            ignored: Vec::new(),
+            voided: None,
+            trouble: None,
+        }
+    }
+
+    /// The same question asked once more, from the beginning.
+    #[must_use]
+    pub fn anew(self, now: Timestamp) -> Self {
+        let timeout = self.deadline.duration_since(self.since);
+        Self::new(self.required, self.asked, now, timeout)
+    }
+
+    /// When something is to be said though nothing happened: at half time, and at the end.
+    pub fn next_word(&self) -> Timestamp {
+        if self.nudged || self.is_approved() { self.deadline } else { self.half_time() }
+    }
+
+    pub fn half_time(&self) -> Timestamp {
+        self.since + self.deadline.duration_since(self.since) / 2
+    }
+
+    pub fn is_approved(&self) -> bool {
+        self.approvals.len() >= self.required as usize
+    }
+
+    pub fn missing(&self) -> u32 {
+        self.required.saturating_sub(u32::try_from(self.approvals.len()).unwrap_or(u32::MAX))
+    }
+
+    /// Adds a yes of `by`, who has been found to be one of those who may.
+    pub fn approve(&mut self, by: &PersonId, way: Way, requester: &PersonId, at: Timestamp) -> Yes {
+        if by == requester {
+            return Yes::OwnChange;
+        }
+        if self.approvals.iter().any(|known| known.by == *by) {
+            return Yes::Twice;
+        }
+        self.approvals.push(Approval { by: by.clone(), at, way });
+        Yes::Counts
+    }
+
+    /// What was approved is not what would be merged any more.
+    #[must_use]
+    pub fn void(mut self, why: VoidedBecause, at: Timestamp) -> Self {
+        let count = u32::try_from(self.approvals.len()).unwrap_or(u32::MAX);
+        self.approvals.clear();
+        self.voided = Some(Voided { at, count, why });
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    fn awaiting(required: u32) -> Awaiting {
+        Awaiting::new(required, vec![Called::Everyone], at(0), SignedDuration::from_secs(100))
+    }
+
+    #[test]
+    fn each_person_counts_once_and_never_the_requester() {
+        let (alice, bob, carol) = (PersonId::new("U0ALICE"), PersonId::new("U0BOB"), PersonId::new("U0CAROL"));
+        let mut waiting = awaiting(2);
+        assert_eq!(waiting.approve(&alice, Way::Slack, &alice, at(1)), Yes::OwnChange);
+        assert_eq!(waiting.approve(&bob, Way::Slack, &alice, at(2)), Yes::Counts);
+        assert_eq!(waiting.approve(&bob, Way::Github, &alice, at(3)), Yes::Twice);
+        assert_eq!((waiting.missing(), waiting.is_approved()), (1, false));
+        assert_eq!(waiting.approve(&carol, Way::Github, &alice, at(4)), Yes::Counts);
+        assert!(waiting.is_approved());
+        let waiting = waiting.void(VoidedBecause::BranchMoved, at(5));
+        assert_eq!((waiting.missing(), waiting.voided.map(|voided| voided.count)), (2, Some(2)));
+    }
+
+    #[test]
+    fn the_next_word_is_the_reminder_and_then_the_end() {
+        let mut waiting = awaiting(1);
+        assert_eq!(waiting.next_word(), at(50));
+        waiting.nudged = true;
+        assert_eq!(waiting.next_word(), at(100));
+        assert!(awaiting(0).is_approved());
+        assert_eq!(awaiting(0).next_word(), at(100), "where nobody is asked, nobody is reminded");
+        let anew = waiting.anew(at(80));
+        assert_eq!((anew.deadline, anew.nudged), (at(180), false));
+    }
+}

@@ -1,0 +1,124 @@
+//! What one side has that the other does not, as people read it: in a diff, a plan, a question and a pull request.
+
+use super::comparison::{ChangedFile, Files, folded};
+use crate::domain::change::plan::Pending;
+use crate::domain::model::artefact::Artefact;
+use crate::domain::model::version::Commit;
+
+/// What a card or a plan names; the rest is counted.
+const MOST_COMMITS: usize = 20;
+const MOST_FILES: usize = 10;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Drift {
+    /// What comes or, by a rollback, is lost. Newest first.
+    pub commits: Vec<Commit>,
+    pub commits_in_all: u64,
+    /// Made on the target's branch and nowhere below.
+    pub hotfixes: Vec<Commit>,
+    pub hotfixes_in_all: u64,
+    /// There may be more of them: GitHub did not name all that only the target has.
+    pub hotfixes_cut: bool,
+    pub files: FileCount,
+    /// Where people see the difference.
+    pub url: Option<String>,
+}
+
+/// The files that differ, counted, and those that differ most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileCount {
+    pub files: u64,
+    pub additions: u64,
+    pub deletions: u64,
+    /// There are more than GitHub names.
+    pub cut: bool,
+    /// How many of them concern the artefact, where not all do.
+    pub concern: Option<u64>,
+    pub most: Vec<ChangedFile>,
+}
+
+impl FileCount {
+    fn of(files: &Files, artefact: &Artefact) -> Self {
+        let concerned: Vec<&ChangedFile> = files.changed.iter().filter(|file| file.concerns(artefact)).collect();
+        let mut most: Vec<ChangedFile> = concerned.iter().map(|file| (*file).clone()).collect();
+        most.sort_by(|a, b| (b.additions + b.deletions).cmp(&(a.additions + a.deletions)).then(a.path.cmp(&b.path)));
+        most.truncate(MOST_FILES);
+        Self {
+            files: files.changed.len() as u64,
+            additions: files.changed.iter().map(|file| file.additions).sum(),
+            deletions: files.changed.iter().map(|file| file.deletions).sum(),
+            cut: files.cut,
+            concern: (concerned.len() < files.changed.len()).then_some(concerned.len() as u64),
+            most,
+        }
+    }
+}
+
+impl Drift {
+    pub fn of(pending: &Pending, artefact: &Artefact) -> Self {
+        let mut commits = folded(&pending.commits);
+        let read: u64 = commits.iter().map(Commit::count).sum();
+        // What GitHub does not name is counted as it comes.
+        let untold = pending.ahead_by.saturating_sub(pending.commits.len() as u64);
+        commits.truncate(MOST_COMMITS);
+        let hotfixes: Vec<Commit> = pending.hotfixes().cloned().collect();
+        Self {
+            commits,
+            commits_in_all: read + untold,
+            hotfixes_in_all: hotfixes.len() as u64,
+            hotfixes: hotfixes.into_iter().take(MOST_COMMITS).collect(),
+            hotfixes_cut: pending.behind_by > pending.only_there.len() as u64,
+            files: FileCount::of(&pending.files, artefact),
+            url: pending.url.clone(),
+        }
+    }
+
+    /// Nothing that anybody wrote differs.
+    pub fn is_nothing(&self) -> bool {
+        self.commits_in_all == 0 && self.hotfixes_in_all == 0 && !self.hotfixes_cut
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::git::comparison::Lone;
+    use crate::domain::sample::{self, sha};
+
+    fn file(path: &str, additions: u64) -> ChangedFile {
+        ChangedFile { path: path.to_owned(), previous: None, additions, deletions: 1 }
+    }
+
+    #[test]
+    fn commits_are_counted_as_people_count_them() {
+        let catalogue = sample::catalogue();
+        let checkout = catalogue.artefact("checkout").unwrap();
+        let lone = |name: char, subject: &str, parents: &[char], only_moves| {
+            let commit = Commit { only_moves, ..sample::commit(name, subject) };
+            Lone::new(commit, parents.iter().map(|name| sha(*name)).collect(), None, None)
+        };
+        let commits = vec![
+            lone('d', "Promote checkout", &['0', 'c'], true),
+            lone('c', "Round (#42)", &['0', 'b'], false),
+            lone('b', "Two", &['a'], false),
+            lone('a', "One", &['0'], false),
+        ];
+        let pending = Pending { ahead_by: 4, commits: commits.clone(), ..Pending::default() };
+        let drift = Drift::of(&pending, checkout);
+        assert_eq!((drift.commits.len(), drift.commits_in_all), (1, 2), "one pull request, which brings two");
+        let cut = Drift::of(&Pending { ahead_by: 304, commits, ..Pending::default() }, checkout);
+        assert_eq!((cut.commits.len(), cut.commits_in_all), (1, 302));
+    }
+
+    #[test]
+    fn files_are_counted_and_the_most_changed_that_concern_it_are_named() {
+        let catalogue = sample::catalogue();
+        let mailer = catalogue.artefact("mailer").unwrap();
+        let mut changed = vec![file("mailer/b.rs", 2), file("storefront/a.rs", 50), file("mailer/a.rs", 9)];
+        changed.extend((0..20).map(|at| file(&format!("mailer/{at:02}.rs"), 1)));
+        let count = FileCount::of(&Files { changed, cut: false }, mailer);
+        assert_eq!((count.files, count.concern, count.additions, count.deletions), (23, Some(22), 81, 23));
+        let named: Vec<_> = count.most.iter().map(|file| file.path.as_str()).take(3).collect();
+        assert_eq!((count.most.len(), named), (10, vec!["mailer/a.rs", "mailer/b.rs", "mailer/00.rs"]));
+    }
+}

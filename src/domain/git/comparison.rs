@@ -1,0 +1,250 @@
+//! How one commit stands to another. That never changes: it is asked once, and kept for ever.
+
+use std::collections::{BTreeSet, HashMap};
+
+use super::trailer::Trailers;
+use crate::domain::model::artefact::Artefact;
+use crate::domain::model::version::{Commit, Sha};
+
+/// What the head has that the base does not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    pub base: Sha,
+    pub head: Sha,
+    pub ahead_by: u64,
+    /// What only the base has, counted.
+    pub behind_by: u64,
+    /// Newest first; GitHub names 250 at most.
+    pub commits: Vec<Lone>,
+    /// What the head changed since the two parted.
+    pub files: Files,
+    pub url: Option<String>,
+}
+
+impl Comparison {
+    /// A commit stands to itself as it does.
+    pub fn with_itself(sha: &Sha) -> Self {
+        let (base, head) = (sha.clone(), sha.clone());
+        let (commits, files) = (Vec::new(), Files::default());
+        Self { base, head, ahead_by: 0, behind_by: 0, commits, files, url: None }
+    }
+
+    /// No commit was left out of the list.
+    pub fn is_whole(&self) -> bool {
+        self.commits.len() as u64 == self.ahead_by
+    }
+
+    pub fn has(&self, sha: &Sha) -> bool {
+        self.commits.iter().any(|lone| lone.commit.sha == *sha)
+    }
+
+    /// The same for an earlier commit of the head's history: what of it the base does not have. `None` where the list does
+    /// not tell. The files are those of the head: who wants to know better has to ask.
+    #[must_use]
+    pub fn up_to(&self, sha: &Sha) -> Option<Self> {
+        if !self.is_whole() {
+            return None;
+        }
+        let reached = reached(&self.commits, std::iter::once(sha));
+        let commits: Vec<Lone> =
+            self.commits.iter().filter(|lone| reached.contains(&lone.commit.sha)).cloned().collect();
+        let ahead_by = commits.len() as u64;
+        Some(Self { head: sha.clone(), ahead_by, commits, ..self.clone() })
+    }
+}
+
+/// A commit that only one side has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lone {
+    pub commit: Commit,
+    pub parents: Vec<Sha>,
+    pub tree: Option<Sha>,
+    /// What it says of itself, where it can be true.
+    trailers: Option<Trailers>,
+}
+
+impl Lone {
+    pub fn new(commit: Commit, parents: Vec<Sha>, tree: Option<Sha>, trailers: Option<Trailers>) -> Self {
+        // A commit that was copied with its message keeps our trailer; what nobody else makes has one parent or more by its kind.
+        let trailers = trailers.filter(|trailers| match (trailers, parents.len()) {
+            (Trailers::Change(_), parents) => parents > 1,
+            (Trailers::Rollback { restores, .. }, parents) => restores.is_some() && parents == 1,
+            (Trailers::Reinstates { .. }, parents) => parents > 0,
+        });
+        let merges = parents.len() > 1 && commit.pull_request().is_none();
+        // A trailer that cannot be true makes nobody's work a move of ours.
+        let commit = Commit { only_moves: trailers.is_some() || merges, ..commit };
+        Self { commit, parents, tree, trailers }
+    }
+
+    pub fn trailers(&self) -> Option<&Trailers> {
+        self.trailers.as_ref()
+    }
+
+    /// We made it ourselves: a promotion, a rollback, or what undid one.
+    pub fn is_ours(&self) -> bool {
+        self.trailers.is_some()
+    }
+
+    pub fn rolls_back(&self) -> bool {
+        matches!(self.trailers, Some(Trailers::Rollback { .. }))
+    }
+
+    /// The commit whose code it brought back, where it rolls back.
+    pub fn restores(&self) -> Option<&Sha> {
+        match &self.trailers {
+            Some(Trailers::Rollback { restores, .. }) => restores.as_ref(),
+            _ => None,
+        }
+    }
+
+    /// Somebody's work, made there: neither a merge nor ours.
+    pub fn is_work(&self) -> bool {
+        self.parents.len() < 2 && !self.is_ours()
+    }
+}
+
+/// The files that a merge would change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Files {
+    pub changed: Vec<ChangedFile>,
+    /// GitHub named only the first 300.
+    pub cut: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    pub path: String,
+    /// Where it stood before it was moved.
+    pub previous: Option<String>,
+    pub additions: u64,
+    pub deletions: u64,
+}
+
+impl ChangedFile {
+    fn paths(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.path.as_str()).chain(self.previous.as_deref())
+    }
+
+    pub fn concerns(&self, artefact: &Artefact) -> bool {
+        artefact.paths.is_empty() || self.paths().any(|path| artefact.is_concerned_by(path))
+    }
+}
+
+impl Files {
+    /// Nobody knows which: it may concern anybody.
+    pub fn unknown() -> Self {
+        Self { changed: Vec::new(), cut: true }
+    }
+
+    pub fn concern(&self, artefact: &Artefact) -> bool {
+        artefact.paths.is_empty() || self.cut || self.changed.iter().any(|file| file.concerns(artefact))
+    }
+
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        self.changed.iter().flat_map(ChangedFile::paths)
+    }
+}
+
+/// All of the list that can be reached from some commits.
+fn reached<'a>(commits: &'a [Lone], from: impl Iterator<Item = &'a Sha>) -> BTreeSet<&'a Sha> {
+    let known: HashMap<&Sha, &Lone> = commits.iter().map(|lone| (&lone.commit.sha, lone)).collect();
+    let mut reached = BTreeSet::new();
+    let mut next: Vec<&Sha> = from.collect();
+    while let Some(sha) = next.pop() {
+        if let Some(lone) = known.get(sha)
+            && reached.insert(&lone.commit.sha)
+        {
+            next.extend(&lone.parents);
+        }
+    }
+    reached
+}
+
+/// As people want to read it: what a pull request brought stands behind it, and what only moved the work of others is left out.
+pub fn folded(commits: &[Lone]) -> Vec<Commit> {
+    let mut behind: HashMap<&Sha, &Sha> = HashMap::new();
+    for lone in commits {
+        if let [first, merged @ ..] = lone.parents.as_slice()
+            && !merged.is_empty()
+            && !lone.commit.only_moves
+        {
+            let before = reached(commits, std::iter::once(first));
+            for sha in reached(commits, merged.iter()).difference(&before) {
+                // The newest merge is met first; what a pull request merged into itself belongs to it all the same.
+                behind.entry(sha).or_insert(&lone.commit.sha);
+            }
+        }
+    }
+    let mut brought: HashMap<&Sha, Vec<Commit>> = HashMap::new();
+    for lone in commits.iter().filter(|lone| !lone.commit.only_moves) {
+        if let Some(merge) = behind.get(&lone.commit.sha) {
+            brought.entry(merge).or_default().push(lone.commit.clone());
+        }
+    }
+    let stands = commits.iter().filter(|lone| !lone.commit.only_moves && !behind.contains_key(&lone.commit.sha));
+    stands
+        .map(|lone| Commit { brings: brought.remove(&lone.commit.sha).unwrap_or_default(), ..lone.commit.clone() })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::sample::{self, sha};
+
+    fn lone(name: char, subject: &str, parents: &[char]) -> Lone {
+        let commit = Commit { only_moves: subject.starts_with("Promote"), ..sample::commit(name, subject) };
+        Lone::new(commit, parents.iter().map(|name| sha(*name)).collect(), None, None)
+    }
+
+    fn read(commits: &[Commit]) -> Vec<(char, String)> {
+        let name = |commit: &Commit| commit.sha.as_str().chars().next().unwrap_or_default();
+        commits.iter().map(|commit| (name(commit), commit.brings.iter().map(name).collect())).collect()
+    }
+
+    #[test]
+    fn what_a_pull_request_brought_stands_behind_it_and_what_only_moves_is_left_out() {
+        let straight = [lone('b', "Two", &['a']), lone('a', "One", &['0'])];
+        assert_eq!(read(&folded(&straight)), [('b', String::new()), ('a', String::new())]);
+        let by_pull = [
+            lone('d', "Round (#42)", &['c', 'b']),
+            lone('c', "Mine", &['0']),
+            lone('b', "Two", &['a']),
+            lone('a', "One", &['0']),
+        ];
+        assert_eq!(read(&folded(&by_pull)), [('d', "ba".to_owned()), ('c', String::new())]);
+        let promoted = [vec![lone('e', "Promote it", &['9', 'd'])], by_pull.to_vec()].concat();
+        assert_eq!(read(&folded(&promoted)), [('d', "ba".to_owned()), ('c', String::new())]);
+        // The branch was brought up to date before it was merged.
+        let updated = [
+            lone('f', "Round (#42)", &['c', 'e']),
+            lone('e', "Two", &['d']),
+            lone('d', "Promote main into it", &['a', 'c']),
+            lone('c', "Mine", &['0']),
+            lone('a', "One", &['0']),
+        ];
+        assert_eq!(read(&folded(&updated)), [('f', "ea".to_owned()), ('c', String::new())]);
+    }
+
+    #[test]
+    fn a_comparison_tells_of_earlier_commits_what_its_list_tells() {
+        let commits = vec![lone('c', "Three", &['b']), lone('b', "Two", &['0']), lone('a', "Other", &['0'])];
+        let comparison = Comparison {
+            base: sha('0'),
+            head: sha('c'),
+            ahead_by: 3,
+            behind_by: 0,
+            commits,
+            files: Files::default(),
+            url: None,
+        };
+        let earlier = comparison.up_to(&sha('b')).unwrap();
+        assert_eq!(
+            (earlier.ahead_by, earlier.has(&sha('b')), earlier.has(&sha('c')), earlier.has(&sha('a'))),
+            (1, true, false, false)
+        );
+        assert_eq!(comparison.up_to(&sha('0')).unwrap().ahead_by, 0, "what the base has as well");
+        assert_eq!(Comparison { ahead_by: 300, ..comparison }.up_to(&sha('b')), None, "the list was cut");
+    }
+}

@@ -1,0 +1,240 @@
+//! Which commits contain a certain one, inferred from how commits stand to each other, so that little has to be asked.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::domain::model::version::Sha;
+
+/// How two commits stand to each other, as far as it says something of the one that is sought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pair {
+    pub base: Sha,
+    pub head: Sha,
+    /// What only the head has, counted.
+    pub ahead_by: u64,
+    /// What only the base has, counted.
+    pub behind_by: u64,
+    /// All that only the head has is listed.
+    pub whole: bool,
+    /// The one that is sought is among it.
+    pub lists: bool,
+}
+
+/// What is known of where one commit is contained. It grows by what is learned, and is never wrong if that is not.
+#[derive(Clone, Debug)]
+pub struct Containment {
+    known: HashMap<Sha, bool>,
+    /// Where the first has it, the second has it.
+    implies: HashMap<Sha, Vec<Sha>>,
+    /// Where the first does not have it, the second does not.
+    denies: HashMap<Sha, Vec<Sha>>,
+}
+
+impl Containment {
+    pub fn of(sought: &Sha, pairs: &[Pair]) -> Self {
+        let mut found = Self { known: HashMap::new(), implies: HashMap::new(), denies: HashMap::new() };
+        for pair in pairs {
+            // What only the base has is nothing, or none of what only the head has is the one.
+            if pair.behind_by == 0 {
+                found.follows(&pair.base, &pair.head);
+            }
+            if pair.whole && !pair.lists {
+                found.follows(&pair.head, &pair.base);
+            }
+        }
+        found.learn(sought, true);
+        for pair in pairs {
+            if pair.lists {
+                found.learn(&pair.head, true);
+                found.learn(&pair.base, false);
+            }
+            if pair.base == *sought {
+                found.learn(&pair.head, pair.behind_by == 0);
+            }
+            if pair.head == *sought {
+                found.learn(&pair.base, pair.ahead_by == 0);
+            }
+        }
+        found
+    }
+
+    pub fn has(&self, commit: &Sha) -> Option<bool> {
+        self.known.get(commit).copied()
+    }
+
+    /// Takes in an answer, and all that follows from it.
+    pub fn learn(&mut self, commit: &Sha, has: bool) {
+        let news: Vec<Sha> = self.news(commit, has).into_iter().cloned().collect();
+        self.known.extend(news.into_iter().map(|commit| (commit, has)));
+    }
+
+    /// All that such an answer would decide which is not known yet.
+    fn news<'a>(&'a self, commit: &'a Sha, has: bool) -> HashSet<&'a Sha> {
+        let follow = if has { &self.implies } else { &self.denies };
+        let (mut news, mut next) = (HashSet::new(), vec![commit]);
+        while let Some(commit) = next.pop() {
+            if !self.known.contains_key(commit) && news.insert(commit) {
+                next.extend(follow.get(commit).into_iter().flatten());
+            }
+        }
+        news
+    }
+
+    /// Of the commits that run on a ladder, lowest first, the one whose answer probably decides most. `None`: all are known.
+    pub fn question<'a>(&self, ladder: &[&'a Sha]) -> Option<&'a Sha> {
+        let mut best: Option<(usize, &'a Sha)> = None;
+        for (at, commit) in ladder.iter().enumerate().filter(|(_, commit)| self.has(commit).is_none()) {
+            let news = self.news(commit, self.presumed(ladder, at));
+            let decided = ladder.iter().filter(|other| news.contains(**other)).count();
+            if best.is_none_or(|(most, _)| decided > most) {
+                best = Some((decided, commit));
+            }
+        }
+        best.map(|(_, commit)| commit)
+    }
+
+    /// Work climbs the ladder from below: what is above has it only if this has it too.
+    fn presumed(&self, ladder: &[&Sha], at: usize) -> bool {
+        let above = ladder[at + 1..].iter().any(|commit| self.has(commit) == Some(true));
+        let known = ladder[..at].iter().any(|commit| self.has(commit).is_some());
+        above || !known
+    }
+
+    fn follows(&mut self, from: &Sha, to: &Sha) {
+        self.implies.entry(from.clone()).or_default().push(to.clone());
+        self.denies.entry(to.clone()).or_default().push(from.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Commits as Git has them: each with the earlier ones that it descends from, itself included.
+    struct Graph(Vec<BTreeSet<usize>>);
+
+    impl Graph {
+        fn of(parents: &[(usize, usize, bool)]) -> Self {
+            let mut all: Vec<BTreeSet<usize>> = Vec::new();
+            for (at, (first, second, merges)) in parents.iter().enumerate() {
+                let mut contains = BTreeSet::from([at]);
+                if at > 0 {
+                    contains.extend(&all[first % at]);
+                    if *merges {
+                        contains.extend(&all[second % at]);
+                    }
+                }
+                all.push(contains);
+            }
+            Self(all)
+        }
+
+        fn name(at: usize) -> Sha {
+            format!("{at:040x}").parse().unwrap()
+        }
+
+        fn pair(&self, sought: usize, base: usize, head: usize, most: usize) -> Pair {
+            let only: Vec<usize> = self.0[head].difference(&self.0[base]).copied().collect();
+            let listed = &only[only.len().saturating_sub(most)..];
+            Pair {
+                base: Self::name(base),
+                head: Self::name(head),
+                ahead_by: only.len() as u64,
+                behind_by: self.0[base].difference(&self.0[head]).count() as u64,
+                whole: listed.len() == only.len(),
+                lists: listed.contains(&sought),
+            }
+        }
+
+        fn has(&self, commit: usize, sought: usize) -> bool {
+            self.0[commit].contains(&sought)
+        }
+    }
+
+    /// Asks until all is known; gives the questions.
+    fn ask_all(graph: &Graph, known: &mut Containment, ladder: &[usize], sought: usize) -> Vec<usize> {
+        let names: Vec<Sha> = ladder.iter().map(|at| Graph::name(*at)).collect();
+        let names: Vec<&Sha> = names.iter().collect();
+        let mut asked = Vec::new();
+        while let Some(name) = known.question(&names) {
+            let at = ladder[names.iter().position(|other| *other == name).unwrap()];
+            known.learn(name, graph.has(at, sought));
+            asked.push(at);
+        }
+        asked
+    }
+
+    fn parents() -> impl Strategy<Value = Vec<(usize, usize, bool)>> {
+        prop::collection::vec((0..100_usize, 0..100_usize, any::<bool>()), 1..25)
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_that_is_inferred_is_wrong(
+            parents in parents(),
+            picks in prop::collection::vec(0..100_usize, 4),
+            sought in 0..100_usize,
+            compared in prop::collection::vec((0..100_usize, 0..100_usize, 0..6_usize), 0..12),
+        ) {
+            let graph = Graph::of(&parents);
+            let count = parents.len();
+            let (sought, ladder) = (sought % count, picks.iter().map(|at| at % count).collect::<Vec<_>>());
+            let pairs: Vec<Pair> =
+                compared.iter().map(|(base, head, most)| graph.pair(sought, base % count, head % count, *most)).collect();
+            let mut known = Containment::of(&Graph::name(sought), &pairs);
+            let right = |known: &Containment| {
+                (0..count).all(|at| known.has(&Graph::name(at)).is_none_or(|has| has == graph.has(at, sought)))
+            };
+            prop_assert!(right(&known));
+            let asked = ask_all(&graph, &mut known, &ladder, sought);
+            prop_assert!(right(&known));
+            prop_assert!(asked.len() <= ladder.iter().collect::<BTreeSet<_>>().len());
+            prop_assert!(ladder.iter().all(|at| known.has(&Graph::name(*at)).is_some()));
+        }
+
+        #[test]
+        fn one_answer_decides_all_where_neighbours_were_compared_both_ways(
+            parents in parents(),
+            picks in prop::collection::vec(0..100_usize, 2..6),
+            sought in 0..100_usize,
+        ) {
+            let graph = Graph::of(&parents);
+            let count = parents.len();
+            let (sought, ladder) = (sought % count, picks.iter().map(|at| at % count).collect::<Vec<_>>());
+            let both = |two: &[usize]| {
+                [graph.pair(sought, two[0], two[1], 100), graph.pair(sought, two[1], two[0], 100)]
+            };
+            let pairs: Vec<Pair> = ladder.windows(2).flat_map(both).collect();
+            let mut known = Containment::of(&Graph::name(sought), &pairs);
+            let asked = ask_all(&graph, &mut known, &ladder, sought);
+            prop_assert!(asked.len() <= 1, "{asked:?}");
+        }
+    }
+
+    /// Where each rung was only compared with the one below, as the background does.
+    #[test]
+    fn on_the_usual_ladder_two_answers_are_enough() {
+        // Pushes 0 to 4 on develop; 5 is qa's merge of 2, 6 staging's of 5's, 7 prod's; each merged onto what it had before.
+        let contains = [
+            vec![0],
+            vec![0, 1],
+            vec![0, 1, 2],
+            vec![0, 1, 2, 3],
+            vec![0, 1, 2, 3, 4],
+            vec![0, 1, 2, 5],
+            vec![0, 1, 6],
+            vec![0, 7],
+        ];
+        let graph = Graph(contains.into_iter().map(BTreeSet::from_iter).collect());
+        let ladder = [4, 5, 6, 7];
+        for (sought, most) in [(0, 1), (1, 1), (2, 2), (3, 1), (4, 1)] {
+            let pairs: Vec<Pair> = ladder.windows(2).map(|two| graph.pair(sought, two[1], two[0], 250)).collect();
+            let mut known = Containment::of(&Graph::name(sought), &pairs);
+            let asked = ask_all(&graph, &mut known, &ladder, sought);
+            assert!(asked.len() <= most, "push {sought} asked {asked:?}");
+        }
+    }
+}

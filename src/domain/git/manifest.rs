@@ -1,0 +1,74 @@
+//! The version of an image in a YAML file of a `GitOps` repository: reads it, and changes that one scalar while every
+//! other byte stays. Knows no repository and no file name.
+
+mod edit;
+mod find;
+mod path;
+mod problem;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+use serde::{Deserialize, Serialize};
+
+pub use path::check_path;
+pub use problem::Problem;
+
+use crate::domain::model::version::Version;
+use tree::Tree;
+
+/// Where a file says which version of an image is to run.
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// Without tag and digest.
+    pub image: &'a str,
+    /// To the scalar: `image.tag`, `images[0].newTag`. When absent the place is looked for.
+    pub path: Option<&'a str>,
+    pub pin: Pin,
+}
+
+/// What of a version is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pin {
+    #[default]
+    Tag,
+    Digest,
+}
+
+/// How the place was recognised.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// An entry in `images:` of a kustomization.
+    Kustomize,
+    /// `repository:` with `tag:` or `digest:` beside it, as in the values of a chart.
+    Helm,
+    /// `image:` with the whole reference.
+    Raw,
+    /// By the configured path.
+    Path,
+}
+
+/// What a file says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// Never knows a commit; knows nothing where the place is there and empty, as in `tag: ""`.
+    pub version: Version,
+    pub format: Format,
+}
+
+/// Also reads what [`write()`] refuses to change: what Flux writes, aliases, a digest where a tag is to be pinned.
+pub fn read(text: &str, place: &Place<'_>) -> Result<Said, Problem> {
+    let tree = Tree::read(text)?;
+    let spot = find::spot(&tree, place)?;
+    Ok(Said { version: spot.version(&tree)?, format: spot.format })
+}
+
+/// The file with the version in it, and the very same text where it says so already. Writes the tag, or for
+/// `pin: digest` the digest (and the tag with it, where both are in one scalar).
+pub fn write(text: &str, place: &Place<'_>, version: &Version) -> Result<String, Problem> {
+    let tree = Tree::read(text)?;
+    let spot = find::spot(&tree, place)?;
+    let (scalar, said) = edit::intended(&tree, &spot, place, version)?;
+    edit::put(text, &tree, scalar, &said)
+}

@@ -1,0 +1,300 @@
+//! Changes the one scalar and proves that nothing else changed: by parsing again, and by a diff of the lines.
+
+use std::ops::Range;
+
+use granit_parser::{Event, ScalarStyle};
+use similar::{ChangeTag, TextDiff};
+
+use super::find::{Spot, tag_and_digest};
+use super::problem::Problem;
+use super::tree::{Id, Shared, Tree, Value, parser};
+use super::{Format, Pin, Place};
+use crate::domain::model::version::{Version, is_digest, is_tag};
+
+/// What has to be written, and into which scalar.
+pub(super) fn intended(
+    tree: &Tree<'_>,
+    spot: &Spot,
+    place: &Place<'_>,
+    version: &Version,
+) -> Result<(Id, String), Problem> {
+    let (tag, digest) = (version.tag.as_deref(), version.digest.as_deref());
+    for (said, what, fits) in [(tag, "tag", is_tag as fn(&str) -> bool), (digest, "digest", is_digest)] {
+        if let Some(said) = said.filter(|said| !fits(said)) {
+            return Err(Problem::BadVersion { said: said.to_owned(), what });
+        }
+    }
+    let runs = spot.version(tree)?;
+    match place.pin {
+        Pin::Tag => {
+            let tag = tag.ok_or(Problem::VersionHasNoTag)?;
+            let id = tag_scalar(tree, spot, place, &runs)?;
+            let said = if spot.whole.is_some() { format!("{}:{tag}", place.image) } else { tag.to_owned() };
+            Ok((id, said))
+        }
+        Pin::Digest => {
+            let digest = digest.ok_or(Problem::VersionHasNoDigest)?;
+            let (id, form) = digest_scalar(tree, spot, place)?;
+            let said = match (form, tag) {
+                (Form::Alone, _) => digest.to_owned(),
+                (Form::WithTag, Some(tag)) => format!("{tag}@{digest}"),
+                (Form::WithTag, None) => return Err(Problem::VersionHasNoTagForBoth),
+                (Form::Reference, Some(tag)) if runs.tag.is_some() => format!("{}:{tag}@{digest}", place.image),
+                (Form::Reference, _) => format!("{}@{digest}", place.image),
+            };
+            Ok((id, said))
+        }
+    }
+}
+
+/// What stands around a digest in its scalar.
+enum Form {
+    Alone,
+    WithTag,
+    Reference,
+}
+
+fn tag_scalar(tree: &Tree<'_>, spot: &Spot, place: &Place<'_>, runs: &Version) -> Result<Id, Problem> {
+    let line = |id: Id| tree.node(id).line;
+    if let (Format::Path, Some(path), true) = (spot.format, place.path, spot.digest == Some(spot.at)) {
+        return Err(Problem::PathToDigest { path: path.to_owned(), line: line(spot.at) });
+    }
+    if let Some(digest) = runs.digest.as_deref() {
+        let mut scalars = [spot.whole, spot.tag, spot.digest].into_iter().flatten();
+        let holder = scalars.find(|id| tree.text(*id).is_some_and(|text| text.ends_with(digest)));
+        return Err(Problem::PinnedByDigest { line: line(holder.unwrap_or(spot.at)) });
+    }
+    let key = if spot.format == Format::Kustomize { "newTag" } else { "tag" };
+    let no_tag = || Problem::NoTag { image: place.image.to_owned(), line: line(spot.at), key };
+    spot.whole.or(spot.tag).ok_or_else(no_tag)
+}
+
+fn digest_scalar(tree: &Tree<'_>, spot: &Spot, place: &Place<'_>) -> Result<(Id, Form), Problem> {
+    if let Some(id) = spot.whole {
+        return Ok((id, Form::Reference));
+    }
+    let combined = spot.tag.filter(|id| {
+        spot.format != Format::Kustomize
+            && tree.text(*id).and_then(tag_and_digest).is_some_and(|(_, digest)| digest.is_some())
+    });
+    if let Some(id) = combined {
+        // The path leads to an empty `digest`, and filling it would give a second one.
+        if place.path.is_some() && id != spot.at {
+            return Err(Problem::TwoDigests { lines: [tree.node(id).line, tree.node(spot.at).line] });
+        }
+        return Ok((id, Form::WithTag));
+    }
+    let line = tree.node(spot.at).line;
+    match (spot.digest, place.path) {
+        (digest, Some(path)) if digest != Some(spot.at) => Err(Problem::PathToTag { path: path.to_owned(), line }),
+        (Some(id), _) => Ok((id, Form::Alone)),
+        (None, _) => Err(Problem::NoDigest { image: place.image.to_owned(), line }),
+    }
+}
+
+/// Puts the text into the scalar, or says why that scalar is not ours to change.
+pub(super) fn put(text: &str, tree: &Tree<'_>, id: Id, said: &str) -> Result<String, Problem> {
+    let node = tree.node(id);
+    let line = node.line;
+    if let Some(mark) = tree.mark(line) {
+        return Err(Problem::Automated { line, policy: policy(mark) });
+    }
+    match tree.shared(id) {
+        Some(Shared::Alias) => return Err(Problem::IsAlias { line }),
+        Some(Shared::Anchor(anchor)) => return Err(Problem::IsAnchor { line, anchor }),
+        Some(Shared::Merge(merge)) => return Err(Problem::IsMerged { line, merge }),
+        None => {}
+    }
+    let Value::Scalar(now, style) = &node.value else { return Err(Problem::NotAlone { line }) };
+    if node.odd_tag {
+        return Err(Problem::OddTag { line });
+    }
+    let source = text.get(node.bytes.clone()).ok_or(Problem::NotAlone { line })?;
+    let quoted = match style {
+        ScalarStyle::Literal | ScalarStyle::Folded => return Err(Problem::SeveralLines { line }),
+        _ if source.contains(['\n', '\r']) => return Err(Problem::SeveralLines { line }),
+        ScalarStyle::SingleQuoted => format!("'{said}'"),
+        ScalarStyle::Plain if reads_as_text(said) => said.to_owned(),
+        ScalarStyle::Plain | ScalarStyle::DoubleQuoted => format!("\"{said}\""),
+    };
+    // A quoted scalar may spell the same text with escapes; then it stays as it is.
+    if now == said && (*style != ScalarStyle::Plain || quoted == source) {
+        return Ok(text.to_owned());
+    }
+    let (before, after) = (&text[..node.bytes.start], &text[node.bytes.end..]);
+    let changed = [before, &quoted, after].concat();
+    let proven = is_text(&quoted, said)
+        && only_that_scalar_differs(text, &changed, &node.bytes, said)
+        && only_that_line_differs(text, &changed, &node.bytes);
+    if proven { Ok(changed) } else { Err(Problem::NotAlone { line }) }
+}
+
+/// The policy's namespace and name in Flux's mark; the mark may also tell whether it sets the tag, name or digest.
+fn policy(mark: &str) -> String {
+    let said = serde_json::from_str::<serde_json::Value>(mark.trim()).ok();
+    let policy = said.as_ref().and_then(|said| said.get("$imagepolicy")?.as_str());
+    policy.map_or("unknown".to_owned(), |policy| policy.split(':').take(2).collect::<Vec<_>>().join(":"))
+}
+
+/// Whether every reader takes it for text without quotes. kustomize and Helm read YAML 1.1, in which `on` is a truth,
+/// `1_000` a number, `12:30` another, and `2026-11-16` a day.
+fn reads_as_text(said: &str) -> bool {
+    const WORDS: [&str; 10] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"];
+    let bare = said.replace('_', "").to_ascii_lowercase();
+    let number = bare.is_empty() || bare.parse::<f64>().is_ok();
+    let based = ["0x", "0o", "0b"].iter().any(|base| bare.starts_with(base)) && !bare.contains(['-', '/', ':', '@']);
+    let in_sixties = bare.contains(':') && bare.bytes().all(|b| b.is_ascii_digit() || matches!(b, b':' | b'.'));
+    let is_day = || {
+        let mut parts = bare.splitn(3, '-');
+        let digits = |part: Option<&str>| part.map(|part| part.bytes().take_while(u8::is_ascii_digit).count());
+        let (year, month, day) = (parts.next(), parts.next(), parts.next());
+        year.is_some_and(|year| year.len() == 4)
+            && digits(year) == Some(4)
+            && matches!(digits(month), Some(1 | 2))
+            && digits(day).is_some_and(|digits| digits > 0)
+    };
+    said.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && !said.ends_with(':')
+        && said.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-/:@".contains(&b))
+        && !(WORDS.contains(&&*bare) || number || based || in_sixties || is_day())
+}
+
+/// Asks the library that resolves scalars to values, so that our own list is not the only judge.
+fn is_text(quoted: &str, said: &str) -> bool {
+    serde_saphyr::from_str::<serde_json::Value>(quoted).is_ok_and(|value| value.as_str() == Some(said))
+}
+
+fn only_that_scalar_differs(before: &str, after: &str, at: &Range<usize>, said: &str) -> bool {
+    let mut met = false;
+    let (mut old, mut new) = (parser(before), parser(after));
+    loop {
+        let (old, new) = match (old.next(), new.next()) {
+            (None, None) => return met,
+            (Some(Ok(old)), Some(Ok(new))) => (old, new),
+            _ => return false,
+        };
+        let same = match (&old, &new) {
+            ((Event::Scalar(_, _, anchor, tag), span), (Event::Scalar(text, _, new_anchor, new_tag), _))
+                if !met && span.byte_range().as_ref() == Some(at) =>
+            {
+                met = true;
+                text == said && anchor == new_anchor && tag == new_tag
+            }
+            ((old, _), (new, _)) => old == new,
+        };
+        if !same {
+            return false;
+        }
+    }
+}
+
+fn only_that_line_differs(before: &str, after: &str, at: &Range<usize>) -> bool {
+    let diff = TextDiff::from_lines(before, after);
+    let mut start = 0;
+    let (mut gone, mut come) = (0, 0);
+    for change in diff.iter_all_changes() {
+        let line = start..start + change.value().len();
+        match change.tag() {
+            ChangeTag::Insert => {
+                come += 1;
+                continue;
+            }
+            ChangeTag::Delete if line.start <= at.start && at.end <= line.end => gone += 1,
+            ChangeTag::Delete => return false,
+            ChangeTag::Equal => {}
+        }
+        start = line.end;
+    }
+    (gone, come) == (1, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_some_reader_would_take_for_a_number_a_truth_or_a_day_is_not_left_bare() {
+        for said in [
+            "1",
+            "1.10",
+            "1.",
+            "1e3",
+            "1E400",
+            "0x1",
+            "0b1",
+            "0o7",
+            "017",
+            "1_000",
+            "_1",
+            "true",
+            "True",
+            "null",
+            "NULL",
+            "y",
+            "No",
+            "on",
+            "OFF",
+            "2026-11-16",
+            "2026-1-2",
+            "2026-11-16t10",
+            "nan",
+            "inf",
+            "12:30",
+            "_",
+            "",
+            "a b",
+            "a:",
+            "-1",
+            "a#b",
+            "12e03",
+        ] {
+            assert!(!reads_as_text(said), "{said}");
+        }
+        for said in [
+            "1.2.3",
+            "v1",
+            "v1.10",
+            "4f1c2ab",
+            "12e",
+            "latest",
+            "1.2-rc.1",
+            "2026.11.16-1",
+            "x",
+            "ghcr.io/acme/search:1.10",
+            "search:1",
+            "0xyz-1",
+            "20261116-1",
+            "2026-w1",
+        ] {
+            assert!(reads_as_text(said), "{said}");
+        }
+    }
+
+    #[test]
+    fn the_proof_fails_for_whatever_else_changed() {
+        let before = "a: 1 # one\nb: 2\n";
+        let at = 3..4;
+        for (after, holds) in [
+            ("a: x # one\nb: 2\n", true),
+            ("a: y # one\nb: 2\n", false),
+            ("a: x # two\nb: 2\n", false),
+            ("a: x # one\nb: 3\n", false),
+            ("a: x # one\nb: \"2\"\n", false),
+            ("a: x # one\nb: 2\nc: 3\n", false),
+            ("a: &n x # one\nb: 2\n", false),
+            ("a: x # one\n", false),
+            ("a: [x # one\nb: 2\n", false),
+        ] {
+            assert_eq!(only_that_scalar_differs(before, after, &at, "x"), holds, "{after}");
+        }
+        for (after, holds) in [
+            ("a: x # one\nb: 2\n", true),
+            ("a: x # one\nb: 2", false),
+            ("a: x # one\r\nb: 2\r\n", false),
+            ("a: x # one\n\nb: 2\n", false),
+            (before, false),
+        ] {
+            assert_eq!(only_that_line_differs(before, after, &at), holds, "{after}");
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What Git knows: commits and how they compare, manifests, differences of texts.
+
+pub mod commit_summary;
+pub mod comparison;
+pub mod containment;
+pub mod manifest;
+pub mod text_diff;
+pub mod trailer;

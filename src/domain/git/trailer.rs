@@ -1,0 +1,164 @@
+//! The lines at the end of a message by which we find our own commits again, also with an empty ledger. They are made and
+//! read here and nowhere else. Anybody can write a message, so reading is strict.
+
+use std::fmt;
+
+use crate::domain::change::ChangeId;
+use crate::domain::model::version::Sha;
+
+const CHANGE: &str = "Gantry-Change";
+const ROLLBACK: &str = "Gantry-Rollback";
+const RESTORES: &str = "Gantry-Restores";
+const REINSTATES: &str = "Gantry-Reinstates";
+
+/// What a commit of ours says of itself. Whether it can be true is for whoever knows its parents.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trailers {
+    /// A promotion, or a manifest that was written for one.
+    Change(ChangeId),
+    /// `restores` is the commit whose tree it has; a manifest restores one file and names none.
+    Rollback { change: ChangeId, restores: Option<Sha> },
+    /// The commit that undoes a rollback for the promotion `change`, and the merge of that commit.
+    Reinstates { change: ChangeId, rollback: ChangeId },
+}
+
+impl Trailers {
+    /// `None` where the message is not one of ours. They must stand in the last paragraph, behind another one, among nothing
+    /// but trailers, each once, written as we write them, and in one of the combinations that we make.
+    pub fn read(message: &str) -> Option<Self> {
+        let lines: Vec<&str> = message.trim_end().lines().map(str::trim_end).collect();
+        let blank = lines.iter().rposition(|line| line.is_empty())?;
+        let (mut change, mut rollback, mut restores, mut reinstates) = (None, None, None, None);
+        for line in &lines[blank + 1..] {
+            let (key, value) = line.split_once(": ")?;
+            if key.is_empty() || !key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
+                return None;
+            }
+            let slot = match key {
+                CHANGE => &mut change,
+                ROLLBACK => &mut rollback,
+                RESTORES => &mut restores,
+                REINSTATES => &mut reinstates,
+                _ => continue,
+            };
+            if slot.replace(value).is_some() {
+                return None;
+            }
+        }
+        let change = id(change?)?;
+        match (rollback, restores, reinstates) {
+            (None, None, None) => Some(Self::Change(change)),
+            (Some(own), restores, None) if id(own)? == change => {
+                let restores = match restores {
+                    Some(text) => Some(text.parse().ok().filter(|sha: &Sha| sha.as_str() == text)?),
+                    None => None,
+                };
+                Some(Self::Rollback { change, restores })
+            }
+            (None, None, Some(rollback)) => Some(Self::Reinstates { change, rollback: id(rollback)? }),
+            _ => None,
+        }
+    }
+
+    pub fn change(&self) -> ChangeId {
+        match self {
+            Self::Change(change) | Self::Rollback { change, .. } | Self::Reinstates { change, .. } => *change,
+        }
+    }
+}
+
+/// A UUID can be written in many ways; we write one.
+fn id(text: &str) -> Option<ChangeId> {
+    ChangeId::parse(text).filter(|id| id.to_string() == text)
+}
+
+impl fmt::Display for Trailers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{CHANGE}: {}", self.change())?;
+        match self {
+            Self::Change(_) => Ok(()),
+            Self::Rollback { change, restores } => {
+                write!(f, "\n{ROLLBACK}: {change}")?;
+                restores.as_ref().map_or(Ok(()), |sha| write!(f, "\n{RESTORES}: {sha}"))
+            }
+            Self::Reinstates { rollback, .. } => write!(f, "\n{REINSTATES}: {rollback}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ID: &str = "01939f3e-5c00-7000-8000-00000badcafe";
+    const OTHER: &str = "01939f3e-5c00-7000-8000-00000000beef";
+    const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
+
+    fn all() -> [Trailers; 4] {
+        let (change, rollback) = (id(ID).unwrap(), id(OTHER).unwrap());
+        [
+            Trailers::Change(change),
+            Trailers::Rollback { change, restores: Some(SHA.parse().unwrap()) },
+            Trailers::Rollback { change, restores: None },
+            Trailers::Reinstates { change, rollback },
+        ]
+    }
+
+    #[test]
+    fn what_was_written_is_read_again() {
+        for trailers in all() {
+            for message in [
+                format!("Subject\n\nWhy.\n\n{trailers}\n"),
+                format!("Subject\r\n\r\n{}\r\n\r\n", trailers.to_string().replace('\n', "\r\n")),
+                format!("Subject\n\nSigned-off-by: A <a@acme.example>\n{trailers}\nCo-authored-by: B <b@acme.example>"),
+            ] {
+                assert_eq!(Trailers::read(&message), Some(trailers.clone()), "{message}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_only_looks_like_ours_is_not() {
+        let of = |lines: &str| format!("Subject\n\n{lines}\n");
+        let rollback = format!("Gantry-Change: {ID}\nGantry-Rollback: {ID}\nGantry-Restores: {SHA}");
+        let cases = [
+            String::new(),
+            "\n\n".to_owned(),
+            format!("Gantry-Change: {ID}"),
+            format!("Gantry-Change: {ID}\nGantry-Rollback: {ID}"),
+            of(&format!("{rollback}\n\nand a word behind")),
+            of(&format!("{rollback}\nand a word behind")),
+            of(&format!("A word before:\n{rollback}")),
+            of(&format!("{rollback}\nGantry-Change: {ID}")),
+            of(&format!("{rollback}\nGantry-Reinstates: {OTHER}")),
+            of(&format!("Gantry-Rollback: {ID}\nGantry-Restores: {SHA}")),
+            of(&format!("Gantry-Change: {ID}\nGantry-Restores: {SHA}")),
+            of(&format!("Gantry-Change: {ID}\nGantry-Reinstates: {OTHER}\nGantry-Restores: {SHA}")),
+            of(&rollback.replace(&format!("Rollback: {ID}"), &format!("Rollback: {OTHER}"))),
+            of(&rollback.replace(SHA, &SHA.to_uppercase())),
+            of(&rollback.replace(SHA, "9be01d7")),
+            of(&rollback.replace(ID, &ID.replace('-', ""))),
+            of(&rollback.replace(ID, &format!("{{{ID}}}"))),
+            of(&rollback.replace("Gantry-Change", "gantry-change")),
+            of(&rollback.replace("Gantry-Change: ", "Gantry-Change:")),
+            of(&rollback.replace("Gantry-Change: ", " Gantry-Change: ")),
+        ];
+        for message in cases {
+            assert_eq!(Trailers::read(&message), None, "{message}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_message_is_read_without_a_panic(message in "(?s).*", tail in "(Gantry-[A-Z][a-z]+: [0-9a-f-]{0,40}\r?\n| \n|\n){0,6}") {
+            for text in [message.clone(), format!("{message}\n\n{tail}")] {
+                if let Some(trailers) = Trailers::read(&text) {
+                    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+                    prop_assert!(trailers.to_string().lines().all(|line| lines.contains(&line)));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! The nouns: artefacts, environments, versions, people and messages.
+
+pub mod actor;
+pub mod artefact;
+pub mod environment;
+pub mod glob;
+pub mod message;
+pub mod nearest;
+pub mod version;

@@ -1,0 +1,208 @@
+//! What holds a promotion back for a time, and can be overridden for a reason: a lock, a freeze, a soak, checks.
+//! Approvals are no gate: nobody's reason replaces somebody else's yes.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::freeze::Window;
+use super::lock::{Lock, LockId};
+use super::quarantine::{Hold, Quarantine};
+use crate::domain::change::ChangeId;
+use crate::domain::change::plan::Facts;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::rules::promotion::Refusal;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// This lock: one that comes later holds again.
+    Lock {
+        id: LockId,
+        by: PersonId,
+    },
+    Freeze,
+    Soak,
+    Checks,
+    /// What this rollback took back.
+    Quarantine {
+        change: ChangeId,
+    },
+}
+
+impl Gate {
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Lock { .. } => "lock",
+            Self::Freeze => "freeze",
+            Self::Soak => "soak",
+            Self::Checks => "checks",
+            Self::Quarantine { .. } => "quarantine",
+        }
+    }
+}
+
+/// Who passed which gates, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overridden {
+    pub by: PersonId,
+    pub reason: String,
+    pub gates: Vec<Gate>,
+}
+
+impl Overridden {
+    pub fn lock(&self, lock: &Lock) -> bool {
+        self.gates.iter().any(|gate| matches!(gate, Gate::Lock { id, .. } if *id == lock.id))
+    }
+
+    pub fn has(&self, gate: &Gate) -> bool {
+        self.gates.contains(gate)
+    }
+}
+
+/// What the gates look at.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Those in force that cover anything of what would move.
+    pub locks: Vec<Lock>,
+    /// The freeze that is in force.
+    pub freeze: Option<Window>,
+    /// How long a version must have run well below.
+    pub soak: Option<SignedDuration>,
+    /// How it did.
+    pub well: Option<Well>,
+    /// What was rolled back from and would come again.
+    pub quarantines: Vec<Quarantine>,
+    /// What rollbacks left there, of what would move.
+    pub holds: Vec<Hold>,
+    pub now: Timestamp,
+}
+
+/// Since when a version has run well without interruption, and until when, if it runs there no more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Well {
+    pub since: Timestamp,
+    pub until: Option<Timestamp>,
+}
+
+/// All that are shut, each with what is said to somebody who stands before it.
+pub(in crate::domain) fn shut(facts: &Facts<'_>) -> Vec<(Gate, Refusal)> {
+    let Facts { artefact, target, below, version, watch, .. } = facts;
+    let environment = &target.name;
+    let mut shut: Vec<(Gate, Refusal)> = Vec::new();
+    for quarantine in &watch.quarantines {
+        let gate = Gate::Quarantine { change: quarantine.change };
+        let (artefact, version, quarantine) = (artefact.name.clone(), version.clone(), quarantine.clone());
+        let environment = environment.clone();
+        let (quarantine, by_rollback) = (Box::new(quarantine), false);
+        shut.push((gate, Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback }));
+    }
+    shut.extend(around(watch, environment));
+    if let Some(soak) = watch.soak {
+        let ran = watch.well.map(|well| well.until.unwrap_or(watch.now).duration_since(well.since));
+        if ran.is_none_or(|ran| ran < soak) {
+            let until = watch.well.filter(|well| well.until.is_none()).map(|well| well.since + soak);
+            let (artefact, below, version) = (artefact.name.clone(), below.name.clone(), version.clone());
+            let environment = environment.clone();
+            shut.push((Gate::Soak, Refusal::Soaking { artefact, environment, below, version, soak, until }));
+        }
+    }
+    if let Some(refusal) = checks(facts) {
+        shut.push((Gate::Checks, refusal));
+    }
+    shut
+}
+
+/// Those that are shut around an environment, whatever would come to it.
+pub(in crate::domain) fn around(watch: &Watch, environment: &EnvironmentName) -> Vec<(Gate, Refusal)> {
+    let lock = |lock: &Lock| {
+        let gate = Gate::Lock { id: lock.id, by: lock.by.clone() };
+        (gate, Refusal::Locked { lock: lock.clone(), environment: environment.clone() })
+    };
+    let frozen = watch.freeze.as_ref().map(|Window { until, reason, .. }| {
+        let refusal = Refusal::Frozen { environment: environment.clone(), until: *until, reason: reason.clone() };
+        (Gate::Freeze, refusal)
+    });
+    watch.locks.iter().map(lock).chain(frozen).collect()
+}
+
+fn checks(facts: &Facts<'_>) -> Option<Refusal> {
+    let Facts { target, pending, checks, pinned, .. } = facts;
+    let (pinned, url) = (pinned.clone()?, pending.commits.first().map(|lone| lone.commit.url.clone()));
+    if !checks.red.is_empty() {
+        return Some(Refusal::RedChecks { pinned, names: checks.red.clone(), url });
+    }
+    if !checks.running.is_empty() {
+        return Some(Refusal::RunningChecks { pinned, names: checks.running.clone(), url });
+    }
+    (facts.checks_required && checks.green == 0).then(|| Refusal::NoChecks { environment: target.name.clone(), pinned })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::rules::promotion;
+    use crate::domain::sample;
+    use crate::domain::view::why::Blockers;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    fn watch(well: Option<Well>, soak: i64) -> Watch {
+        Watch { well, soak: Some(SignedDuration::from_secs(soak)), now: at(1_000), ..Watch::default() }
+    }
+
+    #[test]
+    fn a_soak_is_over_when_it_was_long_enough_without_interruption() {
+        let catalogue = sample::catalogue();
+        let since = |since: i64| Some(Well { since: at(since), until: None });
+        let cases = [
+            ("long enough", since(400), 600, None),
+            ("to the second", since(401), 600, Some(Some(at(1_001)))),
+            ("it does not run well now", None, 600, Some(None)),
+            ("it ran long enough before", Some(Well { since: at(100), until: Some(at(800)) }), 600, None),
+            ("it ran too short before", Some(Well { since: at(300), until: Some(at(800)) }), 600, Some(None)),
+        ];
+        for (name, well, soak, shut) in cases {
+            let facts = sample::facts(&catalogue, watch(well, soak));
+            let refused = match promotion::check(&facts, &mut Blockers::first()) {
+                Ok(_) => None,
+                Err(Refusal::Soaking { until, .. }) => Some(until),
+                Err(other) => panic!("{name}: {other:?}"),
+            };
+            assert_eq!(refused, shut, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_override_passes_every_gate_and_names_it() {
+        let catalogue = sample::catalogue();
+        let lock = sample::lock();
+        let full = || Watch {
+            locks: vec![lock.clone()],
+            freeze: Some(Window { from: at(0), until: at(2_000), reason: None }),
+            quarantines: vec![sample::quarantine()],
+            ..watch(None, 60)
+        };
+        let mut facts = sample::facts(&catalogue, full());
+        facts.checks.red.push("build".to_owned());
+        let names: Vec<_> = shut(&facts).iter().map(|(gate, _)| gate.name()).collect();
+        assert_eq!(names, ["quarantine", "lock", "freeze", "soak", "checks"]);
+        assert!(
+            matches!(promotion::check(&facts, &mut Blockers::first()), Err(Refusal::Quarantined { .. })),
+            "the first of them is told"
+        );
+        facts.overriding = Some((PersonId::new("U0BOB"), "people cannot pay".into()));
+        let overridden = promotion::check(&facts, &mut Blockers::first())
+            .unwrap()
+            .into_overridden()
+            .expect("something was overridden");
+        assert!(overridden.lock(&lock) && overridden.has(&Gate::Freeze) && overridden.has(&Gate::Checks));
+        facts.watch = Watch::default();
+        facts.checks.red.clear();
+        assert_eq!(
+            promotion::check(&facts, &mut Blockers::first()).unwrap().into_overridden(),
+            None,
+            "where nothing is shut, nothing is overridden"
+        );
+    }
+}

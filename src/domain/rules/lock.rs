@@ -1,0 +1,117 @@
+//! Locks: nobody may change an environment, or one artefact there, because a person said so for a reason.
+
+use std::fmt;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::domain::change::id_at;
+use crate::domain::model::actor::PersonId;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+
+/// Nobody plans further; what is typed beyond is a slip of the finger.
+const LONGEST: SignedDuration = SignedDuration::from_hours(366 * 24);
+
+/// Another owner makes it another lock, so that a button names what its reader saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct LockId(Uuid);
+
+impl LockId {
+    pub fn new(now: Timestamp) -> Self {
+        Self(id_at(now))
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Uuid::try_parse(text).ok().map(Self)
+    }
+}
+
+impl fmt::Display for LockId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.hyphenated().fmt(f)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lock {
+    pub id: LockId,
+    pub environment: EnvironmentName,
+    /// `None`: the whole environment.
+    pub artefact: Option<ArtefactName>,
+    pub by: PersonId,
+    pub reason: String,
+    pub since: Timestamp,
+    /// `None`: until somebody unlocks it.
+    pub until: Option<Timestamp>,
+}
+
+impl Lock {
+    pub fn in_force(&self, now: Timestamp) -> bool {
+        self.until.is_none_or(|until| now < until)
+    }
+
+    pub fn covers(&self, artefact: &ArtefactName) -> bool {
+        self.artefact.as_ref().is_none_or(|locked| locked == artefact)
+    }
+}
+
+/// `2h`, `30m`, `1h30m`, `2d`: how long a lock is to last, as it is typed.
+pub fn length(text: &str) -> Option<SignedDuration> {
+    let mut whole = SignedDuration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let number: i64 = rest[..digits].parse().ok()?;
+        let minutes = match rest.as_bytes().get(digits)? {
+            b'd' | b'D' => 24 * 60,
+            b'h' | b'H' => 60,
+            b'm' | b'M' => 1,
+            _ => return None,
+        };
+        whole = whole.checked_add(SignedDuration::from_secs(number.checked_mul(minutes * 60)?))?;
+        rest = &rest[digits + 1..];
+    }
+    (whole.is_positive() && whole <= LONGEST).then_some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_length_is_read_as_people_type_it_and_nothing_else_is_one() {
+        let minutes = |text| length(text).map(|length| length.as_mins());
+        for (text, expected) in [("2h", 120), ("30m", 30), ("1h30m", 90), ("2d", 2880), ("1D12H", 2160), ("90m", 90)] {
+            assert_eq!(minutes(text), Some(expected), "{text}");
+        }
+        for text in ["", "2", "h", "2x", "0m", "-2h", "2h!", "now", "1.5h", "2é", "99999d", "9223372036854775807d"] {
+            assert_eq!(minutes(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_lock_ends_at_its_time_and_one_on_the_environment_covers_all() {
+        let now: Timestamp = "2026-11-16T09:00:00Z".parse().unwrap();
+        let mut lock = Lock {
+            id: LockId::new(now),
+            environment: EnvironmentName::new("prod"),
+            artefact: None,
+            by: PersonId::new("U0BOB"),
+            reason: "migration".to_owned(),
+            since: now,
+            until: Some(now + SignedDuration::from_hours(2)),
+        };
+        let (checkout, search) = (ArtefactName::new("checkout"), ArtefactName::new("search"));
+        assert!(lock.in_force(now + SignedDuration::from_mins(119)));
+        assert!(!lock.in_force(now + SignedDuration::from_mins(120)));
+        assert!(lock.covers(&checkout) && lock.covers(&search));
+        lock.artefact = Some(checkout.clone());
+        assert!(lock.covers(&checkout) && !lock.covers(&search));
+        lock.until = None;
+        assert!(lock.in_force(Timestamp::MAX));
+        assert_eq!(LockId::parse(&lock.id.to_string()), Some(lock.id));
+    }
+}

@@ -1,0 +1,9 @@
+//! What may be done: gates, locks, freezes, quarantine, and the rules of promotion and rollback.
+
+pub mod freeze;
+pub mod gate;
+pub mod lock;
+pub mod promotion;
+pub mod quarantine;
+mod refusal_code;
+pub mod rollback;

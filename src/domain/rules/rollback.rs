@@ -1,0 +1,300 @@
+//! What a rollback is about: which version it brings back, how that was found, and what may be gone back to.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::lock::Lock;
+use super::quarantine::Quarantine;
+use crate::domain::change::{Change, ChangeId};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::runtime::sighting::Sighting;
+
+/// The part of a plan that only a rollback has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rollback {
+    pub reason: Option<String>,
+    pub found: Found,
+    /// When the version that comes back ran there, as far as anybody saw it.
+    pub ran: Option<Ran>,
+    /// Nobody asked for it: the environment's own rule did.
+    pub automatic: bool,
+    /// The change whose version it takes back, where that came by one.
+    pub of: Option<ChangeId>,
+    pub bad: Bad,
+    /// The locks that it passes, which whoever asked was shown.
+    pub locks: Vec<Lock>,
+}
+
+/// Who told of the version that comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// It was seen to run well there.
+    Ledger,
+    Git,
+    Cluster,
+    /// Nobody saw it there: a guess.
+    Registry,
+}
+
+/// The time in which a version ran well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ran {
+    pub since: Timestamp,
+    pub until: Option<Timestamp>,
+}
+
+/// By what the version that is rolled back from would be known, should it come again.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bad {
+    pub commits: Vec<Sha>,
+    pub trees: Vec<Sha>,
+}
+
+/// What the registry says of the image that goes, where it was asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ImageThere {
+    #[default]
+    Yes,
+    /// By branch only a warning: CI builds it anew.
+    Gone,
+    Unknown {
+        why: String,
+    },
+}
+
+/// A version that ran well there and can be gone back to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    pub version: Version,
+    pub ran: Ran,
+}
+
+/// What makes two stays one version: the code, whatever it was built as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Code {
+    Commit(Sha),
+    Image(Version),
+}
+
+/// Which code it is that our own changes brought: a merge is of the commit that was pinned, a rollback of what it restored.
+#[derive(Debug, Default)]
+pub struct Codes {
+    sources: HashMap<Sha, Sha>,
+    restored: HashMap<Sha, Version>,
+    /// What each rollback took back.
+    taken_back: Vec<Version>,
+}
+
+impl Codes {
+    /// Of all changes that moved the same as the artefact.
+    pub fn of(changes: &[Change], artefact: &ArtefactName) -> Self {
+        let mut codes = Self::default();
+        for change in changes {
+            let Some(result) = change.stage.result() else { continue };
+            let plan = &change.plan;
+            if let Some(pinned) = &plan.pinned {
+                codes.sources.insert(result.clone(), pinned.clone());
+            }
+            if plan.rollback.is_some() {
+                // Of what was carried along only the commit is known: the tag is another artefact's.
+                let own = |version: &Version| {
+                    let commit = version.commit.clone();
+                    if plan.artefact == *artefact { version.clone() } else { Version { commit, ..Version::default() } }
+                };
+                codes.restored.insert(result.clone(), own(&plan.version));
+                codes.taken_back.extend(plan.from.as_ref().map(own));
+            }
+        }
+        codes
+    }
+
+    /// A rollback counts as the version that it restored.
+    pub fn original(&self, version: &Version) -> Version {
+        let mut version = version.clone();
+        // Rollbacks to what rollbacks restored make a chain, which ends where it began.
+        for _ in 0..=self.restored.len() {
+            match version.commit.as_ref().and_then(|commit| self.restored.get(commit)) {
+                Some(restored) if *restored != version => version = restored.clone(),
+                _ => break,
+            }
+        }
+        version
+    }
+
+    /// The commit that was pinned when this one was made, down to the first that we did not make.
+    pub fn source(&self, commit: &Sha) -> Sha {
+        let mut commit = commit;
+        for _ in 0..=self.sources.len() {
+            match self.sources.get(commit) {
+                Some(source) if source != commit => commit = source,
+                _ => break,
+            }
+        }
+        commit.clone()
+    }
+
+    fn code(&self, version: &Version) -> Code {
+        match &version.commit {
+            Some(commit) => Code::Commit(self.source(commit)),
+            None => Code::Image(version.clone()),
+        }
+    }
+
+    pub fn same(&self, a: &Version, b: &Version) -> bool {
+        match (self.code(a), self.code(b)) {
+            (Code::Commit(a), Code::Commit(b)) => a == b,
+            _ => a.is_image(b),
+        }
+    }
+
+    fn is_taken_back(&self, version: &Version) -> bool {
+        self.taken_back.iter().any(|bad| self.same(bad, version))
+    }
+}
+
+/// All that ran well there and is no other code than what runs now, newest first, each once. `stays` are newest first.
+pub fn ran_well(stays: &[Sighting], codes: &Codes, current: Option<&Version>) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    for stay in stays {
+        let Some(since) = stay.running_at else { continue };
+        let version = codes.original(&stay.version);
+        let known = found.iter().any(|other| codes.same(&other.version, &version));
+        if !known && !current.is_some_and(|current| codes.same(current, &version)) {
+            found.push(Candidate { version, ran: Ran { since, until: stay.ended_at } });
+        }
+    }
+    found
+}
+
+/// Those of them that ran before the current version's code first did, and that nobody has rolled back from: a second
+/// rollback goes further back, and never to what was bad.
+pub fn previous(
+    stays: &[Sighting],
+    codes: &Codes,
+    current: Option<&Version>,
+    quarantines: &[Quarantine],
+) -> Vec<Candidate> {
+    let of_current = |stay: &&Sighting| current.is_some_and(|current| codes.same(current, &stay.version));
+    let first = stays.iter().filter(of_current).map(|stay| stay.seen_at).min();
+    // What had broken by the end is not what ran well.
+    let broke = |stay: &&Sighting| stay.failed.is_some() && stay.ended_at.is_some();
+    let before: Vec<Sighting> =
+        stays.iter().filter(|stay| first.is_none_or(|first| stay.seen_at < first) && !broke(stay)).cloned().collect();
+    let mut found = ran_well(&before, codes, current);
+    found.retain(|candidate| {
+        let version = &candidate.version;
+        !codes.is_taken_back(version) && !quarantines.iter().any(|quarantine| quarantine.bars(version, None))
+    });
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::change::Stage;
+    use crate::domain::model::environment::EnvironmentName;
+    use crate::domain::sample;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + seconds).unwrap()
+    }
+
+    fn sha(digit: char) -> Sha {
+        digit.to_string().repeat(40).parse().unwrap()
+    }
+
+    fn version(digit: char) -> Version {
+        Version { tag: Some(format!("qa-{digit}").into()), digest: None, commit: Some(sha(digit)) }
+    }
+
+    /// Stays of these commits one after another, the last of them now; in capitals those that never ran well. Newest first.
+    fn stays(commits: &str) -> Vec<Sighting> {
+        let mut stays: Vec<Sighting> = Vec::new();
+        for (nth, digit) in commits.chars().enumerate() {
+            let seen_at = at(100 * i64::try_from(nth).unwrap());
+            if let Some(before) = stays.last_mut() {
+                before.ended_at = Some(seen_at);
+            }
+            let well = digit.is_ascii_lowercase() || digit.is_ascii_digit();
+            let running_at = well.then_some(seen_at);
+            stays.push(Sighting {
+                artefact: ArtefactName::new("checkout"),
+                environment: EnvironmentName::new("qa"),
+                version: version(digit.to_ascii_lowercase()),
+                seen_at,
+                running_at,
+                well_since: running_at,
+                failed: None,
+                ended_at: None,
+                announced: true,
+            });
+        }
+        stays.reverse();
+        stays
+    }
+
+    /// A change that brought `result` of `pinned`; with what it took back it is a rollback.
+    fn change(result: char, pinned: char, took_back: Option<char>) -> Change {
+        let mut change = sample::change();
+        change.plan.pinned = Some(sha(pinned));
+        change.plan.version = version(pinned);
+        change.plan.rollback = took_back.map(|_| sample::rollback());
+        change.plan.from = took_back.map(version);
+        change.stage = Stage::begin().merged(sha(result), at(0), at(1)).unwrap();
+        change
+    }
+
+    #[test]
+    fn the_previous_version_is_the_newest_that_ran_well_before_and_was_never_rolled_back_from() {
+        // Merges are a, b, c, d of what 1, 2, 3 pinned; e and f are rollback commits.
+        let rolled_back = || vec![change('e', 'b', Some('c'))];
+        let cases = [
+            ("the one before", "abc", vec![], Some('b')),
+            ("not one that never ran well", "aBc", vec![], Some('a')),
+            ("not the same code again", "abbc", vec![], Some('b')),
+            ("nothing ran before", "a", vec![], None),
+            ("nothing ran well before", "Ab", vec![], None),
+            ("what came twice is the same version", "acbc", vec![], Some('a')),
+            ("a second rollback goes further back", "abce", rolled_back(), Some('a')),
+            ("and not to the bad one, though it ran after", "bce", rolled_back(), None),
+            ("a newer one after a rollback goes back to what was restored", "abced", rolled_back(), Some('b')),
+            (
+                "the same promoted again is the same version",
+                "abd",
+                vec![change('b', '2', None), change('d', '2', None)],
+                Some('a'),
+            ),
+            ("two rollbacks in a row", "abcef", vec![change('e', 'b', Some('c')), change('f', 'a', Some('e'))], None),
+        ];
+        for (name, history, changes, expected) in cases {
+            let stays = stays(history);
+            let codes = Codes::of(&changes, &ArtefactName::new("checkout"));
+            let found = previous(&stays, &codes, Some(&stays[0].version), &[]);
+            assert_eq!(found.first().and_then(|it| it.version.commit.clone()), expected.map(sha), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_never_arrived_leaves_what_runs_to_go_back_to() {
+        let found = previous(&stays("ab"), &Codes::default(), Some(&version('c')), &[]);
+        assert_eq!(found.first().map(|it| it.version.clone()), Some(version('b')));
+        assert_eq!(found[0].ran, Ran { since: at(100), until: None });
+    }
+
+    #[test]
+    fn what_is_quarantined_is_not_gone_back_to() {
+        let quarantine = Quarantine { commits: vec![sha('b')], ..sample::quarantine() };
+        let found = previous(&stays("abc"), &Codes::default(), Some(&version('c')), &[quarantine]);
+        assert_eq!(found.first().map(|it| it.version.clone()), Some(version('a')));
+    }
+
+    #[test]
+    fn codes_that_lead_in_a_circle_end_somewhere() {
+        let both = [change('a', 'b', Some('c')), change('b', 'a', Some('c'))];
+        let codes = Codes::of(&both, &ArtefactName::new("checkout"));
+        let _ = codes.source(&sha('a'));
+        let _ = codes.original(&version('a'));
+    }
+}

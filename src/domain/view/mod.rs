@@ -1,0 +1,9 @@
+//! What the answers to questions show.
+
+pub mod diff;
+pub mod history;
+pub mod list;
+pub mod page;
+pub mod where_is;
+pub mod where_query;
+pub mod why;

@@ -1,0 +1,163 @@
+//! What somebody may mean by the word behind `where`: a commit, a pull request or a tag, alone or with its repository.
+//! Whether there is such a thing is for whoever looks.
+
+use crate::domain::model::artefact::Repository;
+
+/// Fewer digits begin too many commits.
+const FEWEST_HEX: usize = 4;
+const MOST_HEX: usize = 40;
+/// A number of so many digits is rather the beginning of a commit, which can happen to have no letter.
+const LIKE_A_COMMIT: usize = 7;
+/// No repository has more pull requests.
+const MOST_OF_A_NUMBER: usize = 9;
+
+/// All that a word can be, the likeliest first; and the repository, where it says which.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sought {
+    pub repository: Option<Repository>,
+    pub kinds: Vec<Kind>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The beginning of a commit's name, in lower case.
+    Commit(String),
+    Pull(u64),
+    /// Of an image or of Git.
+    Tag(String),
+}
+
+impl Sought {
+    /// `None` where it can be nothing of the kind, as an address that leads elsewhere.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let bare = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        if let Some(found) = address(bare.unwrap_or(text)) {
+            return Some(found);
+        }
+        if bare.is_some() || text.is_empty() {
+            return None;
+        }
+        if let Some((repository, number)) = text.split_once('#') {
+            let repository = if repository.is_empty() { None } else { Some(repository.parse().ok()?) };
+            return Some(Self { repository, kinds: vec![Kind::Pull(pull(number)?)] });
+        }
+        if let Some((repository, hex)) = text.split_once('@')
+            && let (Ok(repository), Some(hex)) = (repository.parse(), hex_of(hex))
+        {
+            return Some(Self { repository: Some(repository), kinds: vec![Kind::Commit(hex)] });
+        }
+        Some(Self { repository: None, kinds: word(text) })
+    }
+}
+
+fn word(text: &str) -> Vec<Kind> {
+    let number = pull(text).map(Kind::Pull);
+    let commit = hex_of(text).filter(|hex| number.is_none() || hex.len() >= LIKE_A_COMMIT).map(Kind::Commit);
+    let tag = Some(Kind::Tag(text.to_owned()));
+    // Nobody gives a tag the whole name of a commit.
+    let tag = if text.len() == MOST_HEX && commit.is_some() { None } else { tag };
+    commit.into_iter().chain(number).chain(tag).collect()
+}
+
+fn hex_of(text: &str) -> Option<String> {
+    let hex = (FEWEST_HEX..=MOST_HEX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    hex.then(|| text.to_ascii_lowercase())
+}
+
+fn pull(text: &str) -> Option<u64> {
+    let digits = text.len() <= MOST_OF_A_NUMBER && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| digits && *number > 0)
+}
+
+/// `host/owner/name/pull/42/files`, `.../commit/<sha>`, `.../releases/tag/<tag>`, as the pages of GitHub have them, wherever
+/// those stand.
+fn address(text: &str) -> Option<Sought> {
+    let path = text.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+    let parts: Vec<&str> = path.split('/').collect();
+    let of = |at: usize| format!("{}/{}", parts[at - 2], parts[at - 1]).parse::<Repository>().ok();
+    // A host stands before the owner.
+    for at in 3..parts.len() {
+        let behind = &parts[at + 1..];
+        let kind = match (parts[at], behind) {
+            ("pull", [_, "commits", sha, ..]) | ("commit", [sha, ..]) => hex_of(sha).map(Kind::Commit),
+            ("pull", [number, ..]) => pull(number).map(Kind::Pull),
+            ("releases", ["tag", tag @ ..]) if !tag.is_empty() => Some(Kind::Tag(tag.join("/"))),
+            _ => None,
+        };
+        if let (Some(kind), Some(repository)) = (kind, of(at)) {
+            return Some(Sought { repository: Some(repository), kinds: vec![kind] });
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn said(text: &str) -> String {
+        let Some(sought) = Sought::parse(text) else { return "nothing".to_owned() };
+        let kinds = sought.kinds.iter().map(|kind| match kind {
+            Kind::Commit(hex) => format!("commit {hex}"),
+            Kind::Pull(number) => format!("pull {number}"),
+            Kind::Tag(tag) => format!("tag {tag}"),
+        });
+        let kinds = kinds.collect::<Vec<_>>().join(" or ");
+        sought.repository.map_or(kinds.clone(), |repository| format!("{repository}: {kinds}"))
+    }
+
+    #[test]
+    fn what_people_paste_is_understood() {
+        let whole = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
+        let cases = [
+            ("#42", "pull 42"),
+            ("42", "pull 42 or tag 42"),
+            ("acme/checkout#42", "acme/checkout: pull 42"),
+            ("github.com/acme/checkout/pull/42", "acme/checkout: pull 42"),
+            ("https://github.com/acme/checkout/pull/42/files#diff-1", "acme/checkout: pull 42"),
+            ("http://127.0.0.1:8484/sim/github/acme/checkout/pull/7/", "acme/checkout: pull 7"),
+            ("ghe.acme.example/acme/checkout/commit/9be01d7", "acme/checkout: commit 9be01d7"),
+            ("github.com/acme/checkout/pull/42/commits/9BE01D7", "acme/checkout: commit 9be01d7"),
+            ("github.com/acme/checkout/releases/tag/qa/2026.11.16-1", "acme/checkout: tag qa/2026.11.16-1"),
+            ("acme/checkout@9be01d7", "acme/checkout: commit 9be01d7"),
+            ("9be01d7", "commit 9be01d7 or tag 9be01d7"),
+            ("9BE0", "commit 9be0 or tag 9BE0"),
+            (whole, &format!("commit {whole}")),
+            ("1234567", "commit 1234567 or pull 1234567 or tag 1234567"),
+            ("123456", "pull 123456 or tag 123456"),
+            ("20261116120000", "commit 20261116120000 or tag 20261116120000"),
+            ("1.4.2", "tag 1.4.2"),
+            ("qa/2026.11.16-1", "tag qa/2026.11.16-1"),
+            ("develop-4f1c2ab", "tag develop-4f1c2ab"),
+            ("abc", "tag abc"),
+            ("0", "tag 0"),
+        ];
+        for (text, meant) in cases {
+            assert_eq!(said(text), meant, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_leads_elsewhere_means_nothing() {
+        for text in ["", "#", "#x", "#0", "#1234567890123", "acme#1", "https://github.com/acme/checkout", "http://x"] {
+            assert_eq!(said(text), "nothing", "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_word_is_answered(text in "\\PC{0,80}") {
+            if let Some(sought) = Sought::parse(&text) {
+                prop_assert!(!sought.kinds.is_empty());
+            }
+        }
+
+        #[test]
+        fn any_address_is_answered(parts in prop::collection::vec("[a-z0-9#.]{0,8}|pull|commit|releases|tag|commits", 0..9)) {
+            let _ = Sought::parse(&parts.join("/"));
+        }
+    }
+}

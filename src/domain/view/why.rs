@@ -1,0 +1,167 @@
+//! What stands between an artefact and an environment: the first of it, which is a refusal, or all that can be known.
+//! Both go one way through the rules, so that the one can never disagree with the other.
+
+use crate::domain::change::ChangeId;
+use crate::domain::change::approval::Awaiting;
+use crate::domain::change::plan::Plan;
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Version;
+use crate::domain::rules::promotion::Refusal;
+
+/// Gathers what stands in the way, in the order in which the rules look.
+#[derive(Debug)]
+pub struct Blockers {
+    all: bool,
+    found: Vec<Refusal>,
+    version: Option<Version>,
+}
+
+impl Blockers {
+    /// The first is enough: nothing behind it is looked at.
+    pub fn first() -> Self {
+        Self { all: false, found: Vec::new(), version: None }
+    }
+
+    /// All that can be known. Where a blocker leaves nothing more to look at, it comes back as an error here as well.
+    pub fn all() -> Self {
+        Self { all: true, ..Self::first() }
+    }
+
+    /// Something stands in the way. It comes back where it is enough.
+    pub fn add(&mut self, refusal: Refusal) -> Result<(), Refusal> {
+        if !self.all {
+            return Err(refusal);
+        }
+        self.found.push(refusal);
+        Ok(())
+    }
+
+    /// There is nothing more to look at: the last comes back, if there was any. Only with `Ok` is the way free.
+    pub fn end(&mut self) -> Result<(), Refusal> {
+        self.found.pop().map_or(Ok(()), Err)
+    }
+
+    /// What would go is known.
+    pub fn note(&mut self, version: &Version) {
+        self.version = Some(version.clone());
+    }
+
+    /// What would go, as far as that is known, and what was gathered.
+    pub fn into_parts(self) -> (Option<Version>, Vec<Refusal>) {
+        (self.version, self.found)
+    }
+}
+
+/// The answer to `why`: what stands between an artefact and an environment, or that nothing does.
+#[derive(Clone, Debug)]
+pub struct Why {
+    pub artefact: ArtefactName,
+    /// `None` where none is behind.
+    pub environment: Option<EnvironmentName>,
+    /// The environments that are behind as well, where none was named.
+    pub others: Option<Vec<EnvironmentName>>,
+    /// What would go, as far as that is known.
+    pub version: Option<Version>,
+    /// In the order in which a promotion would be refused because of them.
+    pub blockers: Vec<Refusal>,
+    pub free: Option<Free>,
+    /// Who could not be asked, so that there may be more.
+    pub unasked: Option<String>,
+}
+
+/// Nothing stands in the way.
+#[derive(Clone, Debug)]
+pub struct Free {
+    pub plan: Box<Plan>,
+    /// Whom it would wait for, where it would.
+    pub awaits: Option<Awaiting>,
+}
+
+impl Why {
+    /// The change that is under way there.
+    pub fn under_way(&self) -> Option<ChangeId> {
+        self.blockers.iter().find_map(|blocker| match blocker {
+            Refusal::UnderWay(under_way) => Some(under_way.id),
+            _ => None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::{SignedDuration, Timestamp};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::domain::change::plan::{Checks, Facts, ManifestFile, Pending};
+    use crate::domain::model::actor::PersonId;
+    use crate::domain::rules::freeze::Window;
+    use crate::domain::rules::gate::{Watch, Well};
+    use crate::domain::rules::promotion;
+    use crate::domain::sample;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    fn watch() -> impl Strategy<Value = Watch> {
+        (0..3_usize, 0..3_usize, any::<bool>(), any::<bool>(), prop::option::of(0..1_000_i64)).prop_map(
+            |(locks, quarantines, frozen, soaks, well)| Watch {
+                locks: vec![sample::lock(); locks],
+                quarantines: vec![sample::quarantine(); quarantines],
+                freeze: frozen.then(|| Window { from: at(0), until: at(2_000), reason: None }),
+                soak: soaks.then(|| SignedDuration::from_secs(500)),
+                well: well.map(|since| Well { since: at(since), until: None }),
+                holds: Vec::new(),
+                now: at(1_000),
+            },
+        )
+    }
+
+    fn checks() -> impl Strategy<Value = Checks> {
+        let names = || prop::collection::vec(Just("build".to_owned()), 0..2);
+        (0..2_usize, names(), names()).prop_map(|(green, red, running)| Checks { green, red, running })
+    }
+
+    fn pending() -> impl Strategy<Value = Pending> {
+        let path = prop::sample::select(vec!["mailer/a.rs", "storefront/a.rs"]);
+        (0..2_u64, 0..2_u64, path).prop_map(|(ahead_by, behind_by, path)| {
+            let mut pending = Pending { ahead_by, behind_by, ..Pending::default() };
+            pending.files.changed.extend(sample::files(&[path]).changed);
+            pending
+        })
+    }
+
+    proptest! {
+        /// Whoever asks for all hears first what whoever asks for one is refused because of.
+        #[test]
+        fn the_first_of_all_is_the_first(
+            watch in watch(),
+            checks in checks(),
+            pending in pending(),
+            (checks_required, by_manifest, overrides, may) in any::<(bool, bool, bool, bool)>(),
+        ) {
+            let catalogue = sample::catalogue();
+            let manifest = by_manifest.then(|| ManifestFile {
+                repository: sample::plan().repository,
+                branch: "main".to_owned(),
+                file: "tag.yaml".to_owned(),
+            });
+            let overriding = overrides.then(|| (PersonId::new("U0BOB"), "it burns".into()));
+            let facts =
+                Facts { manifest, pending, checks, checks_required, overriding, ..sample::facts(&catalogue, watch) };
+            // What the facts do not tell was found before.
+            let before = sample::blockers("").swap_remove(0);
+            let judged = |mut blockers: Blockers| {
+                let added = if may { Ok(()) } else { blockers.add(before.clone()) };
+                let end = added.and_then(|()| promotion::check(&facts, &mut blockers).map(drop));
+                (end.clone().err(), [blockers.into_parts().1, end.err().into_iter().collect()].concat())
+            };
+            let (refused, one) = judged(Blockers::first());
+            let (_, all) = judged(Blockers::all());
+            prop_assert_eq!(refused.as_ref(), all.first(), "{:?}", all);
+            prop_assert_eq!(one.len(), all.len().min(1));
+        }
+    }
+}
