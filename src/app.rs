@@ -25,6 +25,7 @@ use crate::config::{Config, Secrets};
 use crate::domain::model::artefact::{Namespace, WorkloadKind};
 use crate::workflow::builds::Builds;
 use crate::workflow::changes::Changes;
+use crate::workflow::context::{Bot, Parts};
 use crate::workflow::doctor::Doctor;
 use crate::workflow::measures::Measures;
 use crate::workflow::outbox::Tables;
@@ -33,7 +34,7 @@ use crate::workflow::rights::Rights;
 use crate::workflow::seen::Seen;
 use crate::workflow::source::Sources;
 use crate::workflow::whereabouts::Absent;
-use crate::workflow::{Bot, Parts, compare, hear, home, inbox, locks, observe, outbox, runner};
+use crate::workflow::{compare, hear, home, inbox, locks, observe, outbox, runner};
 
 use readiness::Readiness;
 

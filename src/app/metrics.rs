@@ -16,7 +16,7 @@ use crate::adapters::store::{Backlog, Waiting};
 use crate::app::readiness::Readiness;
 use crate::domain::change::Change;
 use crate::telemetry::metrics::{CONTENT_TYPE, Page};
-use crate::workflow::Bot;
+use crate::workflow::context::Bot;
 
 /// A scrape is given up after ten seconds by most; a database that takes so long is said to be silent instead.
 const PATIENCE: Duration = Duration::from_secs(1);

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::cluster::Reading;
 use crate::adapters::slack::socket::Connection;
 use crate::adapters::store::StoreError;
-use crate::workflow::Bot;
+use crate::workflow::context::Bot;
 
 /// A cluster asks every few seconds, and waits for one.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -16,11 +16,11 @@ use crate::domain::rules::promotion::{Act, Refusal};
 use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::domain::rules::rollback::{Found, ImageThere};
 
-use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::locks::directly;
 use super::respond::{Asked, stored};
 use super::rollback::{BackDecision, BackTo, BackWish, failure};
+use crate::workflow::context::Bot;
 
 /// Somebody who must be asked before a rule can roll back is away: the pause before the next try.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(15);

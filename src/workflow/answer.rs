@@ -14,8 +14,8 @@ use crate::domain::model::actor::Role;
 use crate::domain::view::list::Filter;
 use crate::telemetry;
 
-use super::Bot;
 use super::outbox::TableSupport;
+use crate::workflow::context::Bot;
 
 /// Slack waits for three seconds.
 const AT_ONCE: Duration = Duration::from_secs(1);

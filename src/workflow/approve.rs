@@ -17,10 +17,10 @@ use crate::domain::rules::gate::{Gate, Overridden};
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::quarantine::Quarantine;
 
-use super::Bot;
 use super::merge::again;
 use super::pull::Halt;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// How soon GitHub is asked again whether it can be merged, while it still computes that.
 const COMPUTES: SignedDuration = SignedDuration::from_secs(2);

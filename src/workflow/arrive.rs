@@ -22,9 +22,9 @@ use crate::domain::runtime::provenance::Origin;
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::history::ArrivalTold;
 
-use super::Bot;
 use super::deploy::Belonging;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// What is not known of an arrival by then is told without it.
 pub(super) const TELL_WITHIN: Duration = Duration::from_secs(5);

@@ -7,7 +7,7 @@ use crate::domain::change::subscription::{Ear, State};
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::message::{Message, MessageKey, To};
 
-use super::Bot;
+use crate::workflow::context::Bot;
 
 impl Bot {
     /// What others are told of a change that was at `before` and has moved on.

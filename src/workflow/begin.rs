@@ -12,8 +12,8 @@ use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::environment::PromoteBy;
 use crate::domain::model::message::{Asked, Message, MessageKey, To};
 
-use super::Bot;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 impl Bot {
     /// Does a promotion there wait for a person's yes, or at least for GitHub's?

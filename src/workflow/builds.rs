@@ -9,7 +9,7 @@ use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-use super::Bot;
+use crate::workflow::context::Bot;
 
 /// Commits whose builds are remembered. Who waits for one waits for one of the last few.
 const MOST: usize = 1_000;

@@ -9,9 +9,9 @@ use crate::domain::git::comparison::Comparison;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-use super::Bot;
 use super::memory::Memory;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// People ask the same thing twice, and each other; a branch that moved meanwhile is seen soon enough.
 const HEAD: SignedDuration = SignedDuration::from_secs(15);

@@ -12,9 +12,9 @@ use crate::domain::model::artefact::Artefact;
 use crate::domain::model::version::Sha;
 use crate::domain::runtime::rollout::RolloutState;
 
-use super::Bot;
 use super::merge::{again, pause};
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// A tag that could not be made so often is left out, with a warning.
 const MOST_TAG_TRIES: u32 = 6;

@@ -24,7 +24,6 @@ use crate::adapters::slack::render::commit_summary::Authors;
 use crate::adapters::slack::render::diff as render;
 use crate::adapters::slack::render::page_buttons::For;
 
-use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::no::No;
 use super::outbox::TableSupport;
@@ -32,6 +31,7 @@ use super::pending::says;
 use super::previous::REMEMBERED;
 use super::respond::{Asked, stored};
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// How many artefacts are looked at at once; GitHub's client has limits of its own.
 const AT_ONCE: usize = 8;

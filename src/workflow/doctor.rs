@@ -30,8 +30,8 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
 
-use super::Bot;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// For one question.
 const A_QUESTION: Duration = Duration::from_secs(6);

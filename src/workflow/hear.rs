@@ -10,9 +10,9 @@ use crate::adapters::reports::Sender;
 use crate::adapters::reports::disposition::Fate;
 use crate::adapters::store::{Line, Received, StoreError, Transaction};
 
-use super::Bot;
 use super::inbox::{AFTER_PANIC, AFTER_STORE_FAILURE, span};
 use super::keep::Told;
+use crate::workflow::context::Bot;
 
 /// Few enough that whoever waits for the writer behind them does not notice.
 const A_GROUP: u32 = 128;

@@ -10,7 +10,7 @@ use crate::domain::view::history::{A_PAGE, Arrived, Happening, MOST, Number, Wha
 use crate::domain::view::list::Filter;
 use crate::domain::view::page::{Cursor, Order, Page};
 
-use super::Bot;
+use crate::workflow::context::Bot;
 
 impl Bot {
     pub(super) async fn history(

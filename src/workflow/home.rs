@@ -24,10 +24,10 @@ use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::Filter;
 
-use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::respond::stored;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// Slack does not tell who has closed it, so after this nobody is taken to look at it any more.
 const LATELY: SignedDuration = SignedDuration::from_mins(30);

@@ -15,8 +15,8 @@ use crate::domain::change::Change;
 use crate::domain::command;
 use crate::telemetry;
 
-use super::Bot;
 use super::respond::privately;
+use crate::workflow::context::Bot;
 
 /// How many are worked on at once: one that waits for Slack holds up nobody but itself.
 const AT_ONCE: usize = 16;

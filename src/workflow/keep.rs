@@ -9,7 +9,7 @@ use crate::adapters::store::{Receipt, Source, StoreError, Transaction};
 use crate::domain::runtime::attribution::Stray;
 use crate::telemetry;
 
-use super::Bot;
+use crate::workflow::context::Bot;
 
 /// What a webhook told, as it waits in the inbox. Each has something that no other has.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -15,9 +15,9 @@ use crate::domain::model::message::{Asked, Message, MessageKey, To};
 use crate::domain::rules::lock::{Lock, LockId};
 use crate::domain::rules::promotion::Refusal;
 
-use super::Bot;
 use super::inbox::NotNow;
 use super::respond::stored;
+use crate::workflow::context::Bot;
 
 /// When the database cannot be read or written, it is tried again after this.
 const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);

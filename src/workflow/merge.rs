@@ -9,7 +9,7 @@ use crate::domain::change::{By, Change, Deploying, Merging, Stage, Trouble};
 use crate::domain::git::comparison::{Comparison, Files};
 use crate::domain::model::version::Sha;
 
-use super::Bot;
+use crate::workflow::context::Bot;
 
 /// A GitHub that was not available so often is not waited for any longer: some seven minutes.
 const MOST_TRIES: u32 = 12;

@@ -16,9 +16,9 @@ use crate::domain::runtime::arrival::Look;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
 
-use super::Bot;
 use super::arrive::Found;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// A message about an arrival is completed only while people still read it.
 const COMPLETED_WITHIN: SignedDuration = SignedDuration::from_hours(1);

@@ -10,9 +10,9 @@ use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::provenance::Origin;
 use crate::domain::runtime::sighting::Sighting;
 
-use super::Bot;
 use super::no::No;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// A little less than the time between two looks: a branch that caught up takes the mark away at the next.
 const MARKED: SignedDuration = SignedDuration::from_secs(50);

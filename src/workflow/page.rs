@@ -5,9 +5,9 @@ use crate::adapters::store::Transaction;
 use crate::domain::model::message::To;
 use crate::domain::view::list::Filter;
 
-use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::respond::{Asked, stored};
+use crate::workflow::context::Bot;
 
 impl Bot {
     pub(super) async fn turned_page(&self, asked: Asked<'_>, turn: Turn) -> Result<Work, NotNow> {

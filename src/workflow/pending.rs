@@ -14,10 +14,10 @@ use crate::domain::rules::promotion::Refusal;
 use crate::domain::rules::quarantine::Quarantine;
 use crate::domain::rules::rollback::{Codes, ImageThere};
 
-use super::Bot;
 use super::no::No;
 use super::previous::REMEMBERED;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// How many merges are looked at to find out what a version was called.
 const MERGES: usize = 10;

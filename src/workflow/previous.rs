@@ -16,9 +16,9 @@ use crate::domain::rules::quarantine::Quarantine;
 use crate::domain::rules::rollback::{Candidate, Codes, Found, Ran, previous, ran_well};
 use crate::domain::runtime::sighting::Sighting;
 
-use super::Bot;
 use super::no::No;
 use super::rollback::OFFERED;
+use crate::workflow::context::Bot;
 
 /// How far back stays and changes are looked at.
 pub(super) const REMEMBERED: u32 = 200;

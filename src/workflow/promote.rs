@@ -20,10 +20,10 @@ use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::why::Blockers;
 
-use super::Bot;
 use super::no::{No, known};
 use super::pending::{pins_digest, unknown};
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// How far back a version is looked for that is named.
 const REMEMBERED_STAYS: u32 = 200;

@@ -12,10 +12,10 @@ use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging
 use crate::domain::model::actor::Actor;
 use crate::domain::model::version::Sha;
 
-use super::Bot;
 use super::begin::ledger_entry;
 use super::merge::{again, branch_gone, pause};
 use super::result::Made;
+use crate::workflow::context::Bot;
 
 /// Nobody waits for a branch to be put away: the pause is as long as it gets.
 const TIDY_TRIES: u32 = 6;

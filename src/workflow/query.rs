@@ -6,8 +6,8 @@ use crate::adapters::slack::render::page_buttons::For;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::{Cell, Filter, Listing};
 
-use super::Bot;
 use super::outbox::TableSupport;
+use crate::workflow::context::Bot;
 
 impl Bot {
     pub fn list(&self, filter: Filter, page: usize, whom: For<'_>) -> Said {

@@ -10,7 +10,7 @@ use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::{Artefact, Place};
 use crate::domain::runtime::attribution::{Applied, Attribution, Known, Object, Stray, Told, Unmapped};
 
-use super::Bot;
+use crate::workflow::context::Bot;
 
 /// More than controllers say while we are away, and little to read at a start.
 const RECALLED: u32 = 2000;

@@ -21,13 +21,13 @@ use crate::domain::rules::promotion::{Act, Refusal};
 use crate::domain::rules::rollback::ImageThere;
 use crate::domain::view::list::Filter;
 
-use super::Bot;
 use super::diff::Wanted;
 use super::inbox::{NotNow, Work};
 use super::locks::Reply;
 use super::promote::{Decision, What, Wish};
 use super::rollback::Meeting;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 impl Bot {
     pub(super) async fn respond(&self, received: &Received, incoming: Incoming) -> Result<Work, NotNow> {

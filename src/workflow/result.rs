@@ -10,9 +10,9 @@ use crate::domain::model::artefact::Delivery;
 use crate::domain::model::environment::PromoteBy;
 use crate::domain::model::version::Sha;
 
-use super::Bot;
 use super::merge::commit_gone;
 use super::pull::Halt;
+use crate::workflow::context::Bot;
 
 /// How often a branch that moves under our hands is tried again at once.
 const AT_ONCE: usize = 4;

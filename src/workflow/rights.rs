@@ -13,10 +13,10 @@ use crate::domain::model::actor::{Called, Member, PersonId, Role};
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::EnvironmentName;
 
-use super::Bot;
 use super::memory::Memory;
 use super::people::People;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 /// Who was taken out of a team has lost its rights within a minute.
 const TEAM: SignedDuration = SignedDuration::from_secs(60);

@@ -15,11 +15,11 @@ use crate::domain::rules::promotion;
 use crate::domain::rules::promotion::{Act, Refusal, UnderWay};
 use crate::domain::rules::rollback::{Bad, Found, ImageThere, Ran, Rollback};
 
-use super::Bot;
 use super::no::No;
 use super::pending::pins_digest;
 use super::previous::{Back, Past, REMEMBERED};
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 pub(super) use asked::{Meeting, failure};
 

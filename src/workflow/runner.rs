@@ -17,8 +17,8 @@ use crate::domain::model::artefact::Namespace;
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
-use super::Bot;
 use super::begin::ledger_entry;
+use crate::workflow::context::Bot;
 
 /// How many are stepped at once: one that waits for GitHub holds up nobody but itself.
 const AT_ONCE: usize = 16;

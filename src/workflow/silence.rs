@@ -8,8 +8,8 @@ use crate::adapters::reports::github::BuildState;
 use crate::domain::change::{BranchSeen, BuildSeen, Change, Deploying, ImageSeen, Runs, Silence, Stage};
 use crate::domain::model::version::Image;
 
-use super::Bot;
 use super::deploy::Look;
+use crate::workflow::context::Bot;
 
 impl Bot {
     /// When a change that shows no sign of life is looked into.

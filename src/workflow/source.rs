@@ -17,8 +17,8 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Image, Sha, Version};
 use crate::domain::runtime::sighting::Sighting;
 
-use super::Bot;
 use super::words::Words;
+use crate::workflow::context::Bot;
 
 /// An image that told nothing may get a Git tag of its name later.
 const ASK_AGAIN: SignedDuration = SignedDuration::from_mins(10);

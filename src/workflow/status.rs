@@ -13,7 +13,7 @@ use crate::domain::view::history::Step;
 use crate::domain::view::list::Filter;
 use crate::domain::view::page::{Cursor, Order, Page};
 
-use super::Bot;
+use crate::workflow::context::Bot;
 
 /// More entries than any change leaves; the time line shows fewer.
 const MOST_STEPS: u32 = 500;

@@ -14,9 +14,9 @@ use crate::domain::runtime::arrival::{Author, News};
 use crate::domain::runtime::arrival_batch::{FEWEST, Member, Stand, Wave, parts};
 use crate::domain::runtime::sighting::Sighting;
 
-use super::Bot;
 use super::arrive::{AT_ONCE, Beside, FAILED, Found, Known, RECOVERED, Told, told_by};
 use super::seen::Stay;
+use crate::workflow::context::Bot;
 
 /// So many failures of a wave have a message of their own.
 const FAILURES: usize = 5;

@@ -20,10 +20,10 @@ use crate::domain::view::where_is::{
 };
 use crate::domain::view::where_query::Sought;
 
-use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::respond::Asked;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 pub use find::Absent;
 use find::{CHOICES, Meant};

@@ -8,12 +8,12 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::promotion::Refusal;
 use crate::domain::view::why::{Blockers, Free, Why};
 
-use super::Bot;
 use super::inbox::{NotNow, Work};
 use super::no::No;
 use super::promote::{What, Wish};
 use super::respond::Asked;
 use super::source::CannotAsk;
+use crate::workflow::context::Bot;
 
 impl Bot {
     /// As it is for whoever asks; `openly` for all who read along.

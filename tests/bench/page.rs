@@ -22,6 +22,7 @@ use gantry::domain::view::list::Filter;
 use gantry::workflow::builds::Builds;
 use gantry::workflow::changes::Changes;
 use gantry::workflow::compare::Heads;
+use gantry::workflow::context::{Bot, Parts};
 use gantry::workflow::doctor::Doctor;
 use gantry::workflow::outbox::Tables;
 use gantry::workflow::people::People;
@@ -29,7 +30,7 @@ use gantry::workflow::rights::Rights;
 use gantry::workflow::seen::Seen;
 use gantry::workflow::source::Sources;
 use gantry::workflow::whereabouts::Absent;
-use gantry::workflow::{Bot, Parts, home, observe};
+use gantry::workflow::{home, observe};
 use jiff::SignedDuration;
 use secrecy::SecretString;
 

@@ -11,7 +11,7 @@ use gantry::sim::github::Cost;
 use gantry::sim::pace::Pace;
 use gantry::sim::slack::{Ack, Message};
 use gantry::sim::town::{self as sim, ENVIRONMENTS};
-use gantry::workflow::Bot;
+use gantry::workflow::context::Bot;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::net::TcpListener;

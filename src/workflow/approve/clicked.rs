@@ -8,8 +8,8 @@ use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::promotion::{Act, Refusal};
-use crate::workflow::Bot;
 use crate::workflow::begin::ledger_entry;
+use crate::workflow::context::Bot;
 use crate::workflow::inbox::{NotNow, Work};
 use crate::workflow::respond::{Asked, stored};
 

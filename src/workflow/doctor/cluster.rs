@@ -19,7 +19,7 @@ use crate::domain::model::version::{Image, Version};
 use crate::workflow::source;
 
 use super::{Looking, Recall, all};
-use crate::workflow::Bot;
+use crate::workflow::context::Bot;
 
 /// A version that runs, and where.
 struct Runs<'a> {

@@ -11,10 +11,10 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
 use crate::domain::rules::promotion::{Refusal, UnderWay};
 
-use super::super::Bot;
 use super::super::inbox::{NotNow, Work};
 use super::super::respond::{Asked, stored};
 use super::{BackDecision, BackTo, BackWish};
+use crate::workflow::context::Bot;
 
 /// What becomes of a promotion that is being merged when a rollback is asked for.
 #[derive(Clone, Copy, PartialEq)]

@@ -3,7 +3,6 @@
 use futures::StreamExt;
 use jiff::SignedDuration;
 
-use super::super::Bot;
 use super::super::memory::Memory;
 use super::super::source::CannotAsk;
 use crate::adapters::github::PullState;
@@ -12,6 +11,7 @@ use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
 use crate::domain::model::version::{Commit, Sha};
 use crate::domain::view::where_is::Candidate;
 use crate::domain::view::where_query::{Kind, Sought};
+use crate::workflow::context::Bot;
 
 /// How many repositories are asked at once.
 const AT_ONCE: usize = 8;
