@@ -23,18 +23,23 @@ use crate::adapters::{controller, github, registry, reports, slack};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::model::artefact::{Namespace, WorkloadKind};
-use crate::workflow::builds::Builds;
-use crate::workflow::changes::Changes;
+use crate::workflow::changes::open_changes::Changes;
+use crate::workflow::changes::runner;
+use crate::workflow::commands::doctor::Doctor;
+use crate::workflow::commands::where_is::Absent;
+use crate::workflow::commands::{home, lock};
 use crate::workflow::context::{Bot, Parts};
-use crate::workflow::doctor::Doctor;
-use crate::workflow::measures::Measures;
-use crate::workflow::outbox::Tables;
-use crate::workflow::people::People;
-use crate::workflow::rights::Rights;
-use crate::workflow::seen::Seen;
-use crate::workflow::source::Sources;
-use crate::workflow::whereabouts::Absent;
-use crate::workflow::{compare, hear, home, inbox, locks, observe, outbox, runner};
+use crate::workflow::deployments::{observer, record_reports};
+use crate::workflow::facts::builds::Builds;
+use crate::workflow::facts::comparisons;
+use crate::workflow::facts::image_commits::Sources;
+use crate::workflow::facts::people::People;
+use crate::workflow::facts::permissions::Rights;
+use crate::workflow::facts::sightings::Seen;
+use crate::workflow::metrics::Measures;
+use crate::workflow::notifications::outbox;
+use crate::workflow::notifications::outbox::Tables;
+use crate::workflow::requests::inbox;
 
 use readiness::Readiness;
 
@@ -132,8 +137,8 @@ impl App {
             view: View::new(clock.clone()),
             clients,
             doctor,
-            heads: compare::Heads::default(),
-            wake: observe::Wake::default(),
+            heads: comparisons::Heads::default(),
+            wake: observer::Wake::default(),
             changes,
             measures: Measures::default(),
             controller,
@@ -298,14 +303,14 @@ fn start(bot: &Bot, cancel: &CancellationToken) -> JoinSet<()> {
         cancel.clone(),
     ));
     tasks.spawn(inbox::run(bot.clone(), cancel.clone()));
-    tasks.spawn(hear::run(bot.clone(), cancel.clone()));
+    tasks.spawn(record_reports::run(bot.clone(), cancel.clone()));
     // What these do is nobody's request and no change: their lines say where they come from.
     let task = |task: &str| tracing::error_span!("task", task);
-    tasks.spawn(observe::run(bot.clone(), cancel.clone()).instrument(task("observe")));
+    tasks.spawn(observer::run(bot.clone(), cancel.clone()).instrument(task("observe")));
     tasks.spawn(runner::run(bot.clone(), cancel.clone()));
-    tasks.spawn(locks::run(bot.clone(), cancel.clone()).instrument(task("locks")));
+    tasks.spawn(lock::run(bot.clone(), cancel.clone()).instrument(task("locks")));
     tasks.spawn(home::run(bot.clone(), cancel.clone()).instrument(task("home")));
-    tasks.spawn(observe::run_sources(bot.clone(), cancel.clone()).instrument(task("sources")));
+    tasks.spawn(observer::run_sources(bot.clone(), cancel.clone()).instrument(task("sources")));
     tasks.spawn(cluster::watch::run(bot.clients.clone(), watched(&bot.config), bot.view.clone(), cancel.clone()));
     tasks
 }

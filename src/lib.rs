@@ -3,18 +3,18 @@
 //! # The map
 //!
 //! ```text
-//!  Slack ──HTTP──> slack::receive ──> workflow::answer ──> store (inbox) ──> workflow::inbox ──┐
+//!  Slack ──HTTP──> slack::receive ──> workflow::requests::acknowledge ──> store (inbox) ──> workflow::requests::inbox ──┐
 //!     <──socket──  slack::socket        memory knows: the                                      │
 //!                                       answer is the ack                                      v
-//!  controller ───> reports ─────────> store (inbox) ──> workflow::hear (in groups) ────> workflow::observe
+//!  controller ───> reports ─────────> store (inbox) ──> workflow::deployments::record_reports (in groups) ────> workflow::deployments::observer
 //!                    verify, parse                                                             │
 //!  cluster <─watch─ cluster::watch ──> cluster::View ──wakes────────────────────────────> (facts -> domain)
 //!                                                                                              │
 //!  GitHub, registry <── github, registry (asked for facts) <───────────────────────────────────┤
 //!                                                                                              v
-//!  Slack <── slack::client <── workflow::outbox <── store (outbox, ledger: one transaction) <── slack::render
+//!  Slack <── slack::client <── workflow::notifications::outbox <── store (outbox, ledger: one transaction) <── slack::render
 //!
-//!  a promotion: workflow::respond ──> promote (facts -> domain::rules::promotion -> domain::change::plan) ──> store (change: its row is
+//!  a promotion: workflow::requests::dispatch ──> promote (facts -> domain::rules::promotion -> domain::change::plan) ──> store (change: its row is
 //!  the lock; card in the outbox) ──> runner claims it ──> merge ──> deploy (tag, controller told, proof; silence: what
 //!  was last seen) ──> card
 //!  questions: ... ──> diff, whereabouts (the cluster says what runs, compare what lies between: kept, else GitHub) ──> answer

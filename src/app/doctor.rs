@@ -9,7 +9,7 @@ use crate::adapters::{github, registry, slack};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::doctor::Check;
-use crate::workflow::doctor::{Doctor, configuration};
+use crate::workflow::commands::doctor::{Doctor, configuration};
 
 /// `environment` is [`crate::config::process_environment`], except in tests; `url` is where a Gantry serves.
 pub async fn look(

@@ -11,18 +11,18 @@ use crate::adapters::store::Store;
 use crate::clock::Clock;
 use crate::config::Config;
 
-use super::builds::Builds;
-use super::changes::Changes;
-use super::compare::Heads;
-use super::home::Homes;
-use super::measures::Measures;
-use super::observe::Wake;
-use super::outbox::Tables;
-use super::people::People;
-use super::rights::Rights;
-use super::seen::Seen;
-use super::source::Sources;
-use super::whereabouts::Absent;
+use crate::workflow::changes::open_changes::Changes;
+use crate::workflow::commands::home::Homes;
+use crate::workflow::commands::where_is::Absent;
+use crate::workflow::deployments::observer::Wake;
+use crate::workflow::facts::builds::Builds;
+use crate::workflow::facts::comparisons::Heads;
+use crate::workflow::facts::image_commits::Sources;
+use crate::workflow::facts::people::People;
+use crate::workflow::facts::permissions::Rights;
+use crate::workflow::facts::sightings::Seen;
+use crate::workflow::metrics::Measures;
+use crate::workflow::notifications::outbox::Tables;
 
 /// The parts that the use cases work with. Clones share them.
 #[derive(Clone)]
@@ -53,7 +53,7 @@ pub struct Parts {
     pub homes: Homes,
     /// How it stands with Slack's socket.
     pub socket: slack::socket::Standing,
-    pub doctor: super::doctor::Doctor,
+    pub doctor: crate::workflow::commands::doctor::Doctor,
 }
 
 impl Bot {

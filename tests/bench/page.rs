@@ -19,18 +19,19 @@ use gantry::domain::model::version::{Image, Sha, Version};
 use gantry::domain::runtime::rollout::RolloutState;
 use gantry::domain::runtime::sighting::Sighting;
 use gantry::domain::view::list::Filter;
-use gantry::workflow::builds::Builds;
-use gantry::workflow::changes::Changes;
-use gantry::workflow::compare::Heads;
+use gantry::workflow::changes::open_changes::Changes;
+use gantry::workflow::commands::doctor::Doctor;
+use gantry::workflow::commands::home;
+use gantry::workflow::commands::where_is::Absent;
 use gantry::workflow::context::{Bot, Parts};
-use gantry::workflow::doctor::Doctor;
-use gantry::workflow::outbox::Tables;
-use gantry::workflow::people::People;
-use gantry::workflow::rights::Rights;
-use gantry::workflow::seen::Seen;
-use gantry::workflow::source::Sources;
-use gantry::workflow::whereabouts::Absent;
-use gantry::workflow::{home, observe};
+use gantry::workflow::deployments::observer;
+use gantry::workflow::facts::builds::Builds;
+use gantry::workflow::facts::comparisons::Heads;
+use gantry::workflow::facts::image_commits::Sources;
+use gantry::workflow::facts::people::People;
+use gantry::workflow::facts::permissions::Rights;
+use gantry::workflow::facts::sightings::Seen;
+use gantry::workflow::notifications::outbox::Tables;
 use jiff::SignedDuration;
 use secrecy::SecretString;
 
@@ -130,7 +131,7 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         serves: true,
     };
     Ok(Bot::new(Parts {
-        measures: gantry::workflow::measures::Measures::default(),
+        measures: gantry::workflow::metrics::Measures::default(),
         doctor,
         rights: Rights::new(people.clone(), github.clone(), clock.clone(), BTreeMap::new()),
         people,
@@ -142,7 +143,7 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         absent: Absent::default(),
         registry,
         heads: Heads::default(),
-        wake: observe::Wake::default(),
+        wake: observer::Wake::default(),
         changes: Changes::default(),
         controller: controller::Client::new()?,
         homes: home::Homes::default(),

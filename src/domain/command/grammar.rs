@@ -31,8 +31,8 @@
 //! 1. Its rule in the grammar above, a [`Verb`], a row in [`TABLE`] and a variant of [`Command`]: help, did-you-mean and
 //!    `@gantry` know it from there. In `parse` what follows the verb; beside it a row in the tables of what is understood and what
 //!    is not. From here the compiler names every place that must answer for it.
-//! 2. `workflow::respond` hands it to a file of its own in `workflow`: facts, then `domain`, then effects in one transaction. What
-//!    memory or our own database knows may be the acknowledgement itself (`workflow::answer`); all else is stored first.
+//! 2. `workflow::requests::dispatch` hands it to a file of its own in `workflow`: facts, then `domain`, then effects in one transaction. What
+//!    memory or our own database knows may be the acknowledgement itself (`workflow::requests::acknowledge`); all else is stored first.
 //! 3. Its words in `slack::render`, in a file of the same name, as pure functions; in `notice::looking` what is said at once.
 //! 4. A row in the table of `tests/e2e/entrances.rs`, which says who may do it where and fails without one, and a file of tests
 //!    that type it. One that is to be typed alone, as `/list` is, also stands in both of `deploy/slack`'s manifests.

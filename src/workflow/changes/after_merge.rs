@@ -1,0 +1,259 @@
+//! What follows from a rollback that Git has: the bad version is quarantined, its environment held, those whose work went are
+//! told; and `release`, which lets a version come back. Also the rule by which a failed promotion is rolled back.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::adapters::slack::render::{refusal, rollback};
+use crate::adapters::store::{Claim, Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
+use crate::domain::change::plan::Plan;
+use crate::domain::change::{Change, Deploying, RolledBack, Stage};
+use crate::domain::model::actor::{Actor, PersonId};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::message::{Asked as AskedBy, MessageKey, To};
+use crate::domain::rules::promotion::{Act, Refusal};
+use crate::domain::rules::quarantine::{Hold, Quarantine};
+use crate::domain::rules::rollback::{Found, ImageThere};
+
+use crate::workflow::commands::lock::directly;
+use crate::workflow::commands::rollback::failure;
+use crate::workflow::context::Bot;
+use crate::workflow::planning::rollback::{BackDecision, BackTo, BackWish};
+use crate::workflow::requests::dispatch::{Asked, stored};
+use crate::workflow::requests::inbox::{NotNow, Work};
+
+/// Somebody who must be asked before a rule can roll back is away: the pause before the next try.
+const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(15);
+/// So long after a failure the rule still acts.
+const WITHIN: SignedDuration = SignedDuration::from_mins(10);
+/// Who is not found by then is not told: nothing waits for it.
+const AUTHORS_WITHIN: Duration = Duration::from_secs(5);
+
+impl Bot {
+    /// What is stored and said together with a rollback's result.
+    pub(crate) async fn aftermath(&self, change: &Change) -> Transaction {
+        let Some(about) = &change.plan.rollback else { return Transaction::new() };
+        let now = self.clock.now();
+        let mut transaction = Transaction::new();
+        if let Some(quarantine) = Quarantine::of(change, now) {
+            let details = Some(LedgerDetails::Quarantine(Box::new(quarantine.clone())));
+            let entry = Entry { details, ..rollback_entry(change, LedgerKind::Quarantined, now) };
+            transaction = transaction.quarantine(quarantine).ledger(entry);
+        }
+        if let Some(hold) = Hold::of(change, now) {
+            transaction = transaction.hold(hold);
+        }
+        for lock in about.locks.iter().filter(|lock| lock.by != change.requester) {
+            let told = directly(&lock.by, rollback::passed(change, lock));
+            transaction = transaction.say(told.linking(Self::card_key(change.id)));
+        }
+        if let Some(said) = rollback::lost(change, &self.authors(change, usize::MAX).await) {
+            transaction = transaction.say(self.in_thread(change, "lost", said));
+        }
+        transaction
+    }
+
+    /// The change that a rollback takes back, as it says from now on, and how that is stored together with the rollback.
+    pub(crate) async fn mark_taken_back(&self, rollback: &Change) -> Result<Option<(Change, Transaction)>, StoreError> {
+        let Some(of) = rollback.plan.rollback.as_ref().and_then(|about| about.of) else { return Ok(None) };
+        let Some(claim) = self.store.claim(vec![of]).await?.pop() else { return Ok(None) };
+        let done = RolledBack::Done { by: rollback.id, at: self.clock.now() };
+        let stage = claim.change.stage.clone();
+        let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(done), ..known }) else {
+            return Ok(None);
+        };
+        let due = claim.due_at.filter(|_| stage.is_open());
+        let marked = Change { stage, ..claim.change.clone() };
+        let transaction = self.advanced(&claim.change, claim.fence, &marked, due);
+        Ok(Some((marked, transaction)))
+    }
+
+    /// Those who wrote what moves and are in Slack, each once and `most` of them; not the one who asked for it, and no bots.
+    pub(crate) async fn authors(&self, change: &Change, most: usize) -> Vec<PersonId> {
+        let until = tokio::time::Instant::now() + AUTHORS_WITHIN;
+        let mut authors: Vec<PersonId> = Vec::new();
+        for commit in &change.plan.drift.commits {
+            let Some(login) = &commit.login else { continue };
+            if authors.len() >= most {
+                break;
+            }
+            // Who cannot be found now is not told: it is a courtesy, and nothing waits for it.
+            let found = tokio::time::timeout_at(until, self.person_of(login, &change.plan.repository)).await;
+            if let Ok(Ok(Some(person))) = found
+                && person != change.requester
+                && !authors.contains(&person)
+            {
+                authors.push(person);
+            }
+        }
+        authors
+    }
+
+    /// `release`: what was rolled back from may come back.
+    pub(crate) async fn release(
+        &self,
+        asked: Asked<'_>,
+        artefact: &ArtefactName,
+        version: &str,
+    ) -> Result<Work, NotNow> {
+        let Some(known) = self.config.catalogue.artefact(artefact.as_str()) else { return Ok(Work::default()) };
+        let mut quarantines = self.store.quarantines().await.map_err(|error| stored(&error))?;
+        quarantines.retain(|quarantine| quarantine.concerns(&known.name));
+        let (called, others): (Vec<_>, Vec<_>) = quarantines.into_iter().partition(|it| it.is_called(version));
+        let Some(newest) = called.first().cloned() else {
+            return Ok(asked.privately(rollback::not_quarantined(&known.name, version, &others)));
+        };
+        let person = &asked.from.person;
+        for quarantine in &called {
+            match self.may_hold(person, &quarantine.environment, &known.repository).await {
+                Ok(true) => {}
+                Ok(false) => {
+                    let who = self.called(&self.holders(&quarantine.environment)).await;
+                    let (act, environment) = (Act::Release, quarantine.environment.clone());
+                    return Ok(asked.refused(&Refusal::MayNot { act, environment, who }));
+                }
+                Err(error) => return asked.cannot(&error),
+            }
+        }
+        let mut work = asked.privately(rollback::released(&known.name, &newest));
+        for quarantine in called {
+            let entry = Entry {
+                at: self.clock.now(),
+                change: Some(quarantine.change.to_string()),
+                kind: LedgerKind::Released,
+                artefact: Some(known.name.clone()),
+                environment: Some(quarantine.environment.clone()),
+                actor: Some(Actor::Person(person.clone())),
+                details: Some(LedgerDetails::Released { version: quarantine.version.clone() }),
+            };
+            let rung = self.config.catalogue.ladder.find(quarantine.environment.as_str());
+            let channel = rung.map_or_else(|| asked.from.channel.clone(), |rung| rung.channel.clone());
+            let told = rollback::announced_release(&known.name, &quarantine, person).to(To::Post {
+                channel,
+                key: MessageKey::new(&format!("release:{}", quarantine.change)),
+                thread: None,
+                asked: Some(AskedBy { person: person.clone(), channel: Some(asked.from.channel.clone()) }),
+            });
+            work.transaction = work.transaction.release(quarantine.change, person.clone()).ledger(entry).say(told);
+        }
+        Ok(work)
+    }
+
+    /// Does the environment's rule want it rolled back? Once, never a rollback, and never where nobody can read what runs.
+    pub(crate) fn owes_rollback(&self, change: &Change) -> bool {
+        let policy = self.config.environments.get(&change.plan.environment);
+        let (Stage::Failed { deploying, at, .. } | Stage::Stalled { deploying, at, unread: false, .. }) = &change.stage
+        else {
+            return false;
+        };
+        if change.stage.unconfirmed_failure().is_some() {
+            return false;
+        }
+        // Long after, people have seen to it; and a rule that was made since is not for what happened before.
+        if self.clock.now().duration_since(*at) > WITHIN {
+            return false;
+        }
+        policy.is_some_and(|policy| policy.auto_rollback)
+            && change.plan.rollback.is_none()
+            && deploying.rolled_back.is_none()
+    }
+
+    /// Can it be tried once more before it is too late for the rule?
+    fn is_in_time(&self, change: &Change) -> bool {
+        match &change.stage {
+            Stage::Failed { at, .. } | Stage::Stalled { at, .. } => {
+                self.clock.now().duration_since(*at) + ASK_AGAIN < WITHIN
+            }
+            _ => false,
+        }
+    }
+
+    /// Begins the rollback that the environment's rule wants. `false`: it is over for this step.
+    pub(crate) async fn roll_back_by_rule(&self, claim: &mut Claim) -> Result<bool, StoreError> {
+        let change = &claim.change;
+        let wish = BackWish {
+            by: change.requester.clone(),
+            artefact: change.plan.artefact.clone(),
+            environment: change.plan.environment.clone(),
+            to: BackTo::Previous,
+            reason: failure(change).map(Into::into),
+            of: Some(change.id),
+            automatic: true,
+        };
+        let impossible = match self.decide_back(&wish).await {
+            Ok(BackDecision::Planned { plan, .. }) => match needs_a_person(&plan) {
+                Some(why) => why.to_owned(),
+                None => return self.begin_by_rule(claim, *plan).await,
+            },
+            Ok(BackDecision::Meets { .. }) => "another change is under way".to_owned(),
+            Ok(BackDecision::Refused(no)) => refusal::refusal(&no).text,
+            Err(error) if error.passes && self.is_in_time(&claim.change) => {
+                let due = Some(self.clock.now() + ASK_AGAIN);
+                self.store.commit(Transaction::new().advance(claim.change.clone(), claim.fence, due)).await?;
+                return Ok(false);
+            }
+            Err(error) => error.to_string(),
+        };
+        let mark = RolledBack::Impossible { why: impossible };
+        let stage = claim.change.stage.clone();
+        let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(mark), ..known }) else {
+            return Ok(true);
+        };
+        claim.change =
+            self.advance(&claim.change, claim.fence, stage, Some(self.clock.now()), Transaction::new()).await?;
+        Ok(true)
+    }
+
+    async fn begin_by_rule(&self, claim: &mut Claim, plan: Plan) -> Result<bool, StoreError> {
+        let promotion = &claim.change;
+        // To find out what to go back to took its time.
+        if self.runs_by_now(promotion).await {
+            return Ok(true);
+        }
+        let channel = promotion.asked_in.clone().unwrap_or_default();
+        let (change, begins) = self.begin(plan, &promotion.requester, &channel).await;
+        let begun = RolledBack::Begun { by: change.id };
+        let stage = promotion.stage.clone();
+        let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(begun), ..known }) else {
+            return Ok(true);
+        };
+        let marked = Change { stage, ..promotion.clone() };
+        let transaction = self.advanced(promotion, claim.fence, &marked, None).and(begins);
+        match self.store.commit(transaction).await {
+            Ok(()) => {
+                self.changes.put(marked);
+                self.changes.put(change);
+                Ok(false)
+            }
+            // Somebody else has begun one: then that is what becomes of it.
+            Err(StoreError::Held) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn rollback_entry(change: &Change, kind: LedgerKind, at: Timestamp) -> Entry {
+    Entry {
+        at,
+        change: Some(change.id.to_string()),
+        kind,
+        artefact: Some(change.plan.artefact.clone()),
+        environment: Some(change.plan.environment.clone()),
+        actor: Some(Actor::Person(change.requester.clone())),
+        details: None,
+    }
+}
+
+/// What a rule does not decide: whether to pass somebody's lock, or to take a guess.
+fn needs_a_person(plan: &Plan) -> Option<&'static str> {
+    let about = plan.rollback.as_ref()?;
+    if !about.locks.is_empty() {
+        return Some("it is locked, and only a person passes a lock");
+    }
+    if about.found != Found::Ledger {
+        return Some("I have seen no version before it run well there");
+    }
+    let unknown = plan.manifest.is_some() && plan.image != ImageThere::Yes;
+    unknown.then_some("the registry cannot tell whether the image of the version before is there")
+}

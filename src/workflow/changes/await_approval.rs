@@ -1,0 +1,395 @@
+//! A change that waits: who has said yes, by Slack or by a review on GitHub, and what else must hold before it is merged.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::adapters::github::{GithubError, Mergeable, PullRequest, Review, Verdict};
+use crate::adapters::reports::github::Notice;
+use crate::adapters::slack::render;
+use crate::adapters::store::{Claim, StoreError, Transaction};
+use crate::domain::change::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Waits, Way};
+use crate::domain::change::plan::Plan;
+use crate::domain::change::{By, Change, Frozen, Stage, Trouble};
+use crate::domain::model::version::Sha;
+use crate::domain::rules::freeze;
+use crate::domain::rules::gate::{Gate, Overridden};
+use crate::domain::rules::lock::Lock;
+use crate::domain::rules::quarantine::Quarantine;
+
+use super::merge::again;
+use crate::workflow::changes::pull_request::Halt;
+use crate::workflow::context::Bot;
+use crate::workflow::facts::image_commits::CannotAsk;
+
+/// How soon GitHub is asked again whether it can be merged, while it still computes that.
+const COMPUTES: SignedDuration = SignedDuration::from_secs(2);
+
+/// What a look found of a change that waits.
+struct Standing {
+    approvals: Vec<Approval>,
+    ignored: Vec<Ignored>,
+    waits_for: Vec<Waits>,
+}
+
+impl Bot {
+    /// One look at a change that waits for approval: merged when everything holds, else stored with what it waits for.
+    pub(crate) async fn await_approval(&self, claim: &Claim) -> Result<(), StoreError> {
+        let Stage::AwaitingApproval(awaiting) = &claim.change.stage else { return Ok(()) };
+        let now = self.clock.now();
+        if let Some(by) = claim.cancel_by.clone() {
+            let stage = claim.change.stage.clone().cancelled(By::Person(by), now);
+            return self.become_(claim, stage, Some(now)).await;
+        }
+        // Woken before its time: whoever asks again and again moves the turns of all others.
+        if awaiting.trouble.is_some() && claim.due_at.is_some_and(|due| due > now) {
+            return Ok(());
+        }
+        let environment = &claim.change.plan.environment;
+        let Some(policy) = self.config.environments.get(environment) else {
+            // Without its rules nothing may go there, least of all what they were to let in.
+            return self.errored(claim, format!("{environment} is not configured any more.")).await;
+        };
+        // What the rules ask for now counts, and not what they asked for then.
+        let required = policy.approvals.as_ref().map_or(0, |approvals| approvals.required);
+        // A rollback waits for GitHub alone.
+        let required = if claim.change.plan.rollback.is_some() { 0 } else { required };
+        let awaiting = &Awaiting { required, ..awaiting.clone() };
+        match Box::pin(self.look_at_waiting(claim, awaiting)).await {
+            Ok(()) => Ok(()),
+            Err(Halt::Store(error)) => Err(error),
+            Err(Halt::Github(error)) if error.passes() => self.wait_troubled(claim, &error).await,
+            Err(Halt::Github(error)) => self.errored(claim, format!("{error}.")).await,
+        }
+    }
+
+    /// GitHub says that something happened: whoever waits for it looks.
+    pub(crate) fn noticed(&self, notice: &Notice) {
+        for change in self.changes.all().iter().filter(|change| change.stage.can_cancel()) {
+            let frozen = change.frozen.as_ref();
+            let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
+            let concerned = (pull.is_some() && pull == notice.pull)
+                || (notice.commit.is_some() && notice.commit.as_ref() == change.shown());
+            if concerned && change.plan.lever().0.is(&notice.repository) {
+                self.changes.poke(change.id);
+            }
+        }
+    }
+
+    async fn look_at_waiting(&self, claim: &Claim, awaiting: &Awaiting) -> Result<(), Halt> {
+        let standing = match claim.change.by_pull() {
+            None => self.standing(claim, awaiting, None).await?,
+            Some(frozen) => {
+                let Some(seen) = self.shown_pull(claim, frozen).await? else { return Ok(()) };
+                if seen.mergeable == Mergeable::Conflict {
+                    return Ok(self.conflicts(claim, frozen).await?);
+                }
+                self.standing(claim, awaiting, Some(&seen)).await?
+            }
+        };
+        let Standing { approvals, ignored, waits_for } = standing;
+        let computing = waits_for.contains(&Waits::Mergeability);
+        let now = self.clock.now();
+        let learned = Awaiting { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
+        // Before the merge: what GitHub will not merge would else be tried for ever, and hold the lock.
+        if now >= learned.deadline {
+            let stage = Stage::AwaitingApproval(learned).expired(now);
+            return Ok(self.become_(claim, stage, Some(now)).await?);
+        }
+        if learned.is_approved() && learned.waits_for.is_empty() {
+            let learned = Awaiting { trouble: awaiting.trouble.clone(), ..learned };
+            let Ok(stage) = Stage::AwaitingApproval(learned).approved() else { return Ok(()) };
+            let change = self.advance(&claim.change, claim.fence, stage, Some(now), Transaction::new()).await?;
+            let claim = Claim { change, due_at: Some(now), ..claim.clone() };
+            match claim.change.by_pull() {
+                Some(frozen) => self.merge_by_pull(&claim, frozen).await?,
+                None => Box::pin(self.merge(&claim)).await?,
+            }
+            return Ok(());
+        }
+        Ok(self.keep_learned(claim, learned, computing.then(|| now + COMPUTES)).await?)
+    }
+
+    /// It waits for these alone, whatever else may be missing.
+    pub(crate) async fn keep_waiting(&self, claim: &Claim, waits_for: Vec<Waits>) -> Result<(), StoreError> {
+        let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
+        let learned = Awaiting { waits_for, trouble: None, ..awaiting.clone() };
+        self.keep_learned(claim, learned, None).await
+    }
+
+    /// Stores what is new of it, reminds those who can approve at half time, and gives it up when its time is over.
+    async fn keep_learned(
+        &self,
+        claim: &Claim,
+        mut learned: Awaiting,
+        due: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        if now >= learned.deadline {
+            return self.become_(claim, Stage::AwaitingApproval(learned).expired(now), Some(now)).await;
+        }
+        let nudge = !learned.nudged && !learned.is_approved() && now >= learned.half_time();
+        learned.nudged |= nudge;
+        let due = due.unwrap_or_else(|| learned.next_word());
+        if nudge {
+            // One for each time that it is asked for.
+            let key = format!("nudge:{}", learned.since.as_microsecond());
+            let said = render::approve::nudge(&claim.change, &learned);
+            let more = Transaction::new().say(self.in_thread(&claim.change, &key, said));
+            let stage = Stage::AwaitingApproval(learned);
+            return self.advance(&claim.change, claim.fence, stage, Some(due), more).await.map(drop);
+        }
+        self.keep_stage(claim, Stage::AwaitingApproval(learned), Some(due)).await
+    }
+
+    /// Something stands in the way of a merge that was on its way: it waits for that.
+    pub(crate) async fn hold(&self, claim: &Claim, waits_for: Vec<Waits>) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let awaiting = self.awaiting(&claim.change.plan, now).await;
+        let Ok(stage) = claim.change.stage.clone().awaiting_again(awaiting) else { return Ok(()) };
+        let held = stage.still_awaiting(|awaiting| Awaiting { waits_for, ..awaiting });
+        self.become_(claim, held, Some(now)).await
+    }
+
+    /// GitHub could not be asked: again later, for as long as people may still say something.
+    pub(crate) async fn wait_troubled(&self, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
+        let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
+        let now = self.clock.now();
+        if now >= awaiting.deadline {
+            let stage = claim.change.stage.clone().expired(now);
+            return self.become_(claim, stage, Some(now)).await;
+        }
+        let trouble = Trouble::again(awaiting.trouble.clone(), format!("{error}."), now);
+        let due = again(error, trouble.tries, now);
+        let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..awaiting.clone() });
+        self.advance(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
+    }
+
+    async fn conflicts(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
+        let plan = &claim.change.plan;
+        let (repository, branch) = plan.lever();
+        let files = match frozen.result.as_ref().map(|result| &result.head) {
+            Some(head) => self.github.changed_on_both_sides(repository, branch, head).await.unwrap_or_default(),
+            None => Vec::new(),
+        };
+        let now = self.clock.now();
+        let stage = claim.change.stage.clone().conflicted(files, now);
+        self.become_(claim, stage, Some(now)).await
+    }
+
+    async fn standing(&self, claim: &Claim, awaiting: &Awaiting, pull: Option<&PullRequest>) -> Result<Standing, Halt> {
+        let (change, plan) = (&claim.change, &claim.change.plan);
+        let mut standing = Standing { approvals: Vec::new(), ignored: Vec::new(), waits_for: Vec::new() };
+        match self.approvals(change, awaiting, pull, &mut standing).await {
+            Ok(()) => {}
+            Err(Halting::Halt(halt)) => return Err(halt),
+            Err(Halting::Unknown(error)) => {
+                // What was said is not forgotten because nobody can tell now whether it counts.
+                standing.approvals.clone_from(&awaiting.approvals);
+                standing.waits_for.push(Waits::RightsUnknown { why: error.to_string() });
+            }
+        }
+        if let Some(pull) = pull {
+            // Nobody who can tell is the same as nobody who may: the rules below say so.
+            let overridden = self.overridden(plan).await.ok().flatten();
+            // What ran well before is not held up by checks that are still to run, as far as it is up to us.
+            if plan.rollback.is_none() && !overridden.is_some_and(|overridden| overridden.has(&Gate::Checks)) {
+                standing.waits_for.extend(self.checks_against(plan, &pull.head).await?);
+            }
+            match pull.mergeable {
+                Mergeable::Computing => standing.waits_for.push(Waits::Mergeability),
+                Mergeable::Blocked => {
+                    let reviews = match self.github.required_reviews(plan.lever().0, plan.lever().1).await {
+                        Ok(reviews) => reviews,
+                        Err(error) if error.passes() => return Err(error.into()),
+                        // It is only said, and what cannot be read is asked for nevertheless.
+                        Err(_) => 0,
+                    };
+                    standing.waits_for.push(Waits::GithubRules { reviews });
+                }
+                Mergeable::Conflict | Mergeable::Yes => {}
+            }
+        }
+        standing.waits_for.extend(self.rules_against(change).await?);
+        Ok(standing)
+    }
+
+    async fn checks_against(&self, plan: &Plan, shown: &Sha) -> Result<Option<Waits>, GithubError> {
+        let checks = self.github.checks(plan.lever().0, shown).await?;
+        let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
+        Ok(if !checks.red.is_empty() {
+            Some(Waits::ChecksRed { names: checks.red })
+        } else if !checks.running.is_empty() {
+            Some(Waits::ChecksRunning { names: checks.running })
+        } else {
+            (required && checks.green == 0).then_some(Waits::NoCheck)
+        })
+    }
+
+    /// Who has said yes to what is shown, of those who may say it now.
+    async fn approvals(
+        &self,
+        change: &Change,
+        awaiting: &Awaiting,
+        pull: Option<&PullRequest>,
+        standing: &mut Standing,
+    ) -> Result<(), Halting> {
+        let plan = &change.plan;
+        for given in awaiting.approvals.iter().filter(|given| given.way == Way::Slack) {
+            if self.may_approve(&given.by, &plan.environment, &plan.repository).await? {
+                standing.approvals.push(given.clone());
+            }
+        }
+        let Some(pull) = pull else { return Ok(()) };
+        let repository = plan.lever().0;
+        let reviews = self.github.reviews(repository, pull.pull.number).await.map_err(Halt::from)?;
+        if reviews.is_empty() {
+            return Ok(());
+        }
+        let requester = self.login_of(&change.requester, repository).await?;
+        let mut objectors = Vec::new();
+        for review in latest(reviews) {
+            let outdated = review.verdict == Verdict::Approved && review.commit.as_ref() != Some(&pull.head);
+            // Nobody is asked about what counts in no case.
+            if outdated || review.verdict == Verdict::Dismissed {
+                continue;
+            }
+            let writes = self.github.may_write(repository, &review.login).await.map_err(Halt::from)?;
+            match review.verdict {
+                Verdict::ChangesRequested if writes => objectors.push(review.login),
+                Verdict::Approved => {
+                    let ignored = |why| Ignored { login: review.login.clone(), why };
+                    if !writes {
+                        standing.ignored.push(ignored(IgnoredBecause::NoAccess));
+                        continue;
+                    }
+                    let Some(own) = &requester else {
+                        standing.ignored.push(ignored(IgnoredBecause::RequesterUnmapped));
+                        continue;
+                    };
+                    if own.eq_ignore_ascii_case(&review.login) {
+                        standing.ignored.push(ignored(IgnoredBecause::Requester));
+                        continue;
+                    }
+                    let Some(person) = self.person_of(&review.login, repository).await? else {
+                        standing.ignored.push(ignored(IgnoredBecause::Unmapped));
+                        continue;
+                    };
+                    if person == change.requester {
+                        standing.ignored.push(ignored(IgnoredBecause::Requester));
+                    } else if !self.may_approve(&person, &plan.environment, &plan.repository).await? {
+                        standing.ignored.push(ignored(IgnoredBecause::NotAsked));
+                    } else if !standing.approvals.iter().any(|given| given.by == person) {
+                        let at = review.at.unwrap_or_else(|| self.clock.now());
+                        standing.approvals.push(Approval { by: person, at, way: Way::Github });
+                    }
+                }
+                Verdict::ChangesRequested | Verdict::Dismissed => {}
+            }
+        }
+        if !objectors.is_empty() {
+            standing.waits_for.push(Waits::ChangesRequested { logins: objectors });
+        }
+        Ok(())
+    }
+
+    /// What the rules say now, when it would take effect: they were asked before, but the world goes on.
+    pub(crate) async fn rules_against(&self, change: &Change) -> Result<Vec<Waits>, StoreError> {
+        let plan = &change.plan;
+        let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
+        let mut against = Vec::new();
+        let rollback = plan.rollback.as_ref();
+        // Where everybody may, nobody has to tell; and what the environment's own rule does is nobody's right.
+        if !policy.promoters.is_empty() && !rollback.is_some_and(|rollback| rollback.automatic) {
+            let may = match rollback {
+                None => self.may_promote(&change.requester, &plan.environment, &plan.repository).await,
+                Some(_) => self.may_hold(&change.requester, &plan.environment, &plan.repository).await,
+            };
+            match may {
+                Ok(true) => {}
+                Ok(false) => against.push(Waits::RightLost),
+                Err(error) => against.push(Waits::RightsUnknown { why: error.to_string() }),
+            }
+        }
+        let overridden = match self.overridden(plan).await {
+            Ok(overridden) => overridden,
+            Err(error) => {
+                against.push(Waits::RightsUnknown { why: error.to_string() });
+                None
+            }
+        };
+        // What moves along was written down when it was asked for; the configuration may know of more by now.
+        let catalogue = &self.config.catalogue;
+        let also = catalogue.artefact(plan.artefact.as_str()).into_iter();
+        let also = also.flat_map(|artefact| catalogue.carried_along(artefact, &plan.environment));
+        let moving: Vec<_> = plan.moving().into_iter().chain(also.map(|other| other.name.clone())).collect();
+        let locks = self.locks_on(&plan.environment, &moving).await?;
+        let shown = |lock: &Lock| rollback.is_some_and(|rollback| rollback.locks.iter().any(|it| it.id == lock.id));
+        let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.lock(lock)));
+        against.extend(locks.filter(|lock| !shown(lock)).map(|lock| Waits::Locked { lock }));
+        against.extend(
+            self.quarantined_since(plan, overridden).await?.map(|it| Waits::Quarantined { quarantine: Box::new(it) }),
+        );
+        let freeze = freeze::in_force(&policy.freezes, self.clock.now()).filter(|_| rollback.is_none());
+        if let Some(window) = freeze.filter(|_| overridden.is_none_or(|overridden| !overridden.has(&Gate::Freeze))) {
+            against.push(Waits::Frozen { until: window.until, reason: window.reason });
+        }
+        Ok(against)
+    }
+
+    /// What waits may have been rolled back from meanwhile, below or there.
+    async fn quarantined_since(
+        &self,
+        plan: &Plan,
+        overridden: Option<&Overridden>,
+    ) -> Result<Option<Quarantine>, StoreError> {
+        if plan.rollback.is_some() {
+            return Ok(None);
+        }
+        let ladder = &self.config.catalogue.ladder;
+        let quarantines = self.store.quarantines().await?.into_iter();
+        let passed = |it: &Quarantine| {
+            overridden.is_some_and(|overridden| overridden.has(&Gate::Quarantine { change: it.change }))
+        };
+        let mut against = quarantines.filter(|it| {
+            it.concerns(&plan.artefact)
+                && it.holds_in(&plan.environment, ladder)
+                && (it.bars(&plan.version, None) || it.is_of(&plan.sources, plan.tree.as_ref()))
+                && !passed(it)
+        });
+        Ok(against.next())
+    }
+
+    /// Whoever may not override any more has overridden nothing.
+    async fn overridden<'a>(&self, plan: &'a Plan) -> Result<Option<&'a Overridden>, CannotAsk> {
+        let Some(overridden) = &plan.overridden else { return Ok(None) };
+        let may = self.may_override(&overridden.by, &plan.environment, &plan.repository).await?;
+        Ok(may.then_some(overridden))
+    }
+}
+
+enum Halting {
+    Halt(Halt),
+    /// Nobody can tell who may.
+    Unknown(CannotAsk),
+}
+
+impl From<Halt> for Halting {
+    fn from(halt: Halt) -> Self {
+        Self::Halt(halt)
+    }
+}
+
+impl From<CannotAsk> for Halting {
+    fn from(error: CannotAsk) -> Self {
+        Self::Unknown(error)
+    }
+}
+
+/// The last word of each person: a comment takes nothing back, a dismissal does.
+fn latest(reviews: Vec<Review>) -> Vec<Review> {
+    let mut latest: Vec<Review> = Vec::new();
+    for review in reviews {
+        latest.retain(|before| !before.login.eq_ignore_ascii_case(&review.login));
+        latest.push(review);
+    }
+    latest
+}

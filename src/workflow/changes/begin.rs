@@ -1,0 +1,177 @@
+//! The beginning of a change, whatever it does: its row, which is the lock, its card, and what the ledger keeps; the plan that is
+//! shown before, and the same change taken up again or giving way.
+
+use jiff::Timestamp;
+
+use crate::adapters::slack::render;
+use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Shown, Transaction};
+use crate::domain::change::approval::Awaiting;
+use crate::domain::change::plan::{GOOD_FOR, Plan, Waiting};
+use crate::domain::change::{Change, ChangeId, Frozen, Stage};
+use crate::domain::model::actor::{Actor, PersonId};
+use crate::domain::model::environment::PromoteBy;
+use crate::domain::model::message::{Asked, Message, MessageKey, To};
+
+use crate::workflow::context::Bot;
+use crate::workflow::facts::image_commits::CannotAsk;
+
+impl Bot {
+    /// Does a promotion there wait for a person's yes, or at least for GitHub's?
+    pub(crate) fn is_awaited(&self, plan: &Plan) -> bool {
+        let policy = self.config.environments.get(&plan.environment);
+        let approved = plan.rollback.is_none() && policy.is_some_and(|policy| policy.approvals.is_some());
+        plan.promote == PromoteBy::PullRequest || approved
+    }
+
+    /// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
+    pub(crate) async fn begin(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Transaction) {
+        let now = self.clock.now();
+        let id = ChangeId::new(now);
+        let stage = if self.is_awaited(&plan) {
+            Stage::begin_awaiting(self.awaiting(&plan, now).await)
+        } else {
+            Stage::begin()
+        };
+        let change = Change {
+            id,
+            requester: person.clone(),
+            // A view stands in no channel.
+            asked_in: Some(channel.to_owned()).filter(|channel| !channel.is_empty()),
+            asked_at: now,
+            taken_up_at: None,
+            request: None,
+            frozen: (plan.promote == PromoteBy::PullRequest).then(|| Frozen::of(id)),
+            plan,
+            stage,
+        };
+        let mut transaction = Transaction::new()
+            .begin(change.clone())
+            .ledger(self.entry(&change, LedgerKind::Begun, person))
+            .say(self.card(&change));
+        transaction = transaction.and(self.tell_others(None, &change));
+        if let Some(overridden) = &change.plan.overridden {
+            let details = Some(LedgerDetails::Overridden(overridden.clone()));
+            let entry = Entry { details, ..self.entry(&change, LedgerKind::Overridden, person) };
+            let key = MessageKey::new(&format!("override:{id}"));
+            let told = render::gate::overridden(&change.plan, overridden).to(self.post(&change, key, None));
+            transaction = transaction.ledger(entry).say(told);
+        }
+        // So that the history of what is carried along has it as well.
+        for also in &change.plan.also {
+            let artefact = Some(also.artefact.clone());
+            transaction = transaction.ledger(Entry { artefact, ..self.entry(&change, LedgerKind::Carried, person) });
+        }
+        for hold in &change.plan.lifts {
+            transaction = transaction.lift(hold.change);
+        }
+        if let Some(details) = render::card::details(&change) {
+            transaction = transaction.say(self.in_thread(&change, "details", details));
+        }
+        (change, transaction)
+    }
+
+    /// What a change waits for in the beginning: those who are to approve it.
+    pub(crate) async fn awaiting(&self, plan: &Plan, now: Timestamp) -> Awaiting {
+        let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
+        let (required, asked) = match &policy.approvals {
+            Some(approvals) if plan.rollback.is_none() => (approvals.required, self.called(&approvals.from).await),
+            _ => (0, Vec::new()),
+        };
+        Awaiting::new(required, asked, now, policy.approval_timeout)
+    }
+
+    /// A change that waits gives way to a newer one.
+    pub(crate) async fn supersede(&self, waiting: &Waiting, by: ChangeId) -> Result<(Change, Transaction), CannotAsk> {
+        let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
+        let claim = self.store.claim(vec![waiting.id]).await?.pop().ok_or_else(overtaken)?;
+        let now = self.clock.now();
+        let Ok(stage) = claim.change.stage.clone().superseded(by, now) else { return Err(overtaken()) };
+        let change = Change { stage, ..claim.change.clone() };
+        let transaction = self.advanced(&claim.change, claim.fence, &change, Some(now));
+        Ok((change, transaction))
+    }
+
+    /// The same change once more, from the step that failed, with what is known of it now.
+    pub(crate) async fn retry(
+        &self,
+        errored: &Change,
+        plan: Plan,
+        person: &PersonId,
+    ) -> Result<(Change, Transaction), CannotAsk> {
+        let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
+        let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
+        let now = self.clock.now();
+        let Ok(stage) = claim.change.stage.clone().retried(now) else { return Err(overtaken()) };
+        // What was shown was put away: it is made anew. What Git was to move to is looked for.
+        let frozen = match claim.change.by_pull() {
+            Some(_) => Some(Frozen::of(claim.change.id)),
+            None => claim.change.frozen.clone(),
+        };
+        // Whoever takes it up again is the one who wants to hear of its end.
+        let (requester, taken_up_at) = (person.clone(), Some(now));
+        let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
+        let transaction = Transaction::new()
+            .advance(change.clone(), claim.fence, Some(now))
+            .ledger(self.entry(&change, LedgerKind::Retried, person))
+            .say(self.card(&change))
+            .and(self.tell_others(Some(&errored.stage), &change));
+        Ok((change, transaction))
+    }
+
+    /// A plan that moves more than was asked for is shown, and becomes a change by a yes.
+    pub(crate) fn show(&self, plan: Plan, person: &PersonId) -> Shown {
+        let now = self.clock.now();
+        Shown { id: ChangeId::new(now), person: person.clone(), plan, made_at: now }
+    }
+
+    pub(crate) fn is_good(&self, shown: &Shown) -> bool {
+        self.clock.now().duration_since(shown.made_at) < GOOD_FOR
+    }
+
+    pub(crate) fn entry(&self, change: &Change, kind: LedgerKind, by: &PersonId) -> Entry {
+        ledger_entry(change, kind, Actor::Person(by.clone()), self.clock.now())
+    }
+
+    pub(crate) fn card_key(id: ChangeId) -> MessageKey {
+        MessageKey::new(&format!("card:{id}"))
+    }
+
+    /// The card as it stands now. Said again under the same name, it takes the place of the one before.
+    pub(crate) fn card(&self, change: &Change) -> Message {
+        let catalogue = &self.config.catalogue;
+        let artefact = catalogue.artefact(change.plan.artefact.as_str());
+        let next = artefact.and_then(|artefact| catalogue.ladder.above(&change.plan.environment, artefact));
+        let said = render::card::card(change, next.map(|rung| &rung.name));
+        said.to(self.post(change, Self::card_key(change.id), None))
+    }
+
+    pub(crate) fn in_thread(&self, change: &Change, name: &str, said: render::Said) -> Message {
+        let key = MessageKey::new(&format!("{name}:{}", change.id));
+        said.to(self.post(change, key, Some(Self::card_key(change.id))))
+    }
+
+    fn post(&self, change: &Change, key: MessageKey, thread: Option<MessageKey>) -> To {
+        let rung = self.config.catalogue.ladder.find(change.plan.environment.as_str());
+        // An environment that was taken out of the configuration has no channel any more.
+        let channel = rung.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
+        let asked = Asked { person: change.requester.clone(), channel: change.asked_in.clone() };
+        To::Post { channel, key, thread, asked: Some(asked) }
+    }
+}
+
+pub(crate) fn ledger_entry(change: &Change, kind: LedgerKind, actor: Actor, at: Timestamp) -> Entry {
+    let plan = &change.plan;
+    Entry {
+        at,
+        change: Some(change.id.to_string()),
+        kind,
+        artefact: Some(plan.artefact.clone()),
+        environment: Some(plan.environment.clone()),
+        actor: Some(actor),
+        details: Some(LedgerDetails::Change {
+            stage: Box::new(change.stage.clone()),
+            pinned: plan.pinned.clone(),
+            version: plan.version.clone(),
+        }),
+    }
+}

@@ -1,0 +1,176 @@
+//! The changes that are open, in memory: a mirror of the store's, so that `status`, the observer and the runner ask nobody.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+
+use tokio::sync::watch;
+
+use crate::domain::change::{Change, ChangeId, Stage};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::telemetry::metrics::{Counts, Durations};
+
+const PROMOTION: &str = "promotion";
+const ROLLBACK: &str = "rollback";
+
+#[derive(Clone, Debug)]
+pub struct Changes(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    open: RwLock<BTreeMap<ChangeId, Arc<Change>>>,
+    poked: Mutex<BTreeSet<ChangeId>>,
+    pokes: watch::Sender<u64>,
+    news: watch::Sender<u64>,
+    measures: Measures,
+}
+
+/// What is counted of changes that began, moved on and ended since we started.
+#[derive(Debug)]
+pub struct Measures {
+    pub begun: Counts<2>,
+    pub ended: Counts<3>,
+    pub steps: Durations<3>,
+    pub whole: Durations<2>,
+}
+
+impl Default for Changes {
+    fn default() -> Self {
+        let (pokes, news) = (watch::Sender::new(0), watch::Sender::new(0));
+        let measures = Measures {
+            begun: Counts::by(["kind", "environment"]),
+            ended: Counts::by(["end", "kind", "environment"]),
+            steps: Durations::by(["step", "kind", "environment"]),
+            whole: Durations::by(["kind", "environment"]),
+        };
+        Self(Arc::new(Inner { open: RwLock::default(), poked: Mutex::default(), pokes, news, measures }))
+    }
+}
+
+impl Changes {
+    /// Takes over what the store knew when we started.
+    pub fn load(&self, open: Vec<Change>) {
+        for change in open {
+            self.keep(Arc::new(change));
+        }
+    }
+
+    /// What was just stored.
+    pub(crate) fn put(&self, change: Change) {
+        let change = Arc::new(change);
+        let before = self.keep(change.clone());
+        self.0.measures.moved(before.as_deref(), &change);
+        self.0.news.send_modify(|count| *count += 1);
+    }
+
+    /// Gives what was known of it. A change that begins ends the watch over those before it.
+    fn keep(&self, change: Arc<Change>) -> Option<Arc<Change>> {
+        let mut open = self.0.open.write().unwrap_or_else(PoisonError::into_inner);
+        if change.stage.is_active() {
+            let moves = change.moves();
+            open.retain(|_, other| !other.stage.is_watched() || other.moves() != moves);
+        }
+        let moves = change.moves();
+        let over = change.stage.is_watched()
+            && open.values().any(|other| other.stage.is_active() && other.moves() == moves && other.id != change.id);
+        if change.is_open() && !over { open.insert(change.id, change) } else { open.remove(&change.id) }
+    }
+
+    /// What may happen there is counted from 0.
+    pub fn expect(&self, environment: &EnvironmentName) {
+        for kind in [PROMOTION, ROLLBACK] {
+            self.0.measures.begun.of([kind, environment.as_str()]);
+            for end in ["deployed", "failed", "stalled", "errored"] {
+                self.0.measures.ended.of([end, kind, environment.as_str()]);
+            }
+        }
+    }
+
+    pub fn measures(&self) -> &Measures {
+        &self.0.measures
+    }
+
+    /// In the order in which they were asked for.
+    pub fn all(&self) -> Vec<Arc<Change>> {
+        self.read().values().cloned().collect()
+    }
+
+    /// The merged change that what comes to run there may belong to: of the artefact itself, or of one that carries it
+    /// along.
+    pub(crate) fn bringing(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Arc<Change>> {
+        let brings = |change: &&Arc<Change>| {
+            let plan = &change.plan;
+            plan.environment == *environment
+                && change.stage.deploying().is_some()
+                && (plan.artefact == *artefact || plan.also.iter().any(|also| also.artefact == *artefact))
+        };
+        self.read().values().rev().find(brings).cloned()
+    }
+
+    /// The same, but only while it is waited for: what failed or stalled is still watched, and yet others may bring something.
+    pub(crate) fn awaited(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Arc<Change>> {
+        self.bringing(artefact, environment).filter(|change| change.stage.is_active())
+    }
+
+    /// Something happened that may concern the change: it is looked at soon.
+    pub(crate) fn poke(&self, id: ChangeId) {
+        self.0.poked.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        self.0.pokes.send_modify(|count| *count += 1);
+    }
+
+    pub(crate) fn poked(&self) -> BTreeSet<ChangeId> {
+        std::mem::take(&mut self.0.poked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn pokes(&self) -> watch::Receiver<u64> {
+        self.0.pokes.subscribe()
+    }
+
+    /// Ticks whenever one of them has moved on.
+    pub(crate) fn news(&self) -> watch::Receiver<u64> {
+        self.0.news.subscribe()
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<ChangeId, Arc<Change>>> {
+        self.0.open.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Measures {
+    /// What is stored is told here once, by whoever stored it, so nothing is counted twice: at a start nothing is, and what
+    /// was stored by a process that died before it got here never is.
+    fn moved(&self, before: Option<&Change>, now: &Change) {
+        let environment = now.plan.environment.as_str();
+        let kind = if now.plan.rollback.is_some() { ROLLBACK } else { PROMOTION };
+        let Some(before) = before else {
+            if now.stage.is_active() {
+                tell(now, kind, "begun");
+                self.begun.up([kind, environment]);
+            }
+            return;
+        };
+        if before.stage.name() == now.stage.name() {
+            return;
+        }
+        let merged = before.stage.deploying().is_none() && now.stage.deploying().is_some();
+        tell(now, kind, if merged { "merged" } else { now.stage.name() });
+        for (step, took) in now.took_since(&before.stage) {
+            self.steps.took([step.as_str(), kind, environment], took.as_secs_f64());
+        }
+        if !now.stage.is_active() {
+            self.ended.up([now.stage.name(), kind, environment]);
+        }
+        if let Stage::Deployed { at, .. } = &now.stage {
+            self.whole.took([kind, environment], at.duration_since(now.began_at()).as_secs_f64());
+        }
+    }
+}
+
+/// The life of each change, a line for each stage: what came of it, in a word that does not change.
+fn tell(change: &Change, kind: &str, what: &str) {
+    let (artefact, environment) = (&change.plan.artefact, &change.plan.environment);
+    tracing::info!(
+        change.id = %change.id, request.id = change.request, kind, %artefact, %environment, stage = change.stage.name(),
+        "{what}"
+    );
+}

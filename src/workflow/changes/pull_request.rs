@@ -1,0 +1,373 @@
+//! The pull request of a change: its frozen branch is made, shown, looked at, merged and put away.
+//! What people say to it is `approve`'s.
+
+use jiff::SignedDuration;
+
+use crate::adapters::github::{self, GithubError, MergePull, OpenPull, PullRequest, PullState};
+use crate::adapters::slack::render;
+use crate::adapters::store::{Claim, LedgerKind, StoreError, Transaction};
+use crate::domain::change::approval::{Awaiting, VoidedBecause, Waits};
+use crate::domain::change::plan::{ManifestFile, Plan};
+use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
+use crate::domain::model::actor::Actor;
+use crate::domain::model::version::Sha;
+
+use super::begin::ledger_entry;
+use super::merge::{again, branch_gone, pause};
+use crate::workflow::changes::build_commit::Made;
+use crate::workflow::context::Bot;
+
+/// Nobody waits for a branch to be put away: the pause is as long as it gets.
+const TIDY_TRIES: u32 = 6;
+/// What GitHub does not let us put away is tried again so often, and so long after it was asked for or taken up again.
+const TIDY_AGAIN: SignedDuration = SignedDuration::from_mins(10);
+const TIDY_WITHIN: SignedDuration = SignedDuration::from_hours(48);
+
+/// What keeps a step from its end.
+pub(crate) enum Halt {
+    Github(GithubError),
+    Store(StoreError),
+}
+
+impl From<GithubError> for Halt {
+    fn from(error: GithubError) -> Self {
+        Self::Github(error)
+    }
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+fn merged_elsewhere(plan: &Plan, pull: &Pull, into: &str, commit: &Sha) -> String {
+    let (number, (_, branch), commit) = (pull.number, plan.lever(), commit.short());
+    format!(
+        "Somebody pointed the pull request #{number} at {into}, and it was merged there, as {commit}. \
+         {branch} has nothing of it. Take it back in {into} if it does not belong there."
+    )
+}
+
+impl Bot {
+    /// The pull request as it stands, if it shows what it should. `None`: the change was stored with what was found out
+    /// or done instead, and is looked at again when its time comes.
+    pub(crate) async fn shown_pull(&self, claim: &Claim, frozen: &Frozen) -> Result<Option<PullRequest>, Halt> {
+        let plan = &claim.change.plan;
+        let (repository, branch) = plan.lever();
+        let Some(pull) = &frozen.pull else {
+            let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
+            match &frozen.result {
+                Some(result) if result.base == base => self.open(claim, frozen).await?,
+                _ => self.freeze(claim, frozen, base, None).await?,
+            }
+            return Ok(None);
+        };
+        if let Some(making) = &frozen.making {
+            self.put_in_place(claim, frozen, making).await?;
+            return Ok(None);
+        }
+        // Nobody can delete a pull request: it is rather that we are not let in any more.
+        let gone = || GithubError::NotFound(format!("the pull request #{} of {repository}", pull.number));
+        let seen = self.github.pull(repository, pull.number).await?.ok_or_else(gone)?;
+        match &seen.state {
+            PullState::Merged { commit, .. } if seen.base != branch => {
+                self.errored(claim, merged_elsewhere(plan, pull, &seen.base, commit)).await?;
+                return Ok(None);
+            }
+            PullState::Merged { commit, by } => {
+                self.merged_by_hand(claim, commit.clone(), by.clone().unwrap_or_default()).await?;
+                return Ok(None);
+            }
+            PullState::Closed => {
+                if self.environments_head(claim).await?.is_some() {
+                    self.closed_by_hand(claim).await?;
+                }
+                return Ok(None);
+            }
+            PullState::Open => {}
+        }
+        if seen.base != branch {
+            self.keep_waiting(claim, vec![Waits::Retargeted { base: seen.base }]).await?;
+            return Ok(None);
+        }
+        let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
+        if let Some(result) = &frozen.result
+            && result.head == seen.head
+            && result.base != base
+            && self.is_beside(plan, &result.base, &base).await?
+        {
+            // What was shown and approved is what would be merged; it only stands on something newer.
+            let result = Some(FrozenResult { base, ..result.clone() });
+            self.keep_frozen(claim, Frozen { result, ..frozen.clone() }).await?;
+            return Ok(None);
+        }
+        let moved = match &frozen.result {
+            Some(result) if result.head != seen.head => Some(VoidedBecause::Pushed { commit: seen.head.to_string() }),
+            Some(result) if result.base == base => None,
+            _ => Some(VoidedBecause::BranchMoved),
+        };
+        match moved {
+            None => Ok(Some(seen)),
+            Some(why) => self.freeze(claim, frozen, base, Some(why)).await.map(|()| None),
+        }
+    }
+
+    /// Did a branch of manifests move beside the file that is written? Many write there, and what others are about is nobody's
+    /// concern who approves this.
+    async fn is_beside(&self, plan: &Plan, before: &Sha, after: &Sha) -> Result<bool, GithubError> {
+        let Some(ManifestFile { repository, file, .. }) = &plan.manifest else { return Ok(false) };
+        let then = self.github.file(repository, before.as_str(), file).await?;
+        Ok(then.is_some() && then == self.github.file(repository, after.as_str(), file).await?)
+    }
+
+    /// Where the environment's branch stands. Where it is gone, the change is over.
+    pub(crate) async fn environments_head(&self, claim: &Claim) -> Result<Option<Sha>, Halt> {
+        let plan = &claim.change.plan;
+        let (repository, branch) = plan.lever();
+        let head = self.github.head(repository, branch).await?;
+        if head.is_none() {
+            self.errored(claim, branch_gone(plan)).await?;
+        }
+        Ok(head)
+    }
+
+    /// Makes the result on top of the environment's branch. One that is shown is replaced in one move: a pull request that
+    /// saw its branch without our commit would count as merged.
+    async fn freeze(&self, claim: &Claim, frozen: &Frozen, base: Sha, void: Option<VoidedBecause>) -> Result<(), Halt> {
+        let bench = if frozen.pull.is_some() { frozen.workbench() } else { frozen.branch.clone() };
+        let head = match self.make_result(&claim.change, &bench, &base).await? {
+            Made::Done(commit) => commit,
+            Made::AlreadyThere => return Ok(self.merged_by_hand(claim, base, String::new()).await?),
+            Made::Conflict(files) => {
+                let now = self.clock.now();
+                let stage = claim.change.stage.clone().conflicted(files, now);
+                return Ok(self.become_(claim, stage, Some(now)).await?);
+            }
+            Made::Cannot(why) => return Ok(self.errored(claim, why).await?),
+        };
+        if !claim.change.plan.is_merged() {
+            self.github.put_own_branch(claim.change.plan.lever().0, &bench, &head).await?;
+        }
+        let result = FrozenResult { base, head };
+        let made = match frozen.pull {
+            Some(_) => Frozen { making: Some(result), ..frozen.clone() },
+            None => Frozen { result: Some(result), ..frozen.clone() },
+        };
+        let mut next = Change { frozen: Some(made), ..claim.change.clone() };
+        let (now, mut more) = (self.clock.now(), Transaction::new());
+        if let Some(why) = void
+            && let Some(awaiting) = claim.change.stage.awaiting()
+        {
+            // Whoever pushed is told in any case; else only those whose word was lost.
+            let is_told = !awaiting.approvals.is_empty() || matches!(why, VoidedBecause::Pushed { .. });
+            next.stage = Stage::AwaitingApproval(awaiting.clone().void(why, now));
+            more = more.ledger(ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
+            if is_told && let Some(said) = render::approve::voided(&next) {
+                more = more.say(self.in_thread(&next, &format!("voided:{}", now.as_microsecond()), said));
+            }
+        }
+        self.advance_to(&claim.change, claim.fence, next, Some(now), more).await?;
+        Ok(())
+    }
+
+    /// Points the shown branch at its new result, which is stored: whoever finds another commit there knows that it is
+    /// somebody else's.
+    async fn put_in_place(&self, claim: &Claim, frozen: &Frozen, making: &FrozenResult) -> Result<(), Halt> {
+        let (repository, _) = claim.change.plan.lever();
+        self.github.put_own_branch(repository, &frozen.branch, &making.head).await?;
+        self.github.delete_own_branch(repository, &frozen.workbench()).await?;
+        let placed = Frozen { result: Some(making.clone()), making: None, ..frozen.clone() };
+        self.keep_frozen(claim, placed).await
+    }
+
+    async fn open(&self, claim: &Claim, frozen: &Frozen) -> Result<(), Halt> {
+        let (change, plan) = (&claim.change, &claim.change.plan);
+        let (repository, branch) = plan.lever();
+        let required = change.stage.awaiting().map_or(0, |awaiting| awaiting.required);
+        let requester = self.people.name(&change.requester).await;
+        let body = github::pull_request_text::body(change, &requester, required, self.clock.now());
+        let title = github::pull_request_text::title(plan);
+        let opened = self.github.open_pull(repository, &frozen.branch, branch, &title, &body).await?;
+        let pull = match opened {
+            OpenPull::Done(pull) => pull,
+            OpenPull::Exists => {
+                let found = self.github.find_pull(repository, &frozen.branch, branch).await?;
+                let gone = || GithubError::Unclear("the pull request is there and is not there".to_owned());
+                found.ok_or_else(gone)?.pull
+            }
+            // Somebody put the branch back before it was shown: it is made anew, and not asked for in a circle.
+            OpenPull::NoCommits => {
+                return self.keep_frozen(claim, Frozen { result: None, ..frozen.clone() }).await;
+            }
+            OpenPull::Refused(why) => {
+                let why = format!("GitHub does not let me open a pull request: {}.", why.trim_end_matches('.'));
+                return Ok(self.errored(claim, why).await?);
+            }
+        };
+        self.keep_frozen(claim, Frozen { pull: Some(pull), ..frozen.clone() }).await
+    }
+
+    async fn keep_frozen(&self, claim: &Claim, frozen: Frozen) -> Result<(), Halt> {
+        let next = Change { frozen: Some(frozen), ..claim.change.clone() };
+        let now = self.clock.now();
+        self.advance_to(&claim.change, claim.fence, next, Some(now), Transaction::new()).await?;
+        Ok(())
+    }
+
+    /// Somebody merged it on GitHub, or the branch came to have it: the change follows.
+    async fn merged_by_hand(&self, claim: &Claim, commit: Sha, by: String) -> Result<(), StoreError> {
+        self.merged(claim, commit, None, |deploying| Deploying { by_hand: Some(by), ..deploying }).await
+    }
+
+    async fn closed_by_hand(&self, claim: &Claim) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let stage = claim.change.stage.clone().cancelled(By::Github { github: None }, now);
+        self.become_(claim, stage, Some(now)).await
+    }
+
+    /// Takes up a merge that was interrupted: unless it is done, everything is looked at anew, since time has passed.
+    pub(crate) async fn merge_by_pull_again(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
+        let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
+        if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
+            match self.github.pull(claim.change.plan.lever().0, pull.number).await {
+                // With another head it is somebody else's merge, which the next look finds.
+                Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, head, .. })) if head == result.head => {
+                    return self.merged_by_us(claim, pull, result, commit).await;
+                }
+                Ok(_) => {}
+                Err(error) => return self.merge_failed(claim, error, true).await,
+            }
+        }
+        self.wait_again(claim).await
+    }
+
+    /// Merges the pull request, right after a look that found that all holds: exactly the head that was shown and approved,
+    /// or nothing.
+    pub(crate) async fn merge_by_pull(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
+        let (Some(pull), Some(result)) = (&frozen.pull, &frozen.result) else { return Ok(()) };
+        let Ok(stage) = claim.change.stage.clone().merge_begun() else { return Ok(()) };
+        let claim = Claim { change: Change { stage, ..claim.change.clone() }, ..claim.clone() };
+        let begun = Transaction::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()));
+        self.store.commit(begun).await?;
+        let plan = &claim.change.plan;
+        let title = github::pull_request_text::title(plan);
+        let message = plan.merge_message(&claim.change.trailers());
+        match self.github.merge_pull(plan.lever().0, pull.number, &result.head, &title, &message).await {
+            Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, pull, result, commit).await,
+            // The next look finds out what is different, and voids what was said to something else.
+            Ok(MergePull::HeadMoved) => self.wait_because(&claim, "the head is not what was shown").await,
+            Ok(MergePull::NotNow(why)) => self.wait_because(&claim, &why).await,
+            Ok(MergePull::Refused(why)) => {
+                let why = format!(
+                    "GitHub does not let me merge the pull request #{}: {}.",
+                    pull.number,
+                    why.trim_end_matches('.')
+                );
+                self.errored(&claim, why).await
+            }
+            Err(error) => {
+                let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Paced { .. });
+                self.merge_failed(&claim, error, !turned_away).await
+            }
+        }
+    }
+
+    /// GitHub guards the head of a merge, but not what it is merged into: that is looked at afterwards, and said.
+    async fn merged_by_us(
+        &self,
+        claim: &Claim,
+        pull: &Pull,
+        result: &FrozenResult,
+        commit: Sha,
+    ) -> Result<(), StoreError> {
+        let plan = &claim.change.plan;
+        let (repository, branch) = plan.lever();
+        let look = async {
+            let into = self.github.pull(repository, pull.number).await?.map(|seen| seen.base);
+            let made = self.github.commit(repository, commit.as_str()).await?;
+            let onto = made.and_then(|made| made.parents.first().cloned()).filter(|onto| *onto != result.base);
+            let beside = match &onto {
+                Some(onto) => self.is_beside(plan, &result.base, onto).await?,
+                None => true,
+            };
+            Ok::<_, GithubError>((into, onto.filter(|_| !beside)))
+        };
+        let (into, unseen) = match look.await {
+            Ok(seen) => seen,
+            Err(error) if error.passes() => return self.merge_failed(claim, error, true).await,
+            Err(_) => (None, None),
+        };
+        if let Some(into) = into.filter(|into| *into != branch) {
+            return self.errored(claim, merged_elsewhere(plan, pull, &into, &commit)).await;
+        }
+        self.merged(claim, commit, None, |deploying| Deploying { unseen, ..deploying }).await
+    }
+
+    async fn wait_again(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.hold(claim, Vec::new()).await
+    }
+
+    /// GitHub says no for now: it waits again, and not in a circle.
+    async fn wait_because(&self, claim: &Claim, why: &str) -> Result<(), StoreError> {
+        let Stage::Merging(Merging { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
+        let now = self.clock.now();
+        let why = format!("GitHub does not merge it yet: {}.", why.trim_end_matches('.'));
+        let trouble = Trouble::again(awaiting.trouble.clone(), why, now);
+        let due = now + pause(trouble.tries);
+        let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..(**awaiting).clone() });
+        self.advance(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
+    }
+
+    /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
+    pub(crate) async fn tidy(&self, claim: &mut Claim) -> Result<(), StoreError> {
+        let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.must_tidy()) else { return Ok(()) };
+        // Woken before its time.
+        if !claim.change.stage.is_open() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
+            return Ok(());
+        }
+        match self.put_away(&claim.change, &frozen).await {
+            Ok(()) => {}
+            // What is still under way has its own time for the next look.
+            Err(error) if error.passes() && claim.change.stage.is_open() => return Ok(()),
+            Err(error) if error.passes() => {
+                let due = again(&error, TIDY_TRIES, self.clock.now());
+                let (change, fence) = (claim.change.clone(), claim.fence);
+                return self.store.commit(Transaction::new().advance(change, fence, Some(due))).await;
+            }
+            // Somebody may give us back what we may not do now; but not for ever.
+            Err(error) if self.clock.now().duration_since(claim.change.began_at()) < TIDY_WITHIN => {
+                tracing::warn!(%error, "the frozen branch cannot be put away yet");
+                if claim.change.stage.is_open() {
+                    return Ok(());
+                }
+                let (change, fence) = (claim.change.clone(), claim.fence);
+                let due = self.clock.now() + TIDY_AGAIN;
+                return self.store.commit(Transaction::new().advance(change, fence, Some(due))).await;
+            }
+            Err(error) => tracing::error!(%error, "the frozen branch stays behind"),
+        }
+        let next = Change { frozen: Some(Frozen { tidy: true, ..frozen }), ..claim.change.clone() };
+        let due = claim.due_at.filter(|_| next.stage.is_open());
+        claim.change = self.advance_to(&claim.change, claim.fence, next, due, Transaction::new()).await?;
+        Ok(())
+    }
+
+    async fn put_away(&self, change: &Change, frozen: &Frozen) -> Result<(), GithubError> {
+        let (repository, _) = change.plan.lever();
+        if change.stage.deploying().is_none()
+            && let Some(Pull { number, .. }) = frozen.pull
+            && let Some(PullRequest { state: PullState::Open, .. }) = self.github.pull(repository, number).await?
+        {
+            if let Some(word) = github::pull_request_text::farewell(change) {
+                self.github.comment_once(repository, number, &word, &change.trailer()).await?;
+            }
+            self.github.close_pull(repository, number).await?;
+        }
+        self.github.delete_own_branch(repository, &frozen.branch).await?;
+        if frozen.pull.is_some() {
+            self.github.delete_own_branch(repository, &frozen.workbench()).await?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! What Git has and nobody speaks of: finds out where it may have got stuck. Every question is asked by its tag, so that a
+//! look at what has not changed costs the hour's limit nothing.
+
+use jiff::Timestamp;
+
+use crate::adapters::github::tag_sha_candidate;
+use crate::adapters::reports::github::BuildState;
+use crate::domain::change::{BranchSeen, BuildSeen, Change, Deploying, ImageSeen, Runs, Silence, Stage};
+use crate::domain::model::version::Image;
+
+use crate::workflow::changes::verify::Look;
+use crate::workflow::context::Bot;
+
+impl Bot {
+    /// When a change that shows no sign of life is looked into.
+    pub(crate) fn silent_from(&self, change: &Change, deploying: &Deploying) -> Timestamp {
+        let policy = self.config.environments.get(&change.plan.environment).cloned().unwrap_or_default();
+        deploying.merged_at + policy.stall_after
+    }
+
+    /// What was last seen of a change, while there is no sign of life of it.
+    pub(crate) async fn silence(&self, change: &Change, look: &Look) -> Option<Box<Silence>> {
+        let deploying = change.stage.deploying()?;
+        let known = deploying.silence.as_deref();
+        let runs = match look {
+            // Nobody can tell whether it is still silent.
+            Look::Unclear(_) => return deploying.silence.clone(),
+            Look::NotYet { runs, untold } if deploying.seen_at.is_none() => {
+                runs.clone().map(|version| Runs { version, untold: *untold })
+            }
+            _ => return None,
+        };
+        // After the deadline it stays what it was then.
+        if !matches!(change.stage, Stage::Deploying(_)) {
+            return deploying.silence.clone();
+        }
+        let now = self.clock.now();
+        let word = self.sources.last_word(&change.plan.environment, &change.plan.artefact);
+        let spoken_of = word.as_ref().is_some_and(|word| word.commit.as_ref() == Some(&deploying.result));
+        let late = now >= deploying.deadline;
+        // A build that failed need not be waited for.
+        let broken = self.builds.of(&change.plan.repository, &deploying.result).is_some_and(|build| build.has_failed());
+        if !late && (spoken_of || (now < self.silent_from(change, deploying) && !broken)) {
+            return None;
+        }
+        let fresh = known.filter(|known| now.duration_since(known.looked_at) < self.config.look_every / 2);
+        Some(Box::new(match fresh {
+            Some(known) => Silence { word, runs, ..known.clone() },
+            None => Silence {
+                looked_at: now,
+                branch: self.branch_seen(change, deploying).await,
+                build: self.build_of(change, deploying).await,
+                image: self.image_seen(change, deploying).await,
+                word,
+                runs,
+            },
+        }))
+    }
+
+    /// When CI was done with the result, where it told. By manifest there is nothing to build.
+    pub(crate) fn built_at(&self, change: &Change, deploying: &Deploying) -> Option<Timestamp> {
+        let plan = &change.plan;
+        let build = self.builds.of(&plan.repository, &deploying.result).filter(|_| plan.manifest.is_none())?;
+        let done = build.at.filter(|_| build.state == BuildState::Succeeded)?;
+        Some(done.clamp(deploying.merged_at, self.clock.now().max(deploying.merged_at)))
+    }
+
+    async fn branch_seen(&self, change: &Change, deploying: &Deploying) -> BranchSeen {
+        let (repository, branch) = change.plan.lever();
+        match self.github.head(repository, branch).await {
+            Ok(Some(head)) if head == deploying.result => BranchSeen::AsMerged,
+            Ok(Some(to)) => BranchSeen::MovedOn { to },
+            Ok(None) => BranchSeen::Gone,
+            Err(error) => BranchSeen::Unread { why: error.to_string() },
+        }
+    }
+
+    /// What CI makes of the result: the one place that knows who tells it.
+    async fn build_of(&self, change: &Change, deploying: &Deploying) -> BuildSeen {
+        let plan = &change.plan;
+        if plan.manifest.is_some() {
+            return BuildSeen::NotNeeded;
+        }
+        // What its workflow said counts before what the checks of all workflows say together.
+        if let Some(build) = self.builds.of(&plan.repository, &deploying.result) {
+            match build.state {
+                BuildState::Failed { .. } => {
+                    return BuildSeen::Failed { names: vec![build.name], url: Some(build.url) };
+                }
+                BuildState::Queued | BuildState::Running => return BuildSeen::Running { names: vec![build.name] },
+                BuildState::Succeeded => {}
+            }
+        }
+        match self.github.checks(&plan.repository, &deploying.result).await {
+            Err(error) => BuildSeen::Unread { why: error.to_string() },
+            Ok(checks) if !checks.red.is_empty() => {
+                let url = plan.web().map(|web| format!("{web}/commit/{}/checks", deploying.result));
+                BuildSeen::Failed { names: checks.red, url }
+            }
+            Ok(checks) if !checks.running.is_empty() => BuildSeen::Running { names: checks.running },
+            Ok(checks) if checks.green == 0 => BuildSeen::NotBegun,
+            Ok(_) => BuildSeen::Done,
+        }
+    }
+
+    /// Is the image of the result in the registry? By branch only where images are named after commits.
+    async fn image_seen(&self, change: &Change, deploying: &Deploying) -> ImageSeen {
+        let plan = &change.plan;
+        let Some(artefact) = self.config.catalogue.artefact(plan.artefact.as_str()) else { return ImageSeen::Untold };
+        let label = plan.version.label();
+        if plan.manifest.is_some() {
+            let (tag, digest) = (plan.version.tag.clone(), plan.version.digest.clone());
+            return match self.registry.digest(&Image { name: artefact.image.clone(), tag, digest }).await {
+                Ok(Some(_)) => ImageSeen::There { tag: label.to_owned() },
+                Ok(None) => ImageSeen::Missing { name: label.to_owned() },
+                Err(error) => ImageSeen::Unread { why: error.to_string() },
+            };
+        }
+        if plan.version.tag.as_deref().and_then(tag_sha_candidate).is_none() {
+            return ImageSeen::Untold;
+        }
+        let result = &deploying.result;
+        let is_its = |tag: &String| tag_sha_candidate(tag).is_some_and(|named| result.as_str().starts_with(named));
+        match self.registry.tags(&artefact.image).await {
+            Ok(tags) => match tags.into_iter().find(is_its) {
+                Some(tag) => ImageSeen::There { tag },
+                None => ImageSeen::Missing { name: result.short().to_owned() },
+            },
+            Err(error) => ImageSeen::Unread { why: error.to_string() },
+        }
+    }
+}

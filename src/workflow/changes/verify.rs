@@ -1,0 +1,478 @@
+//! The steps of a change after the merge: the tag, a word to the controller, and the wait for the proof that it runs.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::adapters::github::{GithubError, MakeTag};
+use crate::adapters::store::{Claim, StoreError, Transaction};
+use crate::domain::change::plan::{tag_name, tag_number};
+use crate::domain::change::{
+    Change, Deploying, FailureEvidence, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble,
+};
+use crate::domain::model::artefact::Artefact;
+use crate::domain::model::version::Sha;
+use crate::domain::runtime::rollout::RolloutState;
+
+use super::merge::{again, pause};
+use crate::workflow::context::Bot;
+use crate::workflow::facts::image_commits::CannotAsk;
+
+/// A tag that could not be made so often is left out, with a warning.
+const MOST_TAG_TRIES: u32 = 6;
+
+/// The pause before the next look, while the cluster has not been read at all.
+const UNREAD: SignedDuration = SignedDuration::from_secs(1);
+
+/// How many authors are called to a failure.
+const MOST_AUTHORS: usize = 10;
+
+/// A check within this time after the deadline may confirm a health report. A later check says nothing about the rollout's
+/// state at the deadline.
+const CONFIRM_WITHIN: SignedDuration = SignedDuration::from_mins(1);
+
+/// The pause before the next look, where a rule waits for something to be clear.
+const RULE_LOOKS: SignedDuration = SignedDuration::from_secs(5);
+
+/// Whose a version is that came to run where a change of ours brings one.
+pub(crate) enum Belonging {
+    Ours(Proof),
+    Foreign,
+    /// Nothing tells its commit yet.
+    Unknown,
+}
+
+/// What the cluster shows of a change's result.
+pub(crate) enum Look {
+    /// It is not there yet; what is, by name. `untold`: that came after the merge, and nothing tells its commit.
+    NotYet {
+        runs: Option<String>,
+        untold: bool,
+    },
+    Rolling(Progress),
+    /// The result runs, but the observer has not recorded it yet. The observer wakes the change afterwards.
+    Unrecorded {
+        ready: u32,
+    },
+    Runs {
+        ready: u32,
+        proof: Proof,
+    },
+    Failed {
+        reason: String,
+        /// It was rolled out, and not only refused by the controller.
+        seen: bool,
+        evidence: FailureEvidence,
+    },
+    /// Nobody can tell now.
+    Unclear(String),
+}
+
+impl Bot {
+    pub(crate) async fn deploy(&self, claim: &Claim) -> Result<(), StoreError> {
+        let mut claim = claim.clone();
+        if self.owes_rollback(&claim.change) && !Box::pin(self.obey_rule(&mut claim)).await? {
+            return Ok(());
+        }
+        let tag_due = self.tag(&mut claim).await?;
+        let nudge = self.nudge(&claim.change).await;
+        // Boxed: what is asked of GitHub while there is no sign of life needs room that few steps use.
+        Box::pin(self.judge(&claim, nudge, tag_due)).await
+    }
+
+    /// The environment's rule wants it rolled back: only if it still does not run. `false`: it is over for this step.
+    async fn obey_rule(&self, claim: &mut Claim) -> Result<bool, StoreError> {
+        let Some(result) = claim.change.stage.deploying().map(|deploying| deploying.result.clone()) else {
+            return Ok(true);
+        };
+        let is_late = matches!(
+            claim.change.stage,
+            Stage::Stalled { .. } | Stage::Failed { evidence: FailureEvidence::Deadline, .. }
+        );
+        match self.look_at_result(&claim.change, &result).await {
+            Look::Runs { .. } => Ok(true),
+            Look::NotYet { .. } => self.roll_back_by_rule(claim).await,
+            Look::Failed { evidence, .. } if evidence.allows_auto_rollback() => self.roll_back_by_rule(claim).await,
+            Look::Failed { .. } | Look::Rolling(_) if is_late => self.roll_back_by_rule(claim).await,
+            // The workload may be recovering, even if an earlier health report is still known: check again.
+            Look::Failed { .. } | Look::Rolling(_) | Look::Unrecorded { .. } | Look::Unclear(_) => {
+                let due = Some(self.clock.now() + RULE_LOOKS);
+                self.store.commit(Transaction::new().advance(claim.change.clone(), claim.fence, due)).await?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Has it come to run after all?
+    pub(crate) async fn runs_by_now(&self, change: &Change) -> bool {
+        match change.stage.deploying() {
+            Some(deploying) => {
+                let look = self.look_at_result(change, &deploying.result).await;
+                matches!(look, Look::Runs { .. } | Look::Unrecorded { .. })
+            }
+            None => false,
+        }
+    }
+
+    /// Marks the result with a tag. Gives the time of the next try, if there is to be one.
+    async fn tag(&self, claim: &mut Claim) -> Result<Option<Timestamp>, StoreError> {
+        for _ in 0..MOST_TAG_TRIES {
+            let Some(deploying) = claim.change.stage.deploying() else { return Ok(None) };
+            let plan = claim.change.plan.clone();
+            // By manifest it is the code that is tagged, at what was built.
+            let marked = if plan.manifest.is_some() { plan.pinned.clone() } else { Some(deploying.result.clone()) };
+            let (name, tries) = match &deploying.tag {
+                Tag::Made { .. } | Tag::Missing { .. } => return Ok(None),
+                Tag::NotYet => {
+                    let name = self.next_tag(&claim.change, None).await?;
+                    self.keep_tag(claim, Tag::Chosen { name, tries: 0 }).await?;
+                    continue;
+                }
+                // Woken before its turn came: whoever asks again and again moves the turns of all others.
+                Tag::Chosen { .. } if claim.due_at.is_some_and(|due| due > self.clock.now()) => return Ok(claim.due_at),
+                Tag::Chosen { name, tries } => (name.clone(), *tries),
+            };
+            let Some(result) = marked else {
+                let why = "nothing tells which commit the image was built from".to_owned();
+                return self.keep_tag(claim, Tag::Missing { why }).await.map(|()| None);
+            };
+            let message = plan.merge_message(&claim.change.trailer());
+            let made = match self.github.make_tag(&plan.repository, &name, &result, &message).await {
+                Ok(MakeTag::Taken) => self.whose_tag(&claim.change, &name, &result).await,
+                Ok(MakeTag::Done) => Ok(Tag::Made { name: name.clone(), at: self.clock.now() }),
+                Ok(MakeTag::Refused(why)) => Ok(Tag::Missing { why }),
+                Err(error) => Err(error),
+            };
+            match made {
+                Ok(Tag::Chosen { name, .. }) => {
+                    self.keep_tag(claim, Tag::Chosen { name, tries: tries + 1 }).await?;
+                }
+                Ok(tag) => return self.keep_tag(claim, tag).await.map(|()| None),
+                // To wait for one's turn is no failure.
+                Err(error @ (GithubError::RateLimited { .. } | GithubError::Paced { .. })) => {
+                    return Ok(Some(again(&error, tries, self.clock.now())));
+                }
+                Err(error) if error.passes() && tries + 1 < MOST_TAG_TRIES => {
+                    self.keep_tag(claim, Tag::Chosen { name, tries: tries + 1 }).await?;
+                    return Ok(Some(again(&error, tries, self.clock.now())));
+                }
+                Err(error) => {
+                    let why = error.to_string();
+                    return self.keep_tag(claim, Tag::Missing { why }).await.map(|()| None);
+                }
+            }
+        }
+        self.keep_tag(claim, Tag::Missing { why: "every name that I chose was taken".to_owned() }).await?;
+        Ok(None)
+    }
+
+    /// A tag of our name that is there already is ours if it marks our result; else the next number is free.
+    async fn whose_tag(&self, change: &Change, name: &str, result: &Sha) -> Result<Tag, GithubError> {
+        let repository = &change.plan.repository;
+        if self.github.tag_commit(repository, name).await?.as_ref() == Some(result) {
+            return Ok(Tag::Made { name: name.to_owned(), at: self.clock.now() });
+        }
+        let (before, _) = self.tag_form(change);
+        let taken = self.github.tags_beginning(repository, &before).await?;
+        match self.next_tag(change, Some(&taken)).await {
+            Ok(name) => Ok(Tag::Chosen { name, tries: 0 }),
+            Err(error) => Err(GithubError::Unavailable(error.to_string())),
+        }
+    }
+
+    fn tag_form(&self, change: &Change) -> (String, String) {
+        let policy = self.config.environments.get(&change.plan.environment);
+        let template = policy.and_then(|policy| policy.tag.as_deref());
+        tag_name(template, &change.plan, self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date())
+    }
+
+    /// The first name that is free as far as we know.
+    async fn next_tag(&self, change: &Change, taken: Option<&[String]>) -> Result<String, StoreError> {
+        let form = self.tag_form(change);
+        let ours = self.store.tag_names(&change.plan.repository, &form.0).await?;
+        let names = ours.iter().chain(taken.into_iter().flatten());
+        let last = names.filter_map(|name| tag_number(name, &form)).max().unwrap_or_default();
+        Ok(format!("{}{}{}", form.0, last.saturating_add(1), form.1))
+    }
+
+    /// Stores what became of the tag. A name is stored before it is used.
+    async fn keep_tag(&self, claim: &mut Claim, tag: Tag) -> Result<(), StoreError> {
+        let mut transaction = Transaction::new();
+        if let Tag::Chosen { name, .. } = &tag {
+            transaction = transaction.name_tag(claim.change.plan.repository.clone(), name, claim.change.id);
+        }
+        let Ok(stage) = claim.change.stage.clone().still_deploying(|now| Deploying { tag, ..now }) else {
+            return Ok(());
+        };
+        let due = Some(self.clock.now());
+        claim.change = self.advance(&claim.change, claim.fence, stage, due, transaction).await?;
+        claim.due_at = due;
+        Ok(())
+    }
+
+    /// Tells the controller to look, once, where the environment says how.
+    async fn nudge(&self, change: &Change) -> Option<Nudge> {
+        let deploying = change.stage.deploying()?;
+        if deploying.nudge.is_some() {
+            return deploying.nudge.clone();
+        }
+        let plan = &change.plan;
+        let trigger = self.config.environments.get(&plan.environment)?.trigger.as_ref()?;
+        match self.controller.nudge(trigger, plan, &deploying.result).await {
+            Ok(()) => Some(Nudge::Done),
+            Err(why) => Some(Nudge::Failed { why }),
+        }
+    }
+
+    /// Green only when the cluster runs it.
+    async fn judge(&self, claim: &Claim, nudge: Option<Nudge>, tag_due: Option<Timestamp>) -> Result<(), StoreError> {
+        let before = claim.change.stage.clone();
+        let Some(deploying) = before.deploying() else { return Ok(()) };
+        if matches!(before, Stage::Deployed { .. }) {
+            return self.keep_stage(claim, before, tag_due).await;
+        }
+        let (deadline, tries) = (deploying.deadline, deploying.trouble.as_ref().map_or(0, |trouble| trouble.tries));
+        let artefact = self.config.catalogue.artefact(claim.change.plan.artefact.as_str());
+        let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
+        if place.is_some_and(|place| !self.view.is_read(place)) {
+            // After a start, nothing can be said before the first look, not even that it is too late.
+            let Ok(told) = before.still_deploying(|known| Deploying { nudge, ..known }) else { return Ok(()) };
+            return self.keep_stage(claim, told, Some(self.clock.now() + UNREAD)).await;
+        }
+        let look = self.look_at_result(&claim.change, &deploying.result).await;
+        let silence = Box::pin(self.silence(&claim.change, &look)).await;
+        let seen_at = self.first_seen(&claim.change, deploying, &look);
+        let built_at = self.built_at(&claim.change, deploying);
+        let others = self.others(&claim.change);
+        let runs_as = match &look {
+            Look::Unclear(_) => None,
+            _ => place.zip(artefact).and_then(|(place, artefact)| {
+                let version = self.view.rollout(place, &artefact.image).version?;
+                Some(version.label().to_owned())
+            }),
+        };
+        let now = self.clock.now();
+        let learned = before.clone().still_deploying(|known| Deploying {
+            nudge,
+            others,
+            silence,
+            built_at: known.built_at.or(built_at),
+            seen_at,
+            // What is only shown at the end is not worth a step of its own before.
+            runs_as: match &look {
+                Look::Runs { .. } | Look::Failed { .. } => runs_as.or(known.runs_as),
+                _ => known.runs_as,
+            },
+            rollout: match &look {
+                Look::Rolling(progress) => Some(progress.clone()),
+                Look::Unrecorded { ready } => Some(Progress { ready: *ready, wanted: *ready, delayed_by: None }),
+                Look::NotYet { .. } | Look::Unclear(_) => known.rollout,
+                Look::Runs { .. } | Look::Failed { .. } => None,
+            },
+            trouble: match &look {
+                Look::Unclear(why) => Some(Trouble::again(known.trouble, why.clone(), now)),
+                _ => None,
+            },
+            ..known
+        });
+        let Ok(learned) = learned else { return Ok(()) };
+        let waiting = matches!(learned, Stage::Deploying(_));
+        let late = waiting && now >= deadline;
+        let unconfirmed = learned.unconfirmed_failure().map(str::to_owned);
+        let confirms = unconfirmed.filter(|_| now >= deadline && now.duration_since(deadline) < CONFIRM_WITHIN);
+        let stage = match look {
+            Look::Runs { ready, proof } => learned.deployed(ready, proof, now),
+            Look::Failed { reason, evidence, .. }
+                if !matches!(learned, Stage::Failed { .. })
+                    || (learned.unconfirmed_failure().is_some() && evidence.allows_auto_rollback()) =>
+            {
+                learned.failed(reason, evidence, now)
+            }
+            Look::Failed { .. } | Look::NotYet { .. } | Look::Rolling(_) if let Some(reason) = confirms => {
+                learned.failed(reason, FailureEvidence::Deadline, now)
+            }
+            Look::NotYet { runs, .. } if late => learned.stalled(runs, false, now),
+            Look::Rolling(Progress { ready, wanted, delayed_by }) if late => {
+                let delay = delayed_by.map(|reason| format!(" ({reason})")).unwrap_or_default();
+                learned.stalled(Some(format!("{ready} of {wanted} replicas of it{delay}")), false, now)
+            }
+            Look::Unclear(why) if late => {
+                learned.stalled(Some(format!("something, but nobody can tell what: {why}")), true, now)
+            }
+            // Of what is only watched, the periodic look is soon enough.
+            Look::Unclear(_) if waiting => {
+                let due = (now + pause(tries)).min(deadline);
+                return self.keep_stage(claim, learned, Some(tag_due.map_or(due, |tag| tag.min(due)))).await;
+            }
+            _ => Ok(learned),
+        };
+        let Ok(stage) = stage else { return Ok(()) };
+        let stage = Box::pin(self.with_authors(&claim.change, stage)).await;
+        let due = if stage.is_active() {
+            let silent_from =
+                Some(self.silent_from(&claim.change, deploying)).filter(|at| *at > now && seen_at.is_none());
+            [tag_due, silent_from].into_iter().flatten().chain([deadline]).min()
+        } else if self.owes_rollback(&Change { stage: stage.clone(), ..claim.change.clone() }) {
+            Some(now)
+        } else if stage.unconfirmed_failure().is_some() && now < deadline {
+            Some(tag_due.map_or(deadline, |tag| tag.min(deadline)))
+        } else {
+            tag_due.filter(|_| stage.is_open())
+        };
+        self.keep_stage(claim, stage, due).await
+    }
+
+    /// When the rollout of the result was first seen, as far as it was.
+    fn first_seen(&self, change: &Change, deploying: &Deploying, look: &Look) -> Option<Timestamp> {
+        let plan = &change.plan;
+        let seen = match look {
+            Look::Rolling(_) | Look::Unrecorded { .. } | Look::Runs { .. } | Look::Failed { seen: true, .. } => {
+                let seen = self.seen.sighting(&plan.artefact, &plan.environment);
+                // What is built once and only retagged may have been there before.
+                Some(seen.map_or_else(|| self.clock.now(), |seen| seen.seen_at.max(deploying.merged_at)))
+            }
+            Look::NotYet { .. } | Look::Unclear(_) | Look::Failed { seen: false, .. } => None,
+        };
+        deploying.seen_at.or(seen)
+    }
+
+    /// With those who wrote what failed, to be told of it. A rollback's are told otherwise: it took their work back.
+    async fn with_authors(&self, before: &Change, stage: Stage) -> Stage {
+        let told = stage.deploying().is_none_or(|deploying| deploying.authors.is_some());
+        if told || before.plan.rollback.is_some() || !matches!(stage, Stage::Failed { .. }) {
+            return stage;
+        }
+        let authors = self.authors(before, MOST_AUTHORS).await;
+        match stage.clone().still_deploying(|known| Deploying { authors: Some(authors), ..known }) {
+            Ok(named) => named,
+            Err(_) => stage,
+        }
+    }
+
+    /// Writes only what is new.
+    pub(crate) async fn keep_stage(
+        &self,
+        claim: &Claim,
+        stage: Stage,
+        due: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
+        // The store counts in microseconds.
+        let same_time = match (due, claim.due_at) {
+            (Some(due), Some(before)) => due.duration_since(before).abs() < SignedDuration::from_millis(1),
+            (due, before) => due == before,
+        };
+        if stage == claim.change.stage && same_time {
+            return Ok(());
+        }
+        self.advance(&claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop)
+    }
+
+    async fn look_at_result(&self, change: &Change, result: &Sha) -> Look {
+        let catalogue = &self.config.catalogue;
+        let artefact = catalogue.artefact(change.plan.artefact.as_str());
+        let place = artefact.and_then(|artefact| artefact.places.get(&change.plan.environment));
+        let (Some(artefact), Some(place)) = (artefact, place) else {
+            return Look::Unclear(format!("{} is not configured there any more", change.plan.artefact));
+        };
+        let rollout = self.view.rollout(place, &artefact.image);
+        if let RolloutState::Unreadable { why, .. } = &rollout.state {
+            return Look::Unclear(format!("I cannot read {}: {why}.", change.plan.environment));
+        }
+        let runs = rollout.version.as_ref().map(|version| version.label().to_owned());
+        let seen = self.seen.sighting(&artefact.name, &change.plan.environment);
+        let seen = seen.filter(|seen| rollout.version.as_ref().is_some_and(|version| seen.version.is_image(version)));
+        let mut untold = false;
+        let ours = match &seen {
+            // Nothing runs, or the observer is about to tell of it, and wakes us then.
+            None => None,
+            Some(seen) => match self.belongs(artefact, change, result, seen).await {
+                Ok(Belonging::Ours(proof)) => Some(proof),
+                Ok(Belonging::Foreign) => None,
+                Ok(Belonging::Unknown) => {
+                    untold = change.stage.deploying().is_some_and(|deploying| seen.seen_at >= deploying.merged_at);
+                    None
+                }
+                Err(error) => return Look::Unclear(format!("{error}.")),
+            },
+        };
+        let told = self.sources.failure(&change.plan.environment, &artefact.name, result);
+        let is_degraded = matches!(rollout.state, RolloutState::Degraded { .. });
+        match (ours, rollout.state) {
+            (Some(proof), RolloutState::Running { ready }) if seen.is_some_and(|seen| seen.running_at.is_some()) => {
+                Look::Runs { ready, proof }
+            }
+            // The change must not end yet: the observer would announce its version as one that nobody brought.
+            (Some(_), RolloutState::Running { ready }) => Look::Unrecorded { ready },
+            (Some(_), RolloutState::RollingOut { ready, wanted, delayed_by }) if told.is_none() => {
+                let delayed_by = delayed_by.map(|reason| reason.to_string());
+                Look::Rolling(Progress { ready, wanted, delayed_by })
+            }
+            (Some(_), RolloutState::Degraded { reason }) => Look::Failed {
+                reason: self.reason_of(artefact, change).await.unwrap_or_else(|| match told {
+                    Some((told, _)) => format!("{reason}: {told}"),
+                    None => reason.to_string(),
+                }),
+                seen: true,
+                evidence: FailureEvidence::Workload,
+            },
+            (ours, _) => match told {
+                // The image does not name its commit, but the report does. The cluster itself shows the workload as degraded.
+                Some((reason, _)) if untold && is_degraded => {
+                    Look::Failed { reason, seen: false, evidence: FailureEvidence::Workload }
+                }
+                Some((reason, evidence)) => Look::Failed { reason, seen: ours.is_some(), evidence },
+                None => Look::NotYet { runs, untold },
+            },
+        }
+    }
+
+    /// Is what was seen the change's result?
+    pub(crate) async fn belongs(
+        &self,
+        artefact: &Artefact,
+        change: &Change,
+        result: &Sha,
+        seen: &crate::domain::runtime::sighting::Sighting,
+    ) -> Result<Belonging, CannotAsk> {
+        // What ran there before is not what the change brings, whatever its commit contains.
+        if change.plan.artefact == artefact.name
+            && change.plan.from.as_ref().is_some_and(|from| from.is_image(&seen.version))
+        {
+            return Ok(Belonging::Foreign);
+        }
+        // By manifest it is exactly what was written, whatever it was built from.
+        if change.plan.manifest.is_some() {
+            let ours = change.plan.version.is_image(&seen.version);
+            return Ok(if ours { Belonging::Ours(Proof::Image) } else { Belonging::Foreign });
+        }
+        let Some((commit, proof)) = self.source_of(artefact, seen).await? else { return Ok(Belonging::Unknown) };
+        // What a rollback restores may still run when it is merged, while the image of what it takes back is on its way.
+        let ran_on = change.plan.rollback.is_some()
+            && change.stage.deploying().is_some_and(|deploying| seen.seen_at < deploying.merged_at);
+        // Images that are built once and only retagged are of the pinned commit itself.
+        let ours = commit == *result
+            || (Some(&commit) == change.plan.pinned.as_ref() && !ran_on)
+            || !self.is_behind(artefact, &commit, result).await?;
+        Ok(if ours { Belonging::Ours(proof) } else { Belonging::Foreign })
+    }
+
+    async fn reason_of(&self, artefact: &Artefact, change: &Change) -> Option<String> {
+        let environment = self.config.catalogue.ladder.find(change.plan.environment.as_str())?;
+        self.reason(artefact, environment).await
+    }
+
+    /// What the artefacts that are carried along are doing, for the card.
+    fn others(&self, change: &Change) -> Vec<Other> {
+        let one = |also: &crate::domain::change::plan::Also| {
+            let artefact = self.config.catalogue.artefact(also.artefact.as_str())?;
+            let rollout = self.view.rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
+            let state = match rollout.state {
+                RolloutState::Running { ready } => OtherState::Runs { ready },
+                RolloutState::RollingOut { ready, wanted, .. } => OtherState::RollsOut { ready, wanted },
+                RolloutState::Degraded { reason } => OtherState::Fails { reason: reason.to_string() },
+                RolloutState::Missing | RolloutState::Unreadable { .. } => OtherState::Unknown,
+            };
+            let version = rollout.version.map(|version| version.label().to_owned());
+            Some(Other { artefact: artefact.name.clone(), version, state })
+        };
+        change.plan.also.iter().filter_map(one).collect()
+    }
+}

@@ -1,0 +1,220 @@
+//! `doctor`: asks everybody at once whether Gantry can work with them, by the clients that it works with, and changes nothing
+//! anywhere. A file for each service finds the facts; `domain/doctor` says what they mean.
+
+mod cluster;
+mod github;
+mod slack;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use futures::{FutureExt, StreamExt};
+use tokio::time::Instant;
+
+use crate::adapters::cluster::{Clients, ClusterError};
+use crate::adapters::github::{self as hub, GithubError};
+use crate::adapters::registry::{self, RegistryError};
+use crate::adapters::reports::Report;
+use crate::adapters::slack as chat;
+use crate::adapters::slack::client::SendError;
+use crate::adapters::slack::render::{self, Said};
+use crate::adapters::store::{self, LedgerDetails, Looked, Reported, StoreError};
+use crate::clock::Clock;
+use crate::config::{Config, Secrets};
+use crate::domain::change::Proof;
+use crate::domain::doctor::clock::{Heard, clock};
+use crate::domain::doctor::reports::{self, Reporting};
+use crate::domain::doctor::{Check, Health, Learned, Service, Trouble, store as found_store};
+use crate::domain::model::artefact::ArtefactName;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::version::Version;
+
+use crate::workflow::context::Bot;
+use crate::workflow::facts::image_commits::CannotAsk;
+
+/// For one question.
+const A_QUESTION: Duration = Duration::from_secs(6);
+/// For all of them together: whoever asked still waits.
+const IN_ALL: Duration = Duration::from_secs(18);
+/// Questions to one service that are under way at the same time.
+const AT_ONCE: usize = 8;
+
+/// The means to look with. Clones share them.
+#[derive(Clone)]
+pub struct Doctor {
+    pub config: Arc<Config>,
+    pub secrets: Arc<Secrets>,
+    pub clock: Clock,
+    /// `None` without a token.
+    pub slack: Option<chat::client::Client>,
+    pub github: hub::Client,
+    pub registry: registry::Client,
+    pub clients: Clients,
+    /// This process uses the database itself.
+    pub serves: bool,
+}
+
+/// What is known already of the commit of a version that runs.
+pub type Recall<'a> = &'a (dyn Fn(&ArtefactName, &EnvironmentName, &Version) -> Option<Proof> + Send + Sync);
+
+/// One look, which must come to an end.
+struct Looking<'a> {
+    with: &'a Doctor,
+    until: Instant,
+}
+
+/// A few at a time, in their order. Boxed, because the compiler cannot prove these futures to be `Send` otherwise.
+async fn all<T>(questions: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    futures::stream::iter(questions).buffered(AT_ONCE).collect().await
+}
+
+impl Doctor {
+    /// Everything, in the order of the services. `url` is where another Gantry serves.
+    pub async fn look(&self, url: Option<&str>, recall: Recall<'_>) -> Vec<Check> {
+        let looking = Looking { with: self, until: Instant::now() + IN_ALL };
+        let (slack, github, cluster, store) = tokio::join!(
+            looking.slack(url).boxed(),
+            looking.github().boxed(),
+            looking.cluster(recall).boxed(),
+            looking.store().boxed(),
+        );
+        let mut checks = Vec::new();
+        let mut heard = Vec::new();
+        for (found, times) in [slack, github, cluster] {
+            checks.extend(found);
+            heard.extend(times);
+        }
+        checks.extend(store);
+        checks.extend(clock(&heard));
+        checks.sort_by_key(|check| check.service);
+        checks
+    }
+}
+
+impl Looking<'_> {
+    /// One question, for which there is only so much time.
+    async fn ask<T, E: Into<Trouble>>(&self, question: impl Future<Output = Result<T, E>>) -> Learned<T> {
+        let begun = Instant::now();
+        let limit = (begun + A_QUESTION).min(self.until);
+        match tokio::time::timeout_at(limit, question).await {
+            Ok(answer) => answer.map_err(Into::into),
+            Err(_) => Err(Trouble::Away(format!("no answer in {} s", begun.elapsed().as_secs().max(1)))),
+        }
+    }
+
+    fn heard(&self, from: &str, said: Option<jiff::Timestamp>) -> Option<Heard> {
+        said.map(|said| Heard { from: from.to_owned(), said, at: self.with.clock.now() })
+    }
+
+    /// The database, and what it keeps of reports.
+    async fn store(&self) -> Vec<Check> {
+        let looked = self.ask(store::look(&self.with.secrets.database_url, self.with.serves)).await;
+        let mut checks = vec![found_store::store(&match looked {
+            Ok(Looked::New { file }) => found_store::Found::New { file },
+            Ok(Looked::Held { file, by }) => found_store::Found::Held { file, by },
+            Ok(Looked::Writable { file, schema, ours }) => found_store::Found::Writable { file, schema, ours },
+            Err(trouble) => found_store::Found::Broken(trouble.to_string()),
+        })];
+        let rungs: Vec<_> = self.with.config.catalogue.ladder.rungs().iter().map(|rung| rung.name.clone()).collect();
+        let reported = if checks[0].health == Health::Bad {
+            Ok(None)
+        } else {
+            self.ask(store::reported(&self.with.secrets.database_url, &rungs, self.with.clock.now())).await
+        };
+        checks.extend(match reported {
+            Ok(reported) => self.reports(&rungs, reported),
+            Err(trouble) => vec![reports::unreadable(&trouble)],
+        });
+        checks
+    }
+
+    fn reports(&self, rungs: &[EnvironmentName], reported: Option<Reported>) -> Vec<Check> {
+        let policies = &self.with.config.environments;
+        let has_secret = |name| policies.get(name).is_some_and(|policy| policy.webhook_secret.is_some());
+        let Some(Reported { strays, last }) = reported else {
+            return reports::unheard(rungs.iter().filter(|name| !has_secret(name)));
+        };
+        let last = |name: &EnvironmentName| {
+            let entry = last.iter().find(|entry| entry.environment.as_ref() == Some(name))?;
+            let Some(LedgerDetails::Report { report, .. }) = &entry.details else { return None };
+            let report: Report = serde_json::from_value(report.clone()).ok()?;
+            Some((entry.at, report.sender.name().to_owned()))
+        };
+        let environments: Vec<_> = rungs
+            .iter()
+            .map(|name| Reporting { environment: name.clone(), has_secret: has_secret(name), last: last(name) })
+            .collect();
+        reports::reports(&strays, &environments)
+    }
+}
+
+impl Bot {
+    pub(crate) async fn doctor(&self) -> Said {
+        let recall = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
+            self.proof_of(artefact, environment, version)
+        };
+        render::doctor::doctor(&self.doctor.look(None, &recall).await, self.clock.now())
+    }
+}
+
+/// What is wrong with the configuration or the secrets, each a sentence that ends with what to do.
+pub fn configuration(sentences: &[String]) -> Vec<Check> {
+    let check = |sentence: &String| Check {
+        repair: None,
+        ..Check::bad(Service::Configuration, sentence.trim().trim_end_matches('.'), "")
+    };
+    sentences.iter().map(check).collect()
+}
+
+impl From<SendError> for Trouble {
+    fn from(error: SendError) -> Self {
+        match &error {
+            // To the outbox a wrong token passes: somebody will put it right. Here it is what we look for.
+            SendError::Unauthorised(why) => Self::Refused(why.clone()),
+            SendError::RateLimited { .. } | SendError::Transient(_) => Self::Away(error.to_string()),
+            _ => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl From<GithubError> for Trouble {
+    fn from(error: GithubError) -> Self {
+        match error {
+            GithubError::Unauthorised(why) | GithubError::NotFound(why) => {
+                Self::Refused(format!("it says \u{201c}{why}\u{201d}"))
+            }
+            GithubError::Unavailable(why) | GithubError::Unclear(why) | GithubError::Other(why) => Self::Away(why),
+            error => Self::Away(error.to_string()),
+        }
+    }
+}
+
+impl From<ClusterError> for Trouble {
+    fn from(error: ClusterError) -> Self {
+        let why = error.to_string();
+        let refused = why.starts_with("forbidden") || why.starts_with("unauthorised");
+        if refused { Self::Refused(why) } else { Self::Away(why) }
+    }
+}
+
+impl From<RegistryError> for Trouble {
+    fn from(error: RegistryError) -> Self {
+        match error {
+            RegistryError::Unauthorised(why) => Self::Refused(why),
+            RegistryError::Unavailable(why) | RegistryError::Other(why) => Self::Away(why),
+        }
+    }
+}
+
+impl From<CannotAsk> for Trouble {
+    fn from(error: CannotAsk) -> Self {
+        Self::Away(error.to_string())
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error.to_string())
+    }
+}

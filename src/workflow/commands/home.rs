@@ -1,0 +1,290 @@
+//! App Home: made for whoever opens it, and made anew for those who opened it lately when a change moves on.
+//! It stands in no channel, so its buttons are answered directly.
+
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use crate::adapters::slack::incoming::Origin;
+use crate::adapters::slack::render::home::{self, Home, MOST, OFFERS};
+use crate::adapters::slack::render::list::list;
+use crate::adapters::slack::render::page_buttons::For;
+use crate::adapters::slack::render::{Said, help, notice};
+use crate::adapters::store::{StoreError, Transaction};
+use crate::domain::change::approval::{Way, Yes};
+use crate::domain::change::{Change, Stage};
+use crate::domain::model::actor::{PersonId, Role};
+use crate::domain::model::artefact::{Artefact, ArtefactName};
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::{Message, MessageKey, To};
+use crate::domain::model::version::Version;
+use crate::domain::runtime::rollout::RolloutState;
+use crate::domain::view::list::Filter;
+
+use crate::workflow::context::Bot;
+use crate::workflow::facts::image_commits::CannotAsk;
+use crate::workflow::requests::dispatch::stored;
+use crate::workflow::requests::inbox::{NotNow, Work};
+
+/// Slack does not tell who has closed it, so after this nobody is taken to look at it any more.
+const LATELY: SignedDuration = SignedDuration::from_mins(30);
+/// Slack takes a hundred a minute, and people who open theirs come first.
+const MOST_READERS: usize = 30;
+const PAUSE: SignedDuration = SignedDuration::from_secs(5);
+const EACH: SignedDuration = SignedDuration::from_secs(1);
+
+/// Who opened their Home lately, and what it showed. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Homes(Arc<Mutex<BTreeMap<PersonId, Reader>>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Reader {
+    opened_at: Timestamp,
+    shown: Shown,
+}
+
+/// When it was made, and what stands for what it said then: it is another one only if it would have said something else then.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    made_at: Timestamp,
+    digest: u64,
+}
+
+impl Homes {
+    fn opened(&self, person: &PersonId, shown: Shown) {
+        let mut readers = self.readers();
+        readers.insert(person.clone(), Reader { opened_at: shown.made_at, shown });
+        if readers.len() > MOST_READERS {
+            let longest = readers.iter().min_by_key(|(_, reader)| reader.opened_at).map(|(person, _)| person.clone());
+            longest.map(|person| readers.remove(&person));
+        }
+    }
+
+    /// Whoever opened it before that is forgotten.
+    fn since(&self, opened_after: Timestamp) -> Vec<(PersonId, Shown)> {
+        let mut readers = self.readers();
+        readers.retain(|_, reader| reader.opened_at > opened_after);
+        readers.iter().map(|(person, reader)| (person.clone(), reader.shown)).collect()
+    }
+
+    /// A new one is stored. Who has opened theirs meanwhile has one that is newer.
+    fn renewed(&self, person: &PersonId, shown: Shown) {
+        if let Some(reader) = self.readers().get_mut(person).filter(|reader| reader.opened_at <= shown.made_at) {
+            reader.shown = shown;
+        }
+    }
+
+    fn readers(&self) -> MutexGuard<'_, BTreeMap<PersonId, Reader>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Renews what people look at, until it is cancelled.
+pub async fn run(bot: Bot, cancel: CancellationToken) {
+    let mut news = bot.changes.news();
+    let mut again = false;
+    loop {
+        if !again {
+            tokio::select! {
+                () = cancel.cancelled() => return,
+                alive = news.changed() => if alive.is_err() { return },
+            }
+        }
+        let renewed = match bot.renew_homes().await {
+            Ok(renewed) => {
+                again = false;
+                renewed
+            }
+            Err(error) => {
+                // Once, however long it lasts.
+                if !again {
+                    tracing::warn!(%error, "App Homes could not be renewed; trying again");
+                }
+                again = true;
+                0
+            }
+        };
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            () = bot.clock.sleep(PAUSE.max(EACH * renewed)) => {}
+        }
+    }
+}
+
+impl Bot {
+    /// Somebody looks at their Home. Whom we do not answer gets the sentence that says why.
+    pub(crate) async fn opened_home(&self, person: &PersonId, role: Role) -> Result<Work, NotNow> {
+        let said = if role == Role::Member {
+            let now = self.clock.now();
+            let said = self.home_of(person, now).await.map_err(|error| stored(&error))?;
+            self.homes.opened(person, Shown { made_at: now, digest: digest(&said) });
+            said
+        } else {
+            notice::not_for(role)
+        };
+        Ok(Transaction::new().say(publish(person, said)).into())
+    }
+
+    /// We were invited to a channel, or somebody else was: that is their business.
+    pub(crate) async fn joined(&self, from: &Origin) -> Result<Work, NotNow> {
+        let unknown = |error: &dyn std::fmt::Display| NotNow::soon(error.to_string(), notice::role_unknown());
+        let me = self.slack.whoami().await.map_err(|error| unknown(&error))?;
+        let key = MessageKey::new(&format!("welcome:{}", from.channel));
+        let ours = me.bot == from.person && me.team == from.team;
+        // Who was taken out and invited again has said it before.
+        if !ours || self.store.is_spoken(&key).await.map_err(|error| stored(&error))? {
+            return Ok(Work::default());
+        }
+        let said = help::welcome(&self.config.catalogue);
+        let to = To::Post { channel: from.channel.clone(), key, thread: None, asked: None };
+        Ok(Transaction::new().say(said.to(to)).into())
+    }
+
+    /// How many got a new one.
+    async fn renew_homes(&self) -> Result<i32, CannotAsk> {
+        let mut renewed = 0;
+        for (person, shown) in self.homes.since(self.clock.now() - LATELY) {
+            let role = self.people.role_of(&person).await.map_err(|error| CannotAsk::later(error.to_string()))?;
+            // Who has left is shown nothing new.
+            if role != Role::Member {
+                continue;
+            }
+            if digest(&self.home_of(&person, shown.made_at).await?) == shown.digest {
+                continue;
+            }
+            let now = self.clock.now();
+            let said = self.home_of(&person, now).await?;
+            let shown = Shown { made_at: now, digest: digest(&said) };
+            self.store.commit(Transaction::new().say(publish(&person, said))).await?;
+            self.homes.renewed(&person, shown);
+            renewed += 1;
+        }
+        Ok(renewed)
+    }
+
+    /// As it is now, with the ages that everything had at `made_at`.
+    async fn home_of(&self, person: &PersonId, made_at: Timestamp) -> Result<Said, StoreError> {
+        let all = self.changes.all();
+        let all = all
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|change: &&Change| change.stage.is_active() || change.stage.is_watched());
+        let (mut waiting, mut mine, mut others, mut untold) = (Vec::new(), Vec::new(), Vec::new(), None);
+        for change in all {
+            let waits = match self.awaits(person, change).await {
+                Ok(waits) => waits,
+                Err(why) => {
+                    untold = Some(why);
+                    false
+                }
+            };
+            if waits {
+                waiting.push(change);
+            } else if change.requester == *person {
+                mine.push(change);
+            } else {
+                others.push(change);
+            }
+        }
+        let shown = [&waiting, &mine, &others].into_iter().flat_map(|changes| changes.iter().take(MOST));
+        let known = self.known(&shown.map(|change| change.id).collect::<Vec<_>>()).await?;
+        let rungs = self.config.catalogue.ladder.rungs();
+        let neighbours = rungs.windows(2).map(|pair| (pair[0].name.clone(), pair[1].name.clone())).collect();
+        Ok(home::home(&Home {
+            waiting,
+            untold,
+            mine,
+            others,
+            known,
+            ladder: list(&self.listing(Filter::default(), 0), For::Person, made_at).without_tables(),
+            promotions: self.promotions().await?,
+            neighbours,
+            now: made_at,
+        }))
+    }
+
+    /// Would this person's yes count? Or why nobody can tell.
+    async fn awaits(&self, person: &PersonId, change: &Change) -> Result<bool, String> {
+        let Stage::AwaitingApproval(awaiting) = &change.stage else { return Ok(false) };
+        let counts = awaiting.clone().approve(person, Way::Slack, &change.requester, self.clock.now()) == Yes::Counts;
+        if !counts || awaiting.is_approved() || change.shown().is_none() {
+            return Ok(false);
+        }
+        let plan = &change.plan;
+        self.may_approve(person, &plan.environment, &plan.repository).await.map_err(|error| error.to_string())
+    }
+
+    /// What runs well in a rung and is newer than what the next one has, as far as is known: whether it may go there is asked
+    /// when somebody wants it to. But for what a rollback left, which is known to be refused.
+    async fn promotions(&self) -> Result<Vec<(ArtefactName, EnvironmentName, Version)>, StoreError> {
+        let catalogue = &self.config.catalogue;
+        let quarantines = self.store.quarantines().await?;
+        let mut found = Vec::new();
+        for artefact in &catalogue.artefacts {
+            for rung in catalogue.ladder.rungs() {
+                let (Some(below), Some(place)) =
+                    (catalogue.ladder.below(&rung.name, artefact), artefact.places.get(&rung.name))
+                else {
+                    continue;
+                };
+                let newer = self.seen.with(&artefact.name, |seen| {
+                    let below = &seen.of(&below.name)?.sighting.version;
+                    let here = seen.of(&rung.name)?;
+                    here.behind_of(below.commit.as_ref()?).filter(|behind| *behind)?;
+                    Some(below.clone())
+                });
+                let Some(newer) = newer else { continue };
+                let runs = artefact.places.get(&below.name).is_some_and(|below| {
+                    matches!(self.view.rollout(below, &artefact.image).state, RolloutState::Running { .. })
+                });
+                if !runs || !self.view.is_read(place) {
+                    continue;
+                }
+                let barred = quarantines.iter().any(|it| {
+                    it.concerns(&artefact.name) && it.holds_in(&rung.name, &catalogue.ladder) && it.bars(&newer, None)
+                });
+                if barred || self.is_rollback(artefact, &below.name, &newer).await? {
+                    continue;
+                }
+                found.push((artefact.name.clone(), rung.name.clone(), newer));
+                if found.len() == OFFERS {
+                    return Ok(found);
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Is it the very result of a rollback of ours, after which nothing was promoted there?
+    async fn is_rollback(
+        &self,
+        artefact: &Artefact,
+        environment: &EnvironmentName,
+        version: &Version,
+    ) -> Result<bool, StoreError> {
+        for hold in self.store.holds(environment).await? {
+            if hold.concerns(std::slice::from_ref(&artefact.name))
+                && let Some(rollback) = self.store.change(hold.change).await?
+                && version.commit.is_some()
+                && rollback.stage.result() == version.commit.as_ref()
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn publish(person: &PersonId, said: Said) -> Message {
+    let key = MessageKey::new(&format!("home:{person}"));
+    said.to(To::Home { person: person.clone(), key })
+}
+
+fn digest(said: &Said) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    format!("{:?}", said.blocks).hash(&mut hasher);
+    hasher.finish()
+}

@@ -1,0 +1,274 @@
+//! `lock`, `unlock`, `locks` and the button that takes a lock over; and the reminders to those who forgot theirs.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use tokio_util::sync::CancellationToken;
+
+use crate::adapters::slack::incoming::Origin;
+use crate::adapters::slack::render::{self, Said};
+use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
+use crate::domain::model::actor::{Actor, Member, PersonId};
+use crate::domain::model::artefact::{ArtefactName, Repository};
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::{Asked, Message, MessageKey, To};
+use crate::domain::rules::lock::{Lock, LockId};
+use crate::domain::rules::promotion::Refusal;
+
+use crate::workflow::context::Bot;
+use crate::workflow::requests::dispatch::stored;
+use crate::workflow::requests::inbox::NotNow;
+
+/// When the database cannot be read or written, it is tried again after this.
+const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
+
+/// What is answered privately, and what takes effect together with it.
+pub(crate) struct Reply {
+    pub(crate) said: Said,
+    pub(crate) transaction: Transaction,
+    /// The message with the button gives way to the answer.
+    pub(crate) replace: bool,
+    /// The rule that said no.
+    pub(crate) refused: Option<&'static str>,
+}
+
+impl From<Said> for Reply {
+    fn from(said: Said) -> Self {
+        Self { said, transaction: Transaction::new(), replace: false, refused: None }
+    }
+}
+
+impl Reply {
+    /// By the name that the same no has where a change is asked for.
+    fn refused(rule: &'static str, said: Said) -> Self {
+        Self { refused: Some(rule), ..said.into() }
+    }
+}
+
+/// Reminds the owners of locks that were forgotten, until it is cancelled.
+pub async fn run(bot: Bot, cancel: CancellationToken) {
+    let mut woken = bot.store.woken();
+    loop {
+        let seen = woken.borrow_and_update().locks;
+        let next = match bot.remind().await {
+            Ok(next) => next,
+            Err(StoreError::Closed) => return,
+            Err(error) => {
+                tracing::error!(%error, "the owners of locks cannot be reminded");
+                tokio::time::sleep(AFTER_STORE_FAILURE).await;
+                continue;
+            }
+        };
+        let due = async {
+            match next {
+                Some(due) => bot.clock.sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            () = cancel.cancelled() => return,
+            news = woken.wait_for(|wakes| wakes.locks != seen) => if news.is_err() { return },
+            () = due => {}
+        }
+    }
+}
+
+impl Bot {
+    /// The locks in force that cover any of these.
+    pub(crate) async fn locks_on(
+        &self,
+        environment: &EnvironmentName,
+        artefacts: &[ArtefactName],
+    ) -> Result<Vec<Lock>, StoreError> {
+        let mut locks = self.store.locks(Some(environment)).await?;
+        locks.retain(|lock| artefacts.iter().any(|artefact| lock.covers(artefact)));
+        Ok(locks)
+    }
+
+    pub(crate) async fn lock(
+        &self,
+        from: &Origin,
+        environment: EnvironmentName,
+        artefact: Option<ArtefactName>,
+        length: Option<SignedDuration>,
+        reason: &str,
+    ) -> Result<Reply, NotNow> {
+        if let Some(not_there) = self.not_there(&environment, artefact.as_ref()) {
+            return Ok(Reply::refused(not_there.name(), render::refusal::refusal(&not_there)));
+        }
+        if let Some(no) = self.may_not_hold(&from.person, &environment, artefact.as_ref()).await? {
+            return Ok(no);
+        }
+        let locks = self.store.locks(Some(&environment)).await.map_err(|error| stored(&error))?;
+        if let Some(held) = locks.iter().find(|lock| lock.artefact == artefact) {
+            let said = render::lock::held(held, held.by == from.person);
+            return Ok(Reply::refused("locked", said));
+        }
+        let since = self.clock.now();
+        let lock = Lock {
+            id: LockId::new(since),
+            environment,
+            artefact,
+            by: from.person.clone(),
+            reason: reason.to_owned(),
+            since,
+            until: length.map(|length| since + length),
+        };
+        let transaction = Transaction::new()
+            .lock(lock.clone())
+            .ledger(self.lock_entry(&lock, LedgerKind::Locked, &from.person))
+            .say(self.openly(&lock, "lock", render::lock::announced(&lock), from));
+        Ok(Reply { transaction, ..render::lock::locked(&lock).into() })
+    }
+
+    pub(crate) async fn unlock(
+        &self,
+        from: &Origin,
+        environment: &EnvironmentName,
+        artefact: Option<&ArtefactName>,
+    ) -> Result<Reply, NotNow> {
+        let mut locks = self.store.locks(Some(environment)).await.map_err(|error| stored(&error))?;
+        let Some(at) = locks.iter().position(|lock| lock.artefact.as_ref() == artefact) else {
+            return Ok(render::lock::not_locked(environment, artefact, &locks).into());
+        };
+        let lock = locks.swap_remove(at);
+        let own = lock.by == from.person;
+        // Whoever may not lock any more may still end what they began.
+        if !own && let Some(no) = self.may_not_hold(&from.person, environment, artefact).await? {
+            return Ok(no);
+        }
+        let mut transaction = Transaction::new()
+            .unlock(lock.id)
+            .ledger(self.lock_entry(&lock, LedgerKind::Unlocked, &from.person))
+            .say(self.openly(&lock, "unlock", render::lock::announced_unlock(&lock, &from.person), from));
+        if !own {
+            transaction = transaction.say(directly(&lock.by, render::lock::ended(&lock, &from.person)));
+        }
+        Ok(Reply { transaction, ..render::lock::unlocked(&lock).into() })
+    }
+
+    pub(crate) async fn list_locks(&self, environment: Option<&EnvironmentName>) -> Result<Reply, NotNow> {
+        let locks = self.store.locks(environment).await.map_err(|error| stored(&error))?;
+        Ok(render::lock::locks(&locks, environment).into())
+    }
+
+    /// The button beside somebody's lock: it becomes one's own, for the reason it had. `None` for what names no lock.
+    pub(crate) async fn take_over(&self, from: &Origin, value: &str) -> Result<Option<Reply>, NotNow> {
+        let Some(id) = LockId::parse(value) else { return Ok(None) };
+        let Some(lock) = self.store.lock(id).await.map_err(|error| stored(&error))? else {
+            return Ok(Some(render::lock::gone().into()));
+        };
+        if lock.by == from.person {
+            return Ok(Some(render::lock::yours(&lock).into()));
+        }
+        if let Some(no) = self.may_not_hold(&from.person, &lock.environment, lock.artefact.as_ref()).await? {
+            return Ok(Some(no));
+        }
+        let since = self.clock.now();
+        let mine = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
+        let details = LedgerDetails::Lock { lock: mine.clone(), taken_from: Some(lock.by.clone()) };
+        let entry = Entry { details: Some(details), ..self.lock_entry(&mine, LedgerKind::TakenOver, &from.person) };
+        let transaction = Transaction::new()
+            .unlock(lock.id)
+            .lock(mine.clone())
+            .ledger(entry)
+            .say(self.openly(&mine, "lock", render::lock::announced_take_over(&mine, &lock.by), from))
+            .say(directly(&lock.by, render::lock::lost(&mine)));
+        Ok(Some(Reply { transaction, replace: true, ..render::lock::taken_over(&mine).into() }))
+    }
+
+    /// Why the person may not hold the environment, in words; `None` where they may.
+    async fn may_not_hold(
+        &self,
+        person: &PersonId,
+        environment: &EnvironmentName,
+        artefact: Option<&ArtefactName>,
+    ) -> Result<Option<Reply>, NotNow> {
+        let may = match self.repository_there(environment, artefact) {
+            Some(repository) => self.may_hold(person, environment, repository).await,
+            None => Ok(false),
+        };
+        match may {
+            Ok(true) => Ok(None),
+            Ok(false) => {
+                let who = self.called(&self.holders(environment)).await;
+                Ok(Some(Reply::refused("may_not", render::lock::may_not(environment, &who))))
+            }
+            Err(error) => {
+                let why = error.to_string();
+                let otherwise = render::lock::cannot_tell(environment, &why);
+                if error.passes { Err(NotNow::soon(why, otherwise)) } else { Ok(Some(otherwise.into())) }
+            }
+        }
+    }
+
+    /// Whom to name where [`Bot::may_hold`] says no.
+    pub(crate) fn holders(&self, environment: &EnvironmentName) -> Vec<Member> {
+        let Some(policy) = self.config.environments.get(environment) else { return Vec::new() };
+        let mut holders = policy.promoters.clone();
+        for member in policy.approvals.iter().flat_map(|approvals| &approvals.from) {
+            if !holders.contains(member) {
+                holders.push(member.clone());
+            }
+        }
+        holders
+    }
+
+    /// By whose commits people are told on GitHub: the artefact's repository, else any of the environment, else any.
+    fn repository_there(&self, environment: &EnvironmentName, artefact: Option<&ArtefactName>) -> Option<&Repository> {
+        let all = &self.config.catalogue.artefacts;
+        let named = artefact.and_then(|name| self.config.catalogue.artefact(name.as_str()));
+        let there = || all.iter().find(|it| it.places.contains_key(environment));
+        named.or_else(there).or(all.first()).map(|it| &it.repository)
+    }
+
+    fn not_there(&self, environment: &EnvironmentName, artefact: Option<&ArtefactName>) -> Option<Refusal> {
+        let catalogue = &self.config.catalogue;
+        let artefact = catalogue.artefact(artefact?.as_str())?;
+        let rungs = catalogue.ladder.rungs().iter().map(|rung| &rung.name);
+        let there = rungs.filter(|name| artefact.places.contains_key(*name)).cloned().collect();
+        let (name, environment) = (artefact.name.clone(), environment.clone());
+        let absent = !artefact.places.contains_key(&environment);
+        absent.then_some(Refusal::NotThere { artefact: name, environment, there })
+    }
+
+    fn lock_entry(&self, lock: &Lock, kind: LedgerKind, by: &PersonId) -> Entry {
+        Entry {
+            at: self.clock.now(),
+            change: None,
+            kind,
+            artefact: lock.artefact.clone(),
+            environment: Some(lock.environment.clone()),
+            actor: Some(Actor::Person(by.clone())),
+            details: Some(LedgerDetails::Lock { lock: lock.clone(), taken_from: None }),
+        }
+    }
+
+    /// In the environment's channel, else where it was asked.
+    fn openly(&self, lock: &Lock, what: &str, said: Said, from: &Origin) -> Message {
+        let rung = self.config.catalogue.ladder.find(lock.environment.as_str());
+        let channel = rung.map_or_else(|| from.channel.clone(), |rung| rung.channel.clone());
+        let asked = Asked { person: from.person.clone(), channel: Some(from.channel.clone()) };
+        let key = MessageKey::new(&format!("{what}:{}", lock.id));
+        said.to(To::Post { channel, key, thread: None, asked: Some(asked) })
+    }
+
+    /// Reminds whom it is time to remind, and says when it will be the next time.
+    async fn remind(&self) -> Result<Option<Timestamp>, StoreError> {
+        let asked_at = self.clock.now();
+        for lock in self.store.forgotten_locks().await? {
+            let transaction = Transaction::new().nudged(lock.id).say(directly(&lock.by, render::lock::nudge(&lock)));
+            match self.store.commit(transaction).await {
+                // It was ended or taken over meanwhile.
+                Ok(()) | Err(StoreError::Overtaken) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.store.next_nudge(asked_at).await
+    }
+}
+
+pub(crate) fn directly(person: &PersonId, said: Said) -> Message {
+    let person = person.clone();
+    said.to(To::Person { person, channel: None, thread: None, response_url: None, replace: false })
+}

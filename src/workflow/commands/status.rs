@@ -1,0 +1,109 @@
+//! `status`: what is under way, from memory, with links to the cards; and one change in detail, from the ledger.
+
+use std::collections::HashMap;
+
+use crate::adapters::slack::render::Said;
+use crate::adapters::slack::render::page_buttons::For;
+use crate::adapters::slack::render::status::{self, A_PAGE, Count, Known};
+use crate::adapters::store::{LedgerFilter, StoreError};
+use crate::domain::change::{Change, ChangeId};
+use crate::domain::command::Command;
+use crate::domain::model::message::MessageKey;
+use crate::domain::view::history::Step;
+use crate::domain::view::list::Filter;
+use crate::domain::view::page::{Cursor, Order, Page};
+
+use crate::workflow::context::Bot;
+
+/// More entries than any change leaves; the time line shows fewer.
+const MOST_STEPS: u32 = 500;
+
+impl Bot {
+    /// The answer to `status` and `history`, which needs nobody but the database; `None` for other commands.
+    pub(crate) async fn told(&self, command: &Command, whom: For<'_>) -> Result<Option<Said>, StoreError> {
+        match command {
+            Command::Status { change: Some(digits), .. } => self.status_of(digits).await,
+            Command::Status { artefact, environment, .. } => {
+                let filter = Filter { artefact: artefact.clone(), environment: environment.clone() };
+                self.status(filter, Cursor::Start, whom).await
+            }
+            Command::History { artefact, environment, count } => {
+                let filter = Filter { artefact: artefact.clone(), environment: environment.clone() };
+                self.history(filter, *count, Cursor::Start, whom).await
+            }
+            _ => return Ok(None),
+        }
+        .map(Some)
+    }
+
+    pub(crate) async fn status(
+        &self,
+        filter: Filter,
+        cursor: Cursor<ChangeId>,
+        whom: For<'_>,
+    ) -> Result<Said, StoreError> {
+        let all = self.changes.all();
+        let listed: Vec<&Change> = all
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|change: &&Change| {
+                (change.stage.is_active() || change.stage.is_watched())
+                    && filter.artefact.as_ref().is_none_or(|name| change.plan.moving().contains(name))
+                    && filter.environment.as_ref().is_none_or(|name| change.plan.environment == *name)
+            })
+            .collect();
+        let watched = listed.iter().filter(|change| change.stage.is_watched()).count();
+        let count = Count { under_way: listed.len() - watched, watched };
+        let asked_for = page(&listed, cursor);
+        let page = if asked_for.is_stump(A_PAGE) { page(&listed, Cursor::Start) } else { asked_for };
+        let known = self.known(&page.items().map(|change| change.id).collect::<Vec<_>>()).await?;
+        Ok(status::status(&filter, page, count, &known, whom, self.clock.now()))
+    }
+
+    async fn status_of(&self, digits: &str) -> Result<Said, StoreError> {
+        let called = self.store.changes_called(digits).await?;
+        if called.is_empty() {
+            return Ok(status::unknown(digits));
+        }
+        let known = self.known(&called.iter().map(|change| change.id).collect::<Vec<_>>()).await?;
+        let mut changes = Vec::with_capacity(called.len());
+        for change in called {
+            let filter = LedgerFilter { change: Some(change.id.to_string()), ..LedgerFilter::default() };
+            let entries = self.store.ledger(&filter, MOST_STEPS).await?.into_iter().rev();
+            let steps =
+                entries.map(|entry| Step { at: entry.at, kind: entry.kind.as_str().to_owned(), by: entry.actor });
+            changes.push((change, steps.collect()));
+        }
+        Ok(status::details(&changes, &known, self.clock.now()))
+    }
+
+    pub(crate) async fn known(&self, changes: &[ChangeId]) -> Result<Known, StoreError> {
+        let since = self.store.stages_since(changes).await?;
+        let keys: Vec<MessageKey> = changes.iter().map(|id| Self::card_key(*id)).collect();
+        let mut links = self.addresses(&keys).await?;
+        let cards = changes.iter().filter_map(|id| Some((*id, links.remove(&Self::card_key(*id))?))).collect();
+        Ok(Known { since, cards })
+    }
+
+    /// Where people find these messages, as far as they stand somewhere. Slack is not asked: who we are is known to
+    /// whoever has been told who somebody is.
+    pub(crate) async fn addresses(&self, keys: &[MessageKey]) -> Result<HashMap<MessageKey, String>, StoreError> {
+        let Some(identity) = self.slack.identity() else { return Ok(HashMap::new()) };
+        let places = self.store.places(keys).await?;
+        Ok(places.into_iter().filter_map(|(key, place)| Some((key, identity.address(&place)?))).collect())
+    }
+}
+
+/// In the order in which they were asked for, which is that of their ids.
+fn page<'a>(all: &[&'a Change], cursor: Cursor<ChangeId>) -> Page<&'a Change> {
+    let mut nearest = all.to_vec();
+    nearest.retain(|change| match cursor {
+        Cursor::Start => true,
+        Cursor::Earlier(than) => change.id < than,
+        Cursor::Later(than) => change.id > than,
+    });
+    if cursor.is_back(Order::OldestFirst) {
+        nearest.reverse();
+    }
+    Page::of(Order::OldestFirst, &cursor, nearest, A_PAGE)
+}

@@ -1,0 +1,242 @@
+//! Which commit somebody means: by what is kept, and where nothing is, by asking GitHub for each repository in question.
+
+use futures::StreamExt;
+use jiff::SignedDuration;
+
+use crate::adapters::github::PullState;
+use crate::adapters::store::{Home, Transaction};
+use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
+use crate::domain::model::version::{Commit, Sha};
+use crate::domain::view::where_is::Candidate;
+use crate::domain::view::where_query::{Kind, Sought};
+use crate::workflow::context::Bot;
+use crate::workflow::facts::image_commits::CannotAsk;
+use crate::workflow::ttl_cache::Memory;
+
+/// How many repositories are asked at once.
+const AT_ONCE: usize = 8;
+/// What is not there may come; nobody should have to wait long to be told so.
+const ABSENT: SignedDuration = SignedDuration::from_mins(3);
+/// A tag of Git is seldom moved, and nobody tells us.
+const TAGS: SignedDuration = SignedDuration::from_hours(24);
+/// How many are shown to somebody who has to choose.
+pub(super) const CHOICES: usize = 5;
+
+/// What GitHub said that it does not have, for a while.
+#[derive(Debug)]
+pub struct Absent(Memory<(Repository, Kind), ()>);
+
+impl Default for Absent {
+    fn default() -> Self {
+        Self(Memory::new(ABSENT))
+    }
+}
+
+/// What came of looking.
+pub(super) enum Meant {
+    One(Candidate),
+    /// All that it can be; those that are shown are described.
+    Several(Vec<Candidate>),
+    /// An image's tag that was seen, of which nothing tells the commit.
+    Untold(ArtefactName),
+    /// With how many repositories were looked at.
+    Nothing(usize),
+    /// No artefact is built from that repository.
+    NotOurs,
+}
+
+impl Bot {
+    pub(super) async fn find(&self, sought: &Sought, named: Option<&Artefact>) -> Result<Meant, CannotAsk> {
+        let repositories = self.in_question(sought, named);
+        if repositories.is_empty() {
+            return Ok(Meant::NotOurs);
+        }
+        let (kept, untold) = self.kept(sought, named, &repositories).await?;
+        let mut found: Vec<Candidate> = Vec::new();
+        for (at, (repository, sha)) in kept.into_iter().enumerate() {
+            let commit = if at < CHOICES { self.described(&repository, &sha).await } else { None };
+            found.push(Candidate::Commit { repository, sha, commit });
+        }
+        if found.is_empty() {
+            found = self.ask_for(&sought.kinds, &repositories).await?;
+        }
+        Ok(match (found.len(), untold) {
+            (0, Some(artefact)) => Meant::Untold(artefact),
+            (0, None) => Meant::Nothing(repositories.len()),
+            (1, _) => found.pop().map_or(Meant::NotOurs, Meant::One),
+            _ => Meant::Several(found),
+        })
+    }
+
+    /// The repositories in which it can be, each once.
+    fn in_question(&self, sought: &Sought, named: Option<&Artefact>) -> Vec<Repository> {
+        let mut found: Vec<Repository> = Vec::new();
+        for artefact in &self.config.catalogue.artefacts {
+            let meant = named.is_none_or(|named| named.name == artefact.name)
+                && sought.repository.as_ref().is_none_or(|repository| repository.is(&artefact.repository));
+            if meant && !found.iter().any(|other| other.is(&artefact.repository)) {
+                found.push(artefact.repository.clone());
+            }
+        }
+        found
+    }
+
+    /// What is kept of all that it can be, each once; and an artefact whose image is called so and tells no commit.
+    async fn kept(
+        &self,
+        sought: &Sought,
+        named: Option<&Artefact>,
+        repositories: &[Repository],
+    ) -> Result<(Vec<(Repository, Sha)>, Option<ArtefactName>), CannotAsk> {
+        let (mut found, mut untold) = (Vec::new(), None);
+        let tags_since = self.clock.now() - TAGS;
+        for kind in &sought.kinds {
+            let mut here = Vec::new();
+            for kept in self.store.kept(kind, tags_since).await? {
+                let Some((repository, artefact)) = self.home(&kept.home) else { continue };
+                // A tag is of one image; a commit is of all that are built from it.
+                let other = matches!(kind, Kind::Tag(_))
+                    && artefact.is_some_and(|artefact| named.is_some_and(|named| named.name != artefact.name));
+                if other || !repositories.iter().any(|one| one.is(repository)) {
+                    continue;
+                }
+                match kept.sha {
+                    Some(sha) => here.push((repository.clone(), sha)),
+                    None => untold = untold.or_else(|| artefact.map(|artefact| artefact.name.clone())),
+                }
+            }
+            if let Kind::Pull(number) = kind {
+                here = self.of_pull(*number, here).await?;
+            }
+            for one in here {
+                if !found.contains(&one) {
+                    found.push(one);
+                }
+            }
+        }
+        Ok((found, untold))
+    }
+
+    /// Where something is kept: in a repository of the catalogue, and of which artefact, where it is of one.
+    fn home(&self, home: &Home) -> Option<(&Repository, Option<&Artefact>)> {
+        let catalogue = &self.config.catalogue;
+        let artefact = match home {
+            Home::Repository(name) => {
+                let name: Repository = name.parse().ok()?;
+                let of_it = catalogue.artefacts.iter().find(|artefact| artefact.repository.is(&name))?;
+                return Some((&of_it.repository, None));
+            }
+            Home::Artefact(name) => catalogue.artefact(name)?,
+            Home::Image(image) => catalogue.artefacts.iter().find(|artefact| *artefact.image == **image)?,
+        };
+        Some((&artefact.repository, Some(artefact)))
+    }
+
+    /// A commit can be copied with its subject, and with the number in it: then GitHub tells which one it was.
+    async fn of_pull(&self, number: u64, found: Vec<(Repository, Sha)>) -> Result<Vec<(Repository, Sha)>, CannotAsk> {
+        let mut certain: Vec<(Repository, Sha)> = Vec::new();
+        for (repository, sha) in &found {
+            let several = found.iter().filter(|(other, _)| other == repository).count() > 1;
+            if !several {
+                certain.push((repository.clone(), sha.clone()));
+            } else if !certain.iter().any(|(other, _)| other == repository) {
+                let merged = match self.store.pull_commit(repository, number).await? {
+                    Some(merged) => Some(merged),
+                    None => match self.ask_one(repository, &Kind::Pull(number)).await? {
+                        Some(Candidate::Commit { sha, .. }) => Some(sha),
+                        _ => None,
+                    },
+                };
+                match merged {
+                    Some(merged) => certain.push((repository.clone(), merged)),
+                    None => certain.extend(found.iter().filter(|(other, _)| other == repository).cloned()),
+                }
+            }
+        }
+        Ok(certain)
+    }
+
+    /// A commit as people know it: from what is kept, else once from GitHub. Without it the answer is only poorer.
+    async fn described(&self, repository: &Repository, sha: &Sha) -> Option<Commit> {
+        if let Ok(Some(known)) = self.store.described(repository, sha).await {
+            return Some(known);
+        }
+        let commit: Commit = self.github.commit(repository, sha.as_str()).await.ok()??.into();
+        self.keep_found(repository, &commit, &Kind::Commit(sha.to_string())).await;
+        Some(commit)
+    }
+
+    /// The first of its meanings that anybody knows. Somebody who cannot be asked is no reason to say that it is nowhere.
+    async fn ask_for(&self, kinds: &[Kind], repositories: &[Repository]) -> Result<Vec<Candidate>, CannotAsk> {
+        let mut failed = None;
+        for kind in kinds {
+            let asked: Vec<_> = repositories.iter().map(|repository| self.ask_one(repository, kind)).collect();
+            let answers: Vec<_> = futures::stream::iter(asked).buffered(AT_ONCE).collect().await;
+            let mut found = Vec::new();
+            for answer in answers {
+                match answer {
+                    Ok(candidate) => found.extend(candidate),
+                    Err(error) => failed = failed.or(Some(error)),
+                }
+            }
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        failed.map_or(Ok(Vec::new()), Err)
+    }
+
+    async fn ask_one(&self, repository: &Repository, kind: &Kind) -> Result<Option<Candidate>, CannotAsk> {
+        let key = (repository.clone(), kind.clone());
+        if self.absent.0.recall(&key, self.clock.now()).is_some() {
+            return Ok(None);
+        }
+        let found = match kind {
+            Kind::Commit(hex) => {
+                let named = self.github.commit(repository, hex).await?;
+                if named.is_none() {
+                    // To Git a tag of that name comes first: there is none either.
+                    let tag = (repository.clone(), Kind::Tag(hex.clone()));
+                    self.absent.0.keep(tag, (), self.clock.now());
+                }
+                // Else it is the name of a branch or a tag.
+                named.filter(|commit| commit.sha.as_str().starts_with(hex.as_str())).map(Commit::from)
+            }
+            Kind::Tag(tag) => self.github.commit(repository, &format!("tags/{tag}")).await?.map(Commit::from),
+            Kind::Pull(number) => match self.github.pull(repository, *number).await? {
+                None => None,
+                Some(found) => {
+                    let PullState::Merged { commit: sha, .. } = found.state else {
+                        let closed = found.state == PullState::Closed;
+                        let (repository, pull, title) = (repository.clone(), found.pull, found.title);
+                        return Ok(Some(Candidate::Unmerged { repository, pull, title, closed }));
+                    };
+                    let page = found.pull.url.rsplit_once("/pull/").map(|(page, _)| page).unwrap_or_default();
+                    Some(Commit {
+                        url: format!("{page}/commit/{sha}"),
+                        sha,
+                        subject: format!("{} (#{number})", found.title),
+                        author: found.author.clone().unwrap_or_default(),
+                        login: found.author,
+                        only_moves: false,
+                        brings: Vec::new(),
+                    })
+                }
+            },
+        };
+        let Some(commit) = found else {
+            self.absent.0.keep(key, (), self.clock.now());
+            return Ok(None);
+        };
+        self.keep_found(repository, &commit, kind).await;
+        Ok(Some(Candidate::Commit { repository: repository.clone(), sha: commit.sha.clone(), commit: Some(commit) }))
+    }
+
+    /// A failure to keep it costs only another question later.
+    async fn keep_found(&self, repository: &Repository, commit: &Commit, by: &Kind) {
+        let transaction = Transaction::new().find(repository.clone(), commit.clone(), by.clone());
+        if let Err(error) = self.store.commit(transaction).await {
+            tracing::warn!(%error, "a commit that was found could not be kept");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! What a controller's report leads to: its artefacts are found, and those that wait for it look again. It proves nothing.
+//! What is about nobody is kept with the reason.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::adapters::reports::disposition::Fate;
+use crate::adapters::reports::{Outcome, Report, Sender};
+use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
+use crate::domain::model::actor::Actor;
+use crate::domain::model::artefact::{Artefact, Place};
+use crate::domain::runtime::attribution::{Applied, Attribution, Known, Object, Stray, Told, Unmapped};
+
+use crate::workflow::context::Bot;
+
+/// More than controllers say while we are away, and little to read at a start.
+const RECALLED: u32 = 2000;
+
+/// How long a report waits for the first look at the cluster, which may be what tells whom it is about.
+const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
+
+impl Bot {
+    /// What controllers said before we started: their words are told once, and some images tell nothing else.
+    pub async fn recall_reports(&self) -> Result<(), StoreError> {
+        for entry in self.store.newest(LedgerKind::Report, RECALLED).await?.into_iter().rev() {
+            // The cluster was not read yet, and says something else by now: what was found out then stands.
+            let Some(LedgerDetails::Report { report, artefacts: found, .. }) = entry.details else { continue };
+            let Ok(report) = serde_json::from_value::<Report>(report) else { continue };
+            let names = found.or_else(|| Some(self.attribute(&report)?.ok()?.artefacts));
+            let artefacts = names.iter().flatten().filter_map(|name| self.config.catalogue.artefact(name.as_str()));
+            for artefact in artefacts.filter(|artefact| artefact.places.contains_key(&report.environment)) {
+                self.sources.hear(artefact, &report, entry.at);
+            }
+        }
+        Ok(())
+    }
+
+    /// A hint that wakes the look, and the last source of a commit where the image tells none. `None`: the cluster, which may
+    /// tell whom it is about, was not read yet.
+    pub(crate) fn reported(&self, report: &Report, received_at: Timestamp) -> Option<(Transaction, Fate)> {
+        let now = self.clock.now();
+        let found = self.attribute(report);
+        if matches!(found, Some(Err(_))) && self.is_early(report) && now.duration_since(received_at) < PATIENCE {
+            return None;
+        }
+        let mut attribution = None;
+        let (more, fate) = match found {
+            None => (Transaction::new(), Fate::Noise),
+            Some(Ok(Attribution { artefacts, by })) => {
+                for artefact in artefacts.iter().filter_map(|name| self.config.catalogue.artefact(name.as_str())) {
+                    self.sources.hear(artefact, report, now);
+                    if let Some(change) = self.changes.bringing(&artefact.name, &report.environment) {
+                        self.changes.poke(change.id);
+                    }
+                }
+                attribution = Some((artefacts, by.as_str().to_owned()));
+                let repaired =
+                    |object| Transaction::new().mapped(report.environment.clone(), report.sender.name(), object);
+                (object(report).map_or_else(Transaction::new, repaired), Fate::Mapped)
+            }
+            Some(Err(why)) => {
+                let (environment, sender, why_not) = (&report.environment, report.sender.name(), why.reason());
+                tracing::info!(%environment, sender, why = why_not, "a report is about nobody");
+                (Transaction::new().unmapped(stray(report, &why, now)), Fate::Unmapped)
+            }
+        };
+        let (artefacts, by) = attribution.unzip();
+        let report_body = serde_json::to_value(report).unwrap_or_default();
+        let entry = Entry {
+            at: now,
+            change: None,
+            kind: LedgerKind::Report,
+            artefact: None,
+            environment: Some(report.environment.clone()),
+            actor: Some(Actor::Controller),
+            details: Some(LedgerDetails::Report { report: report_body, artefacts, by }),
+        };
+        Some((Transaction::new().ledger(entry).and(more), fate))
+    }
+
+    /// `None` for what says nothing about any artefact.
+    fn attribute(&self, report: &Report) -> Option<Result<Attribution, Unmapped>> {
+        if report.outcome == Outcome::Noise {
+            return None;
+        }
+        let applied = |artefact: &Artefact, place: &Place| -> Applied { self.view.applied(place, &artefact.image) };
+        let known = Known { catalogue: &self.config.catalogue, rules: &self.config.reports, applied: &applied };
+        Some(known.attribute(&told(report)))
+    }
+
+    /// Something of that environment was not looked at since we started.
+    fn is_early(&self, report: &Report) -> bool {
+        let mut places = self.config.catalogue.artefacts.iter().filter_map(|it| it.places.get(&report.environment));
+        places.any(|place| !self.view.is_read(place))
+    }
+}
+
+fn object(report: &Report) -> Option<Object> {
+    let about = &report.about;
+    Object::new(&about.kind, &about.namespace, &about.name)
+}
+
+fn told(report: &Report) -> Told<'_> {
+    let about = &report.about;
+    Told {
+        sender: report.sender.name(),
+        place: place(report.sender),
+        environment: &report.environment,
+        object: object(report),
+        artefact: about.artefact.as_deref(),
+        images: &about.images,
+        repository: about.repository.as_ref(),
+    }
+}
+
+/// Where people can name an artefact to that sender.
+fn place(sender: Sender) -> &'static str {
+    match sender {
+        Sender::Flux => "in the Alert's `eventMetadata`",
+        Sender::ArgoCd => "by the label `gantry.dev/artefact` of the Application",
+        Sender::GitHub => "in the deployment's payload",
+        Sender::Deployments => "as `artefact` in the body",
+        Sender::CdEvents => "in the event's `customData`",
+    }
+}
+
+fn stray(report: &Report, why: &Unmapped, at: Timestamp) -> Stray {
+    let told = told(report);
+    Stray {
+        environment: Some(report.environment.clone()),
+        sender: report.sender.name().to_owned(),
+        reason: why.reason().to_owned(),
+        sentence: why.sentence(&told),
+        repair: why.repair(&told),
+        message: report.message.clone(),
+        object: told.object,
+        at,
+    }
+}

@@ -1,0 +1,9 @@
+//! Deployments that happen: reports of controllers, observations of the cluster, announcements.
+
+pub(crate) mod arrival_batch;
+pub(crate) mod arrivals;
+pub(crate) mod controller_reports;
+pub mod observer;
+pub(crate) mod provenance;
+pub mod record_reports;
+pub mod webhook_inbox;

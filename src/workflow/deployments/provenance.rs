@@ -1,0 +1,180 @@
+//! Finds out whether Git explains what runs, and marks what it does not.
+
+use jiff::SignedDuration;
+
+use crate::domain::change::plan::ManifestFile;
+use crate::domain::git::manifest;
+use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::environment::Environment;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::runtime::provenance::Origin;
+use crate::domain::runtime::sighting::Sighting;
+
+use crate::workflow::context::Bot;
+use crate::workflow::error::No;
+use crate::workflow::facts::image_commits::CannotAsk;
+
+/// A little less than the time between two looks: a branch that caught up takes the mark away at the next.
+const MARKED: SignedDuration = SignedDuration::from_secs(50);
+/// A manifest that cannot be read does not become readable by asking.
+const UNKNOWN: SignedDuration = SignedDuration::from_mins(10);
+/// How long Git's explanation holds before it is asked for again.
+const EXPLAINED: SignedDuration = SignedDuration::from_mins(30);
+/// So long what a file named before may arrive after what it names now.
+const OVERTAKEN: SignedDuration = SignedDuration::from_mins(30);
+/// So many are asked about in one look: the others come with the next.
+const A_LOOK: usize = 50;
+/// The mark is a courtesy: so many of the hour's questions are left to what people ask for.
+const LEFT_FOR_OTHERS: u64 = 1000;
+/// So long a message says what is true by now; later nobody reads it.
+const MARK_TOLD_WITHIN: SignedDuration = SignedDuration::from_hours(24);
+
+impl Bot {
+    pub(crate) async fn origin_of(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        sighting: &Sighting,
+    ) -> Result<Origin, CannotAsk> {
+        let version = &sighting.version;
+        match (&artefact.delivery, &version.commit) {
+            (Delivery::Branch, Some(commit)) => self.origin_by_branch(artefact, environment, version, commit).await,
+            (Delivery::Branch, None) => Ok(Origin::Unknown),
+            (Delivery::Manifest { .. }, _) => self.origin_by_manifest(artefact, environment, sighting).await,
+        }
+    }
+
+    async fn origin_by_branch(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        version: &Version,
+        commit: &Sha,
+    ) -> Result<Origin, CannotAsk> {
+        let branch = &environment.branch;
+        let Some(contained) = self.contains(&artefact.repository, branch, commit).await? else {
+            return Ok(Origin::Unknown);
+        };
+        // A branch keeps in its past what a rollback took away. Of environments above, their own branch tells.
+        let quarantines = if contained { self.store.quarantines().await? } else { Vec::new() };
+        let rolled_back = quarantines
+            .iter()
+            .any(|it| it.environment == environment.name && it.concerns(&artefact.name) && it.bars(version, None));
+        Ok(Origin::by_branch(branch, commit, contained, rolled_back))
+    }
+
+    async fn origin_by_manifest(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        sighting: &Sighting,
+    ) -> Result<Origin, CannotAsk> {
+        let version = &sighting.version;
+        let read = async {
+            let Some(at) = self.manifest_file(artefact, environment).await? else { return Ok(None) };
+            let says = self.manifest_says(artefact, &at).await?;
+            let origin = Origin::by_manifest(&at.file, &says, version);
+            // Who pushes twice sees the first arrive while the file names the second.
+            let fresh = self.clock.now().duration_since(sighting.seen_at) < OVERTAKEN;
+            if fresh && origin.is_not_from_git() && self.said_before(artefact, &at, version).await? {
+                return Ok(None);
+            }
+            Ok(Some(origin))
+        };
+        match read.await {
+            Ok(Some(origin)) => Ok(origin),
+            Ok(None) | Err(No::Refused(_)) => Ok(Origin::Unknown),
+            Err(No::CannotAsk(error)) => Err(error),
+        }
+    }
+
+    /// Did the file name it right before what it names now?
+    async fn said_before(&self, artefact: &Artefact, at: &ManifestFile, version: &Version) -> Result<bool, CannotAsk> {
+        let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(false) };
+        let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
+        let history = self.github.file_history(&at.repository, &at.branch, &at.file, 2).await?;
+        let Some(before) = history.get(1) else { return Ok(false) };
+        let text = self.github.file(&at.repository, before.sha.as_str(), &at.file).await?;
+        let said = text.and_then(|text| manifest::read(&text, &place).ok());
+        Ok(said.is_some_and(|said| said.version.is_image(version)))
+    }
+
+    /// What could not be found out while it was told is asked for at the next look.
+    pub(crate) fn keep_origin(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        sighting: &Sighting,
+        origin: Origin,
+    ) {
+        if origin != Origin::Unknown {
+            self.seen.explain(&artefact.name, &environment.name, &sighting.version, origin, self.clock.now());
+        }
+    }
+
+    /// Marks what Git does not explain, everywhere.
+    pub(crate) async fn settle_origins(&self) {
+        let (mut failures, mut asked) = (0, 0);
+        for artefact in &self.config.catalogue.artefacts {
+            for environment in self.config.catalogue.ladder.rungs() {
+                match self.settle_origin(artefact, environment).await {
+                    Ok(false) => {}
+                    Ok(true) => (failures, asked) = (0, asked + 1),
+                    Err(error) if error.passes => {
+                        tracing::debug!(%error, artefact = %artefact.name, "what Git explains cannot be asked for now");
+                        failures += 1;
+                    }
+                    Err(error) => {
+                        tracing::debug!(%error, artefact = %artefact.name, "what Git explains is not told to us");
+                        self.seen.rest_origin(&artefact.name, &environment.name, self.clock.now());
+                    }
+                }
+                // Whoever was away three times would not answer for the next either, and who asked much lets others ask:
+                // the next look goes on.
+                if failures == 3 || asked == A_LOOK {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Marks what runs there, or takes the mark away, also from the message that told of it. `false`: nobody was asked.
+    async fn settle_origin(&self, artefact: &Artefact, environment: &Environment) -> Result<bool, CannotAsk> {
+        let entry = self.seen.with(&artefact.name, |seen| seen.of(&environment.name).cloned());
+        let Some(entry) = entry else { return Ok(false) };
+        let now = self.clock.now();
+        let rests = |pause| entry.origin_asked.is_some_and(|asked| now.duration_since(asked) < pause);
+        let settled = match &entry.origin {
+            // What a branch has had it keeps; a file, or a rollback, may take it away.
+            Origin::Git => rests(EXPLAINED),
+            Origin::NotFromGit { .. } => rests(MARKED),
+            Origin::Unknown => rests(UNKNOWN),
+        };
+        let version = &entry.sighting.version;
+        let untold = artefact.delivery == Delivery::Branch && version.commit.is_none();
+        let scarce = self.github.rate_left().is_some_and(|left| left.requests < LEFT_FOR_OTHERS);
+        // While a change of ours is on its way, Git is ahead of what runs, and that is as it should be.
+        let changing = || self.changes.awaited(&artefact.name, &environment.name).is_some();
+        if settled || untold || scarce || changing() {
+            return Ok(false);
+        }
+        let origin = self.origin_of(artefact, environment, &entry.sighting).await?;
+        let turned = origin.is_not_from_git() != entry.origin.is_not_from_git();
+        self.seen.explain(&artefact.name, &environment.name, version, origin, now);
+        if !turned {
+            return Ok(true);
+        }
+        let sighting = &entry.sighting;
+        let Some(telling) = self.telling_of(artefact, environment, sighting, MARK_TOLD_WITHIN).await? else {
+            return Ok(true);
+        };
+        let _alone = self.seen.alone().await;
+        let there = self.seen.sighting(&artefact.name, &environment.name);
+        let Some(there) = there.filter(|there| there.seen_at == sighting.seen_at) else { return Ok(true) };
+        let transaction = self.tell_again(artefact, environment, &there, telling);
+        if let Err(error) = self.store.commit(transaction).await {
+            tracing::warn!(%error, "a message could not be completed");
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,201 @@
+//! How builds stand, by the commit that they are of, as GitHub's webhooks told: a hint for people who wait, and no proof.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use crate::adapters::reports::github::{Build, BuildState};
+use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError};
+use crate::domain::model::actor::Actor;
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::version::Sha;
+
+use crate::workflow::context::Bot;
+
+/// Commits whose builds are remembered. Who waits for one waits for one of the last few.
+const MOST: usize = 1_000;
+
+/// How many entries of the ledger are read at the start.
+const RECALLED: u32 = 1_000;
+
+#[derive(Clone, Debug, Default)]
+pub struct Builds(Arc<RwLock<Memory>>);
+
+#[derive(Debug, Default)]
+struct Memory {
+    /// The last word of each workflow.
+    known: HashMap<Commit, Vec<Build>>,
+    /// Those that were heard of first go first.
+    order: VecDeque<Commit>,
+}
+
+/// To GitHub `Acme/Shop` is `acme/shop`.
+type Commit = (String, Sha);
+
+fn commit(repository: &Repository, sha: &Sha) -> Commit {
+    (repository.to_string().to_ascii_lowercase(), sha.clone())
+}
+
+impl Builds {
+    /// How the build of a commit stands. Where it has several workflows: the one that says most about when it will be
+    /// there, which is one that failed, else one that runs, else one that waits.
+    pub fn of(&self, repository: &Repository, sha: &Sha) -> Option<Build> {
+        let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let all = memory.known.get(&commit(repository, sha))?;
+        let weight = |build: &&Build| match build.state {
+            BuildState::Failed { .. } => 3,
+            BuildState::Running => 2,
+            BuildState::Queued => 1,
+            BuildState::Succeeded => 0,
+        };
+        all.iter().max_by_key(|build| (weight(build), build.at)).cloned()
+    }
+
+    /// `false`: something newer is known, or the same.
+    pub(crate) fn hear(&self, build: &Build) -> bool {
+        let mut memory = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let memory = &mut *memory;
+        let name = commit(&build.repository, &build.commit);
+        let all = memory.known.entry(name.clone()).or_insert_with(|| {
+            memory.order.push_back(name);
+            Vec::new()
+        });
+        match all.iter_mut().find(|known| known.name == build.name) {
+            Some(known) if !is_newer(build, known) => return false,
+            Some(known) => *known = build.clone(),
+            None => all.push(build.clone()),
+        }
+        while memory.order.len() > MOST {
+            if let Some(oldest) = memory.order.pop_front() {
+                memory.known.remove(&oldest);
+            }
+        }
+        true
+    }
+}
+
+/// Webhooks overtake each other. A later run, or the same one tried again, counts more than what the earlier says; within
+/// one, what happened later does, and what ended cannot begin again.
+fn is_newer(build: &Build, known: &Build) -> bool {
+    let place = |build: &Build| {
+        let stage = match build.state {
+            BuildState::Queued => 0,
+            BuildState::Running => 1,
+            BuildState::Succeeded | BuildState::Failed { .. } => 2,
+        };
+        (build.run, build.attempt, stage, build.at)
+    };
+    place(build) > place(known)
+}
+
+impl Bot {
+    /// What GitHub said before we started: it says it once.
+    pub async fn recall_builds(&self) -> Result<(), StoreError> {
+        for entry in self.store.newest(LedgerKind::Build, RECALLED).await?.into_iter().rev() {
+            let Some(LedgerDetails::Build(build)) = entry.details else { continue };
+            if let Ok(build) = serde_json::from_value::<Build>(build) {
+                self.builds.hear(&build);
+            }
+        }
+        Ok(())
+    }
+
+    /// A build began or ended: whoever waits for its commit is looked at. Those of other people's repositories are not ours.
+    pub(crate) fn built(&self, build: &Build) -> Option<Entry> {
+        let mut ours = self.config.catalogue.artefacts.iter();
+        if !ours.any(|artefact| artefact.repository.is(&build.repository)) || !self.builds.hear(build) {
+            return None;
+        }
+        for change in self.changes.all() {
+            let waits = change.stage.deploying().is_some_and(|deploying| deploying.result == build.commit);
+            if waits && change.plan.lever().0.is(&build.repository) {
+                self.changes.poke(change.id);
+            }
+        }
+        Some(Entry {
+            at: self.clock.now(),
+            change: None,
+            kind: LedgerKind::Build,
+            artefact: None,
+            environment: None,
+            actor: Some(Actor::Controller),
+            details: Some(LedgerDetails::Build(serde_json::to_value(build).unwrap_or_default())),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sha(digit: &str) -> Sha {
+        digit.repeat(40).parse().unwrap()
+    }
+
+    fn repository() -> Repository {
+        "acme/checkout".parse().unwrap()
+    }
+
+    fn build(name: &str, run: u64, attempt: u64, state: BuildState, second: i64) -> Build {
+        Build {
+            key: String::new(),
+            repository: repository(),
+            commit: sha("a"),
+            branch: Some("develop".to_owned()),
+            name: name.to_owned(),
+            run,
+            attempt,
+            state,
+            url: String::new(),
+            at: Some(jiff::Timestamp::from_second(1_800_000_000 + second).unwrap()),
+        }
+    }
+
+    fn failed() -> BuildState {
+        BuildState::Failed { conclusion: "failure".to_owned() }
+    }
+
+    #[test]
+    fn the_last_word_counts_in_whichever_order_they_come() {
+        use BuildState::{Queued, Running, Succeeded};
+        let cases = [
+            ("in order", vec![(1, 1, Queued, 0), (1, 1, Running, 1), (1, 1, Succeeded, 2)], Succeeded),
+            ("the end first", vec![(1, 1, Succeeded, 2), (1, 1, Running, 1), (1, 1, Queued, 0)], Succeeded),
+            ("in the same second", vec![(1, 1, failed(), 1), (1, 1, Running, 1)], failed()),
+            ("tried again", vec![(1, 1, failed(), 5), (1, 2, Running, 6)], Running),
+            ("an end of the first try, late", vec![(1, 2, Running, 6), (1, 1, failed(), 5)], Running),
+            ("another run", vec![(1, 1, failed(), 5), (2, 1, Queued, 6)], Queued),
+        ];
+        for (name, words, expected) in cases {
+            let builds = Builds::default();
+            for (run, attempt, state, second) in words {
+                builds.hear(&build("ci", run, attempt, state, second));
+            }
+            assert_eq!(builds.of(&repository(), &sha("a")).unwrap().state, expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn of_several_workflows_the_one_that_holds_it_up_is_told() {
+        let builds = Builds::default();
+        assert!(builds.hear(&build("lint", 1, 1, BuildState::Succeeded, 9)));
+        assert!(builds.hear(&build("image", 2, 1, BuildState::Running, 3)));
+        assert!(!builds.hear(&build("image", 2, 1, BuildState::Running, 3)), "it is known");
+        assert_eq!(builds.of(&"Acme/Checkout".parse().unwrap(), &sha("a")).unwrap().name, "image");
+        builds.hear(&build("test", 3, 1, failed(), 4));
+        assert_eq!(builds.of(&repository(), &sha("a")).unwrap().name, "test");
+        assert_eq!(builds.of(&repository(), &sha("b")), None);
+        assert_eq!(builds.of(&"acme/shop".parse().unwrap(), &sha("a")), None);
+    }
+
+    #[test]
+    fn only_the_last_commits_are_remembered() {
+        let builds = Builds::default();
+        let of = |n: usize| format!("{n:040x}").parse::<Sha>().unwrap();
+        for n in 0..=MOST {
+            builds.hear(&Build { commit: of(n), ..build("ci", 1, 1, BuildState::Running, 0) });
+        }
+        assert_eq!(builds.of(&repository(), &of(0)), None);
+        assert!(builds.of(&repository(), &of(1)).is_some() && builds.of(&repository(), &of(MOST)).is_some());
+        assert_eq!(builds.0.read().unwrap().known.len(), MOST);
+    }
+}

@@ -1,0 +1,306 @@
+//! Who may: membership in groups, people and teams, and who is who in Slack and on GitHub. Whoever must be asked and cannot
+//! tell makes an error, never a yes and never a no, so that callers stay shut and can say why.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::SignedDuration;
+
+use crate::adapters::github::{self, GithubError};
+use crate::adapters::slack::client::{Account, SendError};
+use crate::clock::Clock;
+use crate::domain::model::actor::{Called, Member, PersonId, Role};
+use crate::domain::model::artefact::Repository;
+use crate::domain::model::environment::EnvironmentName;
+
+use super::people::People;
+use crate::workflow::context::Bot;
+use crate::workflow::facts::image_commits::CannotAsk;
+use crate::workflow::ttl_cache::Memory;
+
+/// Who was taken out of a team has lost its rights within a minute.
+const TEAM: SignedDuration = SignedDuration::from_secs(60);
+/// Who is who changes rarely, and is no right by itself.
+const WHO: SignedDuration = SignedDuration::from_mins(10);
+
+#[derive(Clone)]
+pub struct Rights(Arc<Inner>);
+
+struct Inner {
+    people: People,
+    github: github::Client,
+    clock: Clock,
+    /// Logins as configured.
+    logins: BTreeMap<PersonId, String>,
+    by_email: Memory<(PersonId, Repository), Option<String>>,
+    by_login: Memory<(String, Repository), Option<PersonId>>,
+    in_team: Memory<(String, String, String), bool>,
+}
+
+impl Rights {
+    pub fn new(people: People, github: github::Client, clock: Clock, logins: BTreeMap<PersonId, String>) -> Self {
+        let (by_email, by_login, in_team) = (Memory::new(WHO), Memory::new(WHO), Memory::new(TEAM));
+        Self(Arc::new(Inner { people, github, clock, logins, by_email, by_login, in_team }))
+    }
+
+    async fn is_among(
+        &self,
+        person: &PersonId,
+        members: &[Member],
+        repository: &Repository,
+    ) -> Result<bool, CannotAsk> {
+        let unknown = |error: SendError| slack_cannot_tell("who you are", &error);
+        if members.is_empty() {
+            return Ok(self.0.people.role_of(person).await.map_err(unknown)? == Role::Member);
+        }
+        let account = self.0.people.account(person).await.map_err(unknown)?;
+        let Some(account) = account.filter(|account| account.role == Role::Member) else { return Ok(false) };
+        if members.iter().any(|member| matches!(member, Member::Person(id) if id == person)) {
+            return Ok(true);
+        }
+        let mut untold = None;
+        for member in members {
+            match self.is(&account, member, repository).await {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                Err(error) => untold = untold.or(Some(error)),
+            }
+        }
+        untold.map_or(Ok(false), Err)
+    }
+
+    async fn is(&self, account: &Account, member: &Member, repository: &Repository) -> Result<bool, CannotAsk> {
+        match member {
+            Member::Person(id) => Ok(*id == account.id),
+            Member::Group(id) => {
+                let groups = self.0.people.groups().await;
+                let groups = groups.map_err(|error| slack_cannot_tell(&format!("who is in {id}"), &error))?;
+                Ok(groups.iter().any(|group| group.id == *id && group.members.contains(&account.id)))
+            }
+            Member::Handle(handle) => {
+                let groups = self.0.people.groups().await;
+                let groups = groups.map_err(|error| slack_cannot_tell(&format!("who is in @{handle}"), &error))?;
+                Ok(match groups.iter().find(|group| group.handle.eq_ignore_ascii_case(handle)) {
+                    Some(group) => group.members.contains(&account.id),
+                    None => account.name.eq_ignore_ascii_case(handle),
+                })
+            }
+            Member::Team { organisation, team } => match self.login_of(&account.id, repository).await? {
+                Some(login) => self.is_in_team(organisation, team, login).await,
+                None => Ok(false),
+            },
+        }
+    }
+
+    async fn is_in_team(&self, organisation: &str, team: &str, login: String) -> Result<bool, CannotAsk> {
+        let key = (organisation.to_owned(), team.to_owned(), login.to_ascii_lowercase());
+        if let Some(known) = self.0.in_team.recall(&key, self.0.clock.now()) {
+            return Ok(known);
+        }
+        let told = self.0.github.is_in_team(organisation, team, &login).await;
+        let told = told.map_err(|error| github_cannot_tell(&format!("who is in {organisation}/{team}"), &error))?;
+        self.0.in_team.keep(key, told, self.0.clock.now());
+        Ok(told)
+    }
+
+    async fn login_of(&self, person: &PersonId, repository: &Repository) -> Result<Option<String>, CannotAsk> {
+        if let Some(login) = self.0.logins.get(person) {
+            return Ok(Some(login.clone()));
+        }
+        let key = (person.clone(), repository.clone());
+        if let Some(known) = self.0.by_email.recall(&key, self.0.clock.now()) {
+            return Ok(known);
+        }
+        let account = self.0.people.account(person).await;
+        let account = account.map_err(|error| slack_cannot_tell("who you are", &error))?;
+        let email = account.filter(|account| account.role == Role::Member).and_then(|account| account.email);
+        let login = match email {
+            Some(email) => self.0.github.login_of(&email, repository).await.map_err(|error| who_is_who(&error))?,
+            None => None,
+        };
+        // What is configured for one person is nobody else's, whatever an address says.
+        let login = login.filter(|login| self.configured(login).is_none());
+        self.0.by_email.keep(key, login.clone(), self.0.clock.now());
+        Ok(login)
+    }
+
+    async fn person_of(&self, login: &str, repository: &Repository) -> Result<Option<PersonId>, CannotAsk> {
+        let unknown = |error: SendError| slack_cannot_tell("who is who", &error);
+        let person = match self.configured(login) {
+            Some(person) => Some(person.clone()),
+            None => self.person_by_email(login, repository).await?,
+        };
+        let Some(person) = person else { return Ok(None) };
+        // Whoever left the workspace since is nobody any more.
+        let account = self.0.people.account(&person).await.map_err(unknown)?;
+        Ok(account.filter(|account| account.role == Role::Member).map(|account| account.id))
+    }
+
+    fn known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
+        let key = (login.to_ascii_lowercase(), repository.clone());
+        let remembered = || self.0.by_login.recall(&key, self.0.clock.now()).flatten();
+        self.configured(login).cloned().or_else(remembered)
+    }
+
+    async fn person_by_email(&self, login: &str, repository: &Repository) -> Result<Option<PersonId>, CannotAsk> {
+        let key = (login.to_ascii_lowercase(), repository.clone());
+        if let Some(known) = self.0.by_login.recall(&key, self.0.clock.now()) {
+            return Ok(known);
+        }
+        let email = self.0.github.email_of(login, repository).await.map_err(|error| who_is_who(&error))?;
+        let account = match email {
+            Some(email) => {
+                let found = self.0.people.account_by_email(&email).await;
+                found.map_err(|error| slack_cannot_tell("who is who", &error))?
+            }
+            None => None,
+        };
+        // Somebody with a configured login has no other.
+        let person = account.map(|account| account.id).filter(|person| !self.0.logins.contains_key(person));
+        self.0.by_login.keep(key, person.clone(), self.0.clock.now());
+        Ok(person)
+    }
+
+    fn configured(&self, login: &str) -> Option<&PersonId> {
+        let same = |(_, configured): &(&PersonId, &String)| configured.eq_ignore_ascii_case(login);
+        self.0.logins.iter().find(same).map(|(person, _)| person)
+    }
+
+    async fn called(&self, members: &[Member]) -> Vec<Called> {
+        if members.is_empty() {
+            return vec![Called::Everyone];
+        }
+        let by_group = |member: &Member| matches!(member, Member::Group(_) | Member::Handle(_));
+        let groups = if members.iter().any(by_group) { self.0.people.groups().await.ok() } else { None };
+        let groups = groups.as_deref().unwrap_or_default();
+        let called = |member: &Member| match member {
+            Member::Person(person) => Called::Person(person.clone()),
+            Member::Team { organisation, team } => Called::Team(format!("{organisation}/{team}")),
+            Member::Group(id) => {
+                let known = groups.iter().find(|group| group.id == *id);
+                let handle = known.map_or_else(|| id.clone(), |group| group.handle.clone());
+                Called::Group { id: id.clone(), handle }
+            }
+            Member::Handle(handle) => match groups.iter().find(|group| group.handle.eq_ignore_ascii_case(handle)) {
+                Some(group) => Called::Group { id: group.id.clone(), handle: group.handle.clone() },
+                None => Called::Handle(handle.clone()),
+            },
+        };
+        members.iter().map(called).collect()
+    }
+}
+
+impl Bot {
+    /// Is the person one of these? An empty list is everyone in the workspace.
+    pub(crate) async fn is_among(
+        &self,
+        person: &PersonId,
+        members: &[Member],
+        repository: &Repository,
+    ) -> Result<bool, CannotAsk> {
+        self.rights.is_among(person, members, repository).await
+    }
+
+    pub(crate) async fn may_promote(
+        &self,
+        person: &PersonId,
+        environment: &EnvironmentName,
+        repository: &Repository,
+    ) -> Result<bool, CannotAsk> {
+        match self.config.environments.get(environment) {
+            Some(policy) => self.is_among(person, &policy.promoters, repository).await,
+            None => Ok(false),
+        }
+    }
+
+    /// Where no approvals are configured: whoever may promote.
+    pub(crate) async fn may_approve(
+        &self,
+        person: &PersonId,
+        environment: &EnvironmentName,
+        repository: &Repository,
+    ) -> Result<bool, CannotAsk> {
+        match self.config.environments.get(environment).and_then(|policy| policy.approvals.as_ref()) {
+            Some(approvals) => self.is_among(person, &approvals.from, repository).await,
+            None => self.may_promote(person, environment, repository).await,
+        }
+    }
+
+    /// Unlike the others, this right is nobody's where it is given to nobody.
+    pub(crate) async fn may_override(
+        &self,
+        person: &PersonId,
+        environment: &EnvironmentName,
+        repository: &Repository,
+    ) -> Result<bool, CannotAsk> {
+        match self.config.environments.get(environment).map(|policy| policy.overriders.as_slice()) {
+            None | Some([]) => Ok(false),
+            Some(overriders) => self.is_among(person, overriders, repository).await,
+        }
+    }
+
+    /// Promote or approve: who may lock, take over, cancel, and roll back.
+    pub(crate) async fn may_hold(
+        &self,
+        person: &PersonId,
+        environment: &EnvironmentName,
+        repository: &Repository,
+    ) -> Result<bool, CannotAsk> {
+        let promotes = self.may_promote(person, environment, repository).await;
+        let policy = self.config.environments.get(environment);
+        // Without approvals the second question would be the first again.
+        if matches!(promotes, Ok(true)) || policy.is_none_or(|policy| policy.approvals.is_none()) {
+            return promotes;
+        }
+        match self.may_approve(person, environment, repository).await {
+            Ok(false) => promotes,
+            told => told,
+        }
+    }
+
+    /// Who a person is on GitHub: by `people` of the configuration, else by e-mail.
+    pub(crate) async fn login_of(
+        &self,
+        person: &PersonId,
+        repository: &Repository,
+    ) -> Result<Option<String>, CannotAsk> {
+        self.rights.login_of(person, repository).await
+    }
+
+    /// Who a login is in Slack: only a full member of the workspace.
+    pub(crate) async fn person_of(&self, login: &str, repository: &Repository) -> Result<Option<PersonId>, CannotAsk> {
+        self.rights.person_of(login, repository).await
+    }
+
+    /// The same as far as it is known already: nobody is asked.
+    pub(crate) fn known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
+        self.rights.known_person(login, repository)
+    }
+
+    /// How these people are called in a message. What Slack cannot tell now stays a handle.
+    pub(crate) async fn called(&self, members: &[Member]) -> Vec<Called> {
+        self.rights.called(members).await
+    }
+}
+
+fn slack_cannot_tell(what: &str, error: &SendError) -> CannotAsk {
+    tracing::warn!(%error, "Slack cannot tell {what}");
+    let why = format!("Slack cannot tell me {what} right now");
+    match error {
+        SendError::RateLimited { .. } | SendError::Transient(_) | SendError::Unauthorised(_) => CannotAsk::later(why),
+        _ => CannotAsk::never(why),
+    }
+}
+
+fn github_cannot_tell(what: &str, error: &GithubError) -> CannotAsk {
+    tracing::warn!(%error, "GitHub cannot tell {what}");
+    let why = format!("GitHub cannot tell me {what} right now");
+    if error.passes() { CannotAsk::later(why) } else { CannotAsk::never(why) }
+}
+
+fn who_is_who(error: &GithubError) -> CannotAsk {
+    github_cannot_tell("who is who there", error)
+}
+
+#[cfg(test)]
+mod tests;

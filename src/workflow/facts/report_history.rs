@@ -1,0 +1,209 @@
+//! The last words of controllers on an artefact in an environment, in whichever order they came.
+
+use jiff::Timestamp;
+
+use crate::adapters::reports::{Outcome, Report};
+use crate::domain::change::{FailureEvidence, Word, WordSaid};
+use crate::domain::model::version::Sha;
+
+/// As much of a word as people read.
+const LONGEST_WORD: usize = 600;
+
+/// Of each kind the newest, by the time that the sender gives it: webhooks overtake each other.
+#[derive(Debug, Default)]
+pub(crate) struct Words {
+    began: Option<(Sha, Timestamp)>,
+    succeeded: Option<(Sha, Timestamp)>,
+    failed: Option<(Sha, Timestamp, String, FailureEvidence)>,
+    /// The last that was said, whatever it was.
+    last: Option<Word>,
+}
+
+impl Words {
+    pub(crate) fn hear(&mut self, report: &Report, now: Timestamp) {
+        // A clock that is ahead must not make us deaf until it is that late.
+        let at = report.at.map_or(now, |at| at.min(now));
+        self.keep_last(report, at);
+        let Some(commit) = &report.commit else { return };
+        match &report.outcome {
+            Outcome::Noise => {}
+            Outcome::Progressing => {
+                if self.began.as_ref().is_none_or(|(_, last)| *last <= at) {
+                    self.began = Some((commit.clone(), at));
+                }
+                // It is tried again, so that the failure is not the last word. In the same second, the end is.
+                if self.failed.as_ref().is_some_and(|(failed, last, ..)| failed == commit && *last < at) {
+                    self.failed = None;
+                }
+            }
+            Outcome::Succeeded => {
+                if self.succeeded.as_ref().is_none_or(|(_, last)| *last <= at) {
+                    self.succeeded = Some((commit.clone(), at));
+                }
+                if self.failed.as_ref().is_some_and(|(_, last, ..)| *last <= at) {
+                    self.failed = None;
+                }
+            }
+            Outcome::Failed { message, evidence } => {
+                let tried_again = self.began.as_ref().is_some_and(|(began, last)| began == commit && *last > at);
+                let overtaken = self.succeeded.as_ref().is_some_and(|(_, last)| *last > at)
+                    || self.failed.as_ref().is_some_and(|(_, last, ..)| *last > at);
+                // A health report must not replace a stronger report on the same commit.
+                let is_weaker = !evidence.allows_auto_rollback()
+                    && self
+                        .failed
+                        .as_ref()
+                        .is_some_and(|(failed, _, _, known)| failed == commit && known.allows_auto_rollback());
+                if !tried_again && !overtaken && !is_weaker {
+                    self.failed = Some((commit.clone(), at, message.clone(), *evidence));
+                }
+            }
+        }
+    }
+
+    fn keep_last(&mut self, report: &Report, at: Timestamp) {
+        let (said, text) = match &report.outcome {
+            Outcome::Succeeded => (WordSaid::Succeeded, &report.message),
+            Outcome::Failed { message, .. } => (WordSaid::Failed, message),
+            Outcome::Progressing => (WordSaid::Progressing, &report.message),
+            Outcome::Noise => return,
+        };
+        if self.last.as_ref().is_none_or(|before| before.at <= at) {
+            let text = text.chars().take(LONGEST_WORD).collect();
+            let (by, commit) = (report.sender.name().to_owned(), report.commit.clone());
+            self.last = Some(Word { by, said, text, commit, at });
+        }
+    }
+
+    pub(crate) fn last(&self) -> Option<&Word> {
+        self.last.as_ref()
+    }
+
+    /// The last success, and when it was.
+    pub(crate) fn succeeded(&self) -> Option<&(Sha, Timestamp)> {
+        self.succeeded.as_ref()
+    }
+
+    pub(crate) fn forget_success(&mut self, commit: &Sha) {
+        if self.succeeded.as_ref().is_some_and(|(succeeded, _)| succeeded == commit) {
+            self.succeeded = None;
+        }
+    }
+
+    /// What was said of a commit that could not be deployed, unless something newer was.
+    pub(crate) fn failure(&self, commit: &Sha) -> Option<(&str, FailureEvidence)> {
+        let (failed, _, message, evidence) = self.failed.as_ref()?;
+        (failed == commit).then_some((message.as_str(), *evidence))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::adapters::reports::{About, Sender};
+    use crate::domain::model::environment::EnvironmentName;
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_second(1_800_000_000 + second).unwrap()
+    }
+
+    fn sha(digit: char) -> Sha {
+        digit.to_string().repeat(40).parse().unwrap()
+    }
+
+    fn report(commit: char, outcome: Outcome, second: Option<i64>) -> Report {
+        Report {
+            sender: Sender::Flux,
+            environment: EnvironmentName::new("qa"),
+            about: About::default(),
+            revision: None,
+            commit: Some(sha(commit)),
+            outcome,
+            message: String::new(),
+            at: second.map(at),
+            key: String::new(),
+            id: None,
+        }
+    }
+
+    /// Each word is a commit, what is said of it, and the second: `a+3` began, `a!3` failed, `a=3` succeeded, `a.3` is noise.
+    fn after(words: &str) -> Words {
+        let mut heard = Words::default();
+        for (n, word) in words.split_whitespace().enumerate() {
+            let mut letters = word.chars();
+            let (commit, said) = (letters.next().unwrap(), letters.next().unwrap());
+            let outcome = match said {
+                '+' => Outcome::Progressing,
+                '!' => Outcome::Failed { message: word.to_owned(), evidence: FailureEvidence::NotApplied },
+                '=' => Outcome::Succeeded,
+                _ => Outcome::Noise,
+            };
+            let second = letters.as_str().parse().ok();
+            heard.hear(&report(commit, outcome, second), at(100 + i64::try_from(n).unwrap()));
+        }
+        heard
+    }
+
+    #[test]
+    fn the_last_word_counts_in_whichever_order_they_come() {
+        let cases = [
+            // words, failure of `a`, last success
+            ("a+1 a!2", Some("a!2"), None),
+            ("a!2 a+1", Some("a!2"), None),
+            ("a!2 a+3", None, None),
+            ("a+3 a!2", None, None),
+            ("a!2 a+2", Some("a!2"), None),
+            ("a+2 a!2", Some("a!2"), None),
+            ("a!2 b+3", Some("a!2"), None),
+            ("b+3 a!2", Some("a!2"), None),
+            ("a!2 a=3", None, Some(('a', 3))),
+            ("a=3 a!2", None, Some(('a', 3))),
+            ("a=2 a!3", Some("a!3"), Some(('a', 2))),
+            ("a!3 a=2", Some("a!3"), Some(('a', 2))),
+            ("a!2 b=3", None, Some(('b', 3))),
+            ("b=3 a!2", None, Some(('b', 3))),
+            ("b=3 a=2", None, Some(('b', 3))),
+            ("a=2 b=3 a=4", None, Some(('a', 4))),
+            ("a!3 a!2", Some("a!3"), None),
+            ("a!2 a.3", Some("a!2"), None),
+            ("a=5 b+6 a=4", None, Some(('a', 5))),
+            // Without a time, it is when it came.
+            ("a! a+", None, None),
+            ("a+ a!", Some("a!"), None),
+            // From a clock that is an hour ahead.
+            ("a=3600 a!", Some("a!"), Some(('a', 100))),
+            ("a!3600 a+", None, None),
+        ];
+        for (words, failure, success) in cases {
+            let heard = after(words);
+            assert_eq!(heard.failure(&sha('a')).map(|(message, _)| message), failure, "{words}");
+            let success = success.map(|(commit, second)| (sha(commit), at(second)));
+            assert_eq!(heard.succeeded(), success.as_ref(), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_health_report_does_not_hide_that_a_commit_could_not_be_applied() {
+        let failed = |message: &str, evidence| Outcome::Failed { message: message.to_owned(), evidence };
+        let health = |second| report('a', failed("unhealthy", FailureEvidence::HealthReport), Some(second));
+        let not_applied = |second| report('a', failed("refused", FailureEvidence::NotApplied), Some(second));
+        for reports in [[not_applied(2), health(3)], [health(2), not_applied(3)]] {
+            let mut log = Words::default();
+            for report in &reports {
+                log.hear(report, at(100));
+            }
+            assert_eq!(log.failure(&sha('a')), Some(("refused", FailureEvidence::NotApplied)));
+        }
+        let mut tried_again = after("a!2 a+3");
+        tried_again.hear(&health(4), at(100));
+        assert_eq!(tried_again.failure(&sha('a')), Some(("unhealthy", FailureEvidence::HealthReport)));
+    }
+
+    #[test]
+    fn what_names_no_commit_says_nothing_of_one() {
+        let mut heard = after("a!2");
+        heard.hear(&Report { commit: None, ..report('a', Outcome::Succeeded, Some(3)) }, at(100));
+        let failure = |commit| heard.failure(&sha(commit)).map(|(message, _)| message);
+        assert_eq!((failure('a'), failure('b')), (Some("a!2"), None));
+    }
+}

@@ -1,0 +1,211 @@
+//! The ways a message can take: the one it was meant to, then the next best, until Slack takes it.
+
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::adapters::slack::client::{Client, Known, SendError};
+use crate::adapters::store::{Store, StoreError};
+use crate::domain::model::message::{Asked, LinkTo, Message, MessageKey, Place, To};
+use crate::workflow::notifications::outbox::{TableSupport, Tables};
+
+/// How long a message waits for the one that it leads to, before it looks again.
+const BEHIND_ITS_LINK: Duration = Duration::from_millis(500);
+
+/// A message in a channel waits no longer for what it leads to.
+const LINK_WITHIN: SignedDuration = SignedDuration::from_secs(30);
+
+#[derive(Debug)]
+pub(crate) struct Delivered {
+    pub(crate) at: Option<Place>,
+    pub(crate) note: Option<String>,
+    pub(crate) plain: bool,
+    /// What is still to be said after it: its file, which Slack takes as a message of its own.
+    pub(crate) left: Option<Message>,
+    /// Why its file did not go with it and never will.
+    pub(crate) refused_file: Option<String>,
+}
+
+impl Delivered {
+    fn nothing() -> Self {
+        Self { at: None, note: None, plain: false, left: None, refused_file: None }
+    }
+}
+
+pub(crate) async fn deliver(
+    store: &Store,
+    slack: &Client,
+    tables: &Tables,
+    mut message: Message,
+    created_at: Timestamp,
+    now: Timestamp,
+) -> Result<Result<Delivered, SendError>, StoreError> {
+    let said = match message.key() {
+        Some(key) => store.said(key).await?,
+        None => None,
+    };
+    let thread = match &message.to {
+        To::Post { thread: Some(key), .. } | To::Person { thread: Some(key), .. } => store.said(key).await?,
+        _ => None,
+    };
+    // A private answer holds up nobody but its reader.
+    let waits = !matches!(message.to, To::Post { .. }) || now.duration_since(created_at) < LINK_WITHIN;
+    if let Some(LinkTo { key, only_elsewhere }) = message.link_to.take() {
+        let place = store.said(&key).await?.map(|said| said.place);
+        if place.is_none() && waits && store.is_spoken(&key).await? {
+            // What it leads to is still on its way, though not for so long that others wait behind this.
+            return Ok(Err(SendError::RateLimited { retry_after: BEHIND_ITS_LINK, everywhere: false }));
+        }
+        if let (To::Person { channel: Some(channel), .. }, Some(place), true) = (&message.to, &place, only_elsewhere)
+            && *channel == place.channel
+        {
+            return Ok(Ok(Delivered::nothing()));
+        }
+        let address = match &place {
+            Some(place) => match slack.permalink(place).await {
+                Err(error @ (SendError::RateLimited { .. } | SendError::Transient(_) | SendError::Unauthorised(_))) => {
+                    return Ok(Err(error));
+                }
+                found => found.ok(),
+            },
+            None => None,
+        };
+        message = message.linked(address.as_deref());
+    }
+    let (at, mut note) = said.map_or((None, None), |said| (Some(said.place), said.note));
+    let mut known = Known { at, thread: thread.map(|parent| parent.place) };
+
+    if let To::Person { response_url, .. } = &mut message.to {
+        response_url.take_if(|url| url.until <= now);
+    }
+    let skip_table = tables.support() == TableSupport::Refused && message.has_table();
+    if let Some(plain) = message.plain.take_if(|_| skip_table) {
+        message.blocks = plain;
+    }
+    let mut refused_file = None;
+    loop {
+        let noted = with_note(&message, note.as_deref());
+        match slack.send(&noted, &known).await {
+            Ok(sent) => {
+                let left = sent.at.as_ref().and_then(|at| file_of(&message, at, note.is_some()));
+                let plain = sent.plain || skip_table;
+                return Ok(Ok(Delivered { at: sent.at, note, plain, left, refused_file }));
+            }
+            Err(SendError::FileRefused(why)) if message.file.is_some() => {
+                message = without_file(message, &why);
+                refused_file = Some(why);
+            }
+            Err(error) => {
+                if !next_way(&mut message.to, &mut known, &mut note, &error) {
+                    return Ok(Err(error));
+                }
+            }
+        }
+    }
+}
+
+/// The file of a message that now stands at `at`, for the thread there. Where the message had to go elsewhere, so does
+/// the file.
+fn file_of(message: &Message, at: &Place, elsewhere: bool) -> Option<Message> {
+    let file = message.file.clone()?;
+    let (key, thread) = match &message.to {
+        To::Post { key, thread, .. } => (key, thread.clone().filter(|_| !elsewhere)),
+        To::Edit { key } => (key, None),
+        To::Person { .. } | To::Reply { .. } | To::Home { .. } => return None,
+    };
+    let to = To::Post {
+        channel: at.channel.clone(),
+        key: MessageKey::new(&format!("{key}:file")),
+        thread: Some(thread.unwrap_or_else(|| key.clone())),
+        asked: None,
+    };
+    let text = escaped(&file.title);
+    Some(Message::new(to, text, vec![]).with_file(file))
+}
+
+/// The text alone, so that people still see something, and what they miss.
+fn without_file(mut message: Message, why: &str) -> Message {
+    let Some(file) = message.file.take() else { return message };
+    let what_next = match why {
+        "missing_scope" => " An administrator can give me the scope `files:write`.",
+        _ => "",
+    };
+    let sorry = format!("I could not attach {}: {}.{what_next}", escaped(&file.name), escaped(why));
+    message.text = format!("{}\n{sorry}", message.text);
+    message
+}
+
+/// Changes the way to the next best one. Each step takes a possibility away, so this comes to an end.
+fn next_way(to: &mut To, known: &mut Known, note: &mut Option<String>, error: &SendError) -> bool {
+    match (to, error) {
+        (To::Person { response_url: url @ Some(_), .. }, SendError::UrlSpent) => {
+            *url = None;
+            true
+        }
+        (
+            To::Person { channel: channel @ Some(_), thread, response_url: None, .. },
+            SendError::ChannelUnwritable { .. },
+        ) => {
+            *channel = None;
+            *thread = None;
+            known.thread = None;
+            true
+        }
+        (to @ (To::Post { .. } | To::Edit { .. }), SendError::Gone) => {
+            let Some(gone) = known.at.take() else { return false };
+            if let To::Edit { key } = to {
+                *to = To::Post { channel: gone.channel, key: key.clone(), thread: None, asked: None };
+            }
+            true
+        }
+        (To::Post { channel, asked, .. }, SendError::ChannelUnwritable { code }) => {
+            let Some(Asked { person, channel: theirs }) = asked.take() else { return false };
+            *note = Some(why_here(note.as_deref(), channel, code));
+            *channel = match theirs {
+                Some(theirs) if theirs != *channel => {
+                    *asked = Some(Asked { person, channel: None });
+                    theirs
+                }
+                _ => person.as_str().to_owned(),
+            };
+            *known = Known::default();
+            true
+        }
+        _ => false,
+    }
+}
+
+fn why_here(before: Option<&str>, channel: &str, code: &str) -> String {
+    // The first reason names the channel where people look for the message.
+    if let Some(before) = before {
+        return before.to_owned();
+    }
+    let is_id = channel.len() > 8 && channel.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
+    let named = if is_id { format!("<#{channel}>") } else { escaped(channel) };
+    let what_next = match code {
+        "not_in_channel" | "channel_not_found" => "Invite me there with `/invite @gantry`.",
+        "is_archived" => "It is archived: name another channel in the configuration.",
+        _ => "Ask an administrator to let me post there.",
+    };
+    format!("This is here because I cannot write to {named} (`{code}`). {what_next}")
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+fn with_note(message: &Message, note: Option<&str>) -> Message {
+    let mut message = message.clone();
+    if let Some(note) = note {
+        let block = json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": note }] });
+        let add = |blocks: &mut Vec<Value>| blocks.insert(0, block.clone());
+        if message.blocks.is_empty() {
+            message.text = format!("{note}\n{}", message.text);
+        } else {
+            add(&mut message.blocks);
+            message.plain.as_mut().map(add).unwrap_or_default();
+        }
+    }
+    message
+}

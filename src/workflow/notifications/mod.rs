@@ -1,0 +1,5 @@
+//! Messages that go out by themselves: the outbox, subscriptions, reminders.
+
+pub(crate) mod delivery;
+pub mod outbox;
+pub(crate) mod subscriptions;

@@ -1,0 +1,6 @@
+//! Plans: gather the facts of a promotion or a rollback and let the rules judge them.
+
+pub(crate) mod pending_commits;
+pub mod promotion;
+pub(crate) mod rollback;
+pub(crate) mod rollback_candidates;

@@ -1,0 +1,295 @@
+//! What a promotion would bring to where it goes: to a branch, on which rollbacks may be open, or into a manifest.
+
+use crate::adapters::github::{Compared, GithubError};
+use crate::adapters::registry::RegistryError;
+use crate::domain::change::plan::{ManifestFile, Pending};
+use crate::domain::change::{ChangeId, Moves};
+use crate::domain::git::comparison::Files;
+use crate::domain::git::manifest;
+use crate::domain::git::manifest::Pin;
+use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::environment::Environment;
+use crate::domain::model::version::{Image, Sha, Version};
+use crate::domain::rules::promotion::Refusal;
+use crate::domain::rules::quarantine::Quarantine;
+use crate::domain::rules::rollback::{Codes, ImageThere};
+
+use crate::workflow::context::Bot;
+use crate::workflow::error::No;
+use crate::workflow::facts::image_commits::CannotAsk;
+use crate::workflow::planning::rollback_candidates::REMEMBERED;
+
+/// How many merges are looked at to find out what a version was called.
+const MERGES: usize = 10;
+
+/// What would come, and the rollbacks that are undone for it, newest first.
+pub(crate) type Coming = (Pending, Vec<ChangeId>);
+
+impl Bot {
+    /// The file that says which version is to run, where the artefact goes by one.
+    pub(crate) async fn manifest_file(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+    ) -> Result<Option<ManifestFile>, No> {
+        let Delivery::Manifest { repository, file, branch, .. } = &artefact.delivery else { return Ok(None) };
+        let file = file.replace("{environment}", target.name.as_str());
+        let at = ManifestFile { repository: repository.clone(), branch: branch.clone().unwrap_or_default(), file };
+        let branch = match branch {
+            Some(branch) => branch.clone(),
+            None => self.default_branch(artefact, &at).await?,
+        };
+        Ok(Some(ManifestFile { branch, ..at }))
+    }
+
+    async fn default_branch(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, No> {
+        match self.github.default_branch(&at.repository).await {
+            Ok(branch) => Ok(branch),
+            // Who may not see a repository is told that there is none.
+            Err(GithubError::NotFound(_)) => {
+                let why = "GitHub does not find that repository, or does not let me see it: correct its name, or let \
+                           the token or the app read and write it";
+                Err(unwritable(artefact, at, why.to_owned()).into())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The text of a manifest that must be there.
+    pub(crate) async fn manifest_text(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, No> {
+        let ManifestFile { repository, branch, file } = at;
+        match self.github.file(repository, branch, file).await {
+            Ok(Some(text)) => Ok(text),
+            Ok(None) => {
+                self.default_branch(artefact, at).await?;
+                let why =
+                    format!("it is not on the branch {branch}: write it there once, with the version that runs now");
+                Err(unwritable(artefact, at, why).into())
+            }
+            Err(GithubError::NotFound(_)) => {
+                let why =
+                    format!("there is no branch {branch}: correct `branch`, or leave it out to have the default one");
+                Err(unwritable(artefact, at, why).into())
+            }
+            Err(GithubError::Other(why)) => Err(unwritable(artefact, at, why).into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What the manifest says now.
+    pub(crate) async fn manifest_says(&self, artefact: &Artefact, at: &ManifestFile) -> Result<Version, No> {
+        let text = self.manifest_text(artefact, at).await?;
+        Ok(says(artefact, at, &text)?)
+    }
+
+    /// Can it be written there? What the file says already is no reason why not.
+    pub(crate) async fn can_write(&self, artefact: &Artefact, at: &ManifestFile, version: &Version) -> Result<(), No> {
+        let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(()) };
+        let text = self.manifest_text(artefact, at).await?;
+        let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
+        manifest::write(&text, &place, version).map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
+        Ok(())
+    }
+
+    /// Whether the registry has the image, with its digest.
+    pub(crate) async fn image_there(&self, artefact: &Artefact, version: &Version) -> (ImageThere, Option<String>) {
+        // Where the digest is written it decides; else the tag, which may have moved on.
+        let by_digest = version.tag.is_none() || pins_digest(artefact);
+        let digest = version.digest.clone().filter(|_| by_digest);
+        let tag = version.tag.clone().filter(|_| digest.is_none());
+        let image = Image { name: artefact.image.clone(), tag, digest };
+        match self.registry.digest(&image).await {
+            Ok(Some(digest)) => (ImageThere::Yes, Some(digest)),
+            Ok(None) => (ImageThere::Gone, None),
+            Err(error @ (RegistryError::Unavailable(_) | RegistryError::Unauthorised(_) | RegistryError::Other(_))) => {
+                (ImageThere::Unknown { why: error.to_string() }, None)
+            }
+        }
+    }
+
+    /// Where the digest is written, a registry that does not answer holds it up: nobody else can tell it.
+    pub(crate) fn has_what_is_written(
+        artefact: &Artefact,
+        version: &Version,
+        there: &ImageThere,
+    ) -> Result<(), CannotAsk> {
+        match (&artefact.delivery, there) {
+            (Delivery::Manifest { pin: Pin::Digest, .. }, ImageThere::Unknown { why }) if version.digest.is_none() => {
+                Err(CannotAsk::later(format!("{why}, and {} is written by its digest", version.label())))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What the environment's branch would get.
+    pub(crate) async fn coming_by_branch(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        version: &Version,
+        pinned: &Sha,
+    ) -> Result<Coming, No> {
+        let (repository, branch) = (&artefact.repository, &target.branch);
+        let pending = match self.github.pending(repository, branch, pinned).await? {
+            Compared::Pending(pending) => *pending,
+            Compared::NoBranch => {
+                let (environment, repository) = (target.name.clone(), repository.clone());
+                let (branch, pinned) = (branch.clone(), pinned.clone());
+                return Err(Refusal::BranchMissing { environment, repository, branch, pinned }.into());
+            }
+            Compared::NoCommonAncestor => {
+                let (repository, branch) = (repository.clone(), branch.clone());
+                return Err(Refusal::NoCommonAncestor { repository, branch, pinned: pinned.clone() }.into());
+            }
+            Compared::NoCommit => {
+                let why = format!("the commit {} is not in {repository} any more", pinned.short());
+                return Err(CannotAsk::never(why).into());
+            }
+        };
+        if let Some(head) = &pending.head
+            && pending.carries_rollback
+        {
+            let takes_back = self.github.carried_rollback(repository, head, pinned).await?.is_some();
+            if pending.is_rollback || takes_back {
+                return Err(self.rolled_back_below(artefact, target, version.clone(), takes_back).await.into());
+            }
+        }
+        let open = match &pending.head {
+            Some(head) if pending.may_be_rolled_back() => self.github.open_rollbacks(repository, head).await?,
+            _ => Vec::new(),
+        };
+        let (Some(newest), Some(oldest)) = (open.first(), open.last()) else { return Ok((pending, Vec::new())) };
+        // What runs there is what was restored, whatever the branch has in its history.
+        let Some(live) = self.pending_between(repository, &newest.restores, pinned).await? else {
+            return Ok((pending, open.iter().map(|rollback| rollback.change).collect()));
+        };
+        if pending.ahead_by == 0 {
+            if live.ahead_by == 0 {
+                return Ok((live, Vec::new()));
+            }
+            // Undoing all rollbacks gives what was there before the first of them, and nothing in between.
+            let before = self.pending_between(repository, &oldest.parent, pinned).await?;
+            if !before.is_some_and(|before| before.ahead_by == 0 && !before.target_is_newer()) {
+                let ran_as = self.called_there(artefact, target, version, pinned).await?;
+                let (artefact, environment, version) = (artefact.name.clone(), target.name.clone(), version.clone());
+                return Err(Refusal::BeforeRollback { artefact, environment, version, ran_as }.into());
+            }
+        }
+        let Pending { ahead_by, commits, files, url, sources, tree, .. } = live;
+        Ok((
+            Pending { ahead_by, commits, files, sources, tree, url, ..pending },
+            open.into_iter().map(|rollback| rollback.change).collect(),
+        ))
+    }
+
+    /// By which name the environment knew a version: merged there, it was built under another.
+    async fn called_there(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        version: &Version,
+        pinned: &Sha,
+    ) -> Result<String, CannotAsk> {
+        let moves = Moves::branch(&artefact.repository, &target.branch);
+        let codes = Codes::of(&self.store.changes_of(&moves, REMEMBERED).await?, &artefact.name);
+        let stays = self.store.sightings(&artefact.name, &target.name, REMEMBERED).await?;
+        let mut ran: Vec<_> = stays.into_iter().filter(|stay| stay.running_at.is_some()).map(|it| it.version).collect();
+        if let Some(same) = ran.iter().find(|ran| codes.same(ran, version)) {
+            return Ok(same.label().to_owned());
+        }
+        // What other hands merged is known by the second parent.
+        ran.truncate(MERGES);
+        for ran in &ran {
+            let Some(commit) = &ran.commit else { continue };
+            let merge = self.github.commit(&artefact.repository, commit.as_str()).await?;
+            if merge.is_some_and(|merge| merge.parents.get(1) == Some(pinned)) {
+                return Ok(ran.label().to_owned());
+            }
+        }
+        Ok(version.label().to_owned())
+    }
+
+    /// Where a rollback left what runs below, the version that it restored can be promoted as what it was.
+    async fn rolled_back_below(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        version: Version,
+        takes_back: bool,
+    ) -> Refusal {
+        let below = self.config.catalogue.ladder.below(&target.name, artefact).unwrap_or(target);
+        let moves = Moves::branch(&artefact.repository, &below.branch);
+        let changes = self.store.changes_of(&moves, REMEMBERED).await.unwrap_or_default();
+        let restored = Codes::of(&changes, &artefact.name).original(&version);
+        let restored = (restored != version).then(|| restored.label().to_owned());
+        let (artefact, environment, below) = (artefact.name.clone(), target.name.clone(), below.name.clone());
+        Refusal::RolledBackBelow { artefact, environment, below, version, takes_back, restored }
+    }
+
+    /// What an environment would get whose manifest names another image: the commits between the two.
+    pub(crate) async fn coming_by_manifest(
+        &self,
+        artefact: &Artefact,
+        from: Option<&Version>,
+        pinned: Option<&Sha>,
+    ) -> Result<Pending, CannotAsk> {
+        let (Some(here), Some(pinned)) = (from.and_then(|from| from.commit.as_ref()), pinned) else {
+            return Ok(unknown());
+        };
+        let pending = self.pending_between(&artefact.repository, here, pinned).await?;
+        Ok(pending.map_or_else(unknown, |pending| Pending { head: None, ..pending }))
+    }
+
+    /// The quarantines that the version is under in that environment: by itself, by what was merged into it, by its tree.
+    pub(crate) async fn quarantines_of(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+        version: &Version,
+        pending: &mut Pending,
+    ) -> Result<Vec<Quarantine>, CannotAsk> {
+        let mut quarantines = self.quarantines_on(artefact, target).await?;
+        if let (None, Some(commit), false) = (&pending.tree, &version.commit, quarantines.is_empty()) {
+            pending.tree = self.github.tree_of(&artefact.repository, commit).await?;
+        }
+        quarantines.retain(|it| it.bars(version, None) || it.is_of(&pending.sources, pending.tree.as_ref()));
+        Ok(quarantines)
+    }
+
+    /// What may not come to an artefact there, newest first.
+    pub(crate) async fn quarantines_on(
+        &self,
+        artefact: &Artefact,
+        target: &Environment,
+    ) -> Result<Vec<Quarantine>, CannotAsk> {
+        let ladder = &self.config.catalogue.ladder;
+        let mut quarantines = self.store.quarantines().await?;
+        quarantines.retain(|it| it.concerns(&artefact.name) && it.holds_in(&target.name, ladder));
+        Ok(quarantines)
+    }
+}
+
+/// What a manifest's text says.
+pub(crate) fn says(artefact: &Artefact, at: &ManifestFile, text: &str) -> Result<Version, Refusal> {
+    let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
+        return Err(unwritable(artefact, at, "it does not go by manifest".to_owned()));
+    };
+    let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
+    let said = manifest::read(text, &place).map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
+    Ok(said.version)
+}
+
+fn unwritable(artefact: &Artefact, at: &ManifestFile, problem: String) -> Refusal {
+    let (artefact, repository, file) = (artefact.name.clone(), at.repository.clone(), at.file.clone());
+    Refusal::Manifest { artefact, repository, file, problem }
+}
+
+/// What nothing tells may concern anybody.
+pub(crate) fn unknown() -> Pending {
+    Pending { ahead_by: 1, files: Files::unknown(), ..Pending::default() }
+}
+
+/// Does the manifest name the image by its digest?
+pub(crate) fn pins_digest(artefact: &Artefact) -> bool {
+    matches!(&artefact.delivery, Delivery::Manifest { pin: manifest::Pin::Digest, .. })
+}

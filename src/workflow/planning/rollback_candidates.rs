@@ -1,0 +1,326 @@
+//! Which version an environment can go back to: by the ledger, else by Git, by the cluster's history, and at last by a guess
+//! from the registry's tags.
+
+use std::cmp::Ordering;
+
+use crate::adapters::cluster;
+use crate::adapters::github::Commit;
+use crate::domain::change::Change;
+use crate::domain::change::plan::ManifestFile;
+use crate::domain::git::manifest;
+use crate::domain::git::trailer::Trailers;
+use crate::domain::model::artefact::{Artefact, Delivery};
+use crate::domain::model::environment::Environment;
+use crate::domain::model::version::{Sha, Version};
+use crate::domain::rules::quarantine::Quarantine;
+use crate::domain::rules::rollback::{Candidate, Codes, Found, Ran, previous, ran_well};
+use crate::domain::runtime::sighting::Sighting;
+
+use super::rollback::OFFERED;
+use crate::workflow::context::Bot;
+use crate::workflow::error::No;
+
+/// How far back stays and changes are looked at.
+pub(crate) const REMEMBERED: u32 = 200;
+/// Stays whose commit is not written down are asked about, the newest of them.
+const ASKED: usize = 5;
+/// How far back Git is looked at.
+const COMMITS: usize = 50;
+const FILES: usize = 20;
+/// How many images of the registry are asked for their commit.
+const TAGS: usize = 10;
+
+/// What is known of an environment that is to go back.
+pub(crate) struct Past<'a> {
+    pub(crate) artefact: &'a Artefact,
+    pub(crate) target: &'a Environment,
+    pub(crate) manifest: Option<&'a ManifestFile>,
+    /// All that moved the same, newest first.
+    pub(crate) changes: Vec<Change>,
+    pub(crate) codes: Codes,
+    /// Newest first.
+    pub(crate) stays: Vec<Sighting>,
+    pub(crate) quarantines: Vec<Quarantine>,
+    /// What is there, by Git's word.
+    pub(crate) current: Option<Version>,
+    /// Where the branch stands, by branch.
+    pub(crate) head: Option<Sha>,
+}
+
+/// A version to go back to, and who told of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Back {
+    pub(crate) version: Version,
+    pub(crate) ran: Option<Ran>,
+    pub(crate) found: Found,
+}
+
+impl From<Candidate> for Back {
+    fn from(candidate: Candidate) -> Self {
+        Self { version: candidate.version, ran: Some(candidate.ran), found: Found::Ledger }
+    }
+}
+
+impl Past<'_> {
+    /// All that ran well there, newest first.
+    pub(crate) fn ran_well(&self) -> Vec<Candidate> {
+        ran_well(&self.stays, &self.codes, self.current.as_ref())
+    }
+
+    fn is_barred(&self, version: &Version) -> bool {
+        self.quarantines.iter().any(|quarantine| quarantine.bars(version, None))
+            || self.current.as_ref().is_some_and(|current| self.codes.same(current, version))
+            || self.changes.iter().any(|change| {
+                let taken_back = change.plan.rollback.is_some() && change.stage.result().is_some();
+                taken_back && change.plan.from.as_ref().is_some_and(|from| self.codes.same(from, version))
+            })
+    }
+}
+
+impl Bot {
+    pub(crate) async fn past<'a>(
+        &self,
+        artefact: &'a Artefact,
+        target: &'a Environment,
+        manifest: Option<&'a ManifestFile>,
+        mut changes: Vec<Change>,
+    ) -> Result<Past<'a>, No> {
+        if manifest.is_some() {
+            // Another artefact in the same file is none of this one's past, be its tags the same or not.
+            changes.retain(|change| change.plan.artefact == artefact.name);
+        }
+        let mut stays = self.store.sightings(&artefact.name, &target.name, REMEMBERED).await?;
+        for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()).take(ASKED) {
+            // What cannot be asked now is no reason not to go back to something else.
+            if let Ok(Some((commit, _))) = self.source_of(artefact, stay).await {
+                stay.version.commit = Some(commit);
+            }
+        }
+        let head = match manifest {
+            Some(_) => None,
+            None => self.github.head(&artefact.repository, &target.branch).await?,
+        };
+        let mut past = Past {
+            codes: Codes::of(&changes, &artefact.name),
+            quarantines: self.quarantines_on(artefact, target).await?,
+            artefact,
+            target,
+            manifest,
+            changes,
+            stays,
+            current: None,
+            head,
+        };
+        past.current = self.current(&past).await?;
+        Ok(past)
+    }
+
+    /// What is there: what runs, unless Git says something else that has not arrived.
+    async fn current(&self, past: &Past<'_>) -> Result<Option<Version>, No> {
+        let artefact = past.artefact;
+        let runs = past.stays.first().filter(|stay| stay.ended_at.is_none()).map(|stay| stay.version.clone());
+        if let Some(file) = past.manifest {
+            let says = self.manifest_says(artefact, file).await?;
+            if let Some(runs) = runs.filter(|runs| runs.is_image(&says)) {
+                return Ok(Some(runs));
+            }
+            let known = past.changes.iter().find(|change| change.plan.version.is_image(&says));
+            let commit = match known.and_then(|change| change.plan.version.commit.clone()) {
+                Some(commit) => Some(commit),
+                None => self.commit_of(artefact, &says).await.ok().flatten().map(|(commit, _)| commit),
+            };
+            return Ok(Some(Version { commit, ..says }));
+        }
+        let last = past.changes.iter().find_map(|change| Some((change, change.stage.result()?)));
+        let Some((change, result)) = last else { return Ok(runs) };
+        if let Some(commit) = runs.as_ref().and_then(|runs| runs.commit.as_ref()) {
+            // What runs is of the last change, or newer: somebody pushed a hotfix.
+            let arrived = commit == result
+                || Some(commit) == change.plan.pinned.as_ref()
+                || !self.is_behind(artefact, commit, result).await?;
+            if arrived {
+                return Ok(runs);
+            }
+        }
+        Ok(Some(Version { tag: change.plan.version.tag.clone(), digest: None, commit: Some(result.clone()) }))
+    }
+
+    /// The versions to go back to, the best first; all of them are of one source.
+    pub(crate) async fn versions_before(&self, past: &Past<'_>) -> Result<Vec<Back>, No> {
+        let by_branch = past.manifest.is_none();
+        let seen = previous(&past.stays, &past.codes, past.current.as_ref(), &past.quarantines);
+        // By branch it is the code that comes back: of what commit it was must be known.
+        let seen: Vec<Back> =
+            seen.into_iter().map(Back::from).filter(|back| !by_branch || back.version.commit.is_some()).collect();
+        if !seen.is_empty() {
+            return Ok(seen);
+        }
+        let by_git = match past.manifest {
+            Some(file) => self.before_by_file(past, file).await?,
+            None => self.before_by_branch(past).await?,
+        };
+        if !by_git.is_empty() {
+            return Ok(by_git);
+        }
+        let by_cluster = self.before_by_cluster(past).await;
+        if !by_cluster.is_empty() {
+            return Ok(by_cluster);
+        }
+        Ok(self.before_by_registry(past).await)
+    }
+
+    /// Where the branch stood before: at the last tag of the environment, else one step back.
+    pub(crate) async fn before_by_branch(&self, past: &Past<'_>) -> Result<Vec<Back>, No> {
+        let Past { artefact, target, .. } = past;
+        let Some(head) = &past.head else { return Ok(Vec::new()) };
+        let repository = &artefact.repository;
+        let open = self.github.open_rollbacks(repository, head).await?;
+        // What a rollback restored is where the branch stands, as far as code goes.
+        let start = open.first().map_or(head, |rollback| &rollback.restores);
+        let before: Vec<_> = self.github.first_parents(repository, start, COMMITS).await?.into_iter().skip(1).collect();
+        let prefix = format!("{}/", target.name);
+        let template = self.config.environments.get(&target.name).and_then(|policy| policy.tag.clone());
+        let tags = match template {
+            // A name that is made otherwise is looked for by what stands before the number.
+            Some(template) if !template.starts_with("{environment}/") => Vec::new(),
+            _ => self.github.tags_of(repository, &prefix, TAGS).await?,
+        };
+        let tag_of = |sha: &Sha| tags.iter().find(|(_, commit)| commit == sha).map(|(name, _)| name.as_str().into());
+        let mut found: Vec<Back> = Vec::new();
+        let by_people = |commit: &&Commit| {
+            !matches!(commit.trailers, Some(Trailers::Rollback { .. } | Trailers::Reinstates { .. }))
+        };
+        for commit in before.iter().filter(by_people) {
+            let version = Version { tag: tag_of(&commit.sha), digest: None, commit: Some(commit.sha.clone()) };
+            if !past.is_barred(&version) {
+                found.push(Back { version, ran: None, found: Found::Git });
+            }
+        }
+        // Stable: of those with a tag, and of those without, the newest stays first.
+        found.sort_by_key(|back| back.version.tag.is_none());
+        Ok(found)
+    }
+
+    /// What the file said before.
+    async fn before_by_file(&self, past: &Past<'_>, at: &ManifestFile) -> Result<Vec<Back>, No> {
+        let ManifestFile { repository, branch, file } = at;
+        let Delivery::Manifest { path, pin, .. } = &past.artefact.delivery else { return Ok(Vec::new()) };
+        let place = manifest::Place { image: &past.artefact.image, path: path.as_deref(), pin: *pin };
+        let mut found: Vec<Back> = Vec::new();
+        for commit in self.github.file_history(repository, branch, file, FILES).await?.into_iter().skip(1) {
+            let Some(text) = self.github.file(repository, commit.sha.as_str(), file).await? else { continue };
+            // As it was then it may not have been one that can be read.
+            let Ok(said) = manifest::read(&text, &place) else { continue };
+            let version = said.version;
+            let commit = self.commit_of(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
+            let version = Version { commit, ..version };
+            let known = found.iter().any(|other| other.version.is_image(&version));
+            if !known && !past.is_barred(&version) {
+                found.push(Back { version, ran: None, found: Found::Git });
+            }
+            // The image of the first may be gone.
+            if found.len() == OFFERED {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// What the workload ran before, as the cluster remembers it. What cannot be read is nothing.
+    async fn before_by_cluster(&self, past: &Past<'_>) -> Vec<Back> {
+        let Past { artefact, target, .. } = past;
+        let Some(place) = artefact.places.get(&target.name) else { return Vec::new() };
+        let Some(workload) = place.workloads.first() else { return Vec::new() };
+        let (namespace, container) = (&place.namespace, place.container.as_deref());
+        let history = match cluster::history(&self.clients, namespace, workload, container, &artefact.image).await {
+            Ok(history) => history,
+            Err(error) => {
+                tracing::warn!(%error, artefact = %artefact.name, "the cluster's history cannot be read");
+                return Vec::new();
+            }
+        };
+        let versions = history.into_iter().map(|past| past.image.version());
+        self.told_of(past, versions.collect(), Found::Cluster).await
+    }
+
+    /// The tags below the current one, as people count. Nobody saw them run there.
+    async fn before_by_registry(&self, past: &Past<'_>) -> Vec<Back> {
+        let Some(current) = past.current.as_ref().and_then(|current| current.tag.clone()) else { return Vec::new() };
+        let mut tags = match self.registry.tags(&past.artefact.image).await {
+            Ok(tags) => tags,
+            Err(error) => {
+                tracing::warn!(%error, artefact = %past.artefact.name, "the registry's tags cannot be read");
+                return Vec::new();
+            }
+        };
+        tags.retain(|tag| is_alike(tag, &current) && by_number(tag, &current) == Ordering::Less);
+        tags.sort_by(|a, b| by_number(b, a));
+        tags.truncate(TAGS);
+        let versions = tags.into_iter().map(|tag| Version { tag: Some(tag.into()), ..Version::default() });
+        self.told_of(past, versions.collect(), Found::Registry).await
+    }
+
+    /// Those that can be gone back to, with their commits.
+    async fn told_of(&self, past: &Past<'_>, versions: Vec<Version>, found: Found) -> Vec<Back> {
+        let mut backs = Vec::new();
+        for version in versions.into_iter().take(TAGS) {
+            let commit = self.commit_of(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
+            let version = Version { commit, ..version };
+            let of_use = past.manifest.is_some() || version.commit.is_some();
+            if of_use && !past.is_barred(&version) {
+                backs.push(Back { version, ran: None, found });
+            }
+        }
+        backs
+    }
+
+    /// The newest earlier one whose image is still there, of those behind the first.
+    pub(crate) async fn still_there(&self, past: &Past<'_>, backs: &[Back]) -> Option<String> {
+        for Back { version, .. } in backs.iter().take(TAGS) {
+            if let (_, Some(digest)) = self.image_there(past.artefact, version).await
+                && !self.has_moved(past, version, &digest).await
+            {
+                return Some(version.label().to_owned());
+            }
+        }
+        None
+    }
+}
+
+/// Tags of one kind, which can be counted: with the same letters before the first digit, and none behind it. The names of
+/// commits have no order.
+fn is_alike(a: &str, b: &str) -> bool {
+    fn split(text: &str) -> Option<(&str, &str)> {
+        let (head, rest) = text.split_at(text.find(|c: char| c.is_ascii_digit())?);
+        (!rest.contains(char::is_alphabetic)).then_some((head, rest))
+    }
+    matches!((split(a), split(b)), (Some((a, _)), Some((b, _))) if a == b)
+}
+
+/// By the numbers in them, so that `1.10` is after `1.9`.
+fn by_number(a: &str, b: &str) -> Ordering {
+    let numbers = |text: &str| {
+        text.split(|c: char| !c.is_ascii_digit())
+            .filter(|part| !part.is_empty())
+            // By length and then by digits: a number of any length has its place.
+            .map(|part| part.trim_start_matches('0').to_owned())
+            .map(|digits| (digits.len(), digits))
+            .collect::<Vec<_>>()
+    };
+    numbers(a).cmp(&numbers(b))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_are_counted_as_people_count() {
+        let mut tags = ["1.9.0", "1.10.0", "1.2.10", "1.2.9", "1.10"];
+        tags.sort_by(|a, b| by_number(a, b));
+        assert_eq!(tags, ["1.2.9", "1.2.10", "1.9.0", "1.10", "1.10.0"]);
+        assert!(is_alike("v1.2", "v10.0") && !is_alike("build-3", "v3") && !is_alike("latest", "latest"));
+        assert!(!is_alike("qa-6cff9ae", "qa-6348b45") && is_alike("qa-2026.11.16-2", "qa-2026.11.16-10"));
+        assert_eq!(by_number("99999999999999999999998", "99999999999999999999999"), Ordering::Less);
+    }
+}

@@ -1,0 +1,5 @@
+//! Requests from Slack: acknowledged, stored, dispatched to a command, answered.
+
+pub mod acknowledge;
+pub(crate) mod dispatch;
+pub mod inbox;
