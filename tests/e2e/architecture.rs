@@ -2,6 +2,7 @@
 
 mod codebase;
 mod comments;
+pub(crate) mod house;
 mod self_check;
 mod syntax;
 
@@ -12,7 +13,7 @@ use std::sync::LazyLock;
 
 use codebase::{Codebase, SourceFile, is_below};
 
-use crate::house::{all_sources, root};
+use crate::architecture::house::{all_sources, root};
 
 /// The figures of today, each with its goal. They may only fall: a change that improves one lowers its limit here.
 const LIMITS: &[RatchetLimit] = &[

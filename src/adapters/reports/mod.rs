@@ -9,7 +9,7 @@
 //! 2. A [`Sender`] with the name that people know, and a `Source` in the store under which it is kept.
 //! 3. Its route in [`receive`]: who may speak there is decided before anything is parsed.
 //! 4. Payloads as the real system sends them below `tests/data/reports`, with where they are from; the route in the table of
-//!    `tests/e2e/entrances.rs`; and what a team must set up, as a file below `deploy` that a test reads.
+//!    `tests/e2e/commands/authorization.rs`; and what a team must set up, as a file below `deploy` that a test reads.
 
 pub mod argocd;
 pub mod cdevents;

@@ -34,7 +34,7 @@
 //! 2. `workflow::requests::dispatch` hands it to a file of its own in `workflow`: facts, then `domain`, then effects in one transaction. What
 //!    memory or our own database knows may be the acknowledgement itself (`workflow::requests::acknowledge`); all else is stored first.
 //! 3. Its words in `slack::render`, in a file of the same name, as pure functions; in `notice::looking` what is said at once.
-//! 4. A row in the table of `tests/e2e/entrances.rs`, which says who may do it where and fails without one, and a file of tests
+//! 4. A row in the table of `tests/e2e/commands/authorization.rs`, which says who may do it where and fails without one, and a file of tests
 //!    that type it. One that is to be typed alone, as `/list` is, also stands in both of `deploy/slack`'s manifests.
 
 use std::sync::Arc;

@@ -1,0 +1,479 @@
+//! Comes in as somebody by one way, and tells what came of it. Everything is signed as Slack and GitHub would, also for those
+//! whom they would never let act.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use gantry::adapters::slack::render::approve;
+use gantry::adapters::store::LedgerFilter;
+use gantry::domain::command::Verb;
+use gantry::domain::model::version::Sha;
+use gantry::sim::github::{Author, Verdict, When, Whim};
+use gantry::sim::slack::{Message, Person};
+use gantry::sim::town::{self as sim, GITHUB_WEBHOOK_SECRET, SIGNING_SECRET};
+use serde_json::{Value, json};
+
+use super::{Effect, Key, ROLES, Role, Scene, Who};
+use crate::harness::world::{Town, has_button, shown};
+use crate::ops::receiving::{hex_hmac, slack};
+
+const REPOSITORY: &str = "acme/checkout";
+
+/// Where text can be typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Door {
+    Slash(&'static str),
+    Mention,
+    Direct,
+}
+
+impl Door {
+    pub(super) fn takes(self, verb: Verb) -> bool {
+        match self {
+            Self::Slash("gantry") | Self::Mention | Self::Direct => true,
+            Self::Slash(own) => own == verb.name(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Way {
+    Types {
+        door: Door,
+        verb: Verb,
+        text: &'static str,
+        environment: &'static str,
+    },
+    Presses {
+        action: &'static str,
+    },
+    /// The same in the App Home, which stands in no channel.
+    PressesAtHome {
+        action: &'static str,
+    },
+    OpensHome,
+    Joins,
+    Submits {
+        modal: &'static str,
+    },
+    Reviews,
+}
+
+impl Way {
+    /// It reaches those who ask who is there; what is no command is answered to anybody.
+    fn is_understood(self) -> bool {
+        match self {
+            Self::Types { door, verb, .. } => door.takes(verb) && verb != Verb::Help,
+            Self::Presses { .. } | Self::PressesAtHome { .. } | Self::Submits { .. } => true,
+            // The Home itself says it.
+            Self::OpensHome | Self::Joins | Self::Reviews => false,
+        }
+    }
+}
+
+impl Role {
+    /// Their id, and their workspace.
+    fn identity(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Member => ("U0ERIN", "T0ACME"),
+            Self::Promoter => ("U0PIA", "T0ACME"),
+            Self::Approver => ("U0BOB", "T0ACME"),
+            Self::Overrider => ("U0OTTO", "T0ACME"),
+            Self::Requester => ("U0ALICE", "T0ACME"),
+            Self::Guest => ("U0DAVE", "T0ACME"),
+            Self::Bot => ("U0ROBO", "T0ACME"),
+            Self::Deactivated => ("U0GONE", "T0ACME"),
+            Self::Stranger => ("U0BOB", "T0OTHER"),
+        }
+    }
+
+    /// What they are told, whatever they do; `None` for those who are answered, and for those whom no message reaches.
+    fn turned_away(self) -> Option<&'static str> {
+        match self {
+            Self::Guest => Some("you are a guest here"),
+            Self::Stranger => Some("you belong to another one"),
+            _ => None,
+        }
+    }
+}
+
+/// Everybody goes each of these ways, and has the effect that the table says.
+pub(super) async fn walk(scene: Scene, ways: &[(Way, Who)]) {
+    let town = open(scene).await;
+    for role in ROLES {
+        let mut silent = Vec::new();
+        for (way, who) in ways {
+            match who.iter().find(|(whose, _)| *whose == role) {
+                None => silent.push(*way),
+                Some((_, effect)) => {
+                    // A plan is in nobody's way; everything else needs a town of its own.
+                    let own = if *effect == Effect::Shows { None } else { Some(open(scene).await) };
+                    let town = own.as_ref().unwrap_or(&town);
+                    let before = World::of(town).await;
+                    go(town, role, *way).await;
+                    let after = World::of(town).await;
+                    assert_eq!(after.since(&before), *effect, "{role:?} {way:?} while {scene:?}");
+                }
+            }
+        }
+        // Those who have no effect leave everything as it was, so they can come one after another.
+        let before = World::of(&town).await;
+        let mut answers = Vec::new();
+        for way in &silent {
+            answers.extend(enter(&town, role, *way).await);
+        }
+        town.settle().await;
+        let after = World::of(&town).await;
+        assert_eq!(after.since(&before), Effect::Nothing, "{role:?} by one of {silent:#?} while {scene:?}");
+        let understood = silent.iter().any(|way| way.is_understood());
+        if let Some(words) = role.turned_away().filter(|_| understood) {
+            answers.extend(privately_to(&town, role));
+            assert!(answers.iter().any(|answer| answer.contains(words)), "{role:?} {silent:#?}: {answers:#?}");
+        }
+    }
+}
+
+async fn go(town: &Town, role: Role, way: Way) {
+    enter(town, role, way).await;
+    town.settle().await;
+}
+
+fn privately_to(town: &Town, role: Role) -> Vec<String> {
+    let (id, _) = role.identity();
+    let person = town.sim.slack.people().into_iter().find(|person| person.id == id).expect("somebody").name;
+    let directly = town.sim.slack.messages(&format!("@{person}"), None);
+    let in_channels = everything(town).into_iter().filter(|message| message.only_to.as_ref() == Some(&person));
+    directly.into_iter().chain(in_channels).map(|message| shown(&message)).collect()
+}
+
+fn everything(town: &Town) -> Vec<Message> {
+    let people = town.sim.slack.people().into_iter().map(|person| format!("@{}", person.name));
+    let places = ["deploys".to_owned(), "releases".to_owned()].into_iter().chain(people);
+    places.flat_map(|place| town.sim.slack.messages(&place, None)).collect()
+}
+
+/// A town with everybody in it, at the beginning of a scene.
+async fn open(scene: Scene) -> Town {
+    let town = Town::prepared(settle_people, |configuration| {
+        let configuration = configuration
+            .replace("  - name: qa\n", "  - name: qa\n    promoters: [\"@release-managers\"]\n")
+            .replace("  - name: prod\n", "  - name: prod\n    promoters: [\"@developers\", \"@captains\"]\n");
+        let configuration = configuration.replace("overriders: [\"@release-managers\"]", "overriders: [\"@captains\"]");
+        format!("{configuration}  U0PIA: pia\n  U0OTTO: otto\n  U0ERIN: erin\n")
+    })
+    .await;
+    if scene == Scene::Arrived {
+        town.push("checkout", "Something newer");
+        town.settle().await;
+    }
+    let is_quiet = matches!(scene, Scene::Quiet | Scene::Arrived | Scene::Free | Scene::Locked | Scene::Chooses);
+    if !is_quiet {
+        town.alice().types("/promote checkout prod").await;
+    }
+    if scene == Scene::Locked {
+        for environment in super::ENVIRONMENTS {
+            town.carol().types(&format!("/gantry lock {environment} the database moves")).await;
+        }
+        town.alice().types("/promote checkout prod").await;
+    }
+    if matches!(scene, Scene::Free | Scene::Locked) {
+        town.alice().types("/gantry why checkout prod").await;
+    }
+    if scene == Scene::Errored {
+        let no = Whim::Answers(403, "Resource not accessible by integration", Vec::new());
+        town.sim.github.whims().plan("POST", "/pulls", When::BeforeTheEffect, no, 1);
+    }
+    if !is_quiet && scene != Scene::Planned {
+        town.alice().presses("deploys", "Confirm").await;
+    }
+    open_back(&town, scene).await;
+    town
+}
+
+/// The scenes of rollbacks.
+async fn open_back(town: &Town, scene: Scene) {
+    let whims = town.sim.github.whims();
+    match scene {
+        Scene::Deployed | Scene::PlannedBack | Scene::ErroredBack | Scene::Quarantined => {
+            town.bob().presses("releases", "Approve").await;
+        }
+        Scene::Met => {
+            whims.plan("PUT", "/merge", When::BeforeTheEffect, Whim::Holds, 1);
+            town.bob().presses_only("releases", "Approve").await;
+            town.settle_until(|| whims.is_holding()).await;
+            town.alice().types_in("deploys", "/rollback checkout prod").await;
+            let asked = || has_button(&town.last_message("alice", "deploys"), "Wait for it, then roll back");
+            town.settle_until(asked).await;
+            whims.release();
+            town.settle().await;
+        }
+        Scene::Chooses => {
+            town.alice().types("/rollback checkout").await;
+        }
+        _ => {}
+    }
+    if scene == Scene::ErroredBack {
+        let no = Whim::Answers(403, "Resource not accessible by integration", Vec::new());
+        whims.plan("POST", "/git/commits", When::BeforeTheEffect, no, 1);
+    }
+    if matches!(scene, Scene::PlannedBack | Scene::ErroredBack | Scene::Quarantined) {
+        town.alice().types("/rollback checkout prod").await;
+    }
+    if matches!(scene, Scene::ErroredBack | Scene::Quarantined) {
+        town.alice().presses("deploys", "Confirm").await;
+    }
+    if scene == Scene::Quarantined {
+        town.alice().types("/gantry why checkout prod").await;
+    }
+}
+
+fn settle_people(sim: &sim::Town) {
+    for name in ["erin", "pia", "otto", "robo", "gone"] {
+        sim.slack.add_person(Person {
+            id: format!("U0{}", name.to_uppercase()),
+            name: name.to_owned(),
+            real_name: name.to_owned(),
+            email: format!("{name}@acme.example"),
+            bot: name == "robo",
+            deleted: name == "gone",
+            ..Person::default()
+        });
+        let email = format!("{name}@acme.example");
+        sim.github.add_person(&Author { name: name.to_owned(), email, login: Some(name.to_owned()) });
+    }
+    let outcasts = ["dave", "robo", "gone"];
+    for (id, handle, members) in [
+        ("S0DEVELOP", "developers", ["alice", "pia"].as_slice()),
+        ("S0RELEASE", "release-managers", &["bob", "carol"]),
+        ("S0CAPTAIN", "captains", &["otto"]),
+    ] {
+        sim.slack.add_group(id, handle, &[members, &outcasts].concat());
+    }
+}
+
+/// Comes in; gives what was answered at once.
+async fn enter(town: &Town, role: Role, way: Way) -> Option<String> {
+    static VISITS: AtomicU32 = AtomicU32::new(0);
+    let visit = VISITS.fetch_add(1, Ordering::Relaxed);
+    let (person, team) = role.identity();
+    let trigger = format!("visit-{visit}");
+    let (path, body) = match way {
+        Way::Types { door, verb, text, environment } => {
+            let text = text.replace("{environment}", environment);
+            let change = if environment == "prod" { waiting(town) } else { None };
+            let text = text.replace("{change}", &change.unwrap_or_else(|| "0badcafe".to_owned()));
+            let bad = if environment == "prod" { quarantined(town).await } else { None };
+            let text = text.replace("{bad}", &bad.unwrap_or_else(|| "prod-0badcaf".to_owned()));
+            typed(door, verb, &text, (person, team, &trigger))
+        }
+        Way::Presses { action } => {
+            let value = shown_value(town, action).unwrap_or_else(|| "0||".to_owned());
+            interaction(&json!({
+                "type": "block_actions", "team": { "id": team }, "user": { "id": person },
+                "channel": { "id": "C0RELEASES" }, "trigger_id": trigger,
+                "actions": [{ "action_id": action, "value": value }],
+            }))
+        }
+        Way::PressesAtHome { action } => {
+            let value = shown_value(town, action).unwrap_or_else(|| "0||".to_owned());
+            interaction(&json!({
+                "type": "block_actions", "team": { "id": team }, "user": { "id": person }, "trigger_id": trigger,
+                "container": { "type": "view", "view_id": "V0HOME" }, "view": { "id": "V0HOME", "type": "home" },
+                "actions": [{ "action_id": action, "value": value }],
+            }))
+        }
+        Way::OpensHome => {
+            let event = json!({ "type": "app_home_opened", "tab": "home", "channel": "D0HOME", "user": person });
+            let body = json!({ "type": "event_callback", "team_id": team, "event_id": trigger, "event": event });
+            ("/slack/events", body.to_string())
+        }
+        Way::Joins => {
+            let event = json!({ "type": "member_joined_channel", "channel": "C0DEPLOYS", "user": person });
+            let body = json!({ "type": "event_callback", "team_id": team, "event_id": trigger, "event": event });
+            ("/slack/events", body.to_string())
+        }
+        Way::Submits { modal } => {
+            let about = format!("C0RELEASES {}", shown_value(town, modal).expect("a button that opens it"));
+            let reason = json!({ approve::REASON: { approve::REASON: { "value": "not today" } } });
+            interaction(&json!({
+                "type": "view_submission", "team": { "id": team }, "user": { "id": person }, "trigger_id": trigger,
+                "view": { "callback_id": modal, "private_metadata": about, "state": { "values": reason } },
+            }))
+        }
+        Way::Reviews => {
+            let login = person.trim_start_matches("U0").to_lowercase();
+            if team == "T0ACME" {
+                let pull = town.sim.github.pulls(REPOSITORY).pop().expect("a pull request").number;
+                town.sim.github.review(REPOSITORY, pull, &login, Verdict::Approve, "").unwrap();
+            }
+            return None;
+        }
+    };
+    let (status, answer) = slack(town, path, &body, SIGNING_SECRET, town.clock.now().as_second()).await;
+    assert_eq!(status, 200, "{role:?} {way:?}: {answer}");
+    Some(answer)
+}
+
+fn typed(door: Door, verb: Verb, text: &str, (person, team, trigger): (&str, &str, &str)) -> (&'static str, String) {
+    match door {
+        Door::Slash(command) => {
+            let own = command == verb.name();
+            let text = if own { text.split_once(' ').map_or("", |(_, rest)| rest) } else { text };
+            let fields = [
+                ("team_id", team),
+                ("channel_id", "C0DEPLOYS"),
+                ("user_id", person),
+                ("command", &format!("/{command}")),
+                ("text", text),
+                ("trigger_id", trigger),
+            ];
+            ("/slack/commands", form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish())
+        }
+        Door::Mention | Door::Direct => {
+            let event = if door == Door::Mention {
+                json!({ "type": "app_mention", "channel": "C0DEPLOYS", "user": person, "text": format!("<@U0GANTRY> {text}") })
+            } else {
+                json!({ "type": "message", "channel_type": "im", "channel": "C0DEPLOYS", "user": person, "text": text })
+            };
+            let body = json!({ "type": "event_callback", "team_id": team, "event_id": trigger, "event": event });
+            ("/slack/events", body.to_string())
+        }
+    }
+}
+
+fn interaction(payload: &Value) -> (&'static str, String) {
+    let form = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
+    ("/slack/interactions", form)
+}
+
+/// What a button that somebody sees carries.
+fn shown_value(town: &Town, action: &str) -> Option<String> {
+    everything(town).iter().rev().find_map(|message| {
+        let mut elements = message.blocks.iter().flat_map(|block| block["elements"].as_array().into_iter().flatten());
+        let button = elements.find(|element| element["action_id"] == action)?;
+        button["value"].as_str().map(str::to_owned)
+    })
+}
+
+/// The digits of the change that waits.
+fn waiting(town: &Town) -> Option<String> {
+    let card = everything(town).into_iter().map(|message| shown(&message)).find(|told| told.contains("asked by"))?;
+    Some(card.split("change `").nth(1)?.split('`').next()?.to_owned())
+}
+
+/// What was rolled back from.
+async fn quarantined(town: &Town) -> Option<String> {
+    let quarantines = town.bot.store.quarantines().await.unwrap();
+    quarantines.first().map(|quarantine| quarantine.version.label().to_owned())
+}
+
+/// Everything that nobody may change without a rule.
+#[derive(Debug)]
+struct World {
+    heads: BTreeMap<(String, String), Sha>,
+    /// What happened to changes, newest first.
+    ledger: Vec<String>,
+    plans: usize,
+    /// Also those that came too late for Slack.
+    modals: u64,
+    locks: BTreeSet<String>,
+}
+
+impl World {
+    async fn of(town: &Town) -> Self {
+        let github = &town.sim.github;
+        let heads = github.repositories().into_iter().flat_map(|name| {
+            let branches = github.branches(&name).into_iter().filter(|(branch, _)| !branch.starts_with("gantry/"));
+            branches.map(move |(branch, sha)| ((name.clone(), branch), sha)).collect::<Vec<_>>()
+        });
+        let ledger = town.bot.store.ledger(&LedgerFilter::default(), 1000).await.unwrap();
+        let of_changes = ledger.into_iter().filter(|entry| entry.change.is_some());
+        Self {
+            heads: heads.collect(),
+            ledger: of_changes.map(|entry| entry.kind.as_str().to_owned()).collect(),
+            plans: everything(town).iter().filter(|message| has_button(message, "Confirm")).count(),
+            locks: town.bot.store.locks(None).await.unwrap().iter().map(|lock| lock.id.to_string()).collect(),
+            modals: town.sim.slack.calls().get("views.open").copied().unwrap_or_default(),
+        }
+    }
+
+    fn since(&self, before: &Self) -> Effect {
+        let happened = &self.ledger[..self.ledger.len() - before.ledger.len()];
+        let any = |kinds: &[&str]| happened.iter().any(|kind| kinds.contains(&kind.as_str()));
+        if any(&["begun", "retried"]) {
+            Effect::Begins
+        } else if any(&["released"]) {
+            assert_eq!(self.heads, before.heads, "a release moves nothing");
+            Effect::Releases
+        } else if any(&["rejected", "cancelled", "cancel_asked"]) {
+            Effect::Stops
+        } else if any(&["deployed"]) {
+            Effect::Merges
+        } else if self.locks != before.locks {
+            Effect::Locks
+        } else if self.modals > before.modals {
+            Effect::Opens
+        } else if self.plans > before.plans {
+            Effect::Shows
+        } else {
+            assert_eq!(self.heads, before.heads, "Git moved, and no change says so");
+            assert_eq!(happened, <[String; 0]>::default(), "something without a name");
+            Effect::Nothing
+        }
+    }
+}
+
+/// Comes to a route without its key, and then with it and a lie.
+pub(super) async fn knocks(route: &str, key: Key) {
+    let town = open(Scene::Waiting).await;
+    let before = World::of(&town).await;
+    let url = format!("{}{}", town.origin, route.replace("{environment}", "prod"));
+    let pull = town.sim.github.pulls(REPOSITORY).pop().expect("a pull request");
+    let mut lie = json!({
+        "action": "closed", "repository": { "full_name": REPOSITORY },
+        "pull_request": { "number": pull.number, "merged": true, "state": "closed", "head": { "sha": pull.head_sha } },
+        "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "prod" },
+        "severity": "info", "reason": "ReconciliationSucceeded", "message": "done",
+        "metadata": { "revision": format!("prod@sha1:{}", pull.head_sha) },
+        "application": "checkout", "phase": "Succeeded", "health": "Healthy", "revision": pull.head_sha,
+        "artefact": "checkout", "commit": pull.head_sha, "state": "succeeded",
+        "context": { "id": "1", "source": "/liar", "type": "dev.cdevents.service.deployed.0.2.0" },
+        "subject": { "id": "checkout", "content": { "environment": { "id": "prod" } } },
+        "customData": { "artefact": "checkout", "commit": pull.head_sha },
+    });
+    if route.contains("argocd") {
+        lie["repository"] = json!("https://github.com/acme/checkout.git");
+    }
+    let lie = lie.to_string();
+    let bare = reqwest::Client::new().post(&url).body(lie.clone()).send().await.unwrap().status().as_u16();
+    let (without, with) = match key {
+        Key::Slack => (401, None),
+        Key::Environment => {
+            let signature = format!("sha256={}", hex_hmac("flux-secret-of-prod", &[lie.as_bytes()]));
+            let told = reqwest::Client::new().post(&url).header("x-signature", signature).body(lie);
+            (401, Some(told.send().await.unwrap().status().as_u16()))
+        }
+        Key::Bearer => {
+            let told = reqwest::Client::new().post(&url).bearer_auth("flux-secret-of-prod").body(lie);
+            (401, Some(told.send().await.unwrap().status().as_u16()))
+        }
+        Key::Github => {
+            let signature = format!("sha256={}", hex_hmac(GITHUB_WEBHOOK_SECRET, &[lie.as_bytes()]));
+            let told = reqwest::Client::new()
+                .post(&url)
+                .header("x-hub-signature-256", signature)
+                .header("x-github-event", "pull_request")
+                .body(lie);
+            (401, Some(told.send().await.unwrap().status().as_u16()))
+        }
+        Key::Open => {
+            let read = reqwest::Client::new().get(&url).send().await.unwrap();
+            assert_eq!(read.status(), 200, "{route}");
+            (405, None)
+        }
+    };
+    assert_eq!(bare, without, "{route}");
+    assert!(with.is_none_or(|status| status == 202), "{route}: {with:?}");
+    town.settle().await;
+    assert_eq!(World::of(&town).await.since(&before), Effect::Nothing, "{route}");
+}

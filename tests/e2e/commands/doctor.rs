@@ -1,0 +1,343 @@
+//! `/gantry doctor`: what it says where all is well, and of each thing that is broken in turn.
+
+use gantry::domain::model::artefact::Workload;
+use gantry::sim::github::{Rules, When, Whim};
+use gantry::sim::slack::Channel;
+use gantry::sim::town::GITHUB_TOKEN;
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::harness::world::Town;
+
+/// What doctor answers alice.
+async fn answer(town: &Town) -> String {
+    let ack = town.alice().types("/gantry doctor").await;
+    assert_eq!(ack, "Asking Slack, GitHub, the clusters and the registries...");
+    town.alice().sees()
+}
+
+/// What it complains of, but for reports that did not come yet.
+async fn complaints(town: &Town) -> Vec<String> {
+    let told = answer(town).await;
+    let lines = told.lines().filter(|line| line.starts_with(":x:") || line.starts_with(":warning:"));
+    lines.filter(|line| !line.starts_with(":warning: No report came for")).map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn in_the_demos_town_all_is_well_but_reports_that_did_not_come_yet() {
+    let town = Town::open().await;
+    assert_snapshot!(answer(&town).await, @"
+    4 things need a look:
+    :warning: No report came for development yet. If its controller should send some, check its address and secret.
+    :warning: No report came for qa yet. If its controller should send some, check its address and secret.
+    :warning: No report came for staging yet. If its controller should send some, check its address and secret.
+    :warning: No report came for prod yet. If its controller should send some, check its address and secret.
+    :white_check_mark: 23 checks are well: Slack 5, GitHub 9, Cluster 6, Registry 1, Store 1, Clock 1
+    ");
+}
+
+#[tokio::test]
+async fn looking_changes_nothing() {
+    let town = Town::open().await;
+    let requests = || town.sim.github.whims().requests();
+    let before = requests().len();
+    let branches = town.sim.github.branches("acme/checkout");
+    answer(&town).await;
+    let written: Vec<String> = requests().split_off(before).into_iter().filter(|it| !it.starts_with("GET ")).collect();
+    assert_eq!(written, Vec::<String>::new());
+    assert_eq!(town.sim.github.branches("acme/checkout"), branches);
+    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+}
+
+fn channel(archived: bool) -> Channel {
+    Channel { id: "C0RELEASES".to_owned(), name: "releases".to_owned(), bot_is_member: archived, archived }
+}
+
+fn workload(text: &str) -> Workload {
+    text.parse().unwrap()
+}
+
+fn protect(town: &Town, branch: &str, rules: Rules) {
+    town.sim.github.protect("acme/checkout", branch, rules).unwrap();
+}
+
+/// What is broken, how, and what is then said: these lines and no others.
+type Case = (&'static str, fn(&Town), &'static [&'static str]);
+
+async fn each(cases: &[Case]) {
+    for (name, broken, expected) in cases {
+        let town = Town::open().await;
+        broken(&town);
+        assert_eq!(complaints(&town).await, *expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn each_thing_of_slack_that_is_broken_is_told_with_its_repair() {
+    each(&[
+        ("a scope", |town| town.sim.slack.revoke_scope("files:write"), &[
+            ":x: The token lacks the scope `files:write`. Add what is missing under OAuth &amp; Permissions, or by deploy/slack/manifest.yaml, and install the app again.",
+        ]),
+        ("a channel", |town| town.sim.slack.add_channel(channel(false)), &[
+            ":x: I am not in #releases. Type `/invite @gantry` there, in a private channel too; if there is none of this name, create it.",
+        ]),
+        ("an archived channel", |town| town.sim.slack.add_channel(channel(true)), &[
+            ":x: #releases is archived. Unarchive it, or name another channel in the configuration.",
+        ]),
+        ("an empty group", |town| town.sim.slack.add_group("S0RELEASE", "release-managers", &[]), &[
+            ":x: Nobody is in @release-managers, which prod's approvals names. Put people into the user group, or name another one.",
+            ":x: Nobody is in @release-managers, which prod's overriders names. Put people into the user group, or name another one.",
+            ":x: prod wants 1 approvals, and 0 may give one. Put more people into the groups under `approvals`, or require fewer.",
+        ]),
+        ("a group of one", |town| town.sim.slack.add_group("S0RELEASE", "release-managers", &["bob"]), &[
+            ":warning: prod wants 1 approvals, and 1 may give one. Nobody approves their own change, so theirs can never be approved: let one more person approve.",
+        ]),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn each_thing_of_github_that_is_broken_is_told_with_its_repair() {
+    each(&[
+        ("the token", |town| town.sim.github.reinstall(|it| it.revoked.push(GITHUB_TOKEN.to_owned())), &[
+            ":x: GitHub does not let me in: it says \u{201c}Bad credentials\u{201d}. Make a new token for `GITHUB_TOKEN`, or take the App's id, private key and installation id anew.",
+        ]),
+        ("its scopes", |town| town.sim.github.reinstall(|it| it.scopes = Some(vec!["gist"])), &[
+            ":x: The token lacks the scope `repo`. Add it in the settings of the token; it stays the same.",
+        ]),
+        (
+            "a fine-grained token, of which nobody tells what it may",
+            |town| {
+                town.sim.github.reinstall(|it| it.scopes = None);
+                let unseen = Whim::Answers(403, "Resource not accessible by personal access token", Vec::new());
+                town.sim.github.whims().plan("GET", "/acme/shop/commits/develop/check-runs", When::BeforeTheEffect, unseen.clone(), 9);
+                town.sim.github.whims().plan("GET", "/acme/search/commits/", When::BeforeTheEffect, unseen, 9);
+            },
+            &[
+                ":x: The checks of acme/search and acme/shop cannot be read: it says \u{201c}Resource not accessible by personal access token\u{201d}. Take a classic token with the scope `repo`, or an App: a fine-grained token is not shown them.",
+            ],
+        ),
+        ("an archived repository", |town| town.sim.github.settle("acme/shop", true, true, true).unwrap(), &[
+            ":x: acme/shop is archived. Unarchive it: nothing can be merged there.",
+        ]),
+        ("a repository to read only", |town| town.sim.github.settle("acme/shop", false, true, false).unwrap(), &[
+            ":x: I may not push to acme/shop. Give the token's account the role Write there.",
+        ]),
+        ("no merge commits", |town| town.sim.github.settle("acme/shop", false, false, true).unwrap(), &[
+            ":x: acme/shop allows no merge commits, and a squash would lose what was promoted. Tick Allow merge commits under Settings, General, Pull Requests.",
+        ]),
+        ("a branch", |town| town.sim.github.delete_branch("acme/checkout", "staging").unwrap(), &[
+            ":x: acme/checkout has no branch staging. Make it: `git push origin origin/qa:refs/heads/staging` in a clone of acme/checkout.",
+        ]),
+        (
+            "a server that counts no requests",
+            |town| {
+                let uncounted = Whim::Answers(404, "Rate limiting is not enabled.", Vec::new());
+                town.sim.github.whims().plan("GET", "/rate_limit", When::BeforeTheEffect, uncounted, 9);
+            },
+            &[],
+        ),
+        (
+            "the hour's rest, which is not told",
+            |town| {
+                let away = Whim::Answers(503, "Unavailable", Vec::new());
+                town.sim.github.whims().plan("GET", "/rate_limit", When::BeforeTheEffect, away, 9);
+            },
+            &[
+                ":warning: How many requests are left cannot be seen: it answered 503. Ask again later: when none are left, promotions wait.",
+            ],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn each_rule_of_a_branch_is_held_against_the_way_that_promotions_come() {
+    each(&[
+        (
+            "pull requests only, with `promote: merge`",
+            |town| protect(town, "qa", Rules { required_reviews: 1, ..Rules::default() }),
+            &[
+                ":x: qa of acme/checkout takes changes by pull request only, and `promote: merge` goes straight in. Let Gantry bypass it, or set `promote: pull_request` for `qa`.",
+            ],
+        ),
+        (
+            "the same, and we may pass by it",
+            |town| {
+                protect(town, "qa", Rules { required_reviews: 1, ..Rules::default() });
+                town.sim.github.reinstall(|it| it.bypasses = true);
+            },
+            &[],
+        ),
+        (
+            "pull requests only, with `promote: pull_request`",
+            |town| protect(town, "prod", Rules { required_reviews: 1, ..Rules::default() }),
+            &[],
+        ),
+        (
+            "required checks, with `promote: merge`",
+            |town| protect(town, "qa", Rules { required_checks: vec!["build".to_owned()], ..Rules::default() }),
+            &[
+                ":x: qa of acme/checkout requires `build`, which cannot have run on a merge that is just being made. Let Gantry bypass it, or set `promote: pull_request` for `qa`.",
+            ],
+        ),
+        ("a linear history", |town| protect(town, "prod", Rules { kinds: vec!["required_linear_history"], ..Rules::default() }), &[
+            ":x: prod of acme/checkout requires a linear history, and promotions are merge commits. Take that rule off prod.",
+        ]),
+        (
+            "a classic protection, beside a rule that is in nobody's way",
+            |town| protect(town, "qa", Rules { kinds: vec!["deletion"], classic: true, ..Rules::default() }),
+            &[
+                ":warning: qa of acme/checkout is protected, and I may not see how. See under Settings, Branches that Gantry may push, or set `promote: pull_request` for `qa`.",
+            ],
+        ),
+        (
+            "rules that are in nobody's way",
+            |town| {
+                let kinds = vec!["deletion", "non_fast_forward", "creation"];
+                protect(town, "qa", Rules { kinds, ..Rules::default() });
+            },
+            &[],
+        ),
+        (
+            "updates by some only, with `promote: pull_request`",
+            |town| protect(town, "prod", Rules { kinds: vec!["update"], ..Rules::default() }),
+            &[
+                ":x: prod of acme/checkout lets only some change it, by a pull request too, and I am not one of them. Let Gantry bypass that rule (Restrict updates).",
+            ],
+        ),
+        (
+            "a merge queue, with `promote: merge`",
+            |town| protect(town, "qa", Rules { kinds: vec!["merge_queue"], ..Rules::default() }),
+            &[
+                ":x: qa of acme/checkout has a merge queue, which lets nothing in past it, and would merge something else than what was approved. Take the merge queue off qa, or let Gantry bypass it.",
+            ],
+        ),
+        (
+            "rules that nobody judges",
+            |town| {
+                let kinds = vec!["required_signatures", "commit_message_pattern", "of_tomorrow"];
+                protect(town, "prod", Rules { kinds, ..Rules::default() });
+            },
+            &[
+                ":warning: prod of acme/checkout has rules that I cannot judge: `commit_message_pattern`, `of_tomorrow` and `required_signatures`. See that a promotion's merge commit can satisfy it, or let Gantry bypass it.",
+            ],
+        ),
+        (
+            "squashes only",
+            |town| {
+                let merge_methods = Some(vec!["squash".to_owned()]);
+                protect(town, "prod", Rules { required_reviews: 1, merge_methods, ..Rules::default() });
+            },
+            &[
+                ":x: prod of acme/checkout takes no merge commits, and a squash would lose what was promoted. Allow the merge method Merge in the rule that requires pull requests.",
+            ],
+        ),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn each_thing_of_the_cluster_the_registry_and_the_clocks_that_is_broken_is_told_with_its_repair() {
+    each(&[
+        ("a verb", |town| town.sim.cluster.revoke("qa", "list", "pods"), &[
+            ":x: I may not list pods in the namespace qa. Grant it by a Role there, as the chart's `files/rules.yaml` has it; `kubectl auth can-i list pods -n qa` tells.",
+        ]),
+        ("a workload", |town| town.sim.cluster.remove("staging", &workload("deployment/search")), &[
+            ":x: deployment/search of search in staging is not in the namespace staging. Correct `workload` or the namespace, or leave search out there: `environments: { staging: false }`.",
+        ]),
+        (
+            "another image",
+            |town| town.sim.cluster.place("qa", &workload("deployment/search"), "search", "nginx:1", 1),
+            &[
+                ":x: deployment/search of search in qa runs nginx in search, not ghcr.io/acme/search. Correct `image`, or `workload`.",
+            ],
+        ),
+        (
+            "two containers with the image",
+            |town| {
+                let tag = town.running("search", "qa");
+                town.sim.cluster.place("qa", &workload("deployment/search"), "more", &format!("ghcr.io/acme/search:{tag}"), 1);
+            },
+            &[
+                ":warning: deployment/search of search in qa has 2 containers with ghcr.io/acme/search: I look at the first. Say which one is meant with `container`.",
+            ],
+        ),
+        ("our clock, a little", |town| town.sim.manners.github.set_clock_ahead(SignedDuration::from_secs(60)), &[
+            ":warning: My clock is 60 s behind GitHub's. Let NTP set this machine's clock.",
+        ]),
+        ("our clock, far off", |town| town.sim.manners.cluster.set_clock_ahead(SignedDuration::from_secs(-400)), &[
+            ":x: My clock is 400 s ahead of the cluster's: Slack's requests are refused when they are more than 300 s off. Let NTP set this machine's clock.",
+        ]),
+        ("a registry that is away", |town| town.sim.registry.set_down(true), &[
+            ":x: ghcr.io/acme/checkout cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
+            ":x: ghcr.io/acme/mailer cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
+            ":x: ghcr.io/acme/search cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
+            ":x: ghcr.io/acme/storefront cannot be read: it answered 503. Ask again later; if it stays so, check the address and the way there.",
+        ]),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn an_image_that_is_gone_is_told_by_its_tag() {
+    let town = Town::open().await;
+    let tag = town.running("checkout", "prod");
+    assert!(town.sim.registry.remove("ghcr.io/acme/checkout", &tag));
+    let expected = format!(
+        ":warning: ghcr.io/acme/checkout runs as {tag}, which the registry does not have. Keep what runs: a pod that is started anew could not be, and nobody could roll back to it."
+    );
+    assert_eq!(complaints(&town).await, [expected]);
+}
+
+#[tokio::test]
+async fn a_namespace_that_grants_nothing_is_told_and_each_workload_in_it() {
+    let town = Town::open().await;
+    town.sim.cluster.forbid("qa");
+    let told = complaints(&town).await;
+    let role = ":x: Nothing is granted to me in the namespace qa. Make the chart's Role and RoleBinding there: `helm upgrade` with this configuration does.";
+    assert_eq!(told[0], role);
+    assert_eq!(told.len(), 6, "{told:#?}");
+    assert!(told[1..].iter().all(|line| line.contains("in qa cannot be read: forbidden: grant get on")), "{told:#?}");
+}
+
+#[tokio::test]
+async fn what_the_configuration_names_and_nobody_has_is_told() {
+    let town = Town::configured(|yaml| {
+        yaml.replace("repository: acme/checkout", "repository: acme/chekout")
+            .replace("envs/{environment}/search/", "envs/{environment}/serach/")
+            .replace("image: ghcr.io/acme/mailer", "image: ghcr.io/acme/mialer")
+            .replace(
+                "approvals: { required: 1, from: [\"@release-managers\"] }",
+                "approvals: { required: 1, from: [\"@managers\", \"U0NOBODY\", \"github:acme/nobody\"] }",
+            )
+    })
+    .await;
+    let told = complaints(&town).await;
+    for expected in [
+        ":x: acme/chekout is not there, or hidden from me. Correct its name, or install the App on it (give the token access to it).",
+        ":x: envs/qa/serach/kustomization.yaml of acme/gitops cannot be used: it is not there: commit it, or correct `file`.",
+        ":warning: No user group is called @managers, which prod's approvals names: I take it for a person. Correct the handle, or write the person's member id (`U...`), which no other name can take over.",
+        ":x: U0NOBODY, whom prod's approvals names, is not in this workspace. Take the member id from the person's profile.",
+        ":x: The registry does not have ghcr.io/acme/mialer. Correct `image`, or push the first one.",
+        ":x: The team acme/nobody is not there, or hidden from me. Correct its name, or let the App read the organisation's members (`members: read`; a token, `read:org`).",
+    ] {
+        assert!(told.iter().any(|line| line == expected), "{expected}\n{told:#?}");
+    }
+}
+
+#[tokio::test]
+async fn who_does_not_answer_or_answers_nonsense_is_told_in_a_line_of_its_own() {
+    let town = Town::open().await;
+    town.sim.manners.github.garble(true);
+    town.sim.manners.cluster.hang(true);
+    let begun = std::time::Instant::now();
+    let told = complaints(&town).await;
+    assert!(begun.elapsed() < std::time::Duration::from_secs(25), "{:?}", begun.elapsed());
+    assert_eq!(told.len(), 2, "{told:#?}");
+    assert!(told[0].starts_with(":x: GitHub cannot be asked: "), "{told:#?}");
+    assert_eq!(
+        told[1],
+        ":x: The cluster cannot be asked: no answer in 6 s. Check `kubeconfig`, the server's address in it, and its credentials: `kubectl version` tells the same."
+    );
+}

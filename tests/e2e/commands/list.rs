@@ -1,0 +1,211 @@
+//! `list`: what runs where, from memory.
+
+use gantry::adapters::store::LedgerFilter;
+use gantry::sim::faults::Fault;
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::harness::world::Town;
+
+/// The tags end in commits, which the snapshot should not repeat.
+fn without_commits(text: &str) -> String {
+    let mut out = String::new();
+    for (index, part) in text.split('-').enumerate() {
+        if index > 0 {
+            out.push('-');
+        }
+        let hex = part.len() >= 7 && part.is_char_boundary(7) && part[..7].bytes().all(|b| b.is_ascii_hexdigit());
+        if index > 0 && hex {
+            out.push_str("<short>");
+            out.push_str(&part[7..]);
+        } else {
+            out.push_str(part);
+        }
+    }
+    out
+}
+
+#[tokio::test]
+async fn everything_is_shown_with_version_state_age_and_what_is_behind() {
+    let town = Town::open().await;
+    town.alice().types("/list").await;
+    assert_snapshot!(without_commits(&town.alice().sees()), @"
+    *What runs where*
+    artefact | development | qa | staging | prod
+    checkout | 🟢 develop-<short> · running · 23 h | 🟢 qa-<short> · running · 21 h · ⬆ behind | 🟢 staging-<short> · running · 20 h · ⬆ behind | 🟢 prod-<short> · running · 19 h · ⬆ behind
+    mailer | 🟢 build-5 · running · 4 d | 🟢 build-6 · running · 4 d | 🟢 build-7 · running · 4 d | 🟢 build-8 · running · 4 d
+    search | 🟢 1.0.2 · running · 4 d | 🟢 1.0.2 · running · 4 d | 🟢 1.0.2 · running · 4 d | 🟢 1.0.2 · running · 4 d
+    storefront | 🟢 develop-<short> · running · 4 d | 🟢 qa-<short> · running · 4 d | 🟢 staging-<short> · running · 4 d | 🟢 prod-<short> · running · 4 d
+    ⬆ behind: the environment below runs something newer.
+    [Share]
+    ");
+}
+
+#[tokio::test]
+async fn one_artefact_is_shown_rung_by_rung() {
+    let town = Town::open().await;
+    town.alice().types("/list checkout").await;
+    assert_snapshot!(without_commits(&town.alice().sees()), @"
+    Where *checkout* runs
+    environment | what runs
+    development | 🟢 develop-<short> · running · 23 h
+    qa | 🟢 qa-<short> · running · 21 h · ⬆ behind
+    staging | 🟢 staging-<short> · running · 20 h · ⬆ behind
+    prod | 🟢 prod-<short> · running · 19 h · ⬆ behind
+    ⬆ behind: the environment below runs something newer.
+    [Share]
+    ");
+}
+
+#[tokio::test]
+async fn one_environment_is_shown_artefact_by_artefact() {
+    let town = Town::open().await;
+    town.alice().types("/gantry list in STG").await;
+    assert_snapshot!(without_commits(&town.alice().sees()), @"
+    What runs in *staging*
+    artefact | what runs
+    checkout | 🟢 staging-<short> · running · 20 h · ⬆ behind
+    mailer | 🟢 build-7 · running · 4 d
+    search | 🟢 1.0.2 · running · 4 d
+    storefront | 🟢 staging-<short> · running · 4 d
+    ⬆ behind: the environment below runs something newer.
+    [Share]
+    ");
+}
+
+#[tokio::test]
+async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
+    let town = Town::open().await;
+    assert_eq!(town.alice().types("/list").await, "One moment...", "nobody knows yet who alice is");
+    let calls = town.sim.slack.calls();
+    let stored = town.bot.store.ledger(&LedgerFilter::default(), 100).await.unwrap().len();
+    let ack = town.alice().types("/list").await;
+    assert!(ack.contains("What runs where"), "{ack}");
+    assert_eq!(town.sim.slack.calls(), calls, "memory asks nobody");
+    assert_eq!(town.bot.store.ledger(&LedgerFilter::default(), 100).await.unwrap().len(), stored, "and writes nothing");
+}
+
+#[tokio::test]
+async fn who_asked_ten_minutes_ago_is_looked_up_again() {
+    let town = Town::open().await;
+    town.alice().types("/list").await;
+    town.wait(SignedDuration::from_mins(11)).await;
+    assert_eq!(town.alice().types("/list").await, "One moment...");
+}
+
+#[tokio::test]
+async fn a_list_is_private_until_it_is_shared() {
+    let town = Town::open().await;
+    town.alice().types("/list qa").await;
+    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    town.alice().clicks("Share").await;
+    let shared = town.channel("deploys");
+    assert_eq!(shared.len(), 1);
+    assert!(
+        shared[0].starts_with("What runs in *qa*") && shared[0].ends_with("Shared by <@U0ALICE>."),
+        "{}",
+        shared[0]
+    );
+    assert!(!shared[0].contains("[Share]"));
+}
+
+#[tokio::test]
+async fn a_team_can_have_its_lists_in_the_channel() {
+    let town =
+        Town::configured(|yaml| yaml.replace("channel: \"#deploys\"", "channel: \"#deploys\"\n  list_to: channel"))
+            .await;
+    town.alice().types("/list").await;
+    town.bob().types("/list").await;
+    town.bob().types("/list").await;
+    let posted = town.channel("deploys").iter().filter(|text| text.starts_with("*What runs where*")).count();
+    assert_eq!(posted, 3, "by its url and at once alike");
+}
+
+#[tokio::test]
+async fn a_workspace_that_takes_no_tables_gets_sections_and_is_asked_only_once() {
+    let town = Town::prepared(|sim| sim.slack.refuse_tables(true), |yaml| yaml).await;
+    town.alice().types("/list").await;
+    let first = town.last_message("alice", "deploys");
+    assert!(!has_table(&first), "{first:?}");
+    assert!(crate::harness::world::shown(&first).contains("`development`"), "{first:?}");
+    let ack = town.alice().types("/list checkout").await;
+    assert!(ack.contains("Where *checkout* runs"), "{ack}");
+    assert!(!has_table(&town.last_message("alice", "deploys")));
+}
+
+fn has_table(message: &gantry::sim::slack::Message) -> bool {
+    message.blocks.iter().any(|block| block["type"] == "table")
+}
+
+fn with_many_artefacts(yaml: &str, count: usize) -> String {
+    let more: Vec<String> = (0..count)
+        .map(|n| format!("  - {{ name: extra-{n:03}, repository: acme/extra, image: ghcr.io/acme/extra-{n:03}, workload: deployment/extra-{n:03} }}"))
+        .collect();
+    yaml.replace("people:", &format!("{}\npeople:", more.join("\n")))
+}
+
+#[tokio::test]
+async fn many_artefacts_are_shown_page_by_page() {
+    let town = Town::configured(|yaml| with_many_artefacts(&yaml, 96)).await;
+    town.alice().types("/list").await;
+    let first = town.alice().sees();
+    assert!(first.starts_with("*What runs where* · page 1 of 5, 100 artefacts"), "{first}");
+    assert!(first.contains("[Later] [Share]") && !first.contains("[Earlier]"), "{first}");
+    town.alice().clicks("Later").await;
+    let second = town.alice().sees();
+    assert!(second.contains("page 2 of 5") && second.contains("[Earlier] [Later] [Share]"), "{second}");
+    assert_eq!(
+        town.whispered("alice", "deploys").len(),
+        2,
+        "the acknowledgement, and one list that turns its pages in place"
+    );
+}
+
+#[tokio::test]
+async fn a_list_for_the_whole_channel_turns_its_pages_for_all() {
+    let in_channel = |yaml: String| yaml.replace("channel: \"#deploys\"", "channel: \"#deploys\"\n  list_to: channel");
+    let town = Town::configured(|yaml| in_channel(with_many_artefacts(&yaml, 96))).await;
+    town.alice().types("/list").await;
+    let lists =
+        |town: &Town| town.channel("deploys").into_iter().filter(|text| text.contains("artefacts")).collect::<Vec<_>>();
+    assert!(lists(&town)[0].ends_with("[Later]"), "{:#?}", lists(&town));
+    town.bob().clicks("Later").await;
+    assert_eq!(lists(&town).len(), 1);
+    assert!(
+        lists(&town)[0].contains("page 2 of 5") && lists(&town)[0].ends_with("[Earlier] [Later]"),
+        "{:#?}",
+        lists(&town)
+    );
+}
+
+#[tokio::test]
+async fn what_is_rolling_out_failing_and_missing_is_said_so() {
+    let town = Town::configured(|yaml| with_many_artefacts(&yaml, 1)).await;
+    town.alice().types("/list").await;
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".to_owned()), None);
+    town.push("checkout", "Break");
+    // Built after 1.5 s, noticed after 2 s, the first replica fails after 3.5 s, and the deadline is 6 s after that.
+    town.clock.advance(SignedDuration::from_millis(1600));
+    town.quiet().await;
+    town.clock.advance(SignedDuration::from_millis(600));
+    town.quiet().await;
+    let rolling = town.alice().types_in("deploys", "/list checkout development").await;
+    assert!(rolling.contains("rolling out 0/2"), "{rolling}");
+    town.settle().await;
+    let degraded = town.alice().types("/list checkout development").await;
+    assert!(degraded.contains("\u{1f534}") && degraded.contains("degraded: "), "{degraded}");
+    let missing = town.alice().types("/list extra-000").await;
+    assert!(missing.contains("\u{26ab} missing"), "{missing}");
+}
+
+#[tokio::test]
+async fn a_mark_goes_away_when_the_rung_has_caught_up() {
+    let town = Town::open().await;
+    town.alice().types("/list").await;
+    let before = town.alice().types("/list storefront qa").await;
+    assert!(!before.contains("behind"), "{before}");
+    town.push("storefront", "One ahead");
+    town.settle().await;
+    let after = town.alice().types("/list storefront qa").await;
+    assert!(after.contains("\u{2b06} behind"), "{after}");
+}

@@ -1,0 +1,387 @@
+//! `status`: what is under way, for how long, what it waits for, and where there is more; and one change in detail.
+
+use gantry::adapters::store::Transaction;
+use gantry::domain::change::{Change, ChangeId, Stage};
+use gantry::sim::faults::Fault;
+use gantry::sim::town::BOT_TOKEN;
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::harness::process::{Apart, until};
+use crate::harness::world::{Town, plain, shown};
+use crate::production::pull_request::asked;
+
+/// What differs from run to run stands for itself: commits, moments, seconds, addresses.
+pub(crate) fn readable(town: &Town, text: &str) -> String {
+    let mut out = String::new();
+    let text = plain(town, text);
+    let mut rest = text.as_str();
+    while let Some((before, behind)) = rest.split_once("<!date^") {
+        out += before;
+        out += "<when>";
+        rest = behind.split_once('>').map_or("", |(_, behind)| behind);
+    }
+    out += rest;
+    let words = out.split_inclusive(|c: char| !c.is_ascii_alphanumeric()).map(|word| {
+        let (name, end) = word.split_at(word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).len());
+        let is_hex = name.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        let masked = match name.len() {
+            7 | 8 | 40 if is_hex => "<hex>",
+            12.. if name.starts_with('p') && name[1..].bytes().all(|b| b.is_ascii_digit()) => "<message>",
+            _ => name,
+        };
+        format!("{masked}{end}")
+    });
+    let masked: String = words.collect();
+    masked.lines().map(without_seconds).collect::<Vec<_>>().join("\n")
+}
+
+fn without_seconds(line: &str) -> String {
+    let words: Vec<&str> = line.split(' ').collect();
+    let is_second = |at: usize| words.get(at + 1).is_some_and(|unit| unit.trim_end_matches([',', ';']) == "s");
+    let masked = words.iter().enumerate().map(|(at, word)| if is_second(at) { "<n>" } else { word });
+    masked.collect::<Vec<_>>().join(" ")
+}
+
+/// Where Slack itself says that a message is.
+pub(crate) async fn permalink(origin: &str, channel: &str, message: &str) -> String {
+    let url = format!("{origin}/sim/slack/api/chat.getPermalink?channel={channel}&message_ts={message}");
+    let answer = reqwest::Client::new().get(url).bearer_auth(BOT_TOKEN).send().await.unwrap();
+    let answer: serde_json::Value = answer.json().await.unwrap();
+    answer["permalink"].as_str().expect("an address").to_owned()
+}
+
+/// The newest card in a channel, by its id.
+pub(crate) fn card(town: &Town, channel: &str) -> String {
+    let cards = town.sim.slack.messages(channel, None).into_iter().rev();
+    cards
+        .filter(|message| message.thread.is_none())
+        .find(|message| shown(message).contains("asked by"))
+        .expect("a card")
+        .id
+}
+
+/// The digits of the newest change.
+pub(crate) fn digits(town: &Town, channel: &str) -> String {
+    let cards = town.channel(channel);
+    let card = cards.iter().rev().find(|card| card.contains("change `")).expect("a card");
+    card.split("change `").nth(1).unwrap().split('`').next().unwrap().to_owned()
+}
+
+async fn waiting_change(town: &Town) -> Change {
+    let called = town.bot.store.changes_called(&digits(town, "releases")).await.unwrap();
+    called.into_iter().next().expect("a change")
+}
+
+/// As many more as are wanted, which only wait: the first of them was asked for first.
+fn crowd(change: &Change, from: usize, to: usize) -> Vec<Change> {
+    let id = change.id.to_string();
+    let like = |n: usize| Change { id: ChangeId::parse(&format!("{}{n:08x}", &id[..28])).unwrap(), ..change.clone() };
+    (from..to).map(like).collect()
+}
+
+fn numbers(text: &str) -> Vec<usize> {
+    let digits = text.split("change `").skip(1).map(|rest| rest.split('`').next().unwrap_or_default());
+    digits.map(|digits| usize::from_str_radix(digits, 16).expect("digits")).collect()
+}
+
+#[tokio::test]
+async fn what_is_under_way_says_its_stage_its_age_who_asked_and_what_it_waits_for() {
+    let town = Town::open().await;
+    asked(&town).await;
+    town.wait(SignedDuration::from_mins(4)).await;
+    let ack = town.alice().types("/gantry status").await;
+    assert_snapshot!(readable(&town, &ack), @"
+    1 change is under way:
+    :raised_hand: *checkout* `staging-<hex>` for *prod*: waiting for 1 approval
+    `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
+    under way for 4 min
+    :raised_hand: 0 of 1 approval; 1 missing, of @release-managers · it waits until <when>
+    <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    To stop it: `/gantry cancel <hex>`
+    ");
+}
+
+#[tokio::test]
+async fn its_links_lead_to_the_card_the_pull_request_and_the_commit() {
+    let town = Town::open().await;
+    let pull = asked(&town).await;
+    let calls = town.sim.slack.calls();
+    let ack = town.alice().types("/gantry status").await;
+    assert_eq!(town.sim.slack.calls(), calls, "Slack is asked nothing for it");
+    let card = permalink(&town.origin, "C0RELEASES", &card(&town, "releases")).await;
+    assert!(ack.contains(&format!("<{card}|card>")), "{card} in {ack}");
+    assert!(ack.contains(&format!("/acme/checkout/pull/{}|#{}>", pull.number, pull.number)), "{ack}");
+    let pinned = waiting_change(&town).await.plan.pinned.expect("a commit");
+    assert!(ack.contains(&format!("/acme/checkout/commit/{pinned}|{}>", pinned.short())), "{ack}");
+}
+
+#[tokio::test]
+async fn what_rolls_out_says_how_far_it_is() {
+    let town = Town::open().await;
+    town.alice().types("/list").await;
+    town.sim.faults.arm(Fault::SlowRollout, 9, Some("checkout".into()), Some("qa".into()));
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    let rolls_out = || town.channel("deploys").concat().contains("1 of 2 ready");
+    town.settle_until(rolls_out).await;
+    let told = town.alice().types_in("deploys", "/gantry status checkout").await;
+    assert_snapshot!(readable(&town, &told), @"
+    1 change is under way with *checkout*:
+    :hourglass_flowing_sand: *checkout* `develop-<hex>`: deploying to *qa*, 1 of 2 ready
+    `qa-<hex>` → `develop-<hex>` · asked by <@U0ALICE> <when>
+    under way for <n> s
+    :white_check_mark: merged <n> s  ›  :white_check_mark: built <n> s  ›  :hourglass_flowing_sand: rolling out 1/2  ›  :white_circle: running
+    <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    ");
+    town.settle().await;
+    assert!(town.alice().types("/gantry status").await.starts_with("Nothing is under way."));
+}
+
+#[tokio::test]
+async fn one_change_is_told_with_its_time_line_whatever_became_of_it() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let digits = digits(&town, "releases");
+    let waits = town.alice().types(&format!("/gantry status {digits}")).await;
+    assert_snapshot!(readable(&town, &waits), @"
+    :raised_hand: *checkout* `staging-<hex>` for *prod*: waiting for 1 approval
+    `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
+    under way for <n> s
+    :raised_hand: 0 of 1 approval; 1 missing, of @release-managers · it waits until <when>
+    <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    To stop it: `/gantry cancel <hex>`
+    • <when> asked for by <@U0ALICE>
+    So far <n> s
+    [Cancel]
+    ");
+    town.bob().presses("releases", "Approve").await;
+    town.wait(SignedDuration::from_hours(30)).await;
+    town.alice().types("/list").await;
+    let over = town.alice().types(&format!("/gantry status {}", digits.to_uppercase())).await;
+    assert_snapshot!(readable(&town, &over), @"
+    :large_green_circle: *checkout* `staging-<hex>`: running in *prod*, 3 of 3 ready
+    `prod-<hex>` → `staging-<hex>` · asked by <@U0ALICE> <when>
+    <https://acme.slack.com/archives/C0RELEASES/<message>|card> · pull request <http://town/sim/github/acme/checkout/pull/1|#1> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    • <when> asked for by <@U0ALICE>
+    • <when> approved by <@U0BOB> · after <n> s
+    • <when> all that it waited for holds · after <n> s
+    • <when> merged into `prod` · after <n> s
+    • <when> seen running · after <n> s
+    In all <n> s
+    ");
+}
+
+#[tokio::test]
+async fn what_can_be_cancelled_can_be_stopped_from_there() {
+    let town = Town::open().await;
+    asked(&town).await;
+    town.alice().types(&format!("/gantry status {}", digits(&town, "releases"))).await;
+    town.alice().clicks("Cancel").await;
+    assert!(town.channel("releases").concat().contains("cancelled"), "{:#?}", town.channel("releases"));
+    let told = town.alice().types("/gantry status").await;
+    assert!(told.starts_with("Nothing is under way."), "{told}");
+}
+
+#[tokio::test]
+async fn of_two_changes_with_the_same_digits_both_are_shown() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let change = waiting_change(&town).await;
+    let id = change.id.to_string();
+    let stage =
+        Stage::begin().cancelled(gantry::domain::change::By::Person(change.requester.clone()), town.clock.now());
+    let namesake = Change {
+        id: ChangeId::parse(&format!("01939f3e{}", &id[8..])).unwrap(),
+        stage: stage.unwrap(),
+        frozen: None,
+        ..change
+    };
+    let store = &town.bot.store;
+    store.commit(Transaction::new().begin(namesake.clone())).await.unwrap();
+    // The runner has it in its hands as well, until it is not due any more.
+    until("it rests", async || {
+        let claim = store.claim(vec![namesake.id]).await.unwrap().remove(0);
+        store.commit(Transaction::new().advance(namesake.clone(), claim.fence, None)).await.is_ok()
+    })
+    .await;
+
+    let told = town.alice().types(&format!("/gantry status {}", digits(&town, "releases"))).await;
+    assert!(told.starts_with("2 changes are called the same:"), "{told}");
+    assert!(told.contains("waiting for 1 approval") && told.contains("not promoted to *prod*, cancelled"), "{told}");
+}
+
+#[tokio::test]
+async fn unknown_digits_are_said_to_be_unknown_and_what_to_do() {
+    let town = Town::open().await;
+    town.alice().types("/list").await;
+    assert_snapshot!(town.alice().types("/gantry status 0badcafe").await, @"I know no change `0badcafe`. `/gantry status` shows those that are under way, `/gantry history` those before.");
+}
+
+#[tokio::test]
+async fn what_failed_is_listed_while_it_is_watched() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::CrashLoop, 9, Some("checkout".into()), Some("qa".into()));
+    town.alice().types("/promote checkout qa").await;
+    let told = town.alice().types("/gantry status qa").await;
+    assert_snapshot!(readable(&town, &told), @"
+    1 change is still watched in *qa*:
+    :red_circle: *checkout* `develop-<hex>`: failed in *qa*
+    `qa-<hex>` → `develop-<hex>` · asked by <@U0ALICE> <when>
+    still watched, for <n> s · in this stage since <when>, for <n> s
+    *Why:* CrashLoopBackOff: container checkout keeps ending, exit code 1, 3 restarts
+    <https://acme.slack.com/archives/C0DEPLOYS/<message>|card> · commit <http://town/sim/github/acme/checkout/commit/<hex>|<hex>> · change `<id>`
+    ");
+}
+
+#[tokio::test]
+async fn only_what_was_asked_for_is_listed() {
+    let town = Town::open().await;
+    asked(&town).await;
+    for (typed, found) in [
+        ("/gantry status", true),
+        ("/gantry status checkout", true),
+        ("/gantry status production", true),
+        ("/gantry status checkout prod", true),
+        ("/gantry status search", false),
+        ("/gantry status checkout qa", false),
+    ] {
+        let told = town.alice().types(typed).await;
+        assert_eq!(told.contains("waiting for 1 approval"), found, "{typed}: {told}");
+        assert_eq!(told.starts_with("Nothing is under way"), !found, "{typed}: {told}");
+    }
+    assert!(town.alice().types("/gantry status chekout").await.contains("Did you mean `checkout`?"));
+    assert!(town.alice().types("/gantry status pord").await.contains("Did you mean `prod`?"));
+}
+
+#[tokio::test]
+async fn many_are_told_page_by_page_in_place() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let change = waiting_change(&town).await;
+    town.bot.changes.load(crowd(&change, 0, 25));
+    town.alice().types("/gantry status").await;
+    let first = town.alice().sees();
+    assert!(first.starts_with("26 changes are under way:") && first.ends_with("[Later]"), "{first}");
+    let seen = town.whispered("alice", "deploys").len();
+    town.alice().clicks("Later").await;
+    let second = town.alice().sees();
+    assert!(second.ends_with("[Earlier] [Later]"), "{second}");
+    let (before, behind) = (numbers(&first), numbers(&second));
+    assert_eq!([before.clone(), behind].concat(), (0..20).collect::<Vec<_>>());
+    town.alice().clicks("Earlier").await;
+    assert_eq!(numbers(&town.alice().sees()), before);
+    assert_eq!(town.whispered("alice", "deploys").len(), seen, "one message turns its pages in place");
+    assert!(town.channel("deploys").iter().all(|told| !told.contains("under way")), "privately");
+}
+
+#[tokio::test]
+async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let change = waiting_change(&town).await;
+    town.bot.changes.load(crowd(&change, 0, 15));
+    town.push("checkout", "Something to talk about");
+    town.settle().await;
+    let parent = town.last_message("alice", "deploys").id;
+    town.alice().says("deploys", Some(&parent), "@gantry status").await;
+    let answer = town.last_message("bob", "deploys");
+    assert_eq!((answer.thread.as_deref(), &answer.only_to), (Some(parent.as_str()), &None));
+    let messages = town.sim.slack.messages("deploys", None).len();
+    town.sim.slack.click("bob", "deploys", &answer.id, "Later").await.unwrap();
+    town.settle().await;
+    let turned = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.id == answer.id).expect("it");
+    assert_eq!((turned.edited, turned.thread.as_deref()), (1, Some(parent.as_str())));
+    assert!(shown(&turned).ends_with("[Earlier]"), "{}", shown(&turned));
+    assert_eq!(town.sim.slack.messages("deploys", None).len(), messages, "nobody is told anew");
+
+    town.alice().says("deploys", None, "@gantry status prod").await;
+    assert_eq!(town.last_message("alice", "deploys").only_to.as_deref(), Some("alice"), "elsewhere it is private");
+}
+
+#[tokio::test]
+async fn a_page_stays_what_it_was_when_something_begins_meanwhile() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let change = waiting_change(&town).await;
+    town.bot.changes.load(crowd(&change, 10, 30));
+    town.alice().types("/gantry status").await;
+    let first = numbers(&town.alice().sees());
+    assert_eq!(first, (10..20).collect::<Vec<_>>());
+    town.bot.changes.load(crowd(&change, 0, 3));
+    town.alice().clicks("Later").await;
+    assert_eq!(numbers(&town.alice().sees()), (20..30).collect::<Vec<_>>());
+    town.alice().clicks("Earlier").await;
+    assert_eq!(numbers(&town.alice().sees()), first);
+}
+
+#[tokio::test]
+async fn a_forged_button_gains_nothing() {
+    let town = Town::open().await;
+    asked(&town).await;
+    town.alice().types("/gantry status").await;
+    let before = town.sim.slack.messages("deploys", Some("alice"));
+    for (action, value) in [
+        ("page:later", "status|>x||"),
+        ("page:open:later", "status||<!channel>|"),
+        ("page:later", "history|1|<1|nothing|"),
+        ("page:nowhere", "status|||"),
+    ] {
+        let payload = serde_json::json!({
+            "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": "U0ALICE" },
+            "channel": { "id": "C0DEPLOYS" }, "trigger_id": value, "actions": [{ "action_id": action, "value": value }],
+            "response_url": format!("{}/sim/slack/hooks/none", town.origin),
+        });
+        let body =
+            form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
+        let secret = gantry::sim::town::SIGNING_SECRET;
+        let now = town.clock.now().as_second();
+        let (status, _) = crate::ops::receiving::slack(&town, "/slack/interactions", &body, secret, now).await;
+        assert_eq!(status, 200, "{value}");
+        town.settle().await;
+    }
+    assert_eq!(town.sim.slack.messages("deploys", Some("alice")), before);
+}
+
+#[tokio::test]
+async fn a_guest_gets_nothing() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let digits = digits(&town, "releases");
+    for typed in ["/gantry status".to_owned(), format!("/gantry status {digits}"), "/gantry history".to_owned()] {
+        town.dave().types(&typed).await;
+        let told = town.whispered("dave", "deploys").concat();
+        assert!(told.contains("you are a guest here") && !told.contains("checkout"), "{told}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_forgets_nothing_of_what_is_under_way_and_what_happened() {
+    let mut apart = Apart::open().await;
+    let slack = apart.town.slack.clone();
+    let seen =
+        |words: &str| slack.messages("deploys", Some("alice")).iter().rev().map(shown).find(|it| it.contains(words));
+    slack.command("alice", "deploys", "/promote checkout prod").await.unwrap();
+    let plan = || {
+        slack
+            .messages("deploys", Some("alice"))
+            .into_iter()
+            .rfind(|it| crate::harness::world::has_button(it, "Confirm"))
+    };
+    until("the plan is shown", async || plan().is_some()).await;
+    slack.click("alice", "deploys", &plan().unwrap().id, "Confirm").await.unwrap();
+    let card =
+        || slack.messages("releases", None).into_iter().find(|it| crate::harness::world::has_button(it, "Approve"));
+    until("it waits", async || card().is_some()).await;
+    apart.restart().await;
+
+    let card = card().unwrap();
+    let address = format!("<https://acme.slack.com/archives/C0RELEASES/p{}|card>", card.id.replace('.', ""));
+    let ack = slack.command("alice", "deploys", "/gantry status").await.unwrap();
+    assert_eq!(ack.body["text"], "One moment...", "nobody remembers who alice is");
+    until("it is told", async || seen("under way:").is_some()).await;
+    let told = seen("under way:").unwrap();
+    assert!(told.contains("waiting for 1 approval") && told.contains(&address), "{told}");
+
+    let ack = slack.command("alice", "deploys", "/gantry history checkout prod").await.unwrap();
+    assert!(ack.body["blocks"].to_string().contains(&address), "{:?}", ack.body);
+}

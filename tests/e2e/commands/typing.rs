@@ -1,0 +1,131 @@
+//! What people type, rightly and wrongly, in a channel, a thread and a direct message.
+
+use insta::assert_snapshot;
+
+use crate::harness::world::Town;
+
+#[tokio::test]
+async fn an_empty_command_shows_what_can_be_asked() {
+    let town = Town::open().await;
+    assert_snapshot!(town.alice().types("/gantry").await, @"
+    *I move artefacts from one environment to the next.*
+    • `/list [artefact] [environment]` which version runs where, in what state
+    • `/promote &lt;artefact&gt; [environment] [@version] [--dry-run] [--override reason]` move an artefact to the next environment, or to the one named
+    • `/rollback &lt;artefact&gt; &lt;environment&gt; [version] [--reason text]` return an environment to the version that ran well before, or to the one named
+    • `/diff &lt;source&gt; &lt;target&gt; [artefact] [--code]` what differs between two environments, and what to do about it
+    • `/gantry where &lt;commit|pull request|tag&gt; [artefact]` which environments run code that contains it, and what it waits for in the next
+    • `/gantry why &lt;artefact&gt; [environment]` what stands between an artefact and an environment
+    • `/gantry status [change] [artefact] [environment]` which changes are under way, or how one stands
+    • `/gantry history [artefact] [environment] [number]` what happened, by whom, and how long it took
+    • `/gantry cancel &lt;change&gt;` stop a change that is not merged yet; the card shows its eight digits
+    • `/gantry reject &lt;change&gt; &lt;reason&gt;` say no to a change that waits for approval; its card has the button
+    • `/gantry lock &lt;environment&gt; [artefact] [for 2h] &lt;reason&gt;` let nobody change an environment, or one artefact there
+    • `/gantry unlock &lt;environment&gt; [artefact]` end a lock
+    • `/gantry locks [environment]` what is locked, by whom and why
+    • `/gantry release &lt;artefact&gt; &lt;version&gt;` let a version come back that was rolled back from
+    • `/gantry doctor` whether I can work with Slack, GitHub, clusters and registries, and what to repair
+    • `/gantry help [command]` what I understand
+    The environments are `development` → `qa` → `staging` → `prod`.
+    In a thread: `@gantry list`. More about one: `/gantry help promote`.
+    ");
+}
+
+#[tokio::test]
+async fn help_about_one_command_has_examples_to_copy() {
+    let town = Town::open().await;
+    let help = town.alice().types("/gantry help promote").await;
+    assert_snapshot!(help, @"
+    `/promote &lt;artefact&gt; [environment] [@version] [--dry-run] [--override reason]`
+    move an artefact to the next environment, or to the one named
+    For example: `/promote checkout` or `/promote checkout to qa` or `/promote checkout --dry-run`
+    The environments are `development` → `qa` → `staging` → `prod`.
+    ");
+    assert_eq!(town.alice().types("/promote help").await, help);
+}
+
+#[tokio::test]
+async fn a_slip_is_answered_at_once_with_what_was_meant() {
+    let town = Town::open().await;
+    let mut answers = Vec::new();
+    for typed in [
+        "/gantry promtoe checkout",
+        "/promote chekout qa",
+        "/promote checkout pord",
+        "/promote",
+        "/list nothing",
+        "/diff qa",
+        "/promote checkout qa now",
+        "/gantry deploy",
+    ] {
+        let answer = town.alice().types(typed).await;
+        answers.push(format!("{typed}\n{}", answer.lines().next().unwrap_or_default()));
+    }
+    assert_snapshot!(answers.join("\n\n"), @"
+    /gantry promtoe checkout
+    I do not know `promtoe`. Did you mean `promote`?
+
+    /promote chekout qa
+    There is no artefact `chekout`. Did you mean `checkout`?
+
+    /promote checkout pord
+    There is no environment `pord`. Did you mean `prod`?
+
+    /promote
+    `promote` needs an artefact.
+
+    /list nothing
+    There is no artefact `nothing`. There are `checkout`, `mailer`, `search`, `storefront`.
+
+    /diff qa
+    `diff` needs two environments.
+
+    /promote checkout qa now
+    I do not know what `now` means in `promote`.
+
+    /gantry deploy
+    I do not know `deploy`. This is what I understand:
+    ");
+    assert_eq!(town.sim.slack.calls().get("response_url"), None, "all were the acknowledgement itself");
+}
+
+#[tokio::test]
+async fn a_mention_in_a_thread_is_answered_there_for_all_to_see() {
+    let town = Town::open().await;
+    town.push("checkout", "Something to talk about");
+    town.settle().await;
+    let parent = town.last_message("alice", "deploys").id;
+    town.alice().says("deploys", Some(&parent), "@gantry list checkout").await;
+    let answer = town.last_message("bob", "deploys");
+    assert_eq!(answer.thread.as_deref(), Some(parent.as_str()));
+    assert!(crate::harness::world::shown(&answer).starts_with("Where *checkout* runs"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_wrong_mention_in_a_thread_is_answered_privately() {
+    let town = Town::open().await;
+    town.push("checkout", "Something to talk about");
+    town.settle().await;
+    let parent = town.last_message("alice", "deploys").id;
+    town.alice().says("deploys", Some(&parent), "@gantry lsit").await;
+    assert!(town.channel("deploys").iter().all(|text| !text.contains("Did you mean")));
+    assert!(town.whispered("alice", "deploys").concat().contains("Did you mean `list`?"));
+}
+
+#[tokio::test]
+async fn a_direct_message_is_answered_there() {
+    let town = Town::open().await;
+    for said in ["list checkout", "@gantry list checkout"] {
+        town.alice().says("@gantry", None, said).await;
+        let answer = town.last_message("alice", "@gantry");
+        assert!(crate::harness::world::shown(&answer).starts_with("Where *checkout* runs"), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_guest_gets_nothing() {
+    let town = Town::open().await;
+    town.dave().types("/list").await;
+    assert!(town.dave().sees().contains("you are a guest here"), "{}", town.dave().sees());
+    assert!(town.dave().types("/list").await.contains("you are a guest here"), "remembered");
+    assert!(town.dave().types("/gantry help").await.contains("you are a guest here"));
+}

@@ -1,0 +1,203 @@
+//! Reports are lost, doubled, late and out of order: what we keep is still what the cluster runs, within one look.
+
+use std::collections::BTreeMap;
+
+use futures::future::{join, join_all};
+use gantry::domain::change::Change;
+use gantry::domain::model::artefact::ArtefactName;
+use gantry::domain::model::environment::EnvironmentName;
+use gantry::domain::model::version::Image;
+use gantry::domain::runtime::sighting::Sighting;
+use gantry::sim::chance::Chance;
+use gantry::sim::controller::Weather;
+use gantry::sim::faults::Fault;
+use gantry::sim::town::{ENVIRONMENTS, THINGS, Thing};
+use jiff::SignedDuration;
+
+use crate::harness::world::{Person, Town, has_button};
+
+const SEEDS: std::ops::Range<u64> = 2..5;
+const ROUNDS: usize = 3;
+const ONE_LOOK: SignedDuration = SignedDuration::from_secs(60);
+
+/// Their images tell the commit; of the mailer's only the controller does.
+const TELLING: [&str; 3] = ["checkout", "search", "storefront"];
+
+/// A stateful set has no deadline of its own: that it fails is known by looking at it after ours.
+async fn town() -> Town {
+    Town::configured(|configuration| {
+        configuration
+            .replace("workload: [statefulset/mailer, deployment/mailer-web]", "workload: statefulset/mailer")
+            .replace("deploy_timeout: 90s", "deploy_timeout: 30s")
+    })
+    .await
+}
+
+/// What people and the cluster do, by chance.
+struct Life<'a> {
+    town: &'a Town,
+    chance: Chance,
+    things: &'a [&'static str],
+    /// What was done, for whoever reads that it went wrong.
+    done: Vec<String>,
+}
+
+impl Life<'_> {
+    async fn round(&mut self, round: usize) {
+        for step in 0..3 {
+            let thing = self.things[self.chance.below(self.things.len())];
+            let rung = ["qa", "qa", "staging"][self.chance.below(3)];
+            match self.chance.below(5) {
+                0 => self.push(thing, round, step).await,
+                1 => {
+                    self.crash(thing, "development");
+                    self.push(thing, round, step).await;
+                }
+                2 => self.types(&format!("/promote {thing} {rung}")).await,
+                3 => {
+                    self.crash(thing, rung);
+                    self.types(&format!("/promote {thing} {rung}")).await;
+                }
+                _ => self.types(&format!("/rollback {thing} {rung} --reason it is broken")).await,
+            }
+        }
+        if round == 1 && self.things.contains(&"mailer") {
+            self.crash("mailer", "development");
+            self.push("mailer", round, 3).await;
+        }
+    }
+
+    async fn push(&mut self, thing: &str, round: usize, step: usize) {
+        self.done.push(format!("push {thing}"));
+        self.town.push(thing, &format!("Round {round}, step {step}"));
+        self.town.settle().await;
+    }
+
+    fn crash(&mut self, thing: &str, environment: &str) {
+        self.done.push(format!("crash {thing} in {environment}"));
+        self.town.sim.faults.arm(Fault::CrashLoop, 1, Some(thing.to_owned()), Some(environment.to_owned()));
+    }
+
+    async fn types(&mut self, command: &str) {
+        self.done.push(command.to_owned());
+        let alice: Person<'_> = self.town.alice();
+        alice.types(command).await;
+        if has_button(&self.town.last_message("alice", "deploys"), "Confirm") {
+            alice.clicks("Confirm").await;
+        }
+        // What nothing rolled out could strike must not strike somebody else's.
+        for armed in self.town.sim.faults.armed() {
+            self.town.sim.faults.strikes(armed.fault, armed.artefact.as_deref(), armed.environment.as_deref());
+        }
+    }
+}
+
+/// What stands somewhere, in one word for all of its workloads, and by which tag.
+fn stands(town: &Town, thing: &Thing, environment: &str) -> (String, &'static str) {
+    let workload = thing.workloads().remove(0);
+    let state = town.sim.cluster.state(environment, &workload);
+    (Image::parse(&state.image.expect("an image")).tag.expect("a tag").to_string(), state.state)
+}
+
+/// The same as we keep it.
+fn kept(sighting: &Sighting) -> (String, &'static str) {
+    let word = match (&sighting.failed, sighting.well_since) {
+        (Some(_), _) => "degraded",
+        (None, Some(_)) => "running",
+        (None, None) => "rolling_out",
+    };
+    (sighting.version.tag.as_deref().expect("a tag").to_owned(), word)
+}
+
+type Everywhere = BTreeMap<(&'static str, &'static str), (String, &'static str)>;
+type Ends = BTreeMap<(&'static str, &'static str), &'static str>;
+
+async fn sightings(town: &Town) -> BTreeMap<(String, String), Sighting> {
+    let now = town.bot.store.sightings_now().await.unwrap();
+    now.into_iter().map(|seen| ((seen.artefact.to_string(), seen.environment.to_string()), seen)).collect()
+}
+
+/// Holds what we keep against the cluster, and every newest change that is over against both; gives how the changes ended.
+async fn agrees(town: &Town, after: &str) -> Ends {
+    let seen = sightings(town).await;
+    let (mut runs, mut keeps, mut ends) = (Everywhere::new(), Everywhere::new(), Ends::new());
+    for thing in &THINGS {
+        for (environment, _) in ENVIRONMENTS {
+            let here = (thing.name, environment);
+            let sighting = &seen[&(thing.name.to_owned(), environment.to_owned())];
+            runs.insert(here, stands(town, thing, environment));
+            keeps.insert(here, kept(sighting));
+            if let Some(change) = newest(town, thing, environment).await {
+                ends.insert(here, change.stage.name());
+                says_what_runs(thing, &change, sighting, &runs[&here], after);
+            }
+        }
+    }
+    assert_eq!(keeps, runs, "{after}");
+    ends
+}
+
+/// The change that was the last to move what it moves, if it is over.
+async fn newest(town: &Town, thing: &Thing, environment: &str) -> Option<Change> {
+    let store = &town.bot.store;
+    let (artefact, environment) = (ArtefactName::new(thing.name), EnvironmentName::new(environment));
+    let change = store.last_change(&artefact, &environment).await.unwrap()?;
+    let newest = store.changes_of(&change.moves(), 1).await.unwrap().pop()?;
+    (newest.id == change.id && !change.stage.is_active()).then_some(change)
+}
+
+fn says_what_runs(thing: &Thing, change: &Change, sighting: &Sighting, runs: &(String, &str), after: &str) {
+    let Some(deploying) = change.stage.deploying() else { return };
+    let (tag, word) = runs;
+    let is_result = if thing.by_manifest {
+        change.plan.version.tag.as_deref() == Some(tag)
+    } else {
+        sighting.version.commit.as_ref() == Some(&deploying.result)
+    };
+    let there = is_result && *word == "running";
+    let name = change.stage.name();
+    assert_eq!(name == "deployed", there, "{} is {name}, and there stands {runs:?} {after}", change.id);
+}
+
+/// A life under a weather; gives how the changes ended, and how often the channels were spoken to.
+async fn lived(seed: u64, weather: Weather, things: &[&'static str]) -> (Vec<Ends>, usize) {
+    let town = town().await;
+    town.sim.controller.send_through(weather, seed);
+    let mut life = Life { town: &town, chance: Chance::new(seed), things, done: Vec::new() };
+    let mut ends = Vec::new();
+    for round in 0..ROUNDS {
+        life.round(round).await;
+        town.wait(ONE_LOOK).await;
+        ends.push(agrees(&town, &format!("with seed {seed} after {:#?}", life.done)).await);
+    }
+    (ends, ["deploys", "releases"].iter().map(|channel| town.channel(channel).len()).sum())
+}
+
+#[tokio::test]
+async fn with_three_of_ten_webhooks_lost_the_ledger_equals_the_cluster_within_one_look() {
+    let weather = Weather { lost: 30, ..Weather::default() };
+    let all: Vec<&'static str> = THINGS.iter().map(|thing| thing.name).collect();
+    let lives = join_all(SEEDS.map(|seed| lived(seed, weather, &all))).await;
+    let ended: Vec<&str> = lives.iter().flat_map(|(ends, _)| ends.iter().flat_map(BTreeMap::values).copied()).collect();
+    assert!(ended.contains(&"deployed") && ended.contains(&"failed"), "these lives show little: {ended:?}");
+}
+
+#[tokio::test]
+async fn without_any_webhook_every_change_ends_as_the_cluster_does() {
+    let weather = Weather { lost: 100, ..Weather::default() };
+    for (ends, _) in join_all(SEEDS.map(|seed| lived(seed, weather, &TELLING))).await {
+        for (place, end) in ends.iter().flatten() {
+            assert!(["deployed", "failed"].contains(end), "{place:?} is {end}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn webhooks_that_come_twice_late_and_out_of_order_change_nothing() {
+    let all: Vec<&'static str> = THINGS.iter().map(|thing| thing.name).collect();
+    let storm = Weather { lost: 0, twice: 100, late: SignedDuration::from_secs(8) };
+    let lives = SEEDS.skip(1).map(|seed| join(lived(seed, Weather::default(), &all), lived(seed, storm, &all)));
+    for (fine, stormy) in join_all(lives).await {
+        assert_eq!(stormy, fine);
+    }
+}

@@ -1,0 +1,453 @@
+//! The bot as a process of its own, which can be killed at any moment, in a town that lives on in this one.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::str::FromStr as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use gantry::clock::Clock;
+use gantry::sim::pace::Pace;
+use gantry::sim::slack::Message;
+use gantry::sim::town::Town;
+use jiff::SignedDuration;
+use serde_json::Value;
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions as _, Connection, SqliteConnection};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// What the town's bot needs.
+pub(crate) const SECRETS: [&str; 8] = [
+    "SLACK_SIGNING_SECRET",
+    "SLACK_BOT_TOKEN",
+    "GITHUB_TOKEN",
+    "GITHUB_WEBHOOK_SECRET",
+    "FLUX_DEVELOPMENT_SECRET",
+    "FLUX_QA_SECRET",
+    "FLUX_STAGING_SECRET",
+    "FLUX_PROD_SECRET",
+];
+
+/// How the town's bot comes to its services.
+pub(crate) struct Ways {
+    pub(crate) variables: Vec<(&'static str, String)>,
+    /// For the cluster.
+    pub(crate) token: &'static str,
+    /// Slack sends its requests by a socket.
+    pub(crate) by_socket: bool,
+}
+
+impl Default for Ways {
+    fn default() -> Self {
+        let variables = SECRETS.map(|name| (name, Town::secret(name).unwrap())).into();
+        Self { variables, token: "town", by_socket: false }
+    }
+}
+
+/// What the bot is started with, whatever it is asked to do.
+fn command(folder: &std::path::Path, verb: &str, variables: &[(&'static str, String)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
+    command.arg(verb).arg("--config").arg(folder.join("gantry.yaml"));
+    command.env_clear().env("DATABASE_URL", format!("sqlite://{}", folder.join("gantry.db").display()));
+    // All of it: what a library would say below `info` is not for a log, whatever this asks for.
+    command.env("RUST_LOG", "trace");
+    command.env("KUBECONFIG", folder.join("kubeconfig"));
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
+    command
+}
+
+/// `gantry serve`, and `kill -9` when it is dropped.
+struct Bot {
+    child: Child,
+}
+
+impl Bot {
+    fn start(folder: &std::path::Path, listen: &str, variables: &[(&'static str, String)]) -> Self {
+        let mut command = command(folder, "serve", variables);
+        command.args(["--metrics-listen", "127.0.0.1:0", "--listen", listen]);
+        let log = std::fs::File::options().create(true).append(true).open(folder.join("log")).unwrap();
+        let child = command.stdout(Stdio::null()).stderr(log).spawn().unwrap();
+        Self { child }
+    }
+}
+
+impl Drop for Bot {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Where a request of the bot's is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Hold {
+    BeforeTheEffect,
+    AfterTheEffect,
+}
+
+impl Hold {
+    /// The change ended without reaching `point`. Asserts that `point` lies beyond the minimum number of requests: a third of
+    /// `min_requests` when only requests with an effect count. Additional edits of the card add requests.
+    pub(crate) fn assert_is_beyond_last_request(self, point: KillPoint, min_requests: usize, held_at: &[String]) {
+        let least = match self {
+            Self::BeforeTheEffect => min_requests,
+            Self::AfterTheEffect => min_requests / 3,
+        };
+        match point {
+            KillPoint::Named(name) => panic!("no request ended with {name}: {held_at:#?}"),
+            KillPoint::Nth(nth) => assert!(nth > least, "the change made fewer than {nth} requests: {held_at:#?}"),
+        }
+    }
+}
+
+/// Which of the requests is held.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Which {
+    Nth(usize),
+    /// Every one whose method and path end so.
+    Ends(&'static str),
+}
+
+/// Counts what the bot asks of GitHub, Slack and the registry, and holds one of it.
+#[derive(Clone)]
+pub(crate) struct Gate(Arc<Inner>);
+
+struct Inner {
+    count: AtomicUsize,
+    plan: Mutex<Option<(Which, Hold)>>,
+    asked: Mutex<Vec<String>>,
+    credentials: Mutex<BTreeSet<String>>,
+    bodies: Mutex<Vec<(String, Bytes)>>,
+    /// What is held, once it is.
+    held: watch::Sender<Option<String>>,
+}
+
+impl Gate {
+    fn new() -> Self {
+        let (held, _) = watch::channel(None);
+        Self(Arc::new(Inner {
+            count: AtomicUsize::new(0),
+            plan: Mutex::default(),
+            asked: Mutex::default(),
+            credentials: Mutex::default(),
+            bodies: Mutex::default(),
+            held,
+        }))
+    }
+
+    /// The `nth` request from now on is held until the gate is opened. After the effect: the `nth` that has one, since to be
+    /// killed after a question is the same as before whatever comes next.
+    fn close(&self, nth: usize, hold: Hold) {
+        *self.0.plan.lock().unwrap() = Some((Which::Nth(nth), hold));
+        self.0.count.store(0, Ordering::SeqCst);
+    }
+
+    pub(crate) fn close_at(&self, point: KillPoint, hold: Hold) {
+        match point {
+            KillPoint::Named(end) => self.close_for(end, hold),
+            KillPoint::Nth(nth) => self.close(nth, hold),
+        }
+    }
+
+    /// Requests whose method and path end so are held until the gate is opened.
+    pub(crate) fn close_for(&self, end: &'static str, hold: Hold) {
+        *self.0.plan.lock().unwrap() = Some((Which::Ends(end), hold));
+    }
+
+    /// How often it was asked for what ends so.
+    pub(crate) fn asked(&self, end: &str) -> usize {
+        self.0.asked.lock().unwrap().iter().filter(|what| what.ends_with(end)).count()
+    }
+
+    /// What the bot has shown to be let in, each without the word before it.
+    pub(crate) fn credentials(&self) -> BTreeSet<String> {
+        self.0.credentials.lock().unwrap().clone()
+    }
+
+    /// What it has sent, and where to.
+    pub(crate) fn bodies(&self) -> Vec<(String, Bytes)> {
+        self.0.bodies.lock().unwrap().clone()
+    }
+
+    pub(crate) fn held(&self) -> Option<String> {
+        self.0.held.borrow().clone()
+    }
+
+    pub(crate) fn open(&self) {
+        *self.0.plan.lock().unwrap() = None;
+        self.0.held.send_replace(None);
+    }
+
+    /// Takes down what comes; `None` where it breaks off.
+    async fn read(&self, request: Request) -> Option<Request> {
+        let (parts, body) = request.into_parts();
+        let body = to_bytes(body, usize::MAX).await.ok()?;
+        let shown = parts.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()?.split_once(' '));
+        self.0.credentials.lock().unwrap().extend(shown.map(|(_, credential)| credential.to_owned()));
+        if !body.is_empty() {
+            self.0.bodies.lock().unwrap().push((parts.uri.path().to_owned(), body.clone()));
+        }
+        Some(Request::from_parts(parts, Body::from(body)))
+    }
+
+    async fn wait(&self, what: String) {
+        let mut opened = self.0.held.subscribe();
+        self.0.held.send_replace(Some(what));
+        let _ = opened.wait_for(Option::is_none).await;
+    }
+}
+
+async fn pass(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let Some(request) = gate.read(request).await else { return StatusCode::BAD_REQUEST.into_response() };
+    let path = request.uri().path();
+    // The cluster is watched all the time, and the controller's own webhooks are not requests of the bot.
+    if path.starts_with("/sim/cluster") || path.starts_with("/webhooks/") {
+        return next.run(request).await;
+    }
+    let what = format!("{} {path}", request.method());
+    gate.0.asked.lock().unwrap().push(what.clone());
+    let plan = *gate.0.plan.lock().unwrap();
+    let hold = plan.and_then(|(which, hold)| {
+        let counts = || hold == Hold::BeforeTheEffect || !request.method().is_safe();
+        let meant = match which {
+            Which::Nth(nth) => counts() && gate.0.count.fetch_add(1, Ordering::SeqCst) + 1 == nth,
+            Which::Ends(end) => what.ends_with(end),
+        };
+        meant.then_some(hold)
+    });
+    match hold {
+        None => next.run(request).await,
+        Some(Hold::BeforeTheEffect) => {
+            gate.wait(what).await;
+            // Whoever asked is dead by now.
+            StatusCode::SERVICE_UNAVAILABLE.into_response()
+        }
+        Some(Hold::AfterTheEffect) => {
+            let response = next.run(request).await;
+            gate.wait(what).await;
+            response
+        }
+    }
+}
+
+/// The number of simulated worlds that share a test's kill points. They run concurrently because each of them mostly waits.
+const KILL_LANES: usize = 4;
+
+/// A request at which the bot is killed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum KillPoint {
+    /// The request whose method and path end with this text, regardless of its position.
+    Named(&'static str),
+    /// The `nth` request of a change.
+    Nth(usize),
+}
+
+/// Runs `kill_at` concurrently in each world with its share of the kill points: first the named requests, then request 1, 2,
+/// ... 99. No change makes that many.
+pub(crate) async fn kill_in_lanes<Lane: Future<Output = ()>>(
+    named: &[&'static str],
+    kill_at: impl Fn(Vec<KillPoint>) -> Lane,
+) {
+    let lanes = (0..KILL_LANES).map(|lane| {
+        let named = named.iter().skip(lane).step_by(KILL_LANES).map(|name| KillPoint::Named(name));
+        kill_at(named.chain((lane + 1..100).step_by(KILL_LANES).map(KillPoint::Nth)).collect())
+    });
+    futures::future::join_all(lanes).await;
+}
+
+pub(crate) struct Apart {
+    pub(crate) town: Town,
+    pub(crate) gate: Gate,
+    folder: tempfile::TempDir,
+    pub(crate) address: String,
+    variables: Vec<(&'static str, String)>,
+    bot: Option<Bot>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+impl Apart {
+    /// A quick town with its bot, which has read the cluster and told of a first push.
+    pub(crate) async fn open() -> Self {
+        Self::configured(|yaml| yaml).await
+    }
+
+    pub(crate) async fn configured(edit: impl FnOnce(String) -> String) -> Self {
+        Self::told(Ways::default(), |yaml, _| edit(yaml)).await
+    }
+
+    /// The same by other ways; `edit` gets the town's address as well.
+    pub(crate) async fn told(ways: Ways, edit: impl FnOnce(String, &str) -> String) -> Self {
+        let Ways { variables, token, by_socket } = ways;
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let quick = SignedDuration::from_millis(60);
+        let pace = Pace { build: quick, notice: quick, replica: quick, deadline: quick * 20, retry: quick * 2 };
+        let town = Town::new(Clock::system(), pace, &origin).unwrap();
+        let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+        town.slack.point_at(&format!("http://{address}"));
+        town.github.point_at(&format!("http://{address}"));
+        if by_socket {
+            town.slack.use_sockets();
+        }
+        let kubeconfig = folder.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, town.kubeconfig().replace("token: town", &format!("token: {token}"))).unwrap();
+        // Where the configuration names none, the variable does.
+        let configuration =
+            edit(town.configuration(&kubeconfig).replace("kubeconfig: ", "# kubeconfig: "), &town.origin);
+        std::fs::write(folder.path().join("gantry.yaml"), configuration).unwrap();
+        let gate = Gate::new();
+        let router = town.router().layer(middleware::from_fn_with_state(gate.clone(), pass));
+        let server = tokio::spawn(async move {
+            let _ = axum::serve(listener, router).await;
+        });
+        let agenda = tokio::spawn(town.agenda.clone().run(town.closing.clone()));
+        let mut apart = Self { town, gate, folder, address, variables, bot: None, tasks: vec![server, agenda] };
+        apart.restart().await;
+        // The first look records what runs, so that what comes after it is news.
+        apart.until_cluster_is_read().await;
+        // What is told now proves that the first look is over and stored.
+        apart.town.push("checkout", "develop", "The first push of all", BTreeMap::new(), "alice").unwrap();
+        until("the first look is over", async || apart.says("The first push of all") > 0).await;
+        apart
+    }
+
+    /// `kill -9`, and another start on the same file.
+    pub(crate) async fn restart(&mut self) {
+        self.kill();
+        self.bot = Some(Bot::start(self.folder.path(), &self.address, &self.variables));
+        let readyz = format!("http://{}/readyz", self.address);
+        until("the bot is ready", async || reqwest::get(&readyz).await.is_ok_and(|answer| answer.status() == 200))
+            .await;
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.bot = None;
+    }
+
+    pub(crate) async fn until_cluster_is_read(&self) {
+        let readyz = format!("http://{}/readyz", self.address);
+        until("the bot has read the cluster", async || match reqwest::get(&readyz).await {
+            Ok(answer) => answer.text().await.is_ok_and(|text| text.matches("\"readable\"").count() == 4),
+            Err(_) => false,
+        })
+        .await;
+    }
+
+    /// Waits until the bot has handled its input: every inbox row is done, every message is sent, and no request reached the
+    /// gate between two polls. Input that the HTTP endpoints have acknowledged is in the inbox.
+    pub(crate) async fn until_idle(&self) {
+        let left = "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL) + (SELECT COUNT(*) FROM outbox)";
+        let mut store = self.read_store().await;
+        let mut asked_before = None;
+        until("the bot is idle", async || {
+            let left: i64 = sqlx::query_scalar(left).fetch_one(&mut store).await.unwrap();
+            let asked = self.gate.asked("");
+            asked_before.replace(asked) == Some(asked) && left == 0
+        })
+        .await;
+    }
+
+    /// Waits until a row of the bot's database matches, as in `comparison WHERE head = $1`.
+    pub(crate) async fn until_stored(&self, row: &str, value: &str) {
+        let query = format!("SELECT COUNT(*) FROM {row}");
+        let mut store = self.read_store().await;
+        until(&format!("stored: {row}, {value}"), async || {
+            let rows = sqlx::query_scalar::<_, i64>(sqlx::AssertSqlSafe(query.clone())).bind(value);
+            rows.fetch_one(&mut store).await.unwrap() > 0
+        })
+        .await;
+    }
+
+    async fn read_store(&self) -> SqliteConnection {
+        SqliteConnectOptions::from_str(&self.database_url()).unwrap().read_only(true).connect().await.unwrap()
+    }
+
+    /// What a cluster does with a pod that is to go.
+    pub(crate) fn terminate(&self) {
+        let id = self.bot.as_ref().expect("a bot").child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+    }
+
+    /// How the bot ended, once it has.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.bot.as_mut().expect("a bot").child.try_wait().unwrap()
+    }
+
+    /// What `gantry doctor` says of the same configuration.
+    pub(crate) async fn doctor(&self) -> Output {
+        let command = command(self.folder.path(), "doctor", &self.variables);
+        tokio::process::Command::from(command).output().await.unwrap()
+    }
+
+    /// Where the metrics of the newest start are.
+    pub(crate) fn metrics(&self) -> String {
+        let log = self.log();
+        let told = log.iter().rfind(|line| line["message"] == "metrics are told").expect("they are told");
+        format!("http://{}", told["bound"].as_str().unwrap())
+    }
+
+    pub(crate) fn database_url(&self) -> String {
+        format!("sqlite://{}", self.folder.path().join("gantry.db").display())
+    }
+
+    /// Nobody can write to the database until what is given is dropped.
+    pub(crate) async fn hold_the_store(&self) -> SqliteConnection {
+        let mut held = SqliteConnection::connect(&self.database_url()).await.unwrap();
+        sqlx::query("BEGIN IMMEDIATE").execute(&mut held).await.unwrap();
+        held
+    }
+
+    /// Every byte of the database's files, and of what the log and the metrics say.
+    pub(crate) fn files(&self) -> Vec<(String, Vec<u8>)> {
+        let all = std::fs::read_dir(self.folder.path()).unwrap().map(|entry| entry.unwrap().path());
+        let name = |path: &std::path::Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+        let written = all.filter(|path| name(path).starts_with("gantry.db") || name(path) == "log");
+        written.map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
+    }
+
+    /// The lines that it has logged, of all its starts.
+    pub(crate) fn log(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(self.folder.path().join("log")).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"))).collect()
+    }
+
+    /// What everybody sees in #deploys.
+    pub(crate) fn messages(&self) -> Vec<Message> {
+        let mut messages = self.town.slack.messages("deploys", None);
+        messages.retain(|message| message.only_to.is_none());
+        messages
+    }
+
+    /// How many messages in #deploys have these words.
+    pub(crate) fn says(&self, words: &str) -> usize {
+        self.messages().iter().filter(|message| crate::harness::world::shown(message).contains(words)).count()
+    }
+}
+
+impl Drop for Apart {
+    fn drop(&mut self) {
+        self.kill();
+        self.town.close();
+        self.tasks.iter().for_each(JoinHandle::abort);
+    }
+}
+
+pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    for _ in 0..1200 {
+        if holds().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    panic!("never: {what}");
+}

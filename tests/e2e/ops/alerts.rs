@@ -1,0 +1,132 @@
+//! The alert rules against the real thing: what they ask for is in a scrape, and each is explained to whoever it wakes.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::harness::world::Town;
+use crate::ops::metrics::scrape::Scrape;
+
+#[derive(Deserialize)]
+struct File {
+    groups: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+struct Group {
+    rules: Vec<Rule>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Rule {
+    alert: String,
+    expr: String,
+    #[serde(rename = "for")]
+    lasting: String,
+    labels: Severity,
+    annotations: Annotations,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Severity {
+    severity: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Annotations {
+    summary: String,
+    runbook_url: String,
+}
+
+fn file(path: &str) -> String {
+    std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+fn rules() -> Vec<Rule> {
+    let file: File = serde_saphyr::from_str(&file("deploy/helm/gantry/files/alerts.yaml")).unwrap();
+    file.groups.into_iter().flat_map(|group| group.rules).collect()
+}
+
+/// A label, and the values that are wanted of it.
+type Matcher = (String, Vec<String>);
+
+/// Each metric that an expression names, with what stands in the braces behind it.
+fn named(expr: &str) -> Vec<(String, Vec<Matcher>)> {
+    let mut named = Vec::new();
+    let mut rest = expr;
+    while let Some(at) = rest.find("gantry_") {
+        rest = &rest[at..];
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        let (name, behind) = rest.split_at(end);
+        rest = behind;
+        let inner = behind.strip_prefix('{').map(|inner| inner.split_once('}').unwrap().0).unwrap_or_default();
+        let matcher = |text: &str| {
+            let (label, values) = text.split_once('=').unwrap_or_else(|| panic!("{expr}"));
+            let values = values.trim_start_matches('~').trim_matches('"').split('|').map(str::to_owned).collect();
+            (label.to_owned(), values)
+        };
+        named.push((name.to_owned(), inner.split(", ").filter(|text| !text.is_empty()).map(matcher).collect()));
+    }
+    named
+}
+
+/// The labels behind each `by`.
+fn grouped(expr: &str) -> Vec<String> {
+    let inner = expr.split("by (").skip(1).map(|behind| behind.split_once(')').unwrap().0);
+    inner.flat_map(|labels| labels.split(", ").map(str::to_owned)).collect()
+}
+
+#[tokio::test]
+async fn every_alert_asks_for_what_a_scrape_has() {
+    let town = Town::open().await;
+    town.alice().types("/promote checkout qa").await;
+    town.sim.slack.revoke_scope("users:read");
+    town.bob().types("/gantry locks").await;
+    let mut scrape = Scrape::of(&town.origin).await;
+    // Only who is spoken to by a socket tells of it.
+    let by_socket = Town::prepared(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
+    scrape.samples.extend(Scrape::of(&by_socket.origin).await.samples);
+    let rules = rules();
+    assert!(rules.len() >= 10);
+    for rule in rules {
+        let named = named(&rule.expr);
+        assert!(!named.is_empty(), "{}", rule.alert);
+        let mut labels = BTreeSet::new();
+        for (name, matchers) in named {
+            let of: Vec<_> =
+                scrape.samples.iter().filter(|(of, _, _)| *of == name).map(|(_, labels, _)| labels).collect();
+            assert!(!of.is_empty(), "{}: there is no {name}", rule.alert);
+            for (label, values) in matchers {
+                for value in values {
+                    let there = of.iter().any(|labels| labels.get(&label) == Some(&value));
+                    assert!(there, "{}: no {name} has {label}={value}", rule.alert);
+                }
+            }
+            labels.extend(of.iter().flat_map(|labels| labels.keys().cloned()));
+        }
+        let in_summary = rule.annotations.summary.split("$labels.").skip(1);
+        let in_summary = in_summary.map(|rest| rest.split(' ').next().unwrap().to_owned());
+        for label in grouped(&rule.expr).into_iter().chain(in_summary) {
+            assert!(labels.contains(&label), "{}: nothing it asks for has the label {label}", rule.alert);
+        }
+        assert!(rule.lasting.ends_with('m'), "{}: {}", rule.alert, rule.lasting);
+        assert!(["info", "warning", "critical"].contains(&rule.labels.severity.as_str()), "{}", rule.alert);
+    }
+}
+
+#[test]
+fn every_alert_is_explained_where_it_leads_to() {
+    let mut rows = BTreeSet::new();
+    for rule in rules() {
+        let (page, anchor) = rule.annotations.runbook_url.split_once('#').unwrap();
+        assert_eq!(anchor, rule.alert.to_ascii_lowercase());
+        let row = format!("| <a id=\"{anchor}\"></a>`{}` | ", rule.alert);
+        assert!(file(page).contains(&row), "{page} does not explain {}", rule.alert);
+        assert!(rows.insert(rule.alert), "each once");
+        let told = file(page).matches("<a id=\"gantry").count();
+        assert_eq!(told, self::rules().len(), "{page} explains what is not there");
+    }
+}

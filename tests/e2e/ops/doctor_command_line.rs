@@ -1,0 +1,414 @@
+//! `gantry doctor` as a person at the shell runs it, before anything serves: its lines, its exit code, and that it needs
+//! nothing to be right to say what is wrong.
+
+use std::process::Output;
+use std::time::{Duration, Instant};
+
+use gantry::clock::Clock;
+use gantry::sim::github::{When, Whim};
+use gantry::sim::pace::Pace;
+use gantry::sim::town::{APP_TOKEN, Town};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+use crate::harness::process::SECRETS;
+
+const BIN: &str = env!("CARGO_BIN_EXE_gantry");
+
+/// A town without a bot, and a folder from which doctor is run.
+struct Desk {
+    town: Town,
+    folder: tempfile::TempDir,
+    server: JoinHandle<()>,
+}
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.town.close();
+        self.server.abort();
+    }
+}
+
+impl Desk {
+    async fn open(edit: impl FnOnce(&str) -> String) -> Self {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let folder = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
+        let town = Town::new(Clock::system(), Pace::default(), &origin).unwrap();
+        let kubeconfig = folder.path().join("kubeconfig");
+        std::fs::write(&kubeconfig, town.kubeconfig()).unwrap();
+        std::fs::write(folder.path().join("gantry.yaml"), edit(&town.configuration(&kubeconfig))).unwrap();
+        let router = town.router();
+        let server = tokio::spawn(async move {
+            let _ = axum::serve(listener, router).await;
+        });
+        Self { town, folder, server }
+    }
+
+    fn database(&self) -> std::path::PathBuf {
+        self.folder.path().join("gantry.db")
+    }
+
+    /// Runs it, with other variables than the town's; an empty value unsets one.
+    async fn doctor(&self, variables: &[(&str, &str)], more: &[&str]) -> (Vec<String>, i32, Duration) {
+        let mut command = tokio::process::Command::new(BIN);
+        command.arg("doctor").arg("--config").arg(self.folder.path().join("gantry.yaml")).args(more);
+        command.env_clear().env("DATABASE_URL", format!("sqlite://{}", self.database().display()));
+        command.envs(SECRETS.map(|name| (name, Town::secret(name).unwrap())));
+        for (name, value) in variables {
+            if value.is_empty() {
+                command.env_remove(name)
+            } else {
+                command.env(name, value)
+            };
+        }
+        let begun = Instant::now();
+        let Output { status, stdout, stderr } = command.output().await.unwrap();
+        assert_eq!(String::from_utf8(stderr).unwrap(), "", "no log between its lines");
+        let lines = String::from_utf8(stdout).unwrap().lines().map(str::to_owned).collect();
+        (lines, status.code().unwrap(), begun.elapsed())
+    }
+}
+
+fn without_mailer(yaml: &str) -> String {
+    let at = yaml.find("  - name: mailer").unwrap();
+    let end = yaml.find("people:").unwrap();
+    format!("{}{}", &yaml[..at], &yaml[end..])
+}
+
+/// The lines that are no tick.
+fn ill(lines: &[String]) -> Vec<&str> {
+    lines
+        .iter()
+        .map(String::as_str)
+        .filter(|line| line.starts_with("  ! ") || line.starts_with("  \u{2717} "))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn where_all_is_well_each_line_has_a_tick_and_it_ends_with_0() {
+    let desk = Desk::open(without_mailer).await;
+    let (lines, code, _) = desk.doctor(&[], &[]).await;
+    assert_eq!(ill(&lines), Vec::<&str>::new());
+    let place = desk.database().display().to_string();
+    let told: Vec<String> = lines.iter().map(|line| line.replace(&place, "gantry.db")).collect();
+    let hour = told.iter().position(|line| line.contains("requests are left until")).unwrap();
+    let mut told = told;
+    told.remove(hour);
+    assert_eq!(
+        told,
+        [
+            "Slack",
+            "  \u{2713} I am @gantry in the workspace acme.",
+            "  \u{2713} The token has all 10 scopes.",
+            "  \u{2713} I am in #deploys and #releases.",
+            "  \u{2713} The rules name @release-managers, known in this workspace.",
+            "  \u{2713} `SLACK_SIGNING_SECRET` is set; `gantry doctor --url https://<your host>` tries it the way that Slack goes.",
+            "GitHub",
+            "  \u{2713} I am gantry, by a token.",
+            "  \u{2713} The token has the scopes that I need.",
+            "  \u{2713} `GITHUB_WEBHOOK_SECRET` is set.",
+            "  \u{2713} acme/checkout is there with develop, qa, staging and prod, and their rules let promotions in.",
+            "  \u{2713} acme/gitops is there with main, and its rules let promotions in.",
+            "  \u{2713} acme/search is there.",
+            "  \u{2713} acme/shop is there with develop, qa, staging and prod, and their rules let promotions in.",
+            "  \u{2713} 4 manifests name their images.",
+            "Cluster",
+            "  \u{2713} The cluster answers, v1.33.0+sim.",
+            "  \u{2713} Everything that I ask is granted in the namespaces development, prod, qa and staging.",
+            "  \u{2713} 12 workloads run their images.",
+            "  \u{2713} The commit of what runs is known by the image's label: search.",
+            "  \u{2713} The commit of what runs is known by the image's tag: checkout and storefront.",
+            "Registry",
+            "  \u{2713} What runs is there: ghcr.io/acme/checkout, ghcr.io/acme/search and ghcr.io/acme/storefront.",
+            "Store",
+            "  \u{2713} `gantry.db` will be made at the first start, and can be.",
+            "Clock",
+            "  \u{2713} My clock agrees with those of Slack, GitHub and the cluster.",
+            "22 good, 0 to look at, 0 broken",
+        ]
+    );
+    assert_eq!(code, 0);
+    assert!(!desk.database().exists(), "looking makes nothing");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_should_be_looked_at_ends_with_1() {
+    let desk = Desk::open(|yaml| yaml.replace("    webhook_secret: { env: FLUX_QA_SECRET }\n", "")).await;
+    let (lines, code, _) = desk.doctor(&[("GITHUB_WEBHOOK_SECRET", "")], &[]).await;
+    let mut ill = ill(&lines);
+    assert_eq!(
+        ill.pop(),
+        Some(
+            "  ! qa has no secret: reports are refused. Give it a `webhook_secret`; without reports I learn of everything by looking at the cluster."
+        )
+    );
+    assert_eq!(
+        ill[0],
+        "  ! `GITHUB_WEBHOOK_SECRET` is not set: GitHub's webhooks are refused. Set it to the secret of the webhook; without webhooks I look once a minute."
+    );
+    // Nothing but a report tells the commits of mailer's images, and there was none yet.
+    assert!(ill[1..].iter().all(|line| line.starts_with("  ! Nothing tells the commit of mailer ")), "{ill:#?}");
+    assert_eq!(code, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn missing_secrets_are_lines_and_the_rest_is_looked_at_all_the_same() {
+    let desk = Desk::open(without_mailer).await;
+    let (lines, code, _) =
+        desk.doctor(&[("SLACK_BOT_TOKEN", ""), ("SLACK_SIGNING_SECRET", ""), ("GITHUB_TOKEN", "")], &[]).await;
+    assert_eq!(
+        ill(&lines),
+        [
+            "  \u{2717} `SLACK_BOT_TOKEN` is not set. Set it, or `SLACK_BOT_TOKEN_FILE`, to the app's Bot User OAuth Token (`xoxb-...`).",
+            "  \u{2717} `SLACK_SIGNING_SECRET` is not set, so no request of Slack's can be let in. Set it, or `SLACK_SIGNING_SECRET_FILE`, to the Signing Secret under Basic Information of the app.",
+            "  \u{2717} I have no way in to GitHub. Set `GITHUB_TOKEN`, or `GITHUB_APP_ID`, `GITHUB_APP_PRIVATE_KEY` and `GITHUB_APP_INSTALLATION_ID`.",
+        ]
+    );
+    assert!(lines.iter().any(|line| line.contains("The cluster answers")), "{lines:#?}");
+    assert_eq!(code, 2);
+
+    let (lines, code, _) = desk.doctor(&[("SLACK_BOT_TOKEN", "xoxb-another"), ("GITHUB_APP_ID", "1")], &[]).await;
+    assert_eq!(
+        ill(&lines),
+        [
+            "  \u{2717} Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used.",
+            "  \u{2717} Slack does not take the token: invalid_auth. Install the app in the workspace, and put its Bot User OAuth Token into `SLACK_BOT_TOKEN`.",
+        ]
+    );
+    assert_eq!(code, 2);
+
+    let swapped = [
+        ("SLACK_BOT_TOKEN", APP_TOKEN),
+        ("SLACK_APP_TOKEN", "xoxb-another"),
+        ("SLACK_SIGNING_SECRET", ""),
+        ("GITHUB_TOKEN", "a b\n"),
+    ];
+    let (lines, code, _) = desk.doctor(&swapped, &[]).await;
+    assert_eq!(
+        ill(&lines),
+        [
+            "  \u{2717} SLACK_BOT_TOKEN holds an app-level token, not a bot's (`xoxb-`): swap the two.",
+            "  \u{2717} SLACK_APP_TOKEN holds a bot's token, not an app-level one (`xapp-`): swap the two.",
+            "  \u{2717} GITHUB_TOKEN has a line break or a space at its edge: it was probably copied with too much.",
+        ],
+        "what is wrong is said once, and not that it is missing"
+    );
+    assert_eq!(code, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_is_not_there_is_told_in_a_line() {
+    let desk = Desk::open(without_mailer).await;
+    desk.server.abort();
+    let (lines, code, _) = desk.doctor(&[], &[]).await;
+    for service in ["Slack", "GitHub", "The cluster"] {
+        let told = format!("  \u{2717} {service} cannot be asked: ");
+        assert!(ill(&lines).iter().any(|line| line.starts_with(&told)), "{service}: {lines:#?}");
+    }
+    assert_eq!(code, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_app_is_held_against_its_permissions_events_and_webhook() {
+    let desk = Desk::open(|yaml| {
+        without_mailer(yaml).replace("[\"@release-managers\"] }", "[\"github:acme/release-managers\"] }")
+    })
+    .await;
+    let key = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/github-app.pem")).unwrap();
+    let app = [
+        ("GITHUB_TOKEN", ""),
+        ("GITHUB_APP_ID", "1"),
+        ("GITHUB_APP_PRIVATE_KEY", key.as_str()),
+        ("GITHUB_APP_INSTALLATION_ID", "2"),
+    ];
+    let (lines, code, _) = desk.doctor(&app, &[]).await;
+    assert_eq!((ill(&lines), code), (vec![], 0));
+    for expected in [
+        "  \u{2713} I am the App gantry.",
+        "  \u{2713} The App has the permissions that I need.",
+        "  \u{2713} The rules name acme/release-managers, which I can see.",
+    ] {
+        assert!(lines.iter().any(|line| line == expected), "{expected}\n{lines:#?}");
+    }
+    let hook = |line: &&String| line.starts_with("  \u{2713} The App's webhooks go to 127.0.0.1:");
+    assert!(lines.iter().find(hook).is_some_and(|line| line.ends_with(", with a secret.")), "{lines:#?}");
+    let away = Whim::Answers(502, "Bad gateway", Vec::new());
+    desk.town.github.whims().plan("GET", "/app/hook/config", When::BeforeTheEffect, away, 1);
+    let (lines, code, _) = desk.doctor(&app, &[]).await;
+    assert_eq!(
+        (ill(&lines), code),
+        (
+            vec![
+                "  ! Where the App's webhooks go cannot be seen: it answered 502. See its Webhook URL and secret in the App's settings; without webhooks I look once a minute."
+            ],
+            1
+        )
+    );
+    desk.town.github.reinstall(|it| {
+        it.permissions.retain(|(name, _)| *name != "checks");
+        it.events.retain(|event| *event != "status");
+        it.hook_secret = false;
+    });
+    let (lines, code, _) = desk.doctor(&app, &[]).await;
+    assert_eq!(
+        ill(&lines),
+        [
+            "  \u{2717} The App lacks the permission `checks: read`. Add it in the App's settings, and accept it where the App is installed.",
+            "  ! The App is not subscribed to `status`. Subscribe it under Permissions & events; without webhooks I look once a minute.",
+            "  ! The App's webhooks are not signed. Set the same Webhook secret there as in `GITHUB_WEBHOOK_SECRET`.",
+        ]
+    );
+    assert_eq!(code, 2);
+    desk.town.github.reinstall(|it| it.suspended = true);
+    let (lines, _, _) = desk.doctor(&app, &[]).await;
+    assert_eq!(
+        ill(&lines)[0],
+        "  \u{2717} The installation of the App gantry is suspended. Unsuspend it in the organisation's settings, under GitHub Apps."
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn by_socket_mode_the_app_level_token_is_tried_and_nothing_need_be_signed() {
+    let desk = Desk::open(without_mailer).await;
+    let by_socket = [("SLACK_SIGNING_SECRET", ""), ("SLACK_APP_TOKEN", APP_TOKEN)];
+    let (lines, _, _) = desk.doctor(&by_socket, &[]).await;
+    assert!(ill(&lines)[0].contains("opens no socket: socket_mode_not_enabled. Turn Socket Mode on"), "{lines:#?}");
+    desk.town.slack.use_sockets();
+    let (lines, code, _) = desk.doctor(&by_socket, &[]).await;
+    assert_eq!((ill(&lines), code), (vec![], 0));
+    for expected in
+        ["  \u{2713} By Socket Mode nothing has to be signed.", "  \u{2713} The app-level token opens sockets."]
+    {
+        assert!(lines.iter().any(|line| line == expected), "{expected}\n{lines:#?}");
+    }
+    let (lines, code, _) = desk.doctor(&by_socket, &["--url", "https://gantry.example.com"]).await;
+    assert_eq!(
+        ill(&lines),
+        [
+            "  ! By Socket Mode nothing has to be signed, so https://gantry.example.com/slack/events was not tried. Leave out `--url`, or set `SLACK_SIGNING_SECRET` as well if Slack comes there too.",
+        ]
+    );
+    assert_eq!(code, 1);
+    let (lines, code, _) = desk.doctor(&[("SLACK_SIGNING_SECRET", ""), ("SLACK_APP_TOKEN", "xapp-another")], &[]).await;
+    assert_eq!(
+        ill(&lines),
+        [
+            "  \u{2717} The app-level token opens no socket: invalid_auth. Turn Socket Mode on, and put an app-level token with `connections:write` into `SLACK_APP_TOKEN`.",
+        ]
+    );
+    assert_eq!(code, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_hangs_says_so_in_a_line_and_it_ends_in_time() {
+    let desk = Desk::open(without_mailer).await;
+    let manners = &desk.town.manners;
+    for service in [&manners.slack, &manners.github, &manners.cluster, &manners.registry] {
+        service.hang(true);
+    }
+    let (lines, code, took) = desk.doctor(&[], &[]).await;
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    let ill = ill(&lines);
+    assert!(ill[0].starts_with("  \u{2717} Slack cannot be asked: no answer in 6 s. Ask again later"), "{ill:#?}");
+    assert!(ill[1].starts_with("  \u{2717} GitHub cannot be asked: no answer in 6 s. Ask again later"), "{ill:#?}");
+    assert!(ill[2].starts_with("  \u{2717} The cluster cannot be asked: no answer in 6 s."), "{ill:#?}");
+    assert!(ill[3..].iter().all(|line| line.contains("cannot be read: no answer in 6 s.")), "{ill:#?}");
+    assert_eq!((ill.len(), code), (6, 2), "{ill:#?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_is_in_use_is_left_alone_and_one_that_cannot_be_written_is_told() {
+    let desk = Desk::open(without_mailer).await;
+    let mut lock = desk.database().into_os_string();
+    lock.push(".lock");
+    std::fs::write(&lock, "4711").unwrap();
+    let holder = std::fs::File::options().write(true).open(&lock).unwrap();
+    holder.lock().unwrap();
+    let (lines, code, took) = desk.doctor(&[], &[]).await;
+    assert!(took < Duration::from_secs(9), "{took:?}");
+    let store = lines.iter().position(|line| line == "Store").unwrap();
+    assert!(lines[store + 1].ends_with("is in use by process 4711."), "{lines:#?}");
+    assert_eq!(code, 0);
+    drop(holder);
+
+    let (lines, code, _) = desk.doctor(&[("DATABASE_URL", "sqlite:///proc/nowhere/gantry.db")], &[]).await;
+    assert!(
+        ill(&lines)[0]
+            .starts_with("  \u{2717} The database cannot be used: nothing can be written in `/proc/nowhere`: "),
+        "{lines:#?}"
+    );
+    assert_eq!(code, 2);
+}
+
+/// Beside the Gantry that serves, and after it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reports_that_could_not_be_mapped_are_told_by_what_the_database_keeps() {
+    let mut apart = crate::harness::process::Apart::open().await;
+    let body = serde_json::json!({
+        "involvedObject": { "kind": "Kustomization", "name": "infra", "namespace": "flux-system" },
+        "severity": "error", "timestamp": Clock::system().now().to_string(), "reason": "BuildFailed",
+        "message": "kustomize build failed", "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
+    });
+    let flux = reqwest::Client::new().post(format!("http://{}/webhooks/flux/qa", apart.address));
+    let sent = flux.bearer_auth(Town::secret("FLUX_QA_SECRET").unwrap()).json(&body).send().await.unwrap();
+    assert_eq!(sent.status(), 202);
+    let desk = Desk::open(without_mailer).await;
+    let url = apart.database_url();
+    let reports = async || {
+        let (lines, code, _) = desk.doctor(&[("DATABASE_URL", &url)], &[]).await;
+        assert_eq!(code, 1, "{lines:#?}");
+        let from = lines.iter().position(|line| line == "Reports").unwrap();
+        lines[from + 1..lines.len() - 1].to_vec()
+    };
+    crate::harness::process::until("it is told", async || reports().await[0].contains("infra")).await;
+    for _ in 0..2 {
+        let told = reports().await;
+        let (what, why) = told[0].split_once(" ago: ").unwrap();
+        assert!(what.starts_with("  ! 1 x Flux Kustomization flux-system/infra for qa, last "), "{told:#?}");
+        assert_eq!(
+            why,
+            "Flux's Kustomization flux-system/infra applied nothing that I watch in qa. Name the artefact in the Alert's `eventMetadata`, or add a rule under `reports`."
+        );
+        let silent = |name: &str| {
+            format!(
+                "  ! No report came for {name} yet. If its controller should send some, check its address and secret."
+            )
+        };
+        assert_eq!(told[1..], ["development", "staging", "prod"].map(silent));
+        apart.kill();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_configuration_is_said_by_line_and_column() {
+    let desk = Desk::open(|yaml| yaml.replacen("    branch: qa", "    brnach: qa", 1)).await;
+    let (lines, code, _) = desk.doctor(&[], &[]).await;
+    assert_eq!(lines[0], "Configuration");
+    assert!(lines[1].contains("gantry.yaml:") && lines[1].contains("`brnach`"), "{lines:#?}");
+    assert_eq!(code, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_address_that_slack_calls_is_knocked_at() {
+    let mut apart = crate::harness::process::Apart::open().await;
+    let desk = Desk::open(without_mailer).await;
+    let url = format!("http://{}", apart.address);
+    let (lines, _, _) = desk.doctor(&[], &["--url", &url]).await;
+    let expected = format!("  \u{2713} {url}/slack/events let in a request that I signed myself.");
+    assert!(lines.contains(&expected), "{lines:#?}");
+    let (lines, code, _) = desk.doctor(&[("SLACK_SIGNING_SECRET", "another")], &["--url", &url]).await;
+    assert_eq!(
+        ill(&lines),
+        [format!(
+            "  \u{2717} {url}/slack/events does not let in what I sign. Give the Gantry that serves there the same `SLACK_SIGNING_SECRET`, or set its clock right."
+        )]
+    );
+    assert_eq!(code, 2);
+    apart.kill();
+    let with_secrets = url.replace("http://", "http://me:hush@");
+    let (lines, _, _) = desk.doctor(&[], &["--url", &with_secrets]).await;
+    assert!(!lines.concat().contains("hush"), "{lines:#?}");
+    assert!(ill(&lines)[0].starts_with(&format!("  \u{2717} {url}/slack/events cannot be reached: ")), "{lines:#?}");
+}

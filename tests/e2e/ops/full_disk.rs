@@ -1,0 +1,148 @@
+//! A disk that is full for a moment: requests are refused while it is, and every request acknowledged afterwards is stored.
+//! The failing disk is a library that is preloaded into the bot.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use reqwest::StatusCode;
+use serde_json::Value;
+use sqlx::{Connection, SqliteConnection};
+
+use crate::harness::process::{Apart, Ways, until};
+use crate::ops::receiving::hex_hmac;
+
+/// Fills and frees the disk under the bot's database.
+struct FullDisk {
+    folder: tempfile::TempDir,
+}
+
+impl FullDisk {
+    /// The C compiler is there: the database itself is built with it.
+    fn compile() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/ops/full_disk/full_disk.c");
+        let library = folder.path().join("full_disk.so");
+        let built =
+            Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&library).arg(source).args(["-ldl"]).status();
+        assert!(built.unwrap().success(), "{source} does not compile");
+        Self { folder }
+    }
+
+    fn control(&self) -> PathBuf {
+        self.folder.path().join("full")
+    }
+
+    fn variables(&self) -> [(&'static str, String); 2] {
+        let library = self.folder.path().join("full_disk.so");
+        [("LD_PRELOAD", library.display().to_string()), ("FULL_DISK", self.control().display().to_string())]
+    }
+
+    fn fill(&self) {
+        std::fs::write(self.control(), "").unwrap();
+    }
+
+    fn free(&self) {
+        std::fs::remove_file(self.control()).unwrap();
+    }
+}
+
+async fn open() -> (Apart, FullDisk) {
+    let disk = FullDisk::compile();
+    let mut ways = Ways::default();
+    ways.variables.extend(disk.variables());
+    (Apart::told(ways, |yaml, _| yaml).await, disk)
+}
+
+/// Sends a command, and returns the acknowledgement.
+async fn ask(apart: &Apart, text: &str) -> String {
+    let ack = apart.town.slack.command("alice", "deploys", text).await.unwrap();
+    assert_eq!(ack.status, 200, "{ack:?}");
+    ack.body.to_string()
+}
+
+/// Sends a report as Flux would, different at each call.
+async fn report(apart: &Apart, number: usize) -> StatusCode {
+    let body = serde_json::json!({
+        "involvedObject": { "kind": "Kustomization", "name": "checkout", "namespace": "flux-system" },
+        "severity": "info", "timestamp": "2026-11-16T09:00:01Z", "reason": "Progressing",
+        "message": format!("configured {number}"), "metadata": { "revision": format!("qa@sha1:{number:040}") },
+    })
+    .to_string();
+    let signature = format!("sha256={}", hex_hmac("flux-secret-of-qa", &[body.as_bytes()]));
+    let url = format!("http://{}/webhooks/flux/qa", apart.address);
+    let sent = reqwest::Client::new().post(url).header("x-signature", signature).body(body).send().await;
+    sent.unwrap().status()
+}
+
+async fn readyz(apart: &Apart) -> (StatusCode, Value) {
+    let answer = reqwest::get(format!("http://{}/readyz", apart.address)).await.unwrap();
+    (answer.status(), answer.json().await.unwrap())
+}
+
+/// The commands and reports that another connection sees: they are there after a kill, too.
+async fn stored(apart: &Apart) -> (i64, i64) {
+    let mut connection = SqliteConnection::connect(&apart.database_url()).await.unwrap();
+    let count =
+        "SELECT COUNT(*) FILTER (WHERE source = 'slack_command'), COUNT(*) FILTER (WHERE source = 'flux') FROM inbox";
+    sqlx::query_as(count).fetch_one(&mut connection).await.unwrap()
+}
+
+/// Sends commands and reports, each of which must be refused, and without a wait.
+async fn assert_refused_at_once(apart: &Apart) {
+    for number in 0..4 {
+        let begun = Instant::now();
+        let refusal = ask(apart, "/promote checkout qa").await;
+        assert!(refusal.contains("I could not keep your request, so nothing was done"), "{refusal}");
+        assert_eq!(report(apart, number).await, 503);
+        assert!(begun.elapsed() < Duration::from_secs(2), "refused only after {:?}", begun.elapsed());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_moment_of_a_full_disk_all_that_is_acknowledged_is_stored() {
+    let (mut apart, disk) = open().await;
+    disk.fill();
+    // Several failures in a row: sqlx loses count at the first, and leaves its transaction open at the second.
+    assert_refused_at_once(&apart).await;
+    until("it is not ready", async || readyz(&apart).await.0 == 503).await;
+    let (_, body) = readyz(&apart).await;
+    assert!(body["missing"][0].as_str().unwrap().starts_with("The store cannot be written."), "{body}");
+
+    disk.free();
+    until("it is ready again", async || readyz(&apart).await.0 == 200).await;
+    let (commands, reports) = stored(&apart).await;
+    for number in 10..15 {
+        let ack = ask(&apart, "/gantry why checkout qa").await;
+        assert!(!ack.contains("could not keep"), "{ack}");
+        assert_eq!(report(&apart, number).await, 202);
+    }
+    assert_eq!(stored(&apart).await, (commands + 5, reports + 5), "acknowledged and stored");
+
+    apart.terminate();
+    until("the bot ends", async || apart.ended().is_some()).await;
+    assert_eq!(stored(&apart).await, (commands + 5, reports + 5), "and not discarded at the end");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_the_database_cannot_be_opened_again_requests_are_refused_at_once() {
+    let (apart, disk) = open().await;
+    let file = apart.database_url().strip_prefix("sqlite://").map(PathBuf::from).unwrap();
+    let aside = file.with_file_name("aside.db");
+    disk.fill();
+    ask(&apart, "/promote checkout qa").await;
+    // The failed connection is thrown away. The file that the next one needs is not there.
+    std::fs::rename(&file, &aside).unwrap();
+    disk.free();
+    assert_refused_at_once(&apart).await;
+    until("it is not ready", async || {
+        readyz(&apart).await.1["missing"][0].as_str().is_some_and(|why| why.contains("it cannot be reopened"))
+    })
+    .await;
+
+    std::fs::rename(&aside, &file).unwrap();
+    until("it is ready again", async || readyz(&apart).await.0 == 200).await;
+    let (commands, _) = stored(&apart).await;
+    ask(&apart, "/gantry why checkout qa").await;
+    assert_eq!(stored(&apart).await.0, commands + 1);
+}

@@ -1,0 +1,56 @@
+//! What the chart's rules grant is what the code asks of a cluster: this walk asks for all of it, and whatever else any test
+//! makes the code ask for is refused by the simulated cluster and fails that test.
+
+use std::collections::BTreeSet;
+
+use gantry::adapters::cluster::access::asks;
+use gantry::domain::model::artefact::Workload;
+use gantry::sim::faults::Fault;
+use gantry::sim::github::{Author, NewCommit};
+use gantry::sim::town::Town as Sim;
+
+use crate::harness::world::Town;
+
+/// Two more artefacts in a repository with one commit, so that only the cluster knows what ran before.
+fn prepare(sim: &Sim) {
+    sim.github.create_repository("acme/part", "develop").unwrap();
+    let author = Author { name: "A".into(), email: "a@acme.example".into(), login: None };
+    let files = [("a.txt".to_owned(), Some("Begin".to_owned()))].into();
+    let (repository, branch, message) = ("acme/part".to_owned(), "develop".to_owned(), "Begin".to_owned());
+    let commit = NewCommit { repository, branch, message, author, files, at: sim.clock.now() };
+    let first = sim.github.commit(commit).unwrap();
+    for branch in ["qa", "staging", "prod"] {
+        sim.github.create_branch("acme/part", branch, &first).unwrap();
+    }
+    for (name, workload) in [("agent", "daemonset/agent"), ("part", "deployment/part")] {
+        let workload: Workload = workload.parse().unwrap();
+        for tag in ["build-1", "build-2"] {
+            sim.registry.publish(&format!("ghcr.io/acme/{name}"), tag, Some(&first), sim.clock.now());
+            sim.cluster.place("qa", &workload, name, &format!("ghcr.io/acme/{name}:{tag}"), 1);
+        }
+    }
+}
+
+#[tokio::test]
+async fn everything_that_the_rules_grant_is_asked_for() {
+    let artefact = |(name, workload): (&str, &str)| {
+        format!(
+            "  - name: {name}\n    repository: acme/part\n    image: ghcr.io/acme/{name}\n    workload: {workload}\n"
+        )
+    };
+    let more: String = [("agent", "daemonset/agent"), ("part", "deployment/part")].map(artefact).concat();
+    let town = Town::newcomer(prepare, |yaml| yaml.replace("people:", &format!("{more}people:"))).await;
+
+    // A workload that fails is asked for its pods; one of which nothing is known, for its history.
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("mailer".into()), Some("development".into()));
+    town.push("mailer", "Crash");
+    town.settle().await;
+    for artefact in ["agent", "part"] {
+        town.bob().types(&format!("/rollback {artefact} qa")).await;
+    }
+    let granted: BTreeSet<_> = asks().into_iter().collect();
+    let unused: Vec<String> = granted.difference(&town.sim.cluster.asked()).map(ToString::to_string).collect();
+    assert_eq!(unused, Vec::<String>::new(), "granted and never asked for");
+    let surplus: Vec<String> = town.sim.cluster.asked().difference(&granted).map(ToString::to_string).collect();
+    assert_eq!(surplus, Vec::<String>::new(), "asked for and not granted");
+}

@@ -1,0 +1,242 @@
+//! The doors: what is not signed, too large, too old or malformed is refused, and a replay has no effect.
+
+use gantry::sim::town::SIGNING_SECRET;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+
+use crate::harness::world::Town;
+
+pub(crate) fn hex_hmac(secret: &str, parts: &[&[u8]]) -> String {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).unwrap();
+    for part in parts {
+        mac.update(part);
+    }
+    format!("{:x}", mac.finalize().into_bytes())
+}
+
+thread_local! {
+    /// Each is slow to build; and a test is a thread, whose connections end with it.
+    static CLIENT: reqwest::Client = reqwest::Client::new();
+}
+
+/// Sends a body as Slack would, signed with `secret` at `at`.
+pub(crate) async fn slack(town: &Town, path: &str, body: &str, secret: &str, at: i64) -> (u16, String) {
+    let signature = format!("v0={}", hex_hmac(secret, &[b"v0:", at.to_string().as_bytes(), b":", body.as_bytes()]));
+    let response = CLIENT
+        .with(Clone::clone)
+        .post(format!("{}{path}", town.origin))
+        .header("x-slack-request-timestamp", at.to_string())
+        .header("x-slack-signature", signature)
+        .body(body.to_owned())
+        .send()
+        .await
+        .unwrap();
+    (response.status().as_u16(), response.text().await.unwrap())
+}
+
+/// Sends a report as Flux would; gives the status.
+pub(crate) async fn report(town: &Town, environment: &str, body: &str, secret: &str) -> u16 {
+    let response = reqwest::Client::new()
+        .post(format!("{}/webhooks/flux/{environment}", town.origin))
+        .header("x-signature", format!("sha256={}", hex_hmac(secret, &[body.as_bytes()])))
+        .body(body.to_owned())
+        .send()
+        .await
+        .unwrap();
+    response.status().as_u16()
+}
+
+fn command(text: &str, trigger: &str) -> String {
+    format!(
+        "team_id=T0ACME&channel_id=C0DEPLOYS&user_id=U0ALICE&command=%2Fgantry&text={text}&trigger_id={trigger}&response_url="
+    )
+}
+
+#[tokio::test]
+async fn only_what_slack_signed_lately_is_heard() {
+    let town = Town::open().await;
+    let now = town.clock.now().as_second();
+    let body = command("help", "1.1");
+    let cases = [
+        ("right", SIGNING_SECRET, now, 200),
+        ("five minutes old", SIGNING_SECRET, now - 300, 200),
+        ("older", SIGNING_SECRET, now - 301, 401),
+        ("from the future", SIGNING_SECRET, now + 301, 401),
+        ("another secret", "guess", now, 401),
+        ("no time at all", SIGNING_SECRET, i64::MIN, 401),
+    ];
+    for (name, secret, at, status) in cases {
+        assert_eq!(slack(&town, "/slack/commands", &body, secret, at).await.0, status, "{name}");
+    }
+    let bare = reqwest::Client::new().post(format!("{}/slack/commands", town.origin)).body(body).send().await.unwrap();
+    assert_eq!(bare.status(), 401);
+}
+
+#[tokio::test]
+async fn what_does_not_parse_is_refused_in_words() {
+    let town = Town::open().await;
+    let now = town.clock.now().as_second();
+    let cases = [
+        ("/slack/commands", "", 400, "`team_id` is missing"),
+        ("/slack/commands", "text=hi", 400, "is missing"),
+        ("/slack/commands", "ssl_check=1", 200, ""),
+        ("/slack/interactions", "x=1", 400, "`payload` is missing"),
+        ("/slack/interactions", "payload=%7B", 400, "not JSON"),
+        ("/slack/interactions", "payload=%7B%22type%22%3A%22shortcut_of_tomorrow%22%7D", 200, ""),
+        ("/slack/interactions", "payload=%7B%22type%22%3A%22block_actions%22%7D", 400, "has no `user/id`"),
+        ("/slack/events", "[", 400, "not JSON"),
+        ("/slack/events", "{}", 400, "no `type`"),
+        ("/slack/events", r#"{"type":"url_verification","challenge":"c-1"}"#, 200, "c-1"),
+        ("/slack/events", r#"{"type":"event_callback","event":{"type":"reaction_added"}}"#, 200, ""),
+    ];
+    for (path, body, status, words) in cases {
+        let (got, text) = slack(&town, path, body, SIGNING_SECRET, now).await;
+        assert_eq!(got, status, "{path} {body}: {text}");
+        assert!(text.contains(words), "{path} {body}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_large_body_is_refused_before_it_is_read() {
+    let town = Town::open().await;
+    let now = town.clock.now().as_second();
+    let large = "a".repeat(gantry::adapters::slack::receive::BODY_LIMIT + 1);
+    assert_eq!(slack(&town, "/slack/commands", &large, SIGNING_SECRET, now).await.0, 413);
+    let fits = format!("{}&x={}", command("help", "1.2"), "a".repeat(100_000));
+    assert_eq!(slack(&town, "/slack/commands", &fits, SIGNING_SECRET, now).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_replay_is_acknowledged_and_has_no_effect() {
+    let town = Town::open().await;
+    let now = town.clock.now().as_second();
+    let event = serde_json::json!({
+        "type": "event_callback", "team_id": "T0ACME", "event_id": "Ev1",
+        "event": { "type": "app_mention", "user": "U0ALICE", "channel": "C0DEPLOYS", "text": "<@U0GANTRY> help" },
+    });
+    for _ in 0..3 {
+        assert_eq!(slack(&town, "/slack/events", &event.to_string(), SIGNING_SECRET, now).await.0, 200);
+        town.settle().await;
+    }
+    assert_eq!(town.whispered("alice", "deploys").len(), 1);
+}
+
+#[tokio::test]
+async fn another_workspace_gets_nothing() {
+    let town = Town::open().await;
+    let now = town.clock.now().as_second();
+    town.alice().types("/list").await;
+    let body = command("list", "9.9").replace("T0ACME", "T0OTHER");
+    let (status, text) = slack(&town, "/slack/commands", &body, SIGNING_SECRET, now).await;
+    assert_eq!(status, 200);
+    assert!(text.contains("you belong to another one"), "{text}");
+}
+
+#[tokio::test]
+async fn only_a_report_with_its_environments_own_secret_is_kept() {
+    let town = Town::open().await;
+    let body =
+        r#"{"involvedObject":{"kind":"Kustomization","name":"checkout"},"severity":"info","reason":"Progressing"}"#;
+    let cases = [
+        ("development", "flux-secret-of-development", 202),
+        ("development", "flux-secret-of-qa", 401),
+        ("nowhere", "flux-secret-of-development", 401),
+        ("qa", "", 401),
+    ];
+    for (environment, secret, status) in cases {
+        assert_eq!(report(&town, environment, body, secret).await, status, "{environment} {secret}");
+    }
+    assert_eq!(report(&town, "qa", "not json", "flux-secret-of-qa").await, 400);
+    let large = "a".repeat(gantry::adapters::reports::BODY_LIMIT + 1);
+    assert_eq!(report(&town, "qa", &large, "flux-secret-of-qa").await, 413);
+    let bare =
+        reqwest::Client::new().post(format!("{}/webhooks/flux/qa", town.origin)).body(body).send().await.unwrap();
+    assert_eq!(bare.status(), 401);
+}
+
+/// 100,000 requests that differ from a right one in some way: none is let in, and nothing panics.
+#[tokio::test]
+async fn nothing_that_was_tampered_with_is_let_in() {
+    use axum::body::Body;
+    use axum::http::Request;
+    use gantry::adapters::slack::receive::{Ack, Receiver};
+    use gantry::clock::Clock;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use tower::ServiceExt;
+
+    let heard = Arc::new(AtomicUsize::new(0));
+    let counted = heard.clone();
+    let answer: gantry::adapters::slack::receive::Answer = Arc::new(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { Ack::Silent })
+    });
+    let now = jiff::Timestamp::from_second(1_800_000_000).unwrap();
+    let router = Receiver::new(Some(&"secret".to_owned().into()), Clock::by_hand(now), answer).router();
+    let body = command("list", "1.1").into_bytes();
+    let at = now.as_second().to_string();
+    let signature = format!("v0={}", hex_hmac("secret", &[b"v0:", at.as_bytes(), b":", &body]));
+
+    let send = |at: Vec<u8>, signature: Vec<u8>, body: Vec<u8>| {
+        let router = router.clone();
+        async move {
+            let request = Request::post("/slack/commands")
+                .header("x-slack-request-timestamp", at)
+                .header("x-slack-signature", signature)
+                .body(Body::from(body));
+            // What no HTTP client could send is not heard either.
+            let Ok(request) = request else { return 0 };
+            router.oneshot(request).await.unwrap().status().as_u16()
+        }
+    };
+    assert_eq!(send(at.clone().into(), signature.clone().into(), body.clone()).await, 200);
+    assert_eq!(heard.swap(0, Ordering::Relaxed), 1);
+
+    let mut random = Random(42);
+    for round in 0..100_000 {
+        let (mut at, mut signature, mut body) = (at.clone().into_bytes(), signature.clone().into_bytes(), body.clone());
+        match round % 3 {
+            0 => random.mutate(&mut signature),
+            1 => random.mutate(&mut body),
+            _ => random.mutate(&mut at),
+        }
+        let case = (String::from_utf8_lossy(&at).into_owned(), String::from_utf8_lossy(&signature).into_owned());
+        // Hex digits mean the same in upper case.
+        if signature.eq_ignore_ascii_case(signature_of(&at, &body).as_bytes()) && signature.starts_with(b"v0=") {
+            continue;
+        }
+        let status = send(at, signature, body).await;
+        assert!(matches!(status, 0 | 401), "{status} {case:?}");
+    }
+    assert_eq!(heard.load(Ordering::Relaxed), 0);
+}
+
+fn signature_of(at: &[u8], body: &[u8]) -> String {
+    format!("v0={}", hex_hmac("secret", &[b"v0:", at, b":", body]))
+}
+
+/// A small generator that gives the same numbers in each run.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % end.max(1)
+    }
+
+    /// Changes at least one byte: replaces, inserts, removes, cuts or doubles.
+    fn mutate(&mut self, bytes: &mut Vec<u8>) {
+        let before = bytes.clone();
+        while *bytes == before {
+            let at = self.below(bytes.len());
+            let byte = u8::try_from(self.below(256)).unwrap();
+            match self.below(5) {
+                0 => bytes[at] = byte,
+                1 => bytes.insert(at, byte),
+                2 => drop(bytes.remove(at)),
+                3 => bytes.truncate(at),
+                _ => bytes.extend(before.clone()),
+            }
+        }
+    }
+}

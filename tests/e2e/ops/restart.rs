@@ -1,0 +1,163 @@
+//! The bot is killed at any moment and started again: no message is lost, at most one first post is doubled, and a
+//! promotion goes on by itself and ends once.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use gantry::domain::model::version::Sha;
+use gantry::sim::faults::Fault;
+
+use crate::harness::process::{Apart, Hold, KillPoint, kill_in_lanes, until};
+use crate::harness::world::{has_button, shown};
+
+/// Each is killed a little later than the one before.
+const ROUNDS: u64 = 8;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn kill_at_any_moment_loses_no_message() {
+    let mut apart = Apart::open().await;
+    let words = |round: u64| format!("Round {round} ");
+    for round in 0..ROUNDS {
+        apart.town.push("checkout", "develop", &format!("Round {round}"), BTreeMap::new(), "alice").unwrap();
+        // Each round is killed a little later: while it is built, rolled out, stored, said. The delay must be real.
+        tokio::time::sleep(Duration::from_millis(90 * (round + 1))).await;
+        apart.restart().await;
+        until("the round is told", async || apart.says(&words(round)) > 0).await;
+    }
+    // A repeated message would be posted before this one, which is in the same queue, or wait in the outbox.
+    apart.town.push("checkout", "develop", "The last push of all", BTreeMap::new(), "alice").unwrap();
+    until("the last push is told", async || apart.says("The last push of all") > 0).await;
+    apart.until_idle().await;
+    for round in 0..ROUNDS {
+        let told = apart.says(&words(round));
+        assert!((1..=2).contains(&told), "round {round} was told {told} times");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_controller_said_before_a_kill_is_not_forgotten() {
+    let mut apart = Apart::open().await;
+    apart.town.faults.arm(Fault::SlowRollout, 2, Some("mailer".into()), Some("development".into()));
+    let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
+    let pushed = apart.town.push("mailer", "develop", "Mails in blue", file, "alice").unwrap();
+    let workload = "statefulset/mailer".parse().unwrap();
+    let before = apart.town.cluster.state("development", &workload).image;
+    until("it rolls out", async || apart.town.cluster.state("development", &workload).image != before).await;
+    // While it rolls out, nothing but the controller's word tells its commit, and that is told once.
+    let image = apart.town.cluster.state("development", &workload).image.unwrap();
+    let seen = "sighting WHERE artefact = 'mailer' AND environment = 'development' AND tag = $1";
+    apart.until_stored(seen, image.rsplit_once(':').unwrap().1).await;
+    let event = serde_json::json!({
+        "involvedObject": { "kind": "Kustomization", "name": "mailer", "namespace": "flux-system" },
+        "severity": "info", "timestamp": apart.town.clock.now().to_string(), "reason": "ReconciliationSucceeded",
+        "message": "Reconciliation finished", "metadata": { "revision": format!("develop@sha1:{pushed}") },
+    });
+    let signature = crate::ops::receiving::hex_hmac("flux-secret-of-development", &[event.to_string().as_bytes()]);
+    let told = reqwest::Client::new()
+        .post(format!("http://{}/webhooks/flux/development", apart.address))
+        .header("x-signature", format!("sha256={signature}"))
+        .body(event.to_string());
+    assert_eq!(told.send().await.unwrap().status(), 202);
+    apart.until_idle().await;
+    apart.restart().await;
+    until("its commit is told", async || {
+        let told = apart.messages().iter().map(shown).collect::<Vec<_>>();
+        told.iter().any(|told| told.contains("*mailer*") && told.contains("Mails in blue"))
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_promotion_that_is_killed_before_any_of_its_requests_ends_once() {
+    killed_at_every_request(Hold::BeforeTheEffect, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_promotion_that_is_killed_after_any_of_its_requests_ends_once() {
+    killed_at_every_request(Hold::AfterTheEffect, false).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pull_request_that_is_killed_before_any_of_its_requests_ends_once() {
+    killed_at_every_request(Hold::BeforeTheEffect, true).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_pull_request_that_is_killed_after_any_of_its_requests_ends_once() {
+    killed_at_every_request(Hold::AfterTheEffect, true).await;
+}
+
+/// A promotion for every request that one makes: at that request the bot is killed, and started again.
+async fn killed_at_every_request(hold: Hold, by_pull: bool) {
+    let by_both = ["/merges", "/git/tags", "POST /sim/github/repos/acme/checkout/git/refs", "chat.postMessage"];
+    let by_pull_alone = ["POST /sim/github/repos/acme/checkout/pulls", "/merge"];
+    let named = if by_pull { [&by_both[..], &by_pull_alone].concat() } else { by_both.to_vec() };
+    kill_in_lanes(&named, |points| killed_at(points, hold, by_pull)).await;
+}
+
+async fn killed_at(points: Vec<KillPoint>, hold: Hold, by_pull: bool) {
+    let qa = "    cluster: { namespace: qa }\n";
+    let by_pull_request = format!("{qa}    promote: pull_request\n");
+    let mut apart = Apart::configured(|yaml| if by_pull { yaml.replace(qa, &by_pull_request) } else { yaml }).await;
+    let mut held_at = Vec::new();
+    for (round, point) in points.into_iter().enumerate() {
+        let pinned =
+            apart.town.push("checkout", "develop", &format!("Push {round}"), BTreeMap::new(), "alice").unwrap();
+        until("the push runs", async || apart.says(&format!("Push {round} ")) > 0).await;
+        // The observer compares commits in the background; these requests are not part of the promotion.
+        apart.until_stored("comparison WHERE head = $1", pinned.as_str()).await;
+        apart.until_idle().await;
+
+        if !by_pull {
+            apart.gate.close_at(point, hold);
+        }
+        let ack = apart.town.slack.command("alice", "deploys", "/promote checkout qa").await.unwrap();
+        assert_eq!(ack.status, 200);
+        if by_pull {
+            let plan = || {
+                apart.town.slack.messages("deploys", Some("alice")).into_iter().rfind(|it| has_button(it, "Confirm"))
+            };
+            let of_it = |plan: &gantry::sim::slack::Message| shown(plan).contains(pinned.short());
+            until("the plan is shown", async || plan().as_ref().is_some_and(of_it)).await;
+            apart.gate.close_at(point, hold);
+            apart.town.slack.click("alice", "deploys", &plan().unwrap().id, "Confirm").await.unwrap();
+        }
+        let version = format!("`develop-{}`", pinned.short());
+        let ended = |apart: &Apart| {
+            let green = |text: String| text.contains(&version) && text.contains("running in *qa*");
+            apart.messages().iter().any(|message| message.thread.is_some() && green(shown(message)))
+        };
+        until("it is held, or it ends", async || apart.gate.held().is_some() || ended(&apart)).await;
+        let Some(request) = apart.gate.held() else {
+            hold.assert_is_beyond_last_request(point, 9, &held_at);
+            return;
+        };
+        let at = request.clone();
+        held_at.push(request);
+        apart.kill();
+        apart.gate.open();
+        apart.restart().await;
+        until(&format!("it ends, though killed at {at}"), async || ended(&apart)).await;
+
+        let (github, name) = (&apart.town.github, "acme/checkout");
+        let graph = github.graph(name, 1000);
+        let merges: Vec<_> = graph.iter().filter(|commit| commit.parents.get(1) == Some(&pinned)).collect();
+        assert_eq!(merges.len(), 1, "one merge, though killed at {at}");
+        // By pull request that is what was frozen, and the merge of it is the result.
+        let result =
+            |frozen: &Sha| graph.iter().find(|commit| commit.parents.get(1) == Some(frozen)).map(|it| it.sha.clone());
+        let result = if by_pull { result(&merges[0].sha).expect("a merge") } else { merges[0].sha.clone() };
+        let left = github.branches(name).into_keys().filter(|branch| branch.starts_with("gantry/")).count();
+        assert_eq!(left, 0, "everything is put away, though killed at {at}");
+        let tags = github.tags(name);
+        let of_it = tags.values().filter(|commit| **commit == result).count();
+        assert_eq!(of_it, 1, "one tag, though killed at {at}");
+        let cards = apart
+            .messages()
+            .iter()
+            .filter(|message| shown(message).contains(&version) && shown(message).contains("asked by"))
+            .count();
+        assert!((1..=2).contains(&cards), "{cards} cards, though killed at {at}");
+    }
+    panic!("a promotion makes no hundred requests: {held_at:#?}");
+}

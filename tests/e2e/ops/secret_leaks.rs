@@ -1,0 +1,278 @@
+//! No secret comes out anywhere: each is one of a kind, everything that can happen does, and then all that was written, said
+//! and told is searched for each of them, in every form that they have on their way.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::process::Command;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use gantry::config::{Config, Secrets};
+use gantry::sim::registry::TOKEN;
+use gantry::sim::slack::VERIFICATION_TOKEN;
+use gantry::sim::town::{APP_TOKEN, BOT_TOKEN, GITHUB_TOKEN, Town};
+use serde_json::{Value, json};
+
+use crate::harness::process::{Apart, Ways};
+
+mod walk;
+
+use walk::Walk;
+
+const LOGIN: &str = "canary-of-the-registry";
+const RECEIVER: &str = "canary-of-the-flux-receiver";
+const KUBE: &str = "canary-of-the-kubeconfig";
+
+/// What each secret looks like in a header, a form, a dump.
+fn forms(secret: &str) -> BTreeSet<String> {
+    let mut forms = BTreeSet::from([secret.to_owned(), hex(secret), hex(secret).to_uppercase(), escaped(secret)]);
+    // Whatever stands before it moves its bits: what is left of the middle is the same for each of three ways.
+    for before in ["", "x", "xy"] {
+        for engine in [&STANDARD, &URL_SAFE_NO_PAD] {
+            let text = engine.encode(format!("{before}{secret}"));
+            forms.insert(text[4..text.len() - 4].to_owned());
+        }
+    }
+    forms
+}
+
+fn hex(text: &str) -> String {
+    text.bytes()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from_digit(digit.into(), 16).unwrap())
+        .collect()
+}
+
+/// As a form or an address may have it, with every letter spelled out.
+fn escaped(text: &str) -> String {
+    let digits = hex(text).to_uppercase();
+    digits.as_bytes().chunks(2).flat_map(|pair| ['%', char::from(pair[0]), char::from(pair[1])]).collect()
+}
+
+/// Every form with its secret, by its first two bytes: one walk over what came out looks for all of them.
+struct Canaries(Vec<Vec<(String, String)>>);
+
+impl Canaries {
+    fn of(secrets: &[String]) -> Self {
+        let mut all = vec![Vec::new(); 1 << 16];
+        for secret in secrets {
+            for form in forms(secret) {
+                let begin = form.as_bytes();
+                all[Self::begin(begin[0], begin[1])].push((form, secret.clone()));
+            }
+        }
+        Self(all)
+    }
+
+    fn begin(first: u8, second: u8) -> usize {
+        u16::from_be_bytes([first, second]).into()
+    }
+
+    fn found(&self, where_from: &str, bytes: &[u8]) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        for at in 1..bytes.len() {
+            for (form, secret) in &self.0[Self::begin(bytes[at - 1], bytes[at])] {
+                if bytes[at - 1..].starts_with(form.as_bytes()) {
+                    found.insert(format!("{secret} in {where_from}"));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn secrets() -> Vec<String> {
+    let names = ["SLACK_SIGNING_SECRET", "SLACK_BOT_TOKEN", "GITHUB_TOKEN", "GITHUB_WEBHOOK_SECRET"];
+    let webhooks = ["DEVELOPMENT", "QA", "STAGING", "PROD"].map(|name| format!("FLUX_{name}_SECRET"));
+    let all = names.iter().map(|name| (*name).to_owned()).chain(webhooks);
+    let mut secrets: Vec<String> = all.map(|name| Town::secret(&name).unwrap()).collect();
+    secrets.extend([APP_TOKEN, VERIFICATION_TOKEN, LOGIN, RECEIVER, KUBE].map(str::to_owned));
+    // Line breaks may become anything on the way: a line in the midst of it stands for the key.
+    secrets.extend(private_key().lines().nth(12).map(str::to_owned));
+    secrets
+}
+
+fn private_key() -> String {
+    std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/github-app.pem")).unwrap()
+}
+
+/// Requests over HTTP, and a token for GitHub.
+fn by_http() -> Ways {
+    Ways { token: KUBE, ..Ways::default() }
+}
+
+/// Socket Mode, and a GitHub App.
+fn by_socket() -> Ways {
+    let mut variables = Ways::default().variables;
+    variables.retain(|(name, _)| !["SLACK_SIGNING_SECRET", "GITHUB_TOKEN"].contains(name));
+    variables.extend([
+        ("SLACK_APP_TOKEN", APP_TOKEN.to_owned()),
+        ("GITHUB_APP_ID", "1".to_owned()),
+        ("GITHUB_APP_INSTALLATION_ID", "2".to_owned()),
+        ("GITHUB_APP_PRIVATE_KEY", private_key()),
+    ]);
+    Ways { variables, token: KUBE, by_socket: true }
+}
+
+/// A login for the registry, a receiver whose address is a permission, and a token for the cluster.
+fn armed(yaml: &str, folder: &std::path::Path, origin: &str) -> String {
+    let auth = STANDARD.encode(format!("robot:{LOGIN}"));
+    let host = origin.trim_start_matches("http://");
+    let docker = json!({ "auths": { host: { "auth": auth } } });
+    std::fs::write(folder.join("docker.json"), docker.to_string()).unwrap();
+    let login = format!("registry:\n  docker_config: {}\n", folder.join("docker.json").display());
+    let trigger = format!("branch: qa\n    trigger: {{ flux_receiver: \"{origin}/hook/{RECEIVER}\" }}\n");
+    yaml.replace("registry:\n", &login).replace("branch: qa\n", &trigger)
+}
+
+/// Opens a town by these ways, lets everything happen, and searches all that came out. Gives what the bot was let in by.
+async fn searched(ways: Ways) -> BTreeSet<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut apart = Apart::told(ways, |yaml, origin| armed(&yaml, folder.path(), origin)).await;
+    let walk = Walk::new(&apart);
+    walk.all().await;
+    let mut answers = walk.answers.into_inner().unwrap();
+    let doctor = apart.doctor().await;
+    answers.extend([doctor.stdout, doctor.stderr].map(|bytes| String::from_utf8(bytes).unwrap()));
+    let metrics = reqwest::get(format!("{}/metrics", apart.metrics())).await.unwrap().text().await.unwrap();
+    let readyz = reqwest::get(format!("http://{}/readyz", apart.address)).await.unwrap().text().await.unwrap();
+    Walk::shut_out(&apart);
+    apart.restart().await;
+    let walk = Walk::new(&apart);
+    walk.outside().await;
+    answers.extend(walk.answers.into_inner().unwrap());
+
+    let slack = &apart.town.slack;
+    let mut out = vec![("the metrics", metrics), ("/readyz", readyz)];
+    out.extend(answers.into_iter().map(|answer| ("an answer", answer)));
+    let everything = |channel| (channel, format!("{:?}", slack.messages(channel, None)));
+    out.extend(["deploys", "releases", "@gantry"].map(everything));
+    out.extend(["alice", "bob", "carol", "dave"].map(|person| ("a Home", slack.home(person).to_string())));
+    let files = apart.files();
+    assert!(files.iter().any(|(name, bytes)| name == "gantry.db" && !bytes.is_empty()));
+    let (kept, logs): (Vec<_>, Vec<_>) = files.iter().partition(|(name, _)| name != "log");
+    out.push(("the log", String::from_utf8_lossy(&logs[0].1).into_owned()));
+
+    // What the bot was let in by is secret, whatever it was made of: a token for an hour, what the private key has signed.
+    let credentials = apart.gate.credentials();
+    let mut secrets = secrets();
+    secrets.extend(credentials.iter().cloned());
+    secrets
+        .extend(credentials.iter().filter_map(|jwt| jwt.rsplit_once('.')).map(|(_, signature)| signature.to_owned()));
+    secrets.extend(slack.tickets());
+    let canaries = Canaries::of(&secrets);
+    let mut leaks = Vec::new();
+    for (name, text) in &out {
+        leaks.extend(canaries.found(name, text.as_bytes()));
+        // These must outlive the process, so the database has them; nobody else has a use for them.
+        let shows = |permission: &String| text.contains(permission.as_str());
+        leaks.extend(slack.permissions().into_iter().filter(shows).map(|it| format!("{it} in {name}")));
+    }
+    for (name, bytes) in kept {
+        leaks.extend(canaries.found(name, bytes));
+    }
+    for (path, body) in apart.gate.bodies() {
+        leaks.extend(canaries.found(&path, &body));
+    }
+    // Over TLS, libraries would log headers that they do not log here: so none may say anything below `info`.
+    let log = apart.log();
+    let low = |line: &&Value| line["level"] == "DEBUG" || line["level"] == "TRACE";
+    assert!(log.iter().any(|line| low(&line)), "it says what it does");
+    let loud: BTreeSet<&str> = log.iter().filter(low).map(|line| line["target"].as_str().unwrap()).collect();
+    leaks.extend(loud.into_iter().filter(|target| !target.starts_with("gantry::")).map(|of| format!("{of} at debug")));
+    assert_eq!(leaks, Vec::<String>::new());
+    credentials
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_secret_comes_out_by_http_and_a_token() {
+    let shown = searched(by_http()).await;
+    for token in [BOT_TOKEN, GITHUB_TOKEN, KUBE, TOKEN, &STANDARD.encode(format!("robot:{LOGIN}"))] {
+        assert!(shown.contains(token), "{token}: {shown:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_secret_comes_out_by_socket_mode_and_a_github_app() {
+    let shown = searched(by_socket()).await;
+    for token in [BOT_TOKEN, APP_TOKEN, KUBE, TOKEN, &STANDARD.encode(format!("robot:{LOGIN}"))] {
+        assert!(shown.contains(token), "{token}: {shown:?}");
+    }
+    for of_the_app in ["eyJ", "ghs_"] {
+        assert!(shown.iter().any(|token| token.starts_with(of_the_app)), "{of_the_app}: {shown:?}");
+    }
+    assert!(!shown.contains(GITHUB_TOKEN), "by the App alone");
+}
+
+/// The search itself finds what it is meant to.
+#[test]
+fn a_leak_would_be_found_in_every_form() {
+    let (canaries, token) = (Canaries::of(&secrets()), BOT_TOKEN);
+    for leak in [
+        format!("Authorization: Bearer {token}"),
+        format!("Basic {}", STANDARD.encode(format!("robot:{token}"))),
+        format!("x{}", STANDARD.encode(token)),
+        escaped(token),
+        hex(token),
+    ] {
+        assert_eq!(canaries.found("a leak", leak.as_bytes()).len(), 1, "{leak}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_secret_is_said_without_it() {
+    let wrong = [
+        ("DATABASE_URL", "postgres://gantry:canary-password@db/gantry"),
+        ("DATABASE_URL", "sqlite://nowhere/at/all/gantry.db?password=canary-password"),
+        ("GITHUB_APP_PRIVATE_KEY", "-----BEGIN RSA PRIVATE KEY-----\ncanary-password\n-----END RSA PRIVATE KEY-----"),
+        ("SLACK_BOT_TOKEN_FILE", "/dev/null/canary-password"),
+    ];
+    for (name, value) in wrong {
+        let folder = tempfile::tempdir().unwrap();
+        let mut serve = Command::new(env!("CARGO_BIN_EXE_gantry"));
+        serve.current_dir(env!("CARGO_MANIFEST_DIR")).env_clear();
+        serve.args(["serve", "--metrics-listen", "off", "--listen", "127.0.0.1:0"]).env("RUST_LOG", "trace");
+        let set = [("FLUX_PROD_SECRET", "s"), ("SLACK_SIGNING_SECRET", "s"), ("SLACK_BOT_TOKEN", "t")];
+        serve.envs(set).env("GITHUB_APP_ID", "1").env("GITHUB_APP_INSTALLATION_ID", "2");
+        serve.env("DATABASE_URL", format!("sqlite://{}", folder.path().join("gantry.db").display()));
+        if name.ends_with("_FILE") {
+            serve.env_remove("SLACK_BOT_TOKEN");
+        }
+        if name != "GITHUB_APP_PRIVATE_KEY" {
+            serve.env_remove("GITHUB_APP_ID").env_remove("GITHUB_APP_INSTALLATION_ID");
+        }
+        let output = serve.env(name, value).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+        assert!(!output.status.success() && !said.is_empty(), "{name}");
+        // A path is no secret, and must be named to be repaired.
+        assert!(name.ends_with("_FILE") || !said.contains("canary"), "{name}: {said}");
+    }
+}
+
+#[test]
+fn nothing_of_the_configuration_shows_a_secret_by_debug() {
+    let town = |name: &str| Some(format!("canary-{name}"));
+    let text = std::fs::read_to_string(format!("{}/config/gantry.yaml", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let text = text.replace("https://flux.example.com/hook/", "https://flux.example.com/hook/canary-");
+    assert!(text.contains("canary"), "the example has a trigger");
+    let config = Config::parse("test", &text).unwrap();
+    let known = |name: &str| match name {
+        "GITHUB_APP_ID" | "GITHUB_APP_INSTALLATION_ID" => Some("1".to_owned()),
+        "GITHUB_TOKEN" => None,
+        "GITHUB_APP_PRIVATE_KEY" => {
+            Some("-----BEGIN RSA PRIVATE KEY-----\ncanary\n-----END RSA PRIVATE KEY-----".to_owned())
+        }
+        name if name.ends_with("_FILE") => None,
+        name => town(name),
+    };
+    let secrets = Secrets::read(&config, known).unwrap();
+    let parts = BTreeMap::from([
+        ("secrets", format!("{secrets:#?}")),
+        ("github", format!("{:?}", secrets.github)),
+        ("webhooks", format!("{:?}", secrets.webhooks)),
+        ("registries", format!("{:?}", secrets.registries)),
+        ("config", format!("{config:?}")),
+    ]);
+    for (name, shown) in parts {
+        assert!(!shown.contains("canary"), "{name}: {shown}");
+    }
+}

@@ -1,0 +1,208 @@
+//! Today's bot on files that earlier versions left (`tests/data/databases` says how they were made), killed in the middle of
+//! their work: it starts, brings to an end what was under way, says what waited to be said, and answers of the past.
+
+use std::path::{Path, PathBuf};
+
+use gantry::adapters::reports::Report;
+use gantry::adapters::reports::github::{Build, Notice};
+use gantry::adapters::slack::incoming::Incoming;
+use gantry::adapters::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Line, Store, Transaction};
+use gantry::clock::Clock;
+use gantry::domain::change::ChangeId;
+use gantry::domain::model::message::{Message, To};
+use jiff::{SignedDuration, Timestamp};
+use serde_json::Value;
+use sqlx::{Connection, SqliteConnection};
+use tokio::task::JoinSet;
+
+use crate::harness::world::Town;
+
+/// Where the town stood in which they were made.
+const FORMER: &str = "http://127.0.0.1:8484";
+
+/// What was left of an earlier version.
+struct Left {
+    name: String,
+    sql: String,
+}
+
+impl Left {
+    fn all() -> Vec<Self> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/databases");
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let dumps = files.filter(|path: &PathBuf| path.extension().is_some_and(|ending| ending == "sql"));
+        let all: Vec<_> = dumps
+            .map(|path| Self {
+                name: path.file_stem().unwrap().to_str().unwrap().to_owned(),
+                sql: std::fs::read_to_string(&path).unwrap(),
+            })
+            .collect();
+        assert!(!all.is_empty(), "they are where this test looks");
+        all
+    }
+
+    /// As a file again, in a workspace that is at this address now.
+    async fn restore(&self, folder: &Path, origin: &str) -> String {
+        let url = format!("sqlite://{}", folder.join("gantry.db").display());
+        let mut connection = SqliteConnection::connect(&format!("{url}?mode=rwc")).await.unwrap();
+        let sql = self.sql.replace(FORMER, origin);
+        sqlx::raw_sql(sqlx::AssertSqlSafe(sql)).execute(&mut connection).await.unwrap();
+        connection.close().await.unwrap();
+        url
+    }
+
+    /// What it holds, by today's types.
+    async fn read(&self) -> Found {
+        let folder = tempfile::tempdir().unwrap();
+        let url = self.restore(folder.path(), FORMER).await;
+        // By then everything is due.
+        let clock = Clock::by_hand("2030-01-01T00:00:00Z".parse().unwrap());
+        let store = Store::open(&url, clock).await.unwrap_or_else(|error| panic!("{}: {error}", self.name));
+        let unanswered = store.waiting(Line::Requests, 100).await.unwrap();
+        for waiting in &unanswered {
+            assert!(serde_json::from_value::<Incoming>(waiting.body.clone()).is_ok(), "{}: {waiting:?}", self.name);
+        }
+        for waiting in store.waiting(Line::Webhooks, 1000).await.unwrap() {
+            assert!(is_told(&waiting.body), "{}: {waiting:?}", self.name);
+        }
+        let entries = store.ledger(&LedgerFilter::default(), 10_000).await.unwrap();
+        for entry in &entries {
+            let fine = match (entry.kind, &entry.details) {
+                (LedgerKind::Report, Some(LedgerDetails::Report { report, .. })) => {
+                    serde_json::from_value::<Report>(report.clone()).is_ok()
+                }
+                (LedgerKind::Build, Some(LedgerDetails::Build(build))) => {
+                    serde_json::from_value::<Build>(build.clone()).is_ok()
+                }
+                (kind, _) => !matches!(kind, LedgerKind::Report | LedgerKind::Build),
+            };
+            assert!(fine, "{}: {entry:?}", self.name);
+        }
+        let mut changes = Vec::new();
+        for id in entries.iter().filter(|entry| entry.kind == LedgerKind::Begun).map(change_of) {
+            changes.push((id, store.change(id).await.unwrap().unwrap().stage.name().to_owned()));
+        }
+        let mut unsaid = Vec::new();
+        while let Some(turn) = store.turns().await.unwrap().into_iter().next() {
+            let outgoing = store.outgoing(turn.id).await.unwrap().unwrap();
+            unsaid.push(outgoing.message.unwrap_or_else(|error| panic!("{}: {error}", self.name)));
+            store.commit(Transaction::new().unsay(outgoing.id, outgoing.revision)).await.unwrap();
+        }
+        store.close().await;
+        Found { at: entries[0].at, changes, unsaid, unanswered: unanswered.len() }
+    }
+}
+
+/// What today's bot finds in it.
+struct Found {
+    /// When something happened for the last time.
+    at: Timestamp,
+    /// With their stages.
+    changes: Vec<(ChangeId, String)>,
+    unsaid: Vec<Message>,
+    unanswered: usize,
+}
+
+fn change_of(entry: &Entry) -> ChangeId {
+    ChangeId::parse(entry.change.as_deref().unwrap()).unwrap()
+}
+
+/// Whatever a webhook may have told.
+fn is_told(body: &Value) -> bool {
+    serde_json::from_value::<Report>(body.clone()).is_ok()
+        || serde_json::from_value::<Build>(body.clone()).is_ok()
+        || serde_json::from_value::<Notice>(body.clone()).is_ok()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn todays_bot_carries_on_what_every_earlier_version_left() {
+    let mut all = JoinSet::new();
+    for left in Left::all() {
+        all.spawn(carries_on(left));
+    }
+    while let Some(done) = all.join_next().await {
+        done.unwrap();
+    }
+}
+
+async fn carries_on(left: Left) {
+    let name = &left.name;
+    let found = left.read().await;
+    // It was away for a few minutes, and the repositories of this town know nothing of the commits of that one.
+    let start = found.at + SignedDuration::from_mins(3);
+    let town =
+        Town::inheriting(start, async |folder: &Path, origin: &str| drop(left.restore(folder, origin).await)).await;
+
+    everything_was_said(&town, &found, name).await;
+    everything_has_ended(&town, &found, name).await;
+    the_past_is_told(&town, &found, name).await;
+}
+
+async fn everything_was_said(town: &Town, found: &Found, name: &str) {
+    let pending = town.bot.store.pending().await.unwrap();
+    assert_eq!((pending.inbox, pending.outbox), (0, 0), "{name}");
+    let of_kind = async |kind: LedgerKind| {
+        let filter = LedgerFilter { kind: Some(kind), ..LedgerFilter::default() };
+        town.bot.store.ledger(&filter, 1000).await.unwrap()
+    };
+    assert_eq!(of_kind(LedgerKind::MessageDropped).await, [], "{name}");
+    let texts = texts(town);
+    for message in &found.unsaid {
+        let arrived = message.key().is_some_and(|key| key.as_str().starts_with("arrival:"));
+        if arrived || matches!(message.to, To::Person { .. } | To::Reply { .. }) {
+            let text = message.text.replace(FORMER, &town.origin);
+            assert!(texts.contains(&text), "{name}: nobody was told {text:?}, but {texts:#?}");
+        }
+        // A card tells by now what became of it.
+        if let Some(key) = message.key() {
+            let place = town.bot.store.said(key).await.unwrap().unwrap().place;
+            let stands = |channel| town.sim.slack.messages(channel, None).iter().any(|message| message.id == place.ts);
+            assert!(stands("deploys") || stands("releases"), "{name}: {key:?} stands nowhere");
+        }
+    }
+    // What was asked for while GitHub was away was a promotion: here it can be done.
+    let begun = of_kind(LedgerKind::Begun).await.len();
+    assert_eq!(begun, found.changes.len() + found.unanswered, "{name}");
+}
+
+async fn everything_has_ended(town: &Town, found: &Found, name: &str) {
+    for (id, before) in &found.changes {
+        let change = town.bot.store.change(*id).await.unwrap().unwrap();
+        let expected = match before.as_str() {
+            "deploying" => "stalled",
+            "awaiting_approval" => "errored",
+            over => over,
+        };
+        assert_eq!(change.stage.name(), expected, "{name}: {change:?}");
+    }
+}
+
+async fn the_past_is_told(town: &Town, found: &Found, name: &str) {
+    // Whom it does not know yet it answers a moment later.
+    town.alice().types("/list").await;
+    let list = town.alice().types("/list").await;
+    for artefact in ["checkout", "search", "storefront", "mailer"] {
+        assert!(list.contains(artefact), "{name}: {list}");
+    }
+    let history = town.alice().types("/gantry history 20").await;
+    assert!(history.contains("*What happened*") && !history.contains("cannot read"), "{name}: {history}");
+    let earlier = town.alice().types("/gantry history checkout 20").await;
+    assert!(earlier.contains("*checkout*") && !earlier.contains("cannot read"), "{name}: {earlier}");
+    let status = town.alice().types("/gantry status").await;
+    let watched = found.changes.iter().any(|(_, stage)| stage == "deploying");
+    assert_eq!(status.contains("*storefront*"), watched, "{name}: {status}");
+    for (id, stage) in &found.changes {
+        let status = town.alice().types(&format!("/gantry status {}", id.short())).await;
+        assert!(status.contains("asked by"), "{name}: {stage}: {status}");
+        let missing = status.contains("*Why:* GitHub does not have it: the pull request");
+        assert_eq!(missing, stage == "awaiting_approval", "{name}: {status}");
+    }
+}
+
+/// What anybody was told anywhere.
+fn texts(town: &Town) -> Vec<String> {
+    let places = ["deploys", "releases", "@gantry"];
+    let people = ["alice", "bob", "carol", "dave"];
+    let told = people.iter().flat_map(|person| places.map(|place| town.sim.slack.messages(place, Some(person))));
+    told.flatten().map(|message| message.text).collect()
+}

@@ -1,0 +1,509 @@
+//! Who may say yes, how, to what, and for how long it is waited for.
+
+use std::collections::BTreeMap;
+
+use gantry::sim::github::{Author, Verdict, When, Whim};
+use gantry::sim::slack::Person;
+use gantry::sim::town::SIGNING_SECRET;
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+use serde_json::json;
+
+use crate::harness::world::{Town, plain};
+use crate::production::pull_request::{REPOSITORY, asked, card, head, pull};
+
+#[expect(clippy::needless_pass_by_value, reason = "a town hands its configuration over")]
+fn two_are_needed(yaml: String) -> String {
+    yaml.replace("required: 1", "required: 2")
+}
+
+fn file(path: &str) -> BTreeMap<String, Option<String>> {
+    BTreeMap::from([(path.to_owned(), Some("x".to_owned()))])
+}
+
+/// Erin is a member of the workspace, and of nothing else.
+fn with_erin(sim: &gantry::sim::town::Town) {
+    let erin = Person {
+        id: "U0ERIN".into(),
+        name: "erin".into(),
+        real_name: "Erin Egger".into(),
+        email: "erin@acme.example".into(),
+        ..Person::default()
+    };
+    sim.slack.add_person(erin);
+    sim.github.add_person(&Author {
+        name: "Erin Egger".into(),
+        email: "erin@elsewhere.example".into(),
+        login: Some("erin-gh".into()),
+    });
+}
+
+fn told(town: &Town, who: &str) -> String {
+    town.whispered(who, "releases").pop().expect("a word")
+}
+
+#[tokio::test]
+async fn each_of_two_approvers_counts_once() {
+    let town = Town::configured(two_are_needed).await;
+    let before = head(&town, "prod");
+    asked(&town).await;
+    assert!(
+        card(&town).contains("waiting for 2 approvals") && card(&town).contains("0 of 2 approvals"),
+        "{}",
+        card(&town)
+    );
+    town.bob().presses("releases", "Approve").await;
+    assert!(
+        card(&town).contains("waiting for 1 approval") && card(&town).contains("1 of 2 approvals"),
+        "{}",
+        card(&town)
+    );
+    assert!(card(&town).contains("approved by <@U0BOB>"), "{}", card(&town));
+    town.bob().presses("releases", "Approve").await;
+    assert_eq!(told(&town, "bob"), "You have approved this already, and each person counts once.");
+    // The other way does not make it two either.
+    town.sim.github.review(REPOSITORY, pull(&town).unwrap().number, "bob", Verdict::Approve, "").unwrap();
+    town.settle().await;
+    assert_eq!(head(&town, "prod"), before);
+    assert!(card(&town).contains("1 of 2 approvals"), "{}", card(&town));
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn two_approvers_in_the_same_millisecond_both_count() {
+    let town = Town::configured(two_are_needed).await;
+    asked(&town).await;
+    let id = town.last_message("bob", "releases").id;
+    let slack = &town.sim.slack;
+    let (bob, carol) =
+        tokio::join!(slack.click("bob", "releases", &id, "Approve"), slack.click("carol", "releases", &id, "Approve"));
+    assert_eq!((bob.unwrap().status, carol.unwrap().status), (200, 200));
+    town.settle().await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    assert!(card(&town).contains("<@U0BOB>") && card(&town).contains("<@U0CAROL>"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn double_clicks_and_clicks_on_what_has_moved_on_are_told_so() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let id = town.last_message("bob", "releases").id;
+    let slack = &town.sim.slack;
+    let (one, two) =
+        tokio::join!(slack.click("bob", "releases", &id, "Approve"), slack.click("bob", "releases", &id, "Approve"));
+    assert_eq!((one.unwrap().status, two.unwrap().status), (200, 200));
+    town.settle().await;
+    let graph = town.sim.github.graph(REPOSITORY, 100);
+    assert_eq!(
+        graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout")).count(),
+        2,
+        "one result, one merge"
+    );
+
+    // The card has no buttons any more, so the click is one that was on its way.
+    let change = pull(&town).unwrap().head.strip_prefix("gantry/").unwrap().to_owned();
+    press(&town, "U0CAROL", "change_approve", &format!("{change}:{}", pull(&town).unwrap().head_sha)).await;
+    let last = town.whispered("carol", "releases").pop().expect("a word");
+    assert!(last.contains("running in *prod*") && last.contains("There is nothing left to decide."), "{last}");
+}
+
+/// A click that no message of ours has any more.
+async fn press(town: &Town, person: &str, action: &str, value: &str) {
+    let payload = json!({
+        "type": "block_actions", "team": { "id": "T0ACME" }, "user": { "id": person }, "channel": { "id": "C0RELEASES" },
+        "trigger_id": format!("{person}.{action}.{value}"), "actions": [{ "action_id": action, "value": value }],
+    });
+    let body = form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish();
+    let now = town.clock.now().as_second();
+    let (status, _) = crate::ops::receiving::slack(town, "/slack/interactions", &body, SIGNING_SECRET, now).await;
+    assert_eq!(status, 200);
+    town.settle().await;
+}
+
+#[tokio::test]
+async fn a_forged_button_and_an_old_one_do_nothing() {
+    let town = Town::open().await;
+    let before = head(&town, "prod");
+    let pull = asked(&town).await;
+    let change = pull.head.strip_prefix("gantry/").unwrap();
+    let other = head(&town, "staging");
+    for value in [
+        "",
+        "x",
+        ":",
+        "01939f3e-5c00-7000-8000-00000badcafe:x",
+        change,
+        &format!("{change}:"),
+        &format!("{change}:{other}"),
+    ] {
+        press(&town, "U0BOB", "change_approve", value).await;
+        press(&town, "U0BOB", "change_reject", value).await;
+    }
+    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
+    assert!(told(&town, "bob").starts_with("What you saw has changed since:"), "{}", told(&town, "bob"));
+    assert_eq!(head(&town, "prod"), before);
+}
+
+#[tokio::test]
+async fn only_those_who_may_decide() {
+    let town = Town::prepared(with_erin, |yaml| yaml).await;
+    asked(&town).await;
+    let id = town.last_message("bob", "releases").id;
+    for button in ["Approve", "Reject", "Cancel"] {
+        town.sim.slack.click("erin", "releases", &id, button).await.unwrap();
+        town.settle().await;
+        let told = told(&town, "erin");
+        assert!(told.starts_with("You may not ") && told.contains("ask @release-managers to do it"), "{told}");
+    }
+    town.sim.slack.click("dave", "releases", &id, "Approve").await.unwrap();
+    town.settle().await;
+    assert!(told(&town, "dave").contains("you are a guest here"));
+    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
+    assert!(town.sim.slack.views("erin").is_empty());
+    assert_snapshot!(told(&town, "erin"), @"
+    You may not cancel changes of others in *prod*.
+    Next: ask @release-managers to do it.
+    ");
+}
+
+#[tokio::test]
+async fn a_review_on_github_counts_like_a_click() {
+    let town = Town::open().await;
+    let pull = asked(&town).await;
+    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Comment, "hm").unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("0 of 1 approval"), "a comment says nothing: {}", card(&town));
+    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "go").unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    assert!(card(&town).contains("by a review on GitHub"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn changes_that_are_requested_hold_it_until_they_are_taken_back() {
+    let town = Town::open().await;
+    let pull = asked(&town).await;
+    town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::RequestChanges, "no").unwrap();
+    town.settle().await;
+    town.bob().presses("releases", "Approve").await;
+    assert!(card(&town).contains("changes are requested on GitHub by `carol`"), "{}", card(&town));
+    assert_ne!(crate::production::pull_request::pull(&town).unwrap().state, "merged");
+    town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "yes").unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn the_requester_cannot_approve_on_github_either() {
+    let town = Town::open().await;
+    let pull = asked(&town).await;
+    town.sim.github.review(REPOSITORY, pull.number, "alice", Verdict::Approve, "").unwrap();
+    town.settle().await;
+    assert!(
+        card(&town).contains("the review of `alice` does not count: nobody approves what they asked for"),
+        "{}",
+        card(&town)
+    );
+    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn a_review_by_somebody_unknown_does_not_count() {
+    let town = Town::prepared(with_erin, |yaml| yaml).await;
+    let pull = asked(&town).await;
+    town.sim.github.review(REPOSITORY, pull.number, "erin-gh", Verdict::Approve, "").unwrap();
+    town.settle().await;
+    let told = card(&town);
+    assert!(
+        told.contains(
+            "the review of `erin-gh` does not count: I do not know who that is in Slack. Name them under `people`"
+        ),
+        "{told}"
+    );
+    assert!(told.contains("0 of 1 approval"), "{told}");
+}
+
+#[tokio::test]
+async fn no_review_counts_while_nobody_knows_who_the_requester_is_on_github() {
+    let unmapped = |yaml: String| yaml.replace("  U0ERIN: erin-gh\n", "");
+    let town = Town::prepared(with_erin, unmapped).await;
+    town.sim.slack.command("erin", "deploys", "/promote checkout prod").await.unwrap();
+    town.settle().await;
+    let plan = town.last_message("erin", "deploys").id;
+    town.sim.slack.click("erin", "deploys", &plan, "Confirm").await.unwrap();
+    town.settle().await;
+    let pull = pull(&town).expect("a pull request");
+    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
+    town.settle().await;
+    let told = card(&town);
+    assert!(told.contains("the review of `bob` does not count: I do not know who <@U0ERIN> is on GitHub"), "{told}");
+    assert!(told.contains("0 of 1 approval"), "{told}");
+    // In Slack everybody is who they are.
+    town.bob().presses("releases", "Approve").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn e_mail_addresses_tell_who_is_who_where_the_configuration_does_not() {
+    let town =
+        Town::configured(|yaml| yaml.replace("people:\n  U0ALICE: alice\n  U0BOB: bob\n  U0CAROL: carol\n", "")).await;
+    let pull = asked(&town).await;
+    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    assert!(card(&town).contains("approved by <@U0BOB>"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn a_review_by_somebody_who_lost_access_does_not_count() {
+    let town = Town::configured(two_are_needed).await;
+    let pull = asked(&town).await;
+    town.sim.github.review(REPOSITORY, pull.number, "bob", Verdict::Approve, "").unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("1 of 2 approvals"), "{}", card(&town));
+    town.sim.github.set_permission(REPOSITORY, "bob", "read").unwrap();
+    town.wait(SignedDuration::from_secs(61)).await;
+    assert!(card(&town).contains("0 of 2 approvals"), "{}", card(&town));
+    assert!(
+        card(&town).contains("the review of `bob` does not count: they cannot write to the repository"),
+        "{}",
+        card(&town)
+    );
+}
+
+#[tokio::test]
+async fn whoever_lost_the_right_to_approve_has_not_approved() {
+    let town = Town::configured(two_are_needed).await;
+    asked(&town).await;
+    town.bob().presses("releases", "Approve").await;
+    town.sim.slack.add_group("S0RELEASE", "release-managers", &["carol"]);
+    town.wait(SignedDuration::from_secs(61)).await;
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("1 of 2 approvals"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn a_push_to_the_frozen_branch_voids_the_approvals_and_is_left_out() {
+    let town = Town::configured(two_are_needed).await;
+    let before = head(&town, "prod");
+    let pull = asked(&town).await;
+    town.bob().presses("releases", "Approve").await;
+    let pushed = town.sim.push("checkout", &pull.head, "Just this one more", file("more.txt"), "alice").unwrap();
+    town.settle().await;
+    let told = card(&town).replace(pushed.short(), "<pushed>");
+    let note = told.lines().find(|line| line.contains("somebody pushed")).unwrap_or_else(|| panic!("{told}"));
+    assert_snapshot!(note, @":recycle: somebody pushed `<pushed>` to the frozen branch. It was not seen running below, so it is left out, and the branch was made anew. 1 approval does not count any more");
+    assert!(told.contains("0 of 2 approvals"), "{told}");
+    let thread = town.channel("releases").into_iter().find(|told| told.contains("Please look again"));
+    assert!(thread.is_some_and(|told| told.contains("<!subteam^S0RELEASE|@release-managers>")));
+    town.bob().presses("releases", "Approve").await;
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    assert_ne!(head(&town, "prod"), before);
+    assert_eq!(
+        town.sim.github.read_file(REPOSITORY, &head(&town, "prod"), "more.txt"),
+        None,
+        "what nobody saw running"
+    );
+}
+
+#[tokio::test]
+async fn a_branch_that_moves_voids_the_approvals() {
+    let town = Town::configured(two_are_needed).await;
+    let pull = asked(&town).await;
+    town.bob().presses("releases", "Approve").await;
+    town.sim.push("checkout", "prod", "Stop the bleeding", file("hotfix.txt"), "bob").unwrap();
+    // Nobody tells of a push to prod; the next look finds it.
+    town.wait(SignedDuration::from_secs(61)).await;
+    let told = card(&town);
+    assert!(
+        told.contains(
+            "the branch moved, so the frozen branch was made anew on top of it. 1 approval does not count any more"
+        ),
+        "{told}"
+    );
+    assert!(told.contains("0 of 2 approvals"), "{told}");
+    let anew = crate::production::pull_request::pull(&town).unwrap();
+    assert_eq!((anew.number, anew.state), (pull.number, "open"), "the same pull request");
+    assert_ne!(anew.head_sha, pull.head_sha);
+    town.bob().presses("releases", "Approve").await;
+    town.carol().presses("releases", "Approve").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+    let merged = head(&town, "prod");
+    assert!(town.sim.github.read_file(REPOSITORY, &merged, "hotfix.txt").is_some(), "the hotfix stays");
+}
+
+#[tokio::test]
+async fn checks_on_the_frozen_branch_must_be_green() {
+    let town = Town::open().await;
+    let pull = asked(&town).await;
+    let check = |conclusion: &str| town.sim.github.set_check(REPOSITORY, &pull.head_sha, "build", conclusion).unwrap();
+    check("in_progress");
+    town.bob().presses("releases", "Approve").await;
+    assert!(card(&town).contains("checks are still running: `build`"), "{}", card(&town));
+    check("failure");
+    town.settle().await;
+    assert!(card(&town).contains("checks are red: `build`"), "{}", card(&town));
+    check("success");
+    town.settle().await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+/// GitHub's second system of checks has a webhook of its own: nobody waits for the next look.
+#[tokio::test]
+async fn statuses_on_the_frozen_branch_wake_it_as_well() {
+    let town = Town::open().await;
+    let pull = asked(&town).await;
+    let url = format!("{}/sim/github/repos/{REPOSITORY}/statuses/{}", town.origin, pull.head_sha);
+    let set = async |state: &str| {
+        let status = json!({ "state": state, "context": "ci/legacy" });
+        let answer = reqwest::Client::new().post(&url).bearer_auth("x").json(&status).send().await.unwrap();
+        assert_eq!(answer.status(), 201);
+        town.settle().await;
+    };
+    set("failure").await;
+    town.bob().presses("releases", "Approve").await;
+    assert!(card(&town).contains("checks are red: `ci/legacy`"), "{}", card(&town));
+    set("success").await;
+    assert!(card(&town).contains("running in *prod*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn a_change_that_nobody_decides_on_expires() {
+    let town = Town::open().await;
+    let before = head(&town, "prod");
+    asked(&town).await;
+    town.wait(SignedDuration::from_secs(7 * 60 + 30)).await;
+    let nudge = town.channel("releases").pop().unwrap();
+    assert_snapshot!(plain(&town, &nudge), @":wave: <!subteam^S0RELEASE|@release-managers> *checkout* `staging-84d172a` for *prod*: waiting for 1 approval. It waits until <!date^1794820500^{date_short_pretty} {time}|2026-11-16 09:15 UTC> and is given up then.");
+    town.wait(SignedDuration::from_mins(1)).await;
+    assert_eq!(town.channel("releases").len(), 2, "reminded once");
+    town.wait(SignedDuration::from_mins(7)).await;
+    let told = card(&town);
+    assert!(told.contains("not promoted to *prod*, nobody decided in time"), "{told}");
+    assert!(told.contains("after 15 min 1 of 1 approvals were still missing"), "{told}");
+    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
+    assert_eq!(head(&town, "prod"), before);
+    asked(&town).await;
+    assert!(card(&town).contains("waiting for 1 approval"), "the way is free again");
+}
+
+#[tokio::test]
+async fn a_rejection_has_a_reason() {
+    let town = Town::open().await;
+    let before = head(&town, "prod");
+    asked(&town).await;
+    town.bob().presses("releases", "Reject").await;
+    let view = town.sim.slack.views("bob").pop().expect("a modal");
+    assert_eq!(view["title"]["text"], "Reject this change");
+    assert!(card(&town).contains("waiting for 1 approval"), "nothing is decided before the reason is given");
+    town.bob().submits(json!({ "reason": "The migration is <!channel> missing" })).await;
+    let told = card(&town);
+    assert!(told.contains("not promoted to *prod*, rejected"), "{told}");
+    assert!(told.contains("*Why:* The migration is &lt;!channel&gt; missing"), "{told}");
+    assert!(told.contains("Rejected by <@U0BOB>"), "{told}");
+    let closed = pull(&town).unwrap();
+    assert_eq!(closed.state, "closed");
+    assert!(
+        closed.comments[0].starts_with("Rejected in Slack: The migration is &lt;\\!channel&gt; missing"),
+        "{:?}",
+        closed.comments
+    );
+    assert_eq!(head(&town, "prod"), before);
+    let word = town.channel("releases").into_iter().find(|told| told.starts_with("<@U0ALICE>")).expect("alice is told");
+    assert!(word.contains("rejected"), "{word}");
+    // The same as a command, for whom Slack opens no modal in time.
+    asked(&town).await;
+    let change = town.channel("releases").into_iter().rfind(|told| told.contains("asked by")).unwrap();
+    let digits = change.rsplit_once("change `").unwrap().1.trim_end_matches('`').to_owned();
+    town.carol().types(&format!("/gantry reject {digits}")).await;
+    assert!(town.carol().sees().contains("needs a reason"), "{}", town.carol().sees());
+    town.carol().types(&format!("/gantry reject {digits} not on a Friday")).await;
+    assert!(card(&town).contains("*Why:* not on a Friday"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn the_requester_or_an_approver_cancels() {
+    let town = Town::open().await;
+    for who in ["alice", "carol"] {
+        asked(&town).await;
+        let id = town
+            .sim
+            .slack
+            .messages("releases", Some(who))
+            .into_iter()
+            .rfind(|it| crate::harness::world::has_button(it, "Cancel"))
+            .unwrap()
+            .id;
+        town.sim.slack.click(who, "releases", &id, "Cancel").await.unwrap();
+        town.settle().await;
+        let told = card(&town);
+        assert!(
+            told.contains("cancelled") && told.contains(&format!("Cancelled by <@U0{}>", who.to_uppercase())),
+            "{told}"
+        );
+        assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
+    }
+}
+
+#[tokio::test]
+async fn the_ledger_keeps_who_said_yes_to_what() {
+    let town = Town::open().await;
+    asked(&town).await;
+    town.bob().presses("releases", "Approve").await;
+    let all = town.bot.store.ledger(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
+    let kinds: Vec<_> =
+        all.iter().rev().filter(|entry| entry.change.is_some()).map(|entry| entry.kind.as_str()).collect();
+    assert_eq!(kinds, ["begun", "approved", "merging", "deploying", "deployed"]);
+    let approved = all.iter().find(|entry| entry.kind == gantry::adapters::store::LedgerKind::Approved).unwrap();
+    let bob = gantry::domain::model::actor::PersonId::new("U0BOB");
+    assert_eq!(approved.actor, Some(gantry::domain::model::actor::Actor::Person(bob)));
+}
+
+#[tokio::test]
+async fn nobody_approves_what_is_not_shown_yet() {
+    let town = Town::open().await;
+    let before = head(&town, "prod");
+    town.alice().types("/promote checkout prod").await;
+    let limited = Whim::Answers(429, "Too many", vec![("retry-after", "30".to_owned())]);
+    town.sim.github.whims().plan("POST", "/pulls", When::BeforeTheEffect, limited, 1);
+    town.alice().presses_only("deploys", "Confirm").await;
+    town.quiet().await;
+    let change = town.bot.store.open_changes().await.unwrap().pop().expect("a change").id;
+    press(&town, "U0BOB", "change_approve", &format!("{change}:")).await;
+    assert!(told(&town, "bob").starts_with("What you saw has changed since:"), "{}", told(&town, "bob"));
+    assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));
+    assert_eq!(head(&town, "prod"), before);
+}
+
+#[tokio::test]
+async fn what_waits_for_github_expires_as_well() {
+    let town = Town::open().await;
+    let before = head(&town, "prod");
+    asked(&town).await;
+    let whims = town.sim.github.whims();
+    let never = Whim::Answers(405, "Pull Request is not mergeable", vec![]);
+    whims.plan("PUT", "/merge", When::BeforeTheEffect, never, 999);
+    town.bob().presses_only("releases", "Approve").await;
+    let said = || card(&town).contains("GitHub does not merge it yet: Pull Request is not mergeable.");
+    town.settle_until(said).await;
+    town.clock.advance(SignedDuration::from_hours(24));
+    town.quiet().await;
+    assert!(card(&town).contains("not promoted to *prod*, it could not be merged in time"), "{}", card(&town));
+    assert_eq!((head(&town, "prod"), pull(&town).map(|pull| pull.state)), (before, Some("closed")));
+}
+
+#[tokio::test]
+async fn a_github_that_is_away_at_the_deadline_keeps_nothing_waiting() {
+    let town = Town::open().await;
+    asked(&town).await;
+    let away = Whim::Answers(503, "Unicorn", vec![]);
+    town.sim.github.whims().plan("GET", "/pulls/1", When::BeforeTheEffect, away, 99);
+    town.clock.advance(SignedDuration::from_hours(24));
+    town.quiet().await;
+    assert!(card(&town).contains("not promoted to *prod*, nobody decided in time"), "{}", card(&town));
+    town.sim.github.whims().forget();
+    town.settle().await;
+    assert_eq!(pull(&town).map(|pull| pull.state), Some("closed"));
+}

@@ -1,0 +1,6 @@
+//! Promotions into production: pull requests, approvals, and commits that arrive in between.
+
+mod approvals;
+mod by_manifest;
+pub(crate) mod pull_request;
+mod races;

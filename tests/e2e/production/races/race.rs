@@ -1,0 +1,445 @@
+//! One race to prod: people ask, confirm and approve, somebody else interferes at a moment that chance chooses, and in the
+//! end Git is held against what was shown and said.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use gantry::domain::model::artefact::Workload;
+use gantry::domain::model::version::Sha;
+use gantry::sim::github::{Author, GraphCommit, NewCommit, Pull, Verdict, When, Whim};
+use gantry::sim::slack::Message;
+use gantry::sim::town as sim;
+use jiff::SignedDuration;
+
+use super::{approve_button, presses_late};
+use crate::harness::world::{Town, shown};
+use crate::ops::receiving::Random;
+
+/// What somebody else does while a change is on its way to prod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    PushToDevelop,
+    /// Pushed to staging, and it runs there.
+    NewerBelow,
+    Hotfix,
+    PushToFrozen,
+    ForceFrozen,
+    DeleteFrozen,
+    Retarget,
+    Close,
+    Review,
+    RequesterReviews,
+    SecondClick,
+    /// On a card as it was a while ago.
+    LateClick,
+}
+
+/// What moves a head, more often.
+const ACTS: [Act; 15] = [
+    Act::PushToDevelop,
+    Act::NewerBelow,
+    Act::Hotfix,
+    Act::Hotfix,
+    Act::PushToFrozen,
+    Act::PushToFrozen,
+    Act::ForceFrozen,
+    Act::DeleteFrozen,
+    Act::Retarget,
+    Act::Close,
+    Act::Review,
+    Act::RequesterReviews,
+    Act::SecondClick,
+    Act::LateClick,
+    Act::LateClick,
+];
+
+/// Where GitHub can be made to wait, before or after it does what it was asked.
+const HOLDS: [(&str, &str); 8] = [
+    ("POST", "/git/refs"),
+    ("PATCH", "/git/refs"),
+    ("POST", "/merges"),
+    ("POST", "/pulls"),
+    ("GET", "/pulls/"),
+    ("GET", "/reviews"),
+    ("PUT", "/merge"),
+    ("PUT", "/merge"),
+];
+
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Merged,
+    MergedOntoSomethingNewer,
+    NotMerged,
+}
+
+/// The races of one town, one after another. Each has a seed, and an artefact and a repository of its own.
+pub(super) async fn races(seeds: &[u64]) -> Vec<Result<End, String>> {
+    let town = town_of(&seeds.iter().copied().map(name).collect::<Vec<_>>()).await;
+    let mut ends = Vec::new();
+    for seed in seeds {
+        ends.push(Race::new(&town, *seed).run().await);
+    }
+    ends
+}
+
+fn name(seed: u64) -> String {
+    format!("checkout-{seed}")
+}
+
+fn workload(name: &str) -> Workload {
+    format!("deployment/{name}").parse().unwrap()
+}
+
+/// A town with artefacts that its CI does not build, so that nothing rolls out but what a race says: each runs something
+/// in staging that prod has not.
+async fn town_of(names: &[String]) -> Town {
+    Town::prepared(
+        |sim| {
+            for name in names {
+                let repository = format!("acme/{name}");
+                sim.github.create_repository(&repository, "develop").unwrap();
+                let first = commit(sim, &repository, "develop", "Begin");
+                for branch in ["qa", "staging", "prod"] {
+                    sim.github.create_branch(&repository, branch, &first).unwrap();
+                }
+                run(sim, name, "prod", &first);
+                run(sim, name, "staging", &commit(sim, &repository, "staging", "Go on"));
+            }
+        },
+        |configuration| {
+            let artefact = |name: &String| {
+                format!("  - name: {name}\n    repository: acme/{name}\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n")
+            };
+            let artefacts = names.iter().map(artefact).collect::<Vec<_>>().concat();
+            configuration.replace("people:", &format!("{artefacts}people:")).replace("    soak: 5s\n", "")
+        },
+    )
+    .await
+}
+
+fn run(sim: &sim::Town, name: &str, environment: &str, sha: &Sha) {
+    let image = format!("ghcr.io/acme/{name}");
+    sim.registry.publish(&image, &sha.as_str()[..12], None, sim.clock.now());
+    sim.cluster.place(environment, &workload(name), name, &format!("{image}:{}", &sha.as_str()[..12]), 1);
+}
+
+fn commit(sim: &sim::Town, repository: &str, branch: &str, message: &str) -> Sha {
+    let commit = NewCommit {
+        repository: repository.to_owned(),
+        branch: branch.to_owned(),
+        message: message.to_owned(),
+        author: Author { name: "Bob Brandt".into(), email: "bob@acme.example".into(), login: Some("bob".into()) },
+        files: [(format!("{}.txt", message.replace(' ', "-")), Some(message.to_owned()))].into(),
+        at: sim.clock.now(),
+    };
+    sim.github.commit(commit).unwrap()
+}
+
+struct Race<'a> {
+    town: &'a Town,
+    seed: u64,
+    random: Random,
+    name: String,
+    repository: String,
+    /// Where prod stood at the beginning.
+    first: Sha,
+    /// What the plan showed.
+    pinned: Option<Sha>,
+    /// What people said yes to: what their card showed, or GitHub, when they did.
+    approved: BTreeSet<Sha>,
+    by_hand: BTreeSet<Sha>,
+    acts: usize,
+    /// Prod moved, or the pull request was pointed elsewhere, after somebody had said yes.
+    moved_late: bool,
+    story: String,
+    wrong: Option<String>,
+}
+
+impl<'a> Race<'a> {
+    fn new(town: &'a Town, seed: u64) -> Self {
+        let mut random = Random(seed);
+        // Seeds that stand side by side begin alike.
+        (0..8).for_each(|_| _ = random.below(2));
+        let (name, repository) = (name(seed), format!("acme/{}", name(seed)));
+        let first = town.sim.github.head(&repository, "prod").unwrap();
+        Self {
+            town,
+            seed,
+            random,
+            name,
+            repository,
+            first,
+            pinned: None,
+            approved: BTreeSet::new(),
+            by_hand: BTreeSet::new(),
+            acts: 0,
+            moved_late: false,
+            story: String::new(),
+            wrong: None,
+        }
+    }
+
+    /// How it ended; or what is wrong with that, with its seed and its story.
+    async fn run(mut self) -> Result<End, String> {
+        // GitHub is not written to faster than it allows: each race begins with a full hour of turns.
+        self.town.clock.advance(SignedDuration::from_mins(4));
+        self.pinned = self.town.sim.github.head(&self.repository, "staging");
+        self.town.alice().types(&format!("/promote {} prod", self.name)).await;
+        let plan = self.town.alice().sees();
+        let pinned = self.pinned.clone().unwrap();
+        self.must(plan.contains(&format!("commit `{}` as it runs in staging", pinned.short())), "shows the plan");
+        if self.chance(3) {
+            self.acts_somehow().await;
+        }
+        if self.chance(2) {
+            self.holds();
+        }
+        self.town.alice().presses_only("deploys", "Confirm").await;
+        self.note("alice confirms");
+        for _ in 0..3 {
+            self.goes_on().await;
+        }
+        self.ends().await;
+        self.is_left();
+        let judged = self.wrong.take().map_or_else(|| self.judged(), Err);
+        judged.map_err(|wrong| {
+            let card = self.card().map(|card| shown(&card)).unwrap_or_default();
+            format!("seed {}: {wrong}\n{}\n{card}", self.seed, self.story)
+        })
+    }
+
+    /// As far as it comes by itself, and something happens there.
+    async fn goes_on(&mut self) {
+        let whims = self.town.sim.github.whims();
+        self.town.settle_until(|| whims.is_holding()).await;
+        if whims.is_holding() {
+            self.note("  GitHub is waited for");
+            self.acts_somehow().await;
+            if self.chance(2) {
+                self.approves().await;
+            }
+            self.answered().await;
+            whims.release();
+            return;
+        }
+        if self.chance(3) {
+            self.acts_somehow().await;
+        }
+        if self.chance(2) {
+            self.holds();
+        }
+        if !self.chance(4) && self.approves().await && self.chance(4) {
+            // In the same moment, before anybody has looked.
+            self.acts_somehow().await;
+        }
+    }
+
+    /// What was put in its way is taken out of it again, and those who can approve look once more.
+    async fn ends(&mut self) {
+        self.town.sim.github.whims().forget();
+        self.town.settle().await;
+        let astray = self.pull().filter(|pull| pull.state == "open" && pull.base != "prod");
+        if let Some(pull) = &astray {
+            self.town.sim.github.retarget_pull(&self.repository, pull.number, "prod").unwrap();
+            self.note("  pointed back at prod");
+        }
+        let again = !self.chance(3) && self.approves().await;
+        if astray.is_some() || again {
+            self.town.settle().await;
+        }
+    }
+
+    /// The next race does not wait for this one's people.
+    fn is_left(&self) {
+        if let Some(pull) = self.pull().filter(|pull| pull.state == "open") {
+            self.town.sim.github.close_pull(&self.repository, pull.number, "bob").unwrap();
+        }
+    }
+
+    fn holds(&mut self) {
+        let (method, path) = HOLDS[self.random.below(HOLDS.len())];
+        let when = if self.chance(2) { When::BeforeTheEffect } else { When::AfterTheEffect };
+        let whims = self.town.sim.github.whims();
+        if whims.is_holding() {
+            return;
+        }
+        whims.forget();
+        whims.plan(method, path, when, Whim::Holds, 1);
+        self.note(&format!("  to be held: {method} {path} {when:?}"));
+    }
+
+    async fn acts_somehow(&mut self) {
+        let act = ACTS[self.random.below(ACTS.len())];
+        self.acts += 1;
+        self.note(&format!("  {act:?}"));
+        let (github, repository, sim) = (&self.town.sim.github, &self.repository, &self.town.sim);
+        let message = format!("Act {}", self.acts);
+        let pull = self.pull().filter(|pull| pull.state == "open");
+        let frozen: Vec<String> =
+            github.branches(repository).into_keys().filter(|branch| branch.starts_with("gantry/")).collect();
+        let frozen = (!frozen.is_empty()).then(|| frozen[self.random.below(frozen.len())].clone());
+        match act {
+            Act::PushToDevelop => drop(commit(sim, repository, "develop", &message)),
+            Act::NewerBelow => {
+                let newer = commit(sim, repository, "staging", &message);
+                let image = format!("ghcr.io/acme/{}:{}", self.name, &newer.as_str()[..12]);
+                sim.registry.publish(image.split(':').next().unwrap(), &newer.as_str()[..12], None, sim.clock.now());
+                sim.cluster.set_image("staging", &workload(&self.name), &self.name, &image);
+            }
+            Act::Hotfix => {
+                self.by_hand.insert(commit(sim, repository, "prod", &message));
+                self.moved_late |= !self.approved.is_empty();
+            }
+            Act::PushToFrozen => {
+                if let Some(branch) = frozen {
+                    commit(sim, repository, &branch, &message);
+                }
+            }
+            Act::ForceFrozen => {
+                if let Some(branch) = frozen {
+                    let at = ["develop", "staging", "prod"][self.random.below(3)];
+                    github.point_branch(repository, &branch, &github.head(repository, at).unwrap()).unwrap();
+                }
+            }
+            Act::DeleteFrozen => {
+                if let Some(branch) = frozen {
+                    github.delete_branch(repository, &branch).unwrap();
+                }
+            }
+            Act::Retarget => {
+                if let Some(pull) = pull {
+                    let base = if pull.base == "prod" { "staging" } else { "prod" };
+                    // GitHub says no where the other branch has it all.
+                    let _ = github.retarget_pull(repository, pull.number, base);
+                    self.moved_late |= !self.approved.is_empty();
+                }
+            }
+            Act::Close => {
+                if let Some(pull) = pull {
+                    github.close_pull(repository, pull.number, "carol").unwrap();
+                }
+            }
+            Act::Review => {
+                if let Some(pull) = pull {
+                    github.review(repository, pull.number, "carol", Verdict::Approve, "").unwrap();
+                    self.approved.insert(pull.head_sha);
+                }
+            }
+            Act::RequesterReviews => {
+                if let Some(pull) = pull {
+                    github.review(repository, pull.number, "alice", Verdict::Approve, "").unwrap();
+                }
+            }
+            Act::SecondClick => drop(self.approves().await),
+            Act::LateClick => self.approves_late().await,
+        }
+    }
+
+    /// Bob or carol press Approve, where the card has it.
+    async fn approves(&mut self) -> bool {
+        let Some(card) = self.card() else { return false };
+        let Some(value) = approve_button(&card.blocks) else { return false };
+        let seen: Sha = value.split_once(':').unwrap().1.parse().unwrap();
+        self.must(shown(&card).contains(&format!("frozen at `{}`", seen.short())), "asks for what it shows");
+        let who = if self.chance(2) { "bob" } else { "carol" };
+        self.note(&format!("{who} approves {}", seen.short()));
+        self.approved.insert(seen);
+        self.town.sim.slack.click(who, "releases", &card.id, "Approve").await.unwrap();
+        true
+    }
+
+    /// Carol presses a button of the card as it is or was, whether anybody pressed it before or not.
+    async fn approves_late(&mut self) {
+        let Some(card) = self.card() else { return };
+        let shown = card.history.iter().map(|before| &before.blocks).chain([&card.blocks]);
+        let buttons: Vec<String> = shown.filter_map(|blocks| approve_button(blocks)).collect();
+        if buttons.is_empty() {
+            return;
+        }
+        let value = &buttons[self.random.below(buttons.len())];
+        let seen: Sha = value.split_once(':').unwrap().1.parse().unwrap();
+        self.note(&format!("carol approves late {}", seen.short()));
+        self.approved.insert(seen);
+        presses_late(self.town, "U0CAROL", value).await;
+    }
+
+    /// Until what people did has been worked off, though GitHub is still waited for.
+    async fn answered(&self) {
+        for _ in 0..500 {
+            if self.town.bot.store.pending().await.unwrap().inbox == 0 {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(4)).await;
+        }
+    }
+
+    fn pull(&self) -> Option<Pull> {
+        self.town.sim.github.pulls(&self.repository).pop()
+    }
+
+    fn card(&self) -> Option<Message> {
+        let named = format!("*{}*", self.name);
+        let is_card = |message: &Message| {
+            message.only_to.is_none() && message.thread.is_none() && shown(message).contains(&named)
+        };
+        self.town.sim.slack.messages("releases", None).into_iter().rev().find(is_card)
+    }
+
+    /// What Git holds in the end, against what people saw and said.
+    fn judged(&self) -> Result<End, String> {
+        let github = &self.town.sim.github;
+        let all: BTreeMap<Sha, GraphCommit> =
+            github.graph(&self.repository, 500).into_iter().map(|commit| (commit.sha.clone(), commit)).collect();
+        let card = self.card().map(|card| shown(&card)).unwrap_or_default();
+        let mut merges = Vec::new();
+        let mut at = github.head(&self.repository, "prod").unwrap();
+        while at != self.first {
+            let commit = all.get(&at).ok_or(format!("prod has lost where it began, at {at}"))?;
+            if !self.by_hand.contains(&at) {
+                merges.push(commit);
+            }
+            at = commit.parents.first().cloned().ok_or(format!("prod begins anew at {at}"))?;
+        }
+        let claims = card.contains("merged into `prod` as");
+        let merge = match merges.as_slice() {
+            [] if claims => return Err("the card says merged, and prod has nothing".into()),
+            [] => return Ok(End::NotMerged),
+            [merge] if claims => *merge,
+            [_] => return Err("prod has it, and the card does not say so".into()),
+            _ => return Err(format!("{} merges by one change", merges.len())),
+        };
+        if !merge.subject.starts_with(&format!("Promote {}", self.name)) {
+            return Err(format!("somebody merged {:?}", merge.subject));
+        }
+        let [onto, frozen] = merge.parents.as_slice() else { return Err("the merge is none".into()) };
+        if !self.approved.contains(frozen) {
+            return Err(format!("{} was merged, and nobody approved it", frozen.short()));
+        }
+        let made = all.get(frozen).map(|commit| commit.parents.as_slice()).unwrap_or_default();
+        let [base, pinned] = made else { return Err(format!("{} is not the frozen result", frozen.short())) };
+        if Some(pinned) != self.pinned.as_ref() {
+            return Err(format!("{} was merged, which is not what the plan showed", pinned.short()));
+        }
+        match (base == onto, card.contains("at the last moment")) {
+            (true, false) => Ok(End::Merged),
+            (false, true) if self.moved_late => Ok(End::MergedOntoSomethingNewer),
+            (true, true) => Err("the card warns of what did not happen".into()),
+            (false, _) => Err(format!("merged onto {} instead of {}, unsaid", onto.short(), base.short())),
+        }
+    }
+
+    /// One time in so many.
+    fn chance(&mut self, of: usize) -> bool {
+        self.random.below(of) == 0
+    }
+
+    fn note(&mut self, what: &str) {
+        writeln!(self.story, "{what}").unwrap();
+    }
+
+    fn must(&mut self, holds: bool, what: &str) {
+        if !holds {
+            self.wrong.get_or_insert_with(|| format!("it no longer {what}"));
+        }
+    }
+}

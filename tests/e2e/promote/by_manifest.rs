@@ -1,0 +1,357 @@
+//! `promote` by manifest, as the one who types it sees it, and as the file, Git and the cluster then hold it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use gantry::domain::model::version::Sha;
+use gantry::sim::github::{Author, NewCommit, When, Whim};
+use gantry::sim::town::{self as sim, GITHUB_TOKEN};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+use serde_json::Value;
+
+use crate::harness::world::{Town, plain};
+
+pub(crate) const GITOPS: &str = "acme/gitops";
+pub(crate) const IMAGE: &str = "ghcr.io/acme/search";
+/// Where the town's configuration says that the version of `search` stands.
+pub(crate) const DELIVERY: &str =
+    "manifest: { repository: acme/gitops, file: \"envs/{environment}/search/kustomization.yaml\" }";
+
+pub(crate) fn path(environment: &str) -> String {
+    format!("envs/{environment}/search/kustomization.yaml")
+}
+
+pub(crate) fn head(town: &Town) -> Sha {
+    town.sim.github.head(GITOPS, "main").expect("a branch")
+}
+
+pub(crate) fn text(town: &Town, path: &str) -> String {
+    town.sim.github.read_file(GITOPS, &head(town), path).expect("the file")
+}
+
+/// A commit by bob to the manifests; `None` deletes.
+pub(crate) fn put(sim: &sim::Town, files: &[(&str, Option<&str>)]) -> Sha {
+    put_in(sim, GITOPS, "main", files)
+}
+
+pub(crate) fn put_in(sim: &sim::Town, repository: &str, branch: &str, files: &[(&str, Option<&str>)]) -> Sha {
+    let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.map(str::to_owned)));
+    let author = Author { name: "Bob Brandt".into(), email: "bob@acme.example".into(), login: Some("bob".into()) };
+    let commit = NewCommit {
+        repository: repository.to_owned(),
+        branch: branch.to_owned(),
+        message: "By hand".to_owned(),
+        author,
+        files: files.collect(),
+        at: sim.clock.now(),
+    };
+    sim.github.commit(commit).unwrap()
+}
+
+/// What the workload's container names, whole.
+pub(crate) fn runs(town: &Town, environment: &str) -> String {
+    town.sim.cluster.state(environment, &"deployment/search".parse().unwrap()).image.expect("an image")
+}
+
+/// A push that runs in development: its commit, and the tag that CI gave it.
+pub(crate) async fn pushed(town: &Town, message: &str) -> (Sha, String) {
+    let sha = town.push("search", message).parse().unwrap();
+    town.settle().await;
+    (sha, town.running("search", "development"))
+}
+
+/// Our own commits to the manifests, newest first.
+pub(crate) fn ours(town: &Town) -> Vec<Sha> {
+    let graph = town.sim.github.graph(GITOPS, 200);
+    let ours = |subject: &str| subject.starts_with("Promote ") || subject.starts_with("Roll ");
+    graph.into_iter().filter(|commit| ours(&commit.subject)).map(|commit| commit.sha).collect()
+}
+
+pub(crate) fn parents(town: &Town, repository: &str, of: &Sha) -> Vec<Sha> {
+    let graph = town.sim.github.graph(repository, 200);
+    graph.into_iter().find(|commit| commit.sha == *of).expect("a commit").parents
+}
+
+/// What GitHub's own API says.
+pub(crate) async fn api(town: &Town, path: &str) -> Value {
+    let url = format!("{}/sim/github{path}", town.origin);
+    let asked = reqwest::Client::new().get(url).bearer_auth(GITHUB_TOKEN).send().await.unwrap();
+    asked.json().await.unwrap()
+}
+
+/// The newest card of a channel.
+pub(crate) fn card(town: &Town, channel: &str) -> String {
+    town.channel(channel).into_iter().rfind(|told| told.contains("asked by")).expect("a card")
+}
+
+/// With our own commits masked: their names are chance.
+pub(crate) fn masked(town: &Town, text: &str) -> String {
+    let all = ours(town);
+    let text = all.iter().rev().enumerate().fold(text.to_owned(), |text, (nth, sha)| {
+        let name = format!("<ours {}>", nth + 1);
+        text.replace(sha.as_str(), &name).replace(sha.short(), &name)
+    });
+    plain(town, &text)
+}
+
+/// With another delivery than the town's.
+pub(crate) fn delivered(yaml: &str, by: &str) -> String {
+    let changed = yaml.replace(DELIVERY, by);
+    assert_ne!(changed, yaml);
+    changed
+}
+
+#[tokio::test]
+async fn a_promotion_writes_the_tag_and_nothing_else() {
+    let before = "# Ask the release managers before you touch this.\r\n\
+        kind: Kustomization\r\n\
+        images:\r\n\
+        \x20 - newTag: '1.0.2'   # theirs\r\n\
+        \x20   name: ghcr.io/acme/sidecar\r\n\
+        \r\n\
+        \x20 - name: ghcr.io/acme/search # ours\r\n\
+        \x20   newTag: '1.0.2'\t # Gantry writes here\r\n\
+        resources: [ ../../../base/search ]\r\n\
+        apiVersion: \"kustomize.config.k8s.io/v1beta1\"\r\n";
+    let town = Town::prepared(|sim| drop(put(sim, &[(&path("qa"), Some(before))])), |yaml| yaml).await;
+    let (pinned, tag) = pushed(&town, "Find plurals").await;
+    let base = head(&town);
+
+    let ack = town.alice().types("/promote search qa").await;
+    assert_eq!(ack, "Looking at *search* for *qa*...");
+
+    let result = head(&town);
+    assert_eq!(parents(&town, GITOPS, &result), std::slice::from_ref(&base), "exactly one commit");
+    let line = before.lines().nth(7).unwrap();
+    assert_eq!(text(&town, &path("qa")), before.replace(line, &line.replace("1.0.2", &tag)));
+    let (old, new) = (town.sim.github.files(GITOPS, &base).unwrap(), town.sim.github.files(GITOPS, &result).unwrap());
+    let differ: Vec<_> = new.iter().filter(|(path, blob)| old.get(*path) != Some(blob)).map(|(path, _)| path).collect();
+    assert_eq!((differ, old.len()), (vec![&path("qa")], new.len()));
+
+    let commit = api(&town, &format!("/repos/{GITOPS}/git/commits/{result}")).await;
+    let message = commit["message"].as_str().unwrap();
+    let (said, change) = message.split_once("Gantry-Change: ").expect("a trailer");
+    assert_eq!(change.trim().len(), 36);
+    assert_snapshot!(said.replace(pinned.as_str(), "<pinned>"), @"
+    Promote search 1.0.3 to qa
+
+    <pinned> was seen running well in development.
+    ");
+
+    let name = "qa/search/2026.11.16-1";
+    assert_eq!(town.sim.github.tags("acme/search").get(name), Some(&pinned), "the code is tagged at what was built");
+    let tag_of = api(&town, &format!("/repos/acme/search/git/ref/tags/{name}")).await;
+    assert_eq!(tag_of["object"]["type"], "tag", "annotated");
+    assert_eq!(town.sim.github.tags(GITOPS), BTreeMap::new());
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"));
+    assert_snapshot!(masked(&town, &card(&town, "deploys")), @"
+    :large_green_circle: *search* `1.0.3`: running in *qa*, 2 of 2 ready
+    :white_check_mark: written 0 s  ›  :white_check_mark: picked up 0 s  ›  :white_check_mark: rolled out 3 s  ›  :white_check_mark: running after 3 s
+    written to `envs/qa/search/kustomization.yaml` as <http://town/sim/github/acme/gitops/commit/<ours 1>|<ours 1>> · tagged `qa/search/2026.11.16-1` · known by its image
+    `1.0.2` → `1.0.3`, commit `2b48be3` as it runs in development · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...2b48be3e40bc824af3f3e76133d98f253041e9ed|compare>
+    runs well in development since <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
+    1 commit:
+    • <http://town/sim/github/acme/search/commit/2b48be3e40bc824af3f3e76133d98f253041e9ed|2b48be3> Find plurals · Alice Adler
+    1 file, +1 −0
+    Next: `/promote search staging`
+    [Roll back]
+    asked by <@U0ALICE> · <!date^1794819605^{date_short_pretty} {time}|2026-11-16 09:00 UTC> · change `<id>`
+    ");
+}
+
+#[tokio::test]
+async fn the_card_tells_each_step_and_is_green_only_when_all_runs() {
+    let town = Town::open().await;
+    let (_, tag) = pushed(&town, "Find plurals").await;
+    town.alice().types_in("deploys", "/promote search qa").await;
+    let mut heads = Vec::new();
+    for _ in 0..40 {
+        town.quiet().await;
+        let card = town.channel("deploys").into_iter().find(|told| told.contains("asked by"));
+        let card = card.map(|card| card.lines().next().unwrap_or_default().to_owned());
+        let state = town.sim.cluster.state("qa", &"deployment/search".parse().unwrap());
+        let complete = state.state == "running" && state.image == Some(format!("{IMAGE}:{tag}"));
+        assert!(complete || !card.as_ref().is_some_and(|card| card.contains("running in")), "{card:?} {state:?}");
+        if let Some(card) = card.filter(|card| heads.last() != Some(card)) {
+            heads.push(card);
+        }
+        town.clock.advance(SignedDuration::from_millis(500));
+    }
+    assert_snapshot!(heads.join("\n"), @"
+    :hourglass_flowing_sand: *search* `1.0.3`: deploying to *qa*
+    :hourglass_flowing_sand: *search* `1.0.3`: deploying to *qa*, 1 of 2 ready
+    :large_green_circle: *search* `1.0.3`: running in *qa*, 2 of 2 ready
+    ");
+}
+
+#[tokio::test]
+async fn another_tag_that_runs_proves_nothing() {
+    // No controller follows this file: what runs is set by hand.
+    let elsewhere = "manifest: { repository: acme/gitops, file: \"apps/{environment}.yaml\" }";
+    let prepare = |sim: &sim::Town| drop(put(sim, &[("apps/qa.yaml", Some("image: ghcr.io/acme/search:1.0.2\n"))]));
+    let town = Town::prepared(prepare, |yaml| delivered(&yaml, elsewhere)).await;
+    let (pinned, tag) = pushed(&town, "Find plurals").await;
+    town.alice().types_in("deploys", "/promote search qa").await;
+    town.quiet().await;
+    assert_eq!(text(&town, "apps/qa.yaml"), format!("image: ghcr.io/acme/search:{tag}\n"));
+
+    let workload = "deployment/search".parse().unwrap();
+    // Of the very same commit, and complete.
+    town.sim.registry.publish(IMAGE, "other", Some(&pinned), town.clock.now());
+    town.sim.cluster.set_image("qa", &workload, "search", &format!("{IMAGE}:other"));
+    for _ in 0..30 {
+        town.quiet().await;
+        assert!(card(&town, "deploys").contains("deploying to *qa*"), "{}", card(&town, "deploys"));
+        town.clock.advance(SignedDuration::from_secs(1));
+    }
+    assert_eq!(town.sim.cluster.state("qa", &workload).state, "running");
+    town.sim.cluster.set_image("qa", &workload, "search", &format!("{IMAGE}:{tag}"));
+    town.settle().await;
+    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
+}
+
+#[tokio::test]
+async fn what_is_there_already_and_what_is_older_is_refused() {
+    let town = Town::open().await;
+    let before = head(&town);
+    town.alice().types("/promote search qa").await;
+    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    *qa* has everything of *search* `1.0.2` already: `1.0.2` runs there.
+    Next: push something new; `/list search` shows what runs where.
+    ");
+    assert_eq!(head(&town), before);
+
+    let (_, older) = pushed(&town, "Find plurals").await;
+    pushed(&town, "Find synonyms").await;
+    town.alice().types("/promote search qa").await;
+    let newer = head(&town);
+    town.alice().types(&format!("/promote search qa @{older}")).await;
+    assert_snapshot!(plain(&town, &town.alice().sees()), @"
+    *qa* is newer than *search* `1.0.3`: `1.0.4` runs there. A promotion never goes back.
+    Next: to go back on purpose, `/rollback search qa`.
+    ");
+    assert_eq!(head(&town), newer);
+    assert_eq!(ours(&town).len(), 1);
+}
+
+#[tokio::test]
+async fn the_plan_names_the_commits_between_the_two_images() {
+    let town = Town::open().await;
+    let (first, _) = pushed(&town, "Find plurals").await;
+    let (second, _) = pushed(&town, "Find synonyms").await;
+    let before = head(&town);
+    town.alice().types("/promote search qa --dry-run").await;
+    let seen = plain(&town, &town.alice().sees());
+    let seen = [(&first, "<first>"), (&second, "<second>")]
+        .iter()
+        .fold(seen, |seen, (sha, name)| seen.replace(sha.as_str(), name).replace(sha.short(), name));
+    assert_snapshot!(seen, @"
+    Promote *search* `1.0.4` to *qa*, by a commit to `envs/qa/search/kustomization.yaml` and a tag
+    `1.0.2` → `1.0.4`, commit `<second>` as it runs in development · <http://town/sim/github/acme/search/compare/cd8f8f26ad4965fc12d3673afb6513e44b891872...<second>|compare>
+    runs well in development since <!date^1794819610^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
+    2 commits:
+    • <http://town/sim/github/acme/search/commit/<second>|<second>> Find synonyms · Alice Adler
+    • <http://town/sim/github/acme/search/commit/<first>|<first>> Find plurals · Alice Adler
+    1 file, +2 −0
+    Nothing was done. To do it: `/promote search qa`
+    ");
+    assert_eq!(head(&town), before);
+}
+
+#[tokio::test]
+async fn commits_that_run_there_and_are_not_in_it_are_told_as_lost() {
+    let town = Town::open().await;
+    let hotfix = town.sim.push("search", "hotfix", "Stop the bleeding", BTreeMap::new(), "bob").unwrap();
+    town.sim.registry.publish(IMAGE, "1.0.2-hotfix", Some(&hotfix), town.clock.now());
+    put(&town.sim, &[(&path("qa"), Some(&format!("images: [{{ name: {IMAGE}, newTag: 1.0.2-hotfix }}]\n")))]);
+    pushed(&town, "Find plurals").await;
+    town.alice().types("/promote search qa --dry-run").await;
+    let seen = plain(&town, &town.alice().sees());
+    let warning: Vec<_> = seen.lines().skip_while(|line| !line.starts_with(":warning:")).take(2).collect();
+    assert_snapshot!(warning.join("\n").replace(hotfix.as_str(), "<hotfix>").replace(hotfix.short(), "<hotfix>"), @"
+    :warning: 1 commit that runs there is not in it, and is lost by it
+    • <http://town/sim/github/acme/search/commit/<hotfix>|<hotfix>> Stop the bleeding · Bob Brandt
+    ");
+}
+
+#[tokio::test]
+async fn staging_gets_exactly_what_runs_in_qa() {
+    let town = Town::open().await;
+    let (_, tag) = pushed(&town, "Find plurals").await;
+    town.alice().types("/promote search qa").await;
+    pushed(&town, "Too new").await;
+    town.alice().types("/promote search staging").await;
+    assert_eq!((runs(&town, "qa"), runs(&town, "staging")), (format!("{IMAGE}:{tag}"), format!("{IMAGE}:{tag}")));
+    assert!(text(&town, &path("staging")).contains(&format!("newTag: \"{tag}\"")));
+    assert!(town.sim.github.tags("acme/search").contains_key("staging/search/2026.11.16-1"));
+}
+
+/// `checkout` by manifest too, in the same repository.
+pub(crate) fn checkout_too(yaml: &str) -> String {
+    let file = "manifest: { repository: acme/gitops, file: \"envs/{environment}/checkout/kustomization.yaml\" }";
+    let by_branch = "    workload: deployment/checkout\n    delivery: branch\n";
+    yaml.replace(by_branch, &format!("    workload: deployment/checkout\n    delivery:\n      {file}\n"))
+}
+
+/// Until it is so, while somebody is held: `settle` would wait for them.
+pub(crate) async fn goes_on(town: &Town, is_so: &dyn Fn() -> bool) {
+    for _ in 0..400 {
+        if is_so() {
+            return;
+        }
+        town.clock.advance(SignedDuration::from_millis(250));
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
+    panic!("it never came to be: {:#?}", town.channel("deploys"));
+}
+
+#[tokio::test]
+async fn files_of_one_repository_do_not_lock_each_other() {
+    let town = Town::prepared(
+        |sim| {
+            let text = "images:\n  - name: ghcr.io/acme/checkout\n    newTag: qa-6cff9ae\n";
+            put(sim, &[("envs/qa/checkout/kustomization.yaml", Some(text))]);
+        },
+        |yaml| checkout_too(&yaml),
+    )
+    .await;
+    let (_, tag) = pushed(&town, "Find plurals").await;
+    let whims = town.sim.github.whims();
+    whims.plan("PATCH", "/acme/gitops/git/refs/heads/main", When::BeforeTheEffect, Whim::Holds, 1);
+    town.alice().types_in("deploys", "/promote search qa").await;
+    goes_on(&town, &|| whims.is_holding()).await;
+
+    town.bob().types_in("deploys", "/promote search qa").await;
+    goes_on(&town, &|| town.whispered("bob", "deploys").concat().contains("is promoting *search* to *qa*")).await;
+    town.bob().types_in("deploys", "/promote checkout qa").await;
+    let done = |told: &String| told.contains("*checkout*") && told.contains("running in *qa*");
+    goes_on(&town, &|| town.channel("deploys").iter().any(done)).await;
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"), "the other is still held");
+    whims.release();
+    town.settle().await;
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"));
+    assert_eq!(ours(&town).len(), 2, "one commit each, though the branch moved in between");
+    assert_eq!(town.running("checkout", "qa"), "develop-d6c66c2");
+}
+
+#[tokio::test]
+async fn the_controller_is_told_of_the_repository_that_moved() {
+    let heard = Arc::new(Mutex::new(Vec::<String>::new()));
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let keep = heard.clone();
+    let router = axum::Router::new().fallback(move |body: String| async move { keep.lock().unwrap().push(body) });
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let trigger = format!("  - name: qa\n    trigger: {{ argocd_webhook: \"{url}\" }}\n");
+    let town = Town::configured(|yaml| yaml.replace("  - name: qa\n", &trigger)).await;
+    pushed(&town, "Find plurals").await;
+    town.alice().types("/promote search qa").await;
+    let heard = heard.lock().unwrap().clone();
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    let body: Value = serde_json::from_str(&heard[0]).unwrap();
+    assert_eq!((&body["ref"], &body["after"]), (&"refs/heads/main".into(), &head(&town).as_str().into()));
+    let repository = &body["repository"];
+    assert_eq!(repository["full_name"], GITOPS);
+    assert_eq!(repository["html_url"], format!("{}/sim/github/{GITOPS}", town.origin), "where people see it");
+}

@@ -1,0 +1,439 @@
+//! GitHub in a bad mood: each answer ends in the right stage, with a sentence that a person understands; what can be tried
+//! again is, and nothing is done twice.
+
+use std::collections::BTreeMap;
+
+use gantry::domain::model::version::Sha;
+use gantry::sim::faults::Fault;
+use gantry::sim::github::{When, Whim};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::harness::world::Town;
+use crate::ops::metrics::scrape::Scrape;
+
+fn head(town: &Town) -> Sha {
+    town.sim.github.head("acme/checkout", "qa").expect("a branch")
+}
+
+/// The card, without the part about the plan.
+fn card(town: &Town) -> String {
+    let card = town.channel("deploys").into_iter().next().expect("a card");
+    let end = card.find("\n`qa-6cff9ae` →").expect("the plan");
+    let rest = &card[end..];
+    let behind = rest.find("Adler\n").map_or("", |at| &rest[at + "Adler\n".len()..]);
+    let behind = behind.split("asked by").next().unwrap_or_default();
+    format!("{}\n{behind}", &card[..end]).trim_end().to_owned()
+}
+
+fn merges(town: &Town) -> usize {
+    town.sim.github.whims().requests().iter().filter(|asked| *asked == "POST /repos/acme/checkout/merges").count()
+}
+
+/// How many commits of the branch carry the trailer of a change, and how many tags there are of today.
+fn done(town: &Town) -> (usize, usize) {
+    let graph = town.sim.github.graph("acme/checkout", 100);
+    let ours = graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout")).count();
+    let tags = town.sim.github.tags("acme/checkout");
+    (ours, tags.keys().filter(|name| name.starts_with("qa/2026.11.16-")).count())
+}
+
+fn answers(status: u16, message: &'static str) -> Whim {
+    Whim::Answers(status, message, vec![])
+}
+
+async fn promoted_while(whim: Whim, when: When, times: u32) -> Town {
+    let town = Town::open().await;
+    town.sim.github.whims().plan("POST", "/merges", when, whim, times);
+    town.alice().types("/promote checkout qa").await;
+    town
+}
+
+#[tokio::test]
+async fn what_is_final_is_told_at_once_and_not_repeated() {
+    let before = head(&Town::open().await);
+    let town = promoted_while(answers(401, "Bad credentials"), When::BeforeTheEffect, 9).await;
+    assert_snapshot!(card(&town), @"
+    :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
+    *Why:* GitHub refuses us: Bad credentials. Check the token, or the app's installation and permissions.
+    Next: once that is repaired, `/promote checkout qa` goes on from there.
+    [Promote]
+    ");
+    assert_eq!((merges(&town), head(&town)), (1, before.clone()));
+
+    let town = promoted_while(answers(403, "Resource not accessible by integration"), When::BeforeTheEffect, 9).await;
+    assert_snapshot!(card(&town), @"
+    :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
+    *Why:* GitHub refuses us: Resource not accessible by integration. Check the token, or the app's installation and permissions.
+    Next: once that is repaired, `/promote checkout qa` goes on from there.
+    [Promote]
+    ");
+    assert_eq!(merges(&town), 1);
+
+    let town = promoted_while(answers(404, "Not Found"), When::BeforeTheEffect, 9).await;
+    assert_snapshot!(card(&town), @"
+    :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
+    *Why:* GitHub does not find acme/checkout, or does not let me see it (Not Found). Check what the token may do.
+    Next: once that is repaired, `/promote checkout qa` goes on from there.
+    [Promote]
+    ");
+
+    let town = promoted_while(answers(404, "Base does not exist"), When::BeforeTheEffect, 9).await;
+    assert_snapshot!(card(&town), @"
+    :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
+    *Why:* The branch qa is gone from acme/checkout. Make it again: git push origin d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf:refs/heads/qa
+    Next: once that is repaired, `/promote checkout qa` goes on from there.
+    [Promote]
+    ");
+
+    let town = promoted_while(answers(404, "Head does not exist"), When::BeforeTheEffect, 9).await;
+    assert_snapshot!(card(&town), @"
+    :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
+    *Why:* The commit d6c66c2 is not in acme/checkout any more.
+    Next: once that is repaired, `/promote checkout qa` goes on from there.
+    [Promote]
+    ");
+
+    let protected = "You're not authorized to push to this branch. Visit https://docs.github.com for more information.";
+    let town = promoted_while(answers(409, protected), When::BeforeTheEffect, 9).await;
+    assert_snapshot!(card(&town), @"
+    :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
+    *Why:* GitHub does not let me merge into qa: You're not authorized to push to this branch. Visit https://docs.github.com for more information. Let me push there, or change the branch's rules.
+    Next: once that is repaired, `/promote checkout qa` goes on from there.
+    [Promote]
+    ");
+
+    let town = promoted_while(answers(422, "Validation Failed"), When::BeforeTheEffect, 9).await;
+    assert_snapshot!(card(&town), @"
+    :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
+    *Why:* GitHub does not let me merge into qa: Validation Failed. Let me push there, or change the branch's rules.
+    Next: once that is repaired, `/promote checkout qa` goes on from there.
+    [Promote]
+    ");
+    assert_eq!((merges(&town), done(&town)), (1, (0, 0)));
+}
+
+#[tokio::test]
+async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
+    for (status, wait) in [(403, "90"), (429, "3000")] {
+        let whim =
+            Whim::Answers(status, "You have exceeded a secondary rate limit", vec![("retry-after", wait.to_owned())]);
+        let town = Town::open().await;
+        town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, whim, 1);
+        let asked = town.clock.now();
+        town.alice().types_in("deploys", "/promote checkout qa").await;
+        town.quiet().await;
+        town.wait(SignedDuration::from_secs(2)).await;
+        assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+        assert!(town.clock.now().duration_since(asked).as_secs() >= wait.parse().unwrap());
+        assert_eq!((merges(&town), done(&town)), (2, (1, 1)));
+    }
+}
+
+#[tokio::test]
+async fn while_it_waits_the_card_says_why_and_it_can_be_cancelled() {
+    let town = Town::open().await;
+    let before = head(&town);
+    let whim = Whim::Answers(429, "slow down", vec![("retry-after", "600".to_owned())]);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, whim, 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    assert_snapshot!(card(&town), @"
+    :hourglass_flowing_sand: *checkout* `develop-d6c66c2`: merging into *qa*
+    :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
+    1 file, +1 −0
+    :warning: GitHub's rate limit is used up until 09:10 UTC. I keep trying.
+    [Cancel]
+    ");
+
+    let message = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
+    town.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
+    town.clock.advance(SignedDuration::from_secs(2));
+    town.quiet().await;
+    assert_snapshot!(card(&town), @"
+    :white_circle: *checkout* `develop-d6c66c2`: not promoted to *qa*, cancelled
+    1 file, +1 −0
+    Cancelled by <@U0BOB>; nothing was merged. Again: `/promote checkout qa`
+    ");
+    town.settle().await;
+    assert_eq!((merges(&town), head(&town)), (1, before));
+    let told = town.channel("deploys");
+    assert!(told.last().unwrap().contains("<@U0ALICE> *checkout* `develop-d6c66c2`: not promoted"), "{told:#?}");
+
+    town.wait(SignedDuration::from_mins(10)).await;
+    town.alice().types("/promote checkout qa").await;
+    assert!(town.channel("deploys").iter().any(|card| card.contains("running in *qa*")), "the lock is free again");
+}
+
+#[tokio::test]
+async fn a_server_error_is_tried_again_and_merged_once() {
+    for when in [When::BeforeTheEffect, When::AfterTheEffect] {
+        for whim in [answers(500, "oops"), answers(502, "Bad gateway"), answers(504, "timeout"), Whim::HangsUp] {
+            let name = format!("{when:?} {whim:?}");
+            let town = promoted_while(whim, when, 2).await;
+            assert!(card(&town).contains("running in *qa*"), "{name}: {}", card(&town));
+            assert_eq!(done(&town), (1, 1), "{name}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::GithubTimeoutAfterEffect, 1, Some("checkout".into()), None);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    // The wait for an answer is in real time.
+    town.settle_within(std::time::Duration::from_mins(1)).await;
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+    assert_eq!((merges(&town), done(&town)), (1, (1, 1)));
+}
+
+#[tokio::test]
+async fn a_change_is_cancelled_by_its_digits_while_it_can_be() {
+    let town = Town::open().await;
+    let whim = Whim::Answers(429, "slow down", vec![("retry-after", "600".to_owned())]);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, whim, 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    let status = town.alice().types_in("deploys", "/gantry status").await;
+    let (_, digits) = status.split_once("/gantry cancel ").expect("how to stop it");
+    let cancel = format!("/gantry cancel {}", &digits[..8]);
+    town.bob().types_in("deploys", &cancel).await;
+    town.clock.advance(SignedDuration::from_secs(3));
+    town.quiet().await;
+    assert!(card(&town).contains("Cancelled by <@U0BOB>"), "{}", card(&town));
+    town.bob().types(&cancel).await;
+    assert!(town.bob().sees().contains("There is nothing left to cancel"), "{}", town.bob().sees());
+    town.bob().types("/gantry cancel 0badcafe").await;
+    assert!(town.bob().sees().contains("I know no change `0badcafe`"), "{}", town.bob().sees());
+    assert!(town.bob().types("/gantry cancel").await.contains("`cancel` needs a change"));
+}
+
+#[tokio::test]
+async fn what_may_be_merged_is_looked_for_before_it_counts_as_cancelled() {
+    let town = Town::open().await;
+    let whims = town.sim.github.whims();
+    whims.plan("POST", "/merges", When::AfterTheEffect, answers(502, "Bad gateway"), 1);
+    let limit = Whim::Answers(429, "slow down", vec![("retry-after", "300".to_owned())]);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    assert!(card(&town).contains("it answered 502"), "{}", card(&town));
+    whims.plan("GET", "/repos/acme/checkout/commits", When::BeforeTheEffect, limit, 1);
+    town.clock.advance(SignedDuration::from_secs(3));
+    town.quiet().await;
+    assert!(card(&town).contains("rate limit"), "{}", card(&town));
+    let message = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
+    town.sim.slack.click("bob", "deploys", &message.id, "Cancel").await.unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("running in *qa*"), "it was merged all the time: {}", card(&town));
+    assert_eq!(done(&town), (1, 1));
+}
+
+#[tokio::test]
+async fn an_hour_of_waiting_is_no_failed_try() {
+    let town = Town::open().await;
+    let limit = Whim::Answers(429, "slow down", vec![("retry-after", "3500".to_owned())]);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, limit, 1);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, answers(502, "Bad gateway"), 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    for _ in 0..70 {
+        town.quiet().await;
+        town.clock.advance(SignedDuration::from_mins(1));
+    }
+    town.settle().await;
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+    assert_eq!((merges(&town), done(&town)), (3, (1, 1)));
+}
+
+#[tokio::test]
+async fn what_is_merged_is_not_cancelled() {
+    let town = Town::open().await;
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    let shown = town.channel("deploys").remove(0);
+    let (_, digits) = shown.split_once("change `").expect("its digits");
+    town.alice().types(&format!("/gantry cancel {}", &digits[..8])).await;
+    let told = town.whispered("alice", "deploys").concat();
+    assert!(told.contains("It is merged already, so it cannot be cancelled"), "{told}");
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn the_named_faults_are_survived() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::Github502, 5, Some("checkout".into()), None);
+    town.alice().types("/promote checkout qa").await;
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+    assert_eq!(done(&town), (1, 1));
+}
+
+#[tokio::test]
+async fn a_github_that_stays_away_ends_in_an_error_that_can_be_retried() {
+    let town = promoted_while(answers(503, "Unicorn"), When::BeforeTheEffect, 99).await;
+    assert_snapshot!(card(&town), @"
+    :red_circle: *checkout* `develop-d6c66c2`: could not be merged into *qa*
+    1 file, +1 −0
+    *Why:* GitHub is not available: it answered 503.
+    Next: once that is repaired, `/promote checkout qa` goes on from there.
+    [Promote]
+    ");
+    let tried = merges(&town);
+    assert!((6..=14).contains(&tried), "{tried}");
+    assert!(town.alice().types("/gantry status").await.contains("Nothing is under way"));
+
+    town.sim.github.whims().forget();
+    town.alice().types("/promote checkout qa").await;
+    let cards: Vec<_> = town.channel("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
+    assert_eq!(cards.len(), 1, "the same change, the same card: {cards:#?}");
+    assert!(cards[0].contains("running in *qa*"), "{}", cards[0]);
+    assert_eq!(done(&town), (1, 1));
+}
+
+#[tokio::test]
+async fn each_end_of_a_change_is_told_and_to_whoever_took_it_up() {
+    let town = promoted_while(answers(401, "Bad credentials"), When::BeforeTheEffect, 2).await;
+    // Messages about an end are named by its time: two ends in the same microsecond would be one message.
+    town.wait(SignedDuration::from_secs(1)).await;
+    town.bob().types("/promote checkout qa").await;
+    let ends: Vec<_> = town
+        .channel("deploys")
+        .into_iter()
+        .filter(|told| told.contains("could not be merged") && told.starts_with("<@"))
+        .collect();
+    assert_eq!(ends.len(), 2, "{ends:#?}");
+    assert!(ends[0].starts_with("<@U0ALICE>") && ends[1].starts_with("<@U0BOB>"), "{ends:#?}");
+}
+
+#[tokio::test]
+async fn an_error_after_the_effect_is_found_merged_by_the_retry() {
+    let town = Town::open().await;
+    town.sim.github.whims().plan("POST", "/merges", When::AfterTheEffect, answers(401, "Bad credentials"), 1);
+    town.alice().types("/promote checkout qa").await;
+    assert!(card(&town).contains("could not be merged"), "{}", card(&town));
+    let merged = head(&town);
+    let message = town.sim.slack.messages("deploys", None).into_iter().find(|it| it.only_to.is_none()).unwrap();
+    town.sim.slack.click("bob", "deploys", &message.id, "Promote").await.unwrap();
+    town.settle().await;
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+    assert_eq!((head(&town), done(&town), merges(&town)), (merged, (1, 1), 1));
+}
+
+#[tokio::test]
+async fn what_is_taken_up_again_takes_as_long_as_since_then() {
+    let town = promoted_while(answers(401, "Bad credentials"), When::BeforeTheEffect, 1).await;
+    town.wait(SignedDuration::from_hours(3)).await;
+    // Held, so that it is seen under way.
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    town.bob().presses_only("deploys", "Promote").await;
+    town.settle_until(|| merges(&town) == 2).await;
+    let status = town.bob().types_in("deploys", "/gantry status").await;
+    assert!(status.contains("under way for 0 s"), "{status}");
+    let age = |scrape: &Scrape| scrape.sum("gantry_change_oldest_seconds", &[("stage", "merging")]).unwrap();
+    let scrape = Scrape::of(&town.origin).await;
+    assert!(age(&scrape) < 60.0, "{}", age(&scrape));
+    town.sim.github.whims().release();
+    town.settle().await;
+
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+    assert!(!card(&town).contains(" h"), "{}", card(&town));
+    let history = town.bob().types("/gantry history checkout qa").await;
+    let line = history.lines().find(|line| line.contains("deployed, took")).unwrap_or_else(|| panic!("{history}"));
+    assert!(!line.contains(" h"), "{line}");
+    let scrape = Scrape::of(&town.origin).await;
+    let merge = scrape.sum("gantry_change_step_duration_seconds_sum", &[("step", "merge")]).unwrap();
+    let whole = scrape.sum("gantry_change_duration_seconds_sum", &[]).unwrap();
+    assert!(merge < 60.0 && whole < 60.0, "{merge} {whole}");
+}
+
+#[tokio::test]
+async fn somebody_elses_merge_of_the_same_commit_is_adopted() {
+    let town = Town::open().await;
+    let pinned = town.sim.github.head("acme/checkout", "develop").unwrap();
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    crate::harness::process::until("the merge is held", async || town.sim.github.whims().is_holding()).await;
+    let author = gantry::sim::github::Author { name: "Bob".into(), email: "bob@acme.example".into(), login: None };
+    let theirs = town.sim.github.merge("acme/checkout", "qa", &pinned, "By hand", &author, town.clock.now()).unwrap();
+    town.sim.github.whims().release();
+    town.settle().await;
+    assert_eq!(head(&town), theirs);
+    assert!(card(&town).contains("running in *qa*"), "{}", card(&town));
+    assert!(card(&town).contains(theirs.short()), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn a_real_conflict_names_the_files() {
+    let town = Town::open().await;
+    let file = |text: &str| BTreeMap::from([("src/price.rs".to_owned(), Some(text.to_owned()))]);
+    town.sim.push("checkout", "qa", "Price by hand", file("1"), "bob").unwrap();
+    town.sim.push("checkout", "develop", "Price by law", file("2"), "alice").unwrap();
+    town.settle().await;
+    let before = head(&town);
+    town.alice().types("/promote checkout qa").await;
+    let told = town.channel("deploys");
+    let card = told.iter().find(|told| told.contains("conflicts with *qa*")).expect("a card");
+    assert!(card.contains("*Why:* both sides changed `src/price.rs`."), "{card}");
+    assert!(card.contains("Next: merge `qa` into what is to be promoted"), "{card}");
+    assert_eq!(head(&town), before);
+    assert!(town.alice().types("/gantry status").await.contains("Nothing is under way"));
+}
+
+#[tokio::test]
+async fn the_named_fault_is_a_conflict_too() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::MergeConflict, 1, Some("checkout".into()), Some("qa".into()));
+    town.alice().types("/promote checkout qa").await;
+    assert!(card(&town).contains("conflicts with *qa*"), "{}", card(&town));
+}
+
+#[tokio::test]
+async fn a_tag_whose_answer_was_lost_is_made_once() {
+    for when in [When::BeforeTheEffect, When::AfterTheEffect] {
+        for path in ["/git/tags", "/git/refs"] {
+            let town = Town::open().await;
+            town.sim.github.whims().plan("POST", path, when, answers(502, "Bad gateway"), 1);
+            town.alice().types("/promote checkout qa").await;
+            assert!(card(&town).contains("tagged `qa/2026.11.16-1`"), "{path} {when:?}: {}", card(&town));
+            assert_eq!(done(&town), (1, 1), "{path} {when:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_slow_answer_holds_up_nobody_else() {
+    let town = Town::open().await;
+    town.sim.github.whims().plan("POST", "/acme/checkout/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    let file = BTreeMap::from([("storefront/a".to_owned(), Some("a".to_owned()))]);
+    town.sim.push("storefront", "develop", "Paint it blue", file, "alice").unwrap();
+    // `settle` would wait for the slow one.
+    let goes_on = async |is_so: &dyn Fn() -> bool| {
+        for _ in 0..400 {
+            town.clock.advance(SignedDuration::from_millis(250));
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+            if is_so() {
+                return;
+            }
+        }
+        panic!("it never came to be: {:#?}", town.channel("deploys"));
+    };
+    goes_on(&|| town.channel("deploys").iter().any(|told| told.contains("*storefront* `develop-"))).await;
+    town.bob().types_in("deploys", "/promote storefront qa").await;
+    goes_on(&|| town.bob().sees().contains("[Confirm]")).await;
+    let question = town.last_message("bob", "deploys").id;
+    town.sim.slack.click("bob", "deploys", &question, "Confirm").await.unwrap();
+    goes_on(&|| {
+        town.channel("deploys").iter().any(|told| told.contains("*storefront*") && told.contains("running in *qa*"))
+    })
+    .await;
+    town.sim.github.whims().release();
+    town.settle().await;
+    assert!(town.channel("deploys").iter().any(|told| told.contains("*checkout*") && told.contains("running in *qa*")));
+}

@@ -1,0 +1,160 @@
+//! Each form in which a file can say the version: found, changed in its one place, and followed by the controller.
+
+use gantry::sim::town as sim;
+
+use crate::harness::world::Town;
+use crate::promote::by_manifest::{
+    DELIVERY, GITOPS, IMAGE, card, delivered, head, ours, parents, path, pushed, put, runs, text,
+};
+
+/// A town in which qa has this file, and the delivery says so.
+async fn with_file(name: &str, before: &str, more: &str) -> Town {
+    let place = format!("envs/qa/search/{name}");
+    let prepare = |sim: &sim::Town| {
+        // Where it is the same file, the latter counts.
+        put(sim, &[(&path("qa"), None), (&place, Some(before))]);
+    };
+    let by = format!("manifest: {{ repository: acme/gitops, file: \"envs/{{environment}}/search/{name}\"{more} }}");
+    Town::prepared(prepare, |yaml| if by == DELIVERY { yaml } else { delivered(&yaml, &by) }).await
+}
+
+/// Promotes, and gives the file and what runs then.
+async fn promoted(town: &Town, name: &str) -> (String, String, String) {
+    let (_, tag) = pushed(town, "Find plurals").await;
+    let base = head(town);
+    town.alice().types("/promote search qa").await;
+    assert!(card(town, "deploys").contains("running in *qa*"), "{}", card(town, "deploys"));
+    assert!(card(town, "deploys").contains("known by its image"), "{}", card(town, "deploys"));
+    assert_eq!(parents(town, GITOPS, &head(town)), [base]);
+    assert_eq!(ours(town).len(), 1);
+    (text(town, &format!("envs/qa/search/{name}")), runs(town, "qa"), tag)
+}
+
+fn digest(town: &Town, tag: &str) -> String {
+    town.sim.registry.digest(IMAGE, tag).expect("a digest")
+}
+
+/// What the town's qa ran before, by digest: as long as no two towns publish otherwise, it is the same in each.
+fn old_digest(sim: &sim::Town) -> String {
+    sim.registry.digest(IMAGE, "1.0.2").expect("a digest")
+}
+
+#[tokio::test]
+async fn each_form_with_a_tag_is_changed_in_its_one_place() {
+    let cases = [
+        (
+            "a kustomization that renames the image",
+            "kustomization.yaml",
+            "images:\n- name: search\n  newName: ghcr.io/acme/search\n  newTag: 1.0.2 # ours\n- name: web\n  newTag: 1.0.2\n",
+            "",
+            "newTag: 1.0.2 # ours",
+        ),
+        (
+            "the values of a chart",
+            "values.yaml",
+            "replicas: 2\nimage:\n  pullPolicy: Always\n  repository: ghcr.io/acme/search\n  tag: \"1.0.2\"\n",
+            "",
+            "tag: \"1.0.2\"",
+        ),
+        (
+            "with the registry apart",
+            "values.yaml",
+            "web:\n  image: { registry: ghcr.io, repository: acme/search, tag: \"1.0.2\" }\n",
+            "",
+            "tag: \"1.0.2\"",
+        ),
+        (
+            "values without the image's name, by path",
+            "values.yaml",
+            "sidecar: { tag: \"1.0.2\" }\nimage:\n    tag: '1.0.2'\n",
+            ", path: image.tag",
+            "tag: '1.0.2'",
+        ),
+        (
+            "a plain object among others",
+            "deployment.yaml",
+            "kind: Service\n---\nkind: Deployment\nspec:\n  template:\n    spec:\n      containers:\n      - image: envoy:1.0.2\n      \
+             - name: search\n        image: ghcr.io/acme/search:1.0.2\n",
+            "",
+            "ghcr.io/acme/search:1.0.2",
+        ),
+        (
+            "an index in the path",
+            "kustomization.yaml",
+            "images:\n- name: ghcr.io/acme/search\n  newTag: 1.0.2\n",
+            ", path: \"images[0].newTag\"",
+            "newTag: 1.0.2",
+        ),
+    ];
+    for (form, name, before, more, place) in cases {
+        let town = with_file(name, before, more).await;
+        let (after, runs, tag) = promoted(&town, name).await;
+        assert_eq!(after, before.replacen(place, &place.replace("1.0.2", &tag), 1), "{form}");
+        assert_eq!(runs, format!("{IMAGE}:{tag}"), "{form}");
+    }
+}
+
+#[tokio::test]
+async fn each_form_with_a_digest_is_changed_in_its_one_place() {
+    // The file before, with `<digest>`; more of the delivery; the file then, with `<tag>` too; what runs then.
+    let cases = [
+        (
+            "kustomization.yaml",
+            "images:\n- name: ghcr.io/acme/search\n  digest: <digest>\n",
+            "",
+            "images:\n- name: ghcr.io/acme/search\n  digest: <digest>\n",
+            "@<digest>",
+        ),
+        (
+            "values.yaml",
+            "image:\n  repository: ghcr.io/acme/search\n  digest: \"<digest>\"\n",
+            "",
+            "image:\n  repository: ghcr.io/acme/search\n  digest: \"<digest>\"\n",
+            "@<digest>",
+        ),
+        (
+            "values.yaml",
+            "image:\n  repository: ghcr.io/acme/search\n  tag: 1.0.2@<digest>\n",
+            "",
+            "image:\n  repository: ghcr.io/acme/search\n  tag: <tag>@<digest>\n",
+            ":<tag>@<digest>",
+        ),
+        (
+            "deployment.yaml",
+            "spec: { containers: [{ image: \"ghcr.io/acme/search:1.0.2@<digest>\" }] }\n",
+            "",
+            "spec: { containers: [{ image: \"ghcr.io/acme/search:<tag>@<digest>\" }] }\n",
+            ":<tag>@<digest>",
+        ),
+        (
+            "deployment.yaml",
+            "image: ghcr.io/acme/search@<digest>\n",
+            ", path: image",
+            "image: ghcr.io/acme/search@<digest>\n",
+            "@<digest>",
+        ),
+    ];
+    for (name, before, more, after, runs_then) in cases {
+        let place = format!("envs/qa/search/{name}");
+        let prepare = |sim: &sim::Town| {
+            let before = before.replace("<digest>", &old_digest(sim));
+            put(sim, &[(&path("qa"), None), (&place, Some(&before))]);
+        };
+        let by = format!(
+            "manifest: {{ repository: acme/gitops, file: \"envs/{{environment}}/search/{name}\", pin: digest{more} }}"
+        );
+        let town = Town::prepared(prepare, |yaml| delivered(&yaml, &by)).await;
+        let (text, runs, tag) = promoted(&town, name).await;
+        let filled = |text: &str| text.replace("<tag>", &tag).replace("<digest>", &digest(&town, &tag));
+        assert_eq!(text, filled(after), "{before}");
+        assert_eq!(runs, format!("{IMAGE}{}", filled(runs_then)), "{before}");
+        assert_ne!(digest(&town, &tag), old_digest(&town.sim));
+
+        // And up from there: what runs by digest is known, and goes on by digest.
+        town.alice().types("/rollback search qa").await;
+        let card = card(&town, "deploys");
+        assert!(card.contains("restored: running in *qa*"), "{before}: {card} {}", town.alice().sees());
+        let back = before.replace("<digest>", &old_digest(&town.sim));
+        assert_eq!(crate::promote::by_manifest::text(&town, &place), back, "the old image itself is back");
+    }
+}

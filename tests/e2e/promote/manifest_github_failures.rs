@@ -1,0 +1,207 @@
+//! GitHub in a bad mood, and people who write at the same time: the manifest gets one commit of ours, and theirs stays.
+
+use gantry::sim::github::{Rules, When, Whim};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::harness::world::Town;
+use crate::promote::by_manifest::{
+    GITOPS, IMAGE, card, goes_on, head, masked, ours, parents, path, pushed, put, runs, text,
+};
+use crate::rollback::by_manifest::promoted;
+
+const MAIN: &str = "/acme/gitops/git/refs/heads/main";
+
+fn answers(status: u16, message: &'static str) -> Whim {
+    Whim::Answers(status, message, vec![])
+}
+
+/// A town in which the next promotion of `search` is held right before it moves the branch.
+async fn held() -> (Town, String) {
+    let town = Town::open().await;
+    let (_, tag) = pushed(&town, "Find plurals").await;
+    let whims = town.sim.github.whims();
+    whims.plan("PATCH", MAIN, When::BeforeTheEffect, Whim::Holds, 1);
+    town.alice().types_in("deploys", "/promote search qa").await;
+    goes_on(&town, &|| whims.is_holding()).await;
+    (town, tag)
+}
+
+#[tokio::test]
+async fn a_commit_that_comes_in_between_stays_and_ours_goes_on_top() {
+    let (town, tag) = held().await;
+    let theirs = put(&town.sim, &[("README.md", Some("What stands here\n"))]);
+    town.sim.github.whims().release();
+    town.settle().await;
+    assert_eq!(parents(&town, GITOPS, &head(&town)), [theirs]);
+    assert_eq!((ours(&town).len(), text(&town, "README.md").as_str()), (1, "What stands here\n"));
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&town, "deploys"));
+    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
+}
+
+#[tokio::test]
+async fn a_change_of_the_same_file_in_between_stays_too() {
+    let (town, tag) = held().await;
+    let theirs = format!("# Ask bob\n{}", text(&town, &path("qa")));
+    put(&town.sim, &[(&path("qa"), Some(&theirs))]);
+    town.sim.github.whims().release();
+    town.settle().await;
+    assert_eq!(text(&town, &path("qa")), theirs.replace("1.0.2", &tag));
+    assert_eq!(ours(&town).len(), 1);
+    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
+}
+
+#[tokio::test]
+async fn a_file_that_cannot_be_written_any_more_ends_it() {
+    let (town, _) = held().await;
+    let theirs = put(&town.sim, &[(&path("qa"), Some("images: []\nkind: Kustomization\n"))]);
+    town.sim.github.whims().release();
+    town.settle().await;
+    let card = card(&town, "deploys");
+    let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("why");
+    assert_snapshot!(why, @"*Why:* I cannot write envs/qa/search/kustomization.yaml of acme/gitops: this kustomization has no entry for ghcr.io/acme/search: add one to `images:`, with `name: ghcr.io/acme/search` and the version that runs now as `newTag`.");
+    assert_eq!(head(&town), theirs);
+}
+
+#[tokio::test]
+async fn a_branch_that_never_stands_still_is_waited_for() {
+    let town = Town::open().await;
+    let (_, tag) = pushed(&town, "Find plurals").await;
+    let no = answers(422, "Update is not a fast forward");
+    town.sim.github.whims().plan("PATCH", MAIN, When::BeforeTheEffect, no, 6);
+    town.alice().types("/promote search qa").await;
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", card(&town, "deploys"));
+    assert_eq!(ours(&town).len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_error_at_any_write_is_tried_again_and_written_once() {
+    for when in [When::BeforeTheEffect, When::AfterTheEffect] {
+        for (method, place) in
+            [("POST", "/acme/gitops/git/trees"), ("POST", "/acme/gitops/git/commits"), ("PATCH", MAIN)]
+        {
+            for whim in [answers(502, "Bad gateway"), answers(500, "oops"), Whim::HangsUp] {
+                let name = format!("{when:?} {method} {place} {whim:?}");
+                let town = Town::open().await;
+                let (_, tag) = pushed(&town, "Find plurals").await;
+                let before = head(&town);
+                town.sim.github.whims().plan(method, place, when, whim, 2);
+                town.alice().types("/promote search qa").await;
+                assert!(card(&town, "deploys").contains("running in *qa*"), "{name}: {}", card(&town, "deploys"));
+                assert_eq!(parents(&town, GITOPS, &head(&town)), [before], "{name}");
+                assert_eq!((ours(&town).len(), runs(&town, "qa")), (1, format!("{IMAGE}:{tag}")), "{name}");
+                assert_eq!(town.sim.github.tags("acme/search").len(), 1, "{name}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_written_and_not_heard_of_is_found_below_what_came_since() {
+    let town = Town::open().await;
+    let (_, tag) = pushed(&town, "Find plurals").await;
+    let whims = town.sim.github.whims();
+    whims.plan("PATCH", MAIN, When::AfterTheEffect, answers(502, "Bad gateway"), 1);
+    town.alice().types_in("deploys", "/promote search qa").await;
+    town.quiet().await;
+    let written = head(&town);
+    assert_eq!(ours(&town), std::slice::from_ref(&written));
+    // Somebody goes on before we look again, and even writes another version.
+    let theirs = text(&town, &path("qa")).replace(&tag, "1.0.1");
+    put(&town.sim, &[(&path("qa"), Some(&theirs))]);
+    let last = put(&town.sim, &[("README.md", Some("And more\n"))]);
+    town.clock.advance(SignedDuration::from_secs(3));
+    town.settle().await;
+    assert_eq!((head(&town), ours(&town).len()), (last, 1), "it was written once, and is not written over theirs");
+    let card = card(&town, "deploys");
+    assert!(card.contains(written.short()) && !card.contains("running in *qa*"), "{card}");
+}
+
+#[tokio::test]
+async fn an_answer_that_never_comes_after_the_effect_is_found_out() {
+    let town = Town::open().await;
+    let (_, tag) = pushed(&town, "Find plurals").await;
+    let whims = town.sim.github.whims();
+    whims.plan("PATCH", MAIN, When::AfterTheEffect, Whim::Holds, 1);
+    town.alice().types_in("deploys", "/promote search qa").await;
+    // The wait for an answer is in real time.
+    town.settle_within(std::time::Duration::from_mins(1)).await;
+    assert!(whims.is_holding(), "nobody answered");
+    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
+    assert_eq!((ours(&town).len(), runs(&town, "qa")), (1, format!("{IMAGE}:{tag}")));
+    whims.release();
+}
+
+#[tokio::test]
+async fn a_rate_limit_is_waited_for_as_long_as_github_says() {
+    for (method, place) in [("POST", "/acme/gitops/git/trees"), ("PATCH", MAIN)] {
+        let town = Town::open().await;
+        pushed(&town, "Find plurals").await;
+        let limit =
+            Whim::Answers(403, "You have exceeded a secondary rate limit", vec![("retry-after", "90".to_owned())]);
+        town.sim.github.whims().plan(method, place, When::BeforeTheEffect, limit, 1);
+        let asked = town.clock.now();
+        town.alice().types("/promote search qa").await;
+        assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
+        assert!(town.clock.now().duration_since(asked).as_secs() >= 90);
+        assert_eq!(ours(&town).len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn it_can_be_cancelled_while_it_waits() {
+    let town = Town::open().await;
+    pushed(&town, "Find plurals").await;
+    let before = head(&town);
+    let limit = Whim::Answers(429, "slow down", vec![("retry-after", "600".to_owned())]);
+    town.sim.github.whims().plan("PATCH", MAIN, When::BeforeTheEffect, limit, 1);
+    town.alice().types_in("deploys", "/promote search qa").await;
+    town.quiet().await;
+    town.bob().presses_only("deploys", "Cancel").await;
+    town.clock.advance(SignedDuration::from_secs(2));
+    town.quiet().await;
+    assert!(card(&town, "deploys").contains("not promoted to *qa*, cancelled"), "{}", card(&town, "deploys"));
+    town.settle().await;
+    assert_eq!(head(&town), before);
+}
+
+fn protected(town: &Town) {
+    let rules = Rules { protected_from_pushes: true, ..Rules::default() };
+    town.sim.github.protect(GITOPS, "main", rules).unwrap();
+}
+
+#[tokio::test]
+async fn a_protected_branch_ends_a_promotion_with_what_to_do() {
+    let town = Town::open().await;
+    pushed(&town, "Find plurals").await;
+    let before = head(&town);
+    protected(&town);
+    town.alice().types("/promote search qa").await;
+    let told = masked(&town, &card(&town, "deploys"));
+    let told: Vec<_> = told.lines().filter(|line| line.contains("could not be") || line.contains("Why:")).collect();
+    assert_snapshot!(told.join("\n"), @"
+    :red_circle: *search* `1.0.3`: could not be merged into *qa*
+    *Why:* GitHub does not let me move main of acme/gitops: You're not authorized to push to this branch. Visit https://docs.github.com/articles/about-protected-branches/ for more information. Cannot update this protected branch. Let me push there, or set `promote: pull_request` for qa.
+    ");
+    assert_eq!(head(&town), before);
+    assert!(town.alice().types("/gantry status").await.contains("Nothing is under way"));
+
+    town.sim.github.protect(GITOPS, "main", Rules::default()).unwrap();
+    town.alice().types("/promote search qa").await;
+    assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
+    assert_eq!(ours(&town).len(), 1);
+}
+
+#[tokio::test]
+async fn a_rollback_goes_by_pull_request_where_the_branch_is_protected() {
+    let town = Town::open().await;
+    promoted(&town, "Find plurals").await;
+    protected(&town);
+    town.bob().types("/rollback search qa").await;
+    let pull = town.sim.github.pulls(GITOPS).pop().expect("a pull request");
+    assert_eq!((pull.base.as_str(), pull.state), ("main", "merged"), "{}", card(&town, "deploys"));
+    assert_eq!(pull.title, "Roll search back to 1.0.2 in qa");
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:1.0.2"));
+    assert!(card(&town, "deploys").contains("restored: running in *qa*"), "{}", card(&town, "deploys"));
+    assert!(!town.sim.github.branches(GITOPS).keys().any(|branch| branch.starts_with("gantry/")));
+}

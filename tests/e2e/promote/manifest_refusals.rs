@@ -1,0 +1,220 @@
+//! Files that cannot be written: each is refused with a sentence that says what to do, and nothing moves.
+
+use gantry::sim::github::{When, Whim};
+use gantry::sim::town as sim;
+use insta::assert_snapshot;
+
+use crate::harness::world::Town;
+use crate::promote::by_manifest::{
+    DELIVERY, GITOPS, IMAGE, card, delivered, head, ours, path, pushed, put, put_in, runs, text,
+};
+
+/// What alice is told where qa's file has this text, and bob about a rollback of it. Nothing moves.
+async fn refused(before: &str) -> (String, String) {
+    refused_with(before, DELIVERY).await
+}
+
+async fn refused_with(before: &str, delivery: &str) -> (String, String) {
+    let town = Town::configured(|yaml| if delivery == DELIVERY { yaml } else { delivered(&yaml, delivery) }).await;
+    pushed(&town, "Find plurals").await;
+    put(&town.sim, &[(&path("qa"), Some(before))]);
+    town.settle().await;
+    let (stood, ran) = (head(&town), runs(&town, "qa"));
+    town.alice().types("/promote search qa").await;
+    town.bob().types("/rollback search qa").await;
+    assert_eq!((head(&town), runs(&town, "qa")), (stood, ran), "nothing moves");
+    assert_eq!(text(&town, &path("qa")), before);
+    assert_eq!(town.sim.github.tags("acme/search").len(), 0);
+    assert!(!town.channel("deploys").iter().any(|told| told.contains("asked by")), "no change begins");
+    (town.alice().sees(), town.bob().sees())
+}
+
+#[tokio::test]
+async fn a_tag_in_two_places_is_refused() {
+    let twice = format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n- name: {IMAGE}\n  newTag: 1.0.2\n");
+    let (promote, rollback) = refused(&twice).await;
+    assert_snapshot!(promote, @"
+    I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: ghcr.io/acme/search stands in 2 places (`images[0]` in line 2 and `images[1]` in line 4): keep one, or say which one counts with `path:`.
+    Next: repair the file, or tell me under `delivery` where the version stands.
+    ");
+    assert!(rollback.contains("stands in 2 places"), "{rollback}");
+}
+
+#[tokio::test]
+async fn several_documents_that_name_it_are_refused() {
+    let (promote, _) = refused(&format!("image: {IMAGE}:1.0.2\n---\nspec:\n  image: {IMAGE}:1.0.2\n")).await;
+    assert_snapshot!(promote, @"
+    I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: ghcr.io/acme/search stands in 2 places (`image` in line 1 and `spec.image` in line 4): keep one, or say which one counts with `path:`.
+    Next: repair the file, or tell me under `delivery` where the version stands.
+    ");
+}
+
+#[tokio::test]
+async fn an_anchor_that_is_used_elsewhere_is_refused() {
+    let text = format!("images:\n- name: {IMAGE}\n  newTag: &v 1.0.2\n- name: ghcr.io/acme/web\n  newTag: *v\n");
+    let (promote, _) = refused(&text).await;
+    assert_snapshot!(promote, @"
+    I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: line 3 is part of an anchor (line 3) that is used elsewhere too, and would change there as well: write the value out where it is used.
+    Next: repair the file, or tell me under `delivery` where the version stands.
+    ");
+    let text = format!("images:\n- name: ghcr.io/acme/web\n  newTag: &v 1.0.2\n- name: {IMAGE}\n  newTag: *v\n");
+    let (promote, _) = refused(&text).await;
+    assert!(promote.contains("line 5 takes its value from an alias"), "{promote}");
+}
+
+#[tokio::test]
+async fn what_is_no_yaml_is_refused() {
+    let (promote, rollback) = refused("images:\n- name: {{ .Values.image }}\n  newTag: [\n").await;
+    assert!(promote.contains("it cannot be read as YAML (line ") && promote.contains("repair it there"), "{promote}");
+    assert!(rollback.contains("it cannot be read as YAML"), "{rollback}");
+}
+
+#[tokio::test]
+async fn a_kustomization_without_an_entry_is_refused() {
+    let (promote, rollback) = refused("kind: Kustomization\nresources: [base]\n").await;
+    assert_snapshot!(promote, @"
+    I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: this kustomization has no entry for ghcr.io/acme/search: add one to `images:`, with `name: ghcr.io/acme/search` and the version that runs now as `newTag`.
+    Next: repair the file, or tell me under `delivery` where the version stands.
+    ");
+    assert!(rollback.contains("this kustomization has no entry"), "{rollback}");
+}
+
+#[tokio::test]
+async fn what_fluxs_image_automation_writes_is_refused_with_how_to_go_on() {
+    let text =
+        format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2 # {{\"$imagepolicy\": \"flux-system:search:tag\"}}\n");
+    let (promote, rollback) = refused(&text).await;
+    assert_snapshot!(promote, @"
+    I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: line 3 is written by Flux's image automation, policy `flux-system:search`, which would undo the change: take the comment with `$imagepolicy` off that line. Until that is merged, stop Flux: find the ImageUpdateAutomation that writes this file with `flux get image update -A`, then `flux suspend image update &lt;its name&gt; -n &lt;its namespace&gt;`.
+    Next: repair the file, or tell me under `delivery` where the version stands.
+    ");
+    assert!(rollback.contains("image automation"), "{rollback}");
+}
+
+#[tokio::test]
+async fn a_path_that_leads_nowhere_is_refused() {
+    let by = DELIVERY.replace("\" }", "\", path: image.tag }");
+    let (promote, _) = refused_with(&format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n"), &by).await;
+    assert_snapshot!(promote, @"
+    I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: `path: image.tag` leads nowhere in it: correct the path, or leave it out to have the place looked for.
+    Next: repair the file, or tell me under `delivery` where the version stands.
+    ");
+}
+
+#[tokio::test]
+async fn a_digest_where_a_tag_is_to_be_written_is_refused() {
+    let text = format!("images:\n- name: {IMAGE}\n  digest: sha256:{}\n", "0".repeat(64));
+    let (promote, _) = refused(&text).await;
+    assert_snapshot!(promote, @"
+    I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: line 3 pins a digest, beside which a tag means nothing: remove the digest, or set `pin: digest`.
+    Next: repair the file, or tell me under `delivery` where the version stands.
+    ");
+}
+
+#[tokio::test]
+async fn a_file_that_is_missing_is_refused() {
+    let town = Town::configured(|yaml| delivered(&yaml, &DELIVERY.replace("kustomization", "missing"))).await;
+    pushed(&town, "Find plurals").await;
+    let stood = head(&town);
+    town.alice().types("/promote search qa").await;
+    assert_snapshot!(town.alice().sees(), @"
+    I cannot change the version of *search* in `envs/qa/search/missing.yaml` of `acme/gitops`: it is not on the branch main: write it there once, with the version that runs now.
+    Next: repair the file, or tell me under `delivery` where the version stands.
+    ");
+    town.bob().types("/rollback search qa").await;
+    assert!(town.bob().sees().contains("it is not on the branch main"), "{}", town.bob().sees());
+    assert_eq!(head(&town), stood);
+    assert!(!town.channel("deploys").iter().any(|told| told.contains("asked by")));
+}
+
+#[tokio::test]
+async fn a_branch_that_is_missing_is_refused() {
+    let town = Town::configured(|yaml| delivered(&yaml, &DELIVERY.replace("\" }", "\", branch: trunk }"))).await;
+    pushed(&town, "Find plurals").await;
+    town.alice().types("/promote search qa").await;
+    assert_snapshot!(town.alice().sees(), @"
+    I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/gitops`: there is no branch trunk: correct `branch`, or leave it out to have the default one.
+    Next: repair the file, or tell me under `delivery` where the version stands.
+    ");
+    assert_eq!(ours(&town).len(), 0);
+}
+
+#[tokio::test]
+async fn a_repository_that_is_missing_is_refused_with_and_without_a_branch() {
+    for more in ["", ", branch: main"] {
+        let by = DELIVERY.replace("acme/gitops", "acme/nowhere").replace("\" }", &format!("\"{more} }}"));
+        let town = Town::configured(|yaml| delivered(&yaml, &by)).await;
+        pushed(&town, "Find plurals").await;
+        town.alice().types("/promote search qa").await;
+        insta::allow_duplicates! {
+            assert_snapshot!(town.alice().sees(), @"
+            I cannot change the version of *search* in `envs/qa/search/kustomization.yaml` of `acme/nowhere`: GitHub does not find that repository, or does not let me see it: correct its name, or let the token or the app read and write it.
+            Next: repair the file, or tell me under `delivery` where the version stands.
+            ");
+        }
+        town.bob().types("/rollback search qa").await;
+        assert!(town.bob().sees().contains("GitHub does not find that repository"), "{}", town.bob().sees());
+    }
+}
+
+#[tokio::test]
+async fn a_repository_that_we_may_not_write_ends_in_an_error_that_says_what_to_do() {
+    let town = Town::open().await;
+    pushed(&town, "Find plurals").await;
+    let stood = head(&town);
+    let no = Whim::Answers(403, "Resource not accessible by integration", vec![]);
+    town.sim.github.whims().plan("POST", "/acme/gitops/git/trees", When::BeforeTheEffect, no, 9);
+    town.alice().types("/promote search qa").await;
+    let card = card(&town, "deploys");
+    let why = card.lines().find(|line| line.starts_with("*Why:*")).expect("why");
+    assert_snapshot!(why, @"*Why:* GitHub refuses us: Resource not accessible by integration. Check the token, or the app's installation and permissions.");
+    assert_eq!(head(&town), stood);
+    town.sim.github.whims().forget();
+    town.alice().types("/promote search qa").await;
+    assert_ne!(head(&town), stood, "once that is repaired it goes on");
+}
+
+#[tokio::test]
+async fn without_a_branch_it_is_the_default_one_by_githubs_word() {
+    let repository = "acme/deployments";
+    let prepare = |sim: &sim::Town| {
+        sim.github.create_repository(repository, "trunk").unwrap();
+        let text = format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n");
+        put_in(sim, repository, "trunk", &[(&path("qa"), Some(&text))]);
+        sim.github.create_branch(repository, "main", &sim.github.head(repository, "trunk").unwrap()).unwrap();
+    };
+    let by = DELIVERY.replace("acme/gitops", repository);
+    let town = Town::prepared(prepare, |yaml| delivered(&yaml, &by)).await;
+    let (main, gitops) = (town.sim.github.head(repository, "main"), head(&town));
+    let (_, tag) = pushed(&town, "Find plurals").await;
+    town.alice().types("/promote search qa").await;
+    assert_eq!(runs(&town, "qa"), format!("{IMAGE}:{tag}"), "{}", town.alice().sees());
+    let trunk = town.sim.github.head(repository, "trunk").unwrap();
+    let said = town.sim.github.read_file(repository, &trunk, &path("qa")).unwrap();
+    assert_eq!(said, format!("images:\n- name: {IMAGE}\n  newTag: {tag}\n"));
+    assert_eq!(town.sim.github.head(repository, "main"), main);
+    assert_eq!(ours(&town).len(), 0, "{GITOPS} stays as it is but for what CI writes: {gitops}");
+}
+
+#[tokio::test]
+async fn a_branch_that_is_named_counts_and_not_the_default_one() {
+    let repository = "acme/deployments";
+    let prepare = |sim: &sim::Town| {
+        sim.github.create_repository(repository, "trunk").unwrap();
+        let text = format!("images:\n- name: {IMAGE}\n  newTag: 1.0.2\n");
+        put_in(sim, repository, "trunk", &[(&path("qa"), Some(&text))]);
+        sim.github.create_branch(repository, "live", &sim.github.head(repository, "trunk").unwrap()).unwrap();
+    };
+    let by = DELIVERY.replace("acme/gitops", repository).replace("\" }", "\", branch: live }");
+    let town = Town::prepared(prepare, |yaml| delivered(&yaml, &by)).await;
+    let trunk = town.sim.github.head(repository, "trunk");
+    let (_, tag) = pushed(&town, "Find plurals").await;
+    town.alice().types_in("deploys", "/promote search qa").await;
+    town.quiet().await;
+    let live = town.sim.github.head(repository, "live").unwrap();
+    assert!(town.sim.github.read_file(repository, &live, &path("qa")).unwrap().contains(&tag));
+    assert_eq!(town.sim.github.head(repository, "trunk"), trunk);
+    // No controller follows that branch here: nothing claims that it runs.
+    town.settle().await;
+    assert!(card(&town, "deploys").contains("no proof that it runs in *qa*"), "{}", card(&town, "deploys"));
+}

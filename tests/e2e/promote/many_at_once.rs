@@ -1,0 +1,131 @@
+//! Many at once: one branch is moved by one change, and a hundred branches by a hundred.
+
+use futures::future::join_all;
+use gantry::domain::model::artefact::Workload;
+use gantry::domain::model::version::Sha;
+
+use crate::harness::world::Town;
+
+#[tokio::test]
+async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who() {
+    let town = Town::open().await;
+    // So that nobody is still asking when the change is over.
+    town.sim.faults.arm(gantry::sim::faults::Fault::SlowRollout, 1, Some("checkout".into()), Some("qa".into()));
+    let asked = join_all((0..100).map(|n| {
+        let who = if n % 2 == 0 { "alice" } else { "bob" };
+        town.sim.slack.command(who, "deploys", "/promote checkout qa")
+    }));
+    for ack in asked.await {
+        assert_eq!(ack.unwrap().status, 200);
+    }
+    // Each is answered, though the change goes on: the answers are sent one a second.
+    for _ in 0..200 {
+        town.quiet().await;
+        if town.bot.store.pending().await.unwrap().inbox == 0 {
+            break;
+        }
+        town.clock.advance(jiff::SignedDuration::from_millis(20));
+    }
+    town.settle().await;
+    let cards = town.channel("deploys").into_iter().filter(|told| told.contains("asked by")).count();
+    assert_eq!(cards, 1);
+    let told = [town.whispered("alice", "deploys"), town.whispered("bob", "deploys")].concat();
+    let refused = told.iter().filter(|told| told.contains("is promoting *checkout* to *qa* since")).count();
+    assert_eq!(refused, 99, "{told:#?}");
+    let graph = town.sim.github.graph("acme/checkout", 200);
+    assert_eq!(graph.iter().filter(|commit| commit.subject.starts_with("Promote checkout")).count(), 1);
+}
+
+#[tokio::test]
+async fn a_hundred_artefacts_go_all_at_once() {
+    let names: Vec<String> = (0..100).map(|n| format!("part-{n:03}")).collect();
+    let town = with_parts(&names).await;
+    let asked = join_all(names.iter().map(|name| {
+        let command = format!("/promote {name} qa");
+        let slack = town.sim.slack.clone();
+        async move { slack.command("alice", "deploys", &command).await }
+    }));
+    for ack in asked.await {
+        assert_eq!(ack.unwrap().status, 200);
+    }
+    // GitHub is not written to faster than it allows, so this takes some minutes of the town's time.
+    let merges = || town.sim.github.whims().requests().iter().filter(|asked| asked.ends_with("/merges")).count();
+    for _ in 0..200 {
+        town.quiet().await;
+        if merges() == names.len() {
+            break;
+        }
+        town.clock.advance(jiff::SignedDuration::from_secs(15));
+    }
+    // CI and the controller of the town do not know these: what was merged is rolled out by hand.
+    for name in &names {
+        let head = town.sim.github.head(&format!("acme/{name}"), "qa").unwrap();
+        roll_out(&town, name, &head.as_str()[..12], None);
+    }
+    town.settle_within(std::time::Duration::from_mins(4)).await;
+    let told = town.channel("deploys");
+    for name in &names {
+        let green = told.iter().any(|told| {
+            told.contains("asked by")
+                && told.contains(&format!("*{name}*"))
+                && told.contains("running in *qa*, 1 of 1 ready")
+        });
+        assert!(green, "{name}: {:#?}", told.iter().filter(|told| told.contains(name)).collect::<Vec<_>>());
+        assert!(town.sim.github.tags(&format!("acme/{name}")).contains_key("qa/2026.11.16-1"), "{name}");
+    }
+}
+
+/// A town with artefacts that its CI and its controller do not know: each runs a newer commit in development than in qa.
+pub(crate) async fn with_parts(names: &[String]) -> Town {
+    with_parts_and(names, |configuration| configuration).await
+}
+
+/// The same with another configuration.
+pub(crate) async fn with_parts_and(names: &[String], edit: impl FnOnce(String) -> String) -> Town {
+    Town::prepared(
+        |sim| {
+            for name in names {
+                let repository = format!("acme/{name}");
+                sim.github.create_repository(&repository, "develop").unwrap();
+                let first = commit(sim, &repository, "develop", "Begin");
+                for branch in ["qa", "staging", "prod"] {
+                    sim.github.create_branch(&repository, branch, &first.parse().unwrap()).unwrap();
+                }
+                let second = commit(sim, &repository, "develop", "Go on");
+                for (environment, sha) in [("development", &second), ("qa", &first)] {
+                    let workload: Workload = format!("deployment/{name}").parse().unwrap();
+                    let image = format!("ghcr.io/acme/{name}");
+                    sim.registry.publish(&image, &sha[..12], None, sim.clock.now());
+                    sim.cluster.place(environment, &workload, name, &format!("{image}:{}", &sha[..12]), 1);
+                }
+            }
+        },
+        |configuration| {
+            let parts = names.iter().map(|name| {
+                format!("  - name: {name}\n    repository: acme/{name}\n    image: ghcr.io/acme/{name}\n    workload: deployment/{name}\n")
+            });
+            let parts = parts.collect::<Vec<_>>().concat();
+            edit(configuration.replace("people:", &format!("{parts}people:")))
+        },
+    )
+    .await
+}
+
+/// What was merged into qa is built under that tag and rolled out, by hand.
+pub(crate) fn roll_out(town: &Town, name: &str, tag: &str, revision: Option<&Sha>) {
+    let (image, workload) = (format!("ghcr.io/acme/{name}"), format!("deployment/{name}").parse::<Workload>().unwrap());
+    town.sim.registry.publish(&image, tag, revision, town.clock.now());
+    town.sim.cluster.set_image("qa", &workload, name, &format!("{image}:{tag}"));
+}
+
+pub(crate) fn commit(sim: &gantry::sim::town::Town, repository: &str, branch: &str, message: &str) -> String {
+    let commit = gantry::sim::github::NewCommit {
+        repository: repository.to_owned(),
+        branch: branch.to_owned(),
+        message: message.to_owned(),
+        author: gantry::sim::github::Author { name: "A".into(), email: "a@acme.example".into(), login: None },
+        files: [("a.txt".to_owned(), Some(message.to_owned()))].into(),
+        at: sim.clock.now(),
+    };
+    sim.github.commit(commit).unwrap().as_str().to_owned()
+}

@@ -1,0 +1,171 @@
+//! Random histories of pushes, hotfixes and promotions, through the GitHub client: each branch must end with exactly the
+//! changes that a simple model expects of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gantry::adapters::github::client::Auth;
+use gantry::adapters::github::{Client, Compared, Merge};
+use gantry::clock::Clock;
+use gantry::domain::model::artefact::Repository;
+use gantry::domain::model::version::Sha;
+use gantry::sim::faults::Faults;
+use gantry::sim::github::{Author, GitHub, NewCommit};
+use gantry::sim::strays::Strays;
+use jiff::{SignedDuration, Timestamp};
+use secrecy::SecretString;
+use tokio::net::TcpListener;
+
+use crate::harness::series::Series;
+use crate::ops::receiving::Random;
+
+/// In a long run.
+const HISTORIES: u64 = 1000;
+const BRANCHES: [&str; 4] = ["develop", "qa", "staging", "prod"];
+
+/// What a branch holds: the names of the changes that were applied to it.
+type Applied = BTreeSet<String>;
+
+struct History<'a> {
+    github: &'a GitHub,
+    client: &'a Client,
+    clock: &'a Clock,
+    repository: Repository,
+    /// Every commit that a rung once stood on, with what it held then.
+    stood: [Vec<(Sha, Applied)>; 4],
+    hotfixes: BTreeSet<String>,
+}
+
+impl History<'_> {
+    fn now(&self, rung: usize) -> &(Sha, Applied) {
+        self.stood[rung].last().unwrap()
+    }
+
+    fn commit(&mut self, rung: usize, name: &str) {
+        let files = BTreeMap::from([(format!("changes/{name}"), Some(name.to_owned()))]);
+        let commit = NewCommit {
+            repository: self.repository.to_string(),
+            branch: BRANCHES[rung].to_owned(),
+            message: name.to_owned(),
+            author: Author { name: "A".into(), email: "a@acme.example".into(), login: None },
+            files,
+            at: self.clock.now(),
+        };
+        let sha = self.github.commit(commit).unwrap();
+        let mut applied = self.now(rung).1.clone();
+        applied.insert(name.to_owned());
+        self.stood[rung].push((sha, applied));
+    }
+
+    /// Moves a commit on which the rung below once stood, not always the last.
+    async fn promote(&mut self, rung: usize, dice: &mut Random) {
+        let below = &self.stood[rung - 1];
+        let back = dice.below(below.len().min(3));
+        let (pinned, brings) = below[below.len() - 1 - back].clone();
+        let branch = BRANCHES[rung];
+        // GitHub's limits are not what this is about.
+        self.clock.advance(SignedDuration::from_secs(15));
+        let Compared::Pending(pending) = self.client.pending(&self.repository, branch, &pinned).await.unwrap() else {
+            panic!("the branches have a common ancestor");
+        };
+        let target = self.now(rung).1.clone();
+        assert_eq!(pending.ahead_by == 0, self.holds(rung, &pinned), "{branch} has {pinned} or not");
+        let fixes: BTreeSet<String> = pending.hotfixes().map(|commit| commit.subject.clone()).collect();
+        for fix in target.iter().filter(|name| self.hotfixes.contains(*name) && !brings.contains(*name)) {
+            assert!(fixes.contains(fix), "{fix} is only in {branch}");
+        }
+        match self.client.merge(&self.repository, branch, &pinned, "Promote").await.unwrap() {
+            Merge::Done { commit, parents } => {
+                assert_eq!(parents, [self.now(rung).0.clone(), pinned], "a merge commit of exactly that");
+                self.stood[rung].push((commit, target.union(&brings).cloned().collect()));
+            }
+            Merge::AlreadyThere => assert!(brings.is_subset(&target)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// By Git's own word.
+    fn holds(&self, rung: usize, pinned: &Sha) -> bool {
+        let parents: BTreeMap<Sha, Vec<Sha>> =
+            self.github.graph(&self.repository.to_string(), 1000).into_iter().map(|it| (it.sha, it.parents)).collect();
+        let (mut open, mut seen) = (vec![self.now(rung).0.clone()], BTreeSet::new());
+        while let Some(sha) = open.pop() {
+            if seen.insert(sha.clone()) {
+                open.extend(parents.get(&sha).into_iter().flatten().cloned());
+            }
+        }
+        seen.contains(pinned)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn random_histories_end_with_the_trees_that_a_simple_model_expects() {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse::<Timestamp>().unwrap());
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let origin = format!("http://{}", listener.local_addr().unwrap());
+    let github = GitHub::new(clock.clone(), Faults::default(), Strays::default(), origin.clone());
+    let router = github.router();
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    let client = Client::new(&origin, Auth::Token(SecretString::from("x")), clock.clone()).unwrap();
+
+    let http = reqwest::Client::new();
+
+    for number in Series::Histories.seeds(HISTORIES) {
+        let mut dice = Random(number);
+        let repository: Repository = format!("acme/history-{number}").parse().unwrap();
+        github.create_repository(&repository.to_string(), "develop").unwrap();
+        let mut history = History {
+            github: &github,
+            client: &client,
+            clock: &clock,
+            repository,
+            stood: Default::default(),
+            hotfixes: BTreeSet::new(),
+        };
+        let commit = NewCommit {
+            repository: history.repository.to_string(),
+            branch: "develop".to_owned(),
+            message: "Begin".to_owned(),
+            author: Author { name: "A".into(), email: "a@acme.example".into(), login: None },
+            files: [("README".to_owned(), Some("one\ntwo\n".to_owned()))].into(),
+            at: clock.now(),
+        };
+        let first = github.commit(commit).unwrap();
+        for (rung, branch) in BRANCHES.iter().enumerate() {
+            if rung > 0 {
+                github.create_branch(&history.repository.to_string(), branch, &first).unwrap();
+            }
+            history.stood[rung].push((first.clone(), Applied::new()));
+        }
+        for step in 0..12 {
+            match dice.below(10) {
+                0..4 => history.commit(0, &format!("push-{step}")),
+                4 => {
+                    let name = format!("hotfix-{step}");
+                    history.commit(1 + dice.below(3), &name);
+                    history.hotfixes.insert(name);
+                }
+                _ => {
+                    let rung = 1 + dice.below(3);
+                    history.promote(rung, &mut dice).await;
+                }
+            }
+        }
+        for (rung, branch) in BRANCHES.iter().enumerate() {
+            let (head, applied) = history.now(rung);
+            assert_eq!(github.head(&history.repository.to_string(), branch).as_ref(), Some(head));
+            let found = files(&http, &origin, &history.repository, head).await;
+            let expected: Applied =
+                applied.iter().map(|name| format!("changes/{name}")).chain(["README".to_owned()]).collect();
+            assert_eq!(found, expected, "history {number}, {branch}");
+        }
+    }
+}
+
+/// The paths of all files of a commit, as GitHub tells them.
+async fn files(http: &reqwest::Client, origin: &str, repository: &Repository, commit: &Sha) -> BTreeSet<String> {
+    let url = format!("{origin}/repos/{repository}/git/trees/{commit}?recursive=1");
+    let tree: serde_json::Value = http.get(url).send().await.unwrap().json().await.unwrap();
+    let entries = tree["tree"].as_array().unwrap().iter().filter(|entry| entry["type"] == "blob");
+    entries.map(|entry| entry["path"].as_str().unwrap().to_owned()).collect()
+}

@@ -1,0 +1,244 @@
+//! Merged, and nobody speaks of it: the card says so with what was last seen, until there is a sign of life; and what ends,
+//! ends right though every webhook is lost.
+
+use std::collections::BTreeMap;
+
+use gantry::domain::model::version::Sha;
+use gantry::sim::faults::Fault;
+use gantry::sim::github::{When, Whim};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::harness::world::{Town, plain};
+
+const PART: &str = "acme/part";
+
+/// The card of a change, without the part about the plan.
+fn card(town: &Town, words: &str) -> String {
+    let all = town.channel("deploys");
+    let found = all.iter().rev().find(|told| told.contains("asked by") && told.contains(words));
+    plain(town, found.unwrap_or_else(|| panic!("no card says {words}: {all:#?}")))
+}
+
+/// What it says of its silence.
+fn silence(town: &Town) -> String {
+    let card = card(town, "*part*");
+    let lines = card.lines().skip_while(|line| !line.contains("no sign of life") && !line.contains("*Last seen:*"));
+    let rest =
+        |line: &&str| line.starts_with('[') || line.starts_with("asked by") || line.starts_with("Next: look at CI and");
+    let lines: Vec<_> = lines.take_while(|line| !rest(line) || line.ends_with("I keep looking.")).collect();
+    let head = head(town);
+    lines.join("\n").replace(head.as_str(), "<sha>").replace(head.short(), "<short>")
+}
+
+fn head(town: &Town) -> Sha {
+    town.sim.github.head(PART, "qa").unwrap()
+}
+
+/// A promotion into qa that is merged, and that nobody builds or rolls out.
+async fn merged() -> Town {
+    let town = crate::promote::many_at_once::with_parts_and(&["part".to_owned()], |configuration| {
+        configuration.replace(
+            "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 90s",
+            "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: 15m",
+        )
+    })
+    .await;
+    town.alice().types_in("deploys", "/promote part qa").await;
+    town.quiet().await;
+    pass(&town, 5).await;
+    town
+}
+
+/// Lets time pass second by second: the looks of the bot come on the way, and not all at the end.
+async fn pass(town: &Town, seconds: i64) {
+    for _ in 0..seconds {
+        town.clock.advance(SignedDuration::from_secs(1));
+        town.quiet().await;
+    }
+}
+
+/// So long that the next look has come, and an edit that could wait was sent.
+async fn another_look(town: &Town) {
+    for seconds in [60, 4] {
+        town.clock.advance(SignedDuration::from_secs(seconds));
+        town.quiet().await;
+    }
+}
+
+async fn five_minutes(town: &Town) {
+    for _ in 0..5 {
+        another_look(town).await;
+    }
+}
+
+async fn says(town: &Town, commit: &str, reason: &str, severity: &str, message: &str) {
+    let event = serde_json::json!({
+        "involvedObject": { "kind": "Kustomization", "name": "part", "namespace": "flux-system" },
+        "severity": severity, "timestamp": town.clock.now().to_string(), "reason": reason, "message": message,
+        "metadata": { "revision": format!("qa@sha1:{commit}") },
+    });
+    assert_eq!(crate::ops::receiving::report(town, "qa", &event.to_string(), "flux-secret-of-qa").await, 202);
+    town.quiet().await;
+}
+
+#[tokio::test]
+async fn after_five_minutes_without_a_sign_of_life_the_card_says_what_was_last_seen() {
+    let town = merged().await;
+    assert!(card(&town, "*part*").contains(":hourglass_flowing_sand: building"), "{}", card(&town, "*part*"));
+    assert_eq!(silence(&town), "", "it is early");
+    five_minutes(&town).await;
+    assert_snapshot!(silence(&town), @"
+    :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: nothing is known of this commit, it has not begun or does not tell GitHub
+    • image: the registry has none for `<short>` yet
+    • the cluster runs `c3465688c4ea`
+    Next: look why CI does not build this commit. I keep looking.
+    ");
+
+    town.sim.github.set_check(PART, &head(&town), "build", "in_progress").unwrap();
+    another_look(&town).await;
+    assert_snapshot!(silence(&town), @"
+    :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: `build` is still running
+    • image: the registry has none for `<short>` yet
+    • the cluster runs `c3465688c4ea`
+    Next: wait for the build, or look what holds it up. I keep looking.
+    ");
+
+    town.sim.github.set_check(PART, &head(&town), "build", "failure").unwrap();
+    says(&town, &"b".repeat(40), "ReconciliationFailed", "error", "kustomize build failed: no such file").await;
+    another_look(&town).await;
+    assert_snapshot!(silence(&town), @"
+    :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: `build` failed (<http://town/sim/github/acme/part/commit/<sha>/checks|see>)
+    • image: the registry has none for `<short>` yet
+    • Flux said <!date^1794819989^{date_short_pretty} {time}|2026-11-16 09:06 UTC> that `bbbbbbb` failed: kustomize build failed: no such file
+    • the cluster runs `c3465688c4ea`
+    Next: run the build again, or push a repair and promote it. I keep looking.
+    ");
+
+    town.sim.github.set_check(PART, &head(&town), "build", "success").unwrap();
+    let tag = head(&town).as_str()[..12].to_owned();
+    town.sim.registry.publish("ghcr.io/acme/part", &tag, None, town.clock.now());
+    another_look(&town).await;
+    assert_snapshot!(silence(&town).replace(&format!("<short>{}", &tag[7..]), "<tag>"), @"
+    :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: all is green
+    • image: `<tag>` is in the registry
+    • Flux said <!date^1794819989^{date_short_pretty} {time}|2026-11-16 09:06 UTC> that `bbbbbbb` failed: kustomize build failed: no such file
+    • the cluster runs `c3465688c4ea`
+    Next: look why the controller does not pick it up. I keep looking.
+    ");
+
+    crate::promote::many_at_once::roll_out(&town, "part", &tag, None);
+    pass(&town, 4).await;
+    assert_eq!(silence(&town), "", "there is a sign of life");
+    town.settle().await;
+    let card = card(&town, "*part*");
+    assert!(card.contains("running in *qa*") && !card.contains("Last seen"), "{card}");
+}
+
+#[tokio::test]
+async fn a_look_at_what_has_not_changed_costs_nothing_of_the_hours_limit() {
+    let town = merged().await;
+    town.sim.github.set_check(PART, &head(&town), "build", "in_progress").unwrap();
+    five_minutes(&town).await;
+    assert!(silence(&town).contains("is still running"), "{}", silence(&town));
+    let edits = |town: &Town| town.sim.slack.messages("deploys", None).iter().map(|it| it.edited).sum::<usize>();
+    let (before, edited) = (town.github_cost(), edits(&town));
+    for _ in 0..3 {
+        another_look(&town).await;
+    }
+    let cost = town.github_cost() - before;
+    assert!(cost.requests >= 9, "head, runs and statuses, three times: {cost:?}");
+    assert_eq!(cost.counted(), 0, "{cost:?}");
+    assert_eq!(edits(&town), edited, "nothing new is said");
+}
+
+#[tokio::test]
+async fn a_report_about_the_commit_is_a_sign_of_life() {
+    let town = merged().await;
+    five_minutes(&town).await;
+    assert!(!silence(&town).is_empty());
+    let result = head(&town).as_str().to_owned();
+    says(&town, &result, "Progressing", "info", "applying").await;
+    pass(&town, 4).await;
+    assert_eq!(silence(&town), "");
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_is_said_and_the_branch_that_moved_on_too() {
+    let town = merged().await;
+    let other = crate::promote::many_at_once::commit(&town.sim, PART, "qa", "A hotfix");
+    let down = Whim::Answers(502, "Bad gateway", vec![]);
+    town.sim.github.whims().plan("GET", "/check-runs", When::BeforeTheEffect, down, 99);
+    town.sim.registry.set_down(true);
+    five_minutes(&town).await;
+    assert!(silence(&town).contains("cannot be asked"), "{}", silence(&town));
+    assert_snapshot!(silence(&town).replace(&other, "<other>").replace(&other[..7], "<other>"), @"
+    :warning: Merged <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and no sign of life since. Last seen:
+    • branch `qa` has moved on to <http://town/sim/github/acme/part/commit/<sha>|<short>>
+    • CI: cannot be asked: GitHub is not available: it answered 502
+    • image: the registry cannot be asked: the registry is not available: it answered 503
+    • the cluster runs `c3465688c4ea`
+    Next: look at CI and at the controller. I keep looking.
+    ");
+    town.sim.registry.set_down(false);
+}
+
+#[tokio::test]
+async fn what_is_given_up_keeps_what_was_last_seen() {
+    let town = merged().await;
+    town.settle().await;
+    let shown = card(&town, "*part*");
+    assert!(shown.contains("no proof that it runs in *qa*"), "{shown}");
+    assert_snapshot!(silence(&town), @"
+    *Last seen:*
+    • branch `qa` is at <http://town/sim/github/acme/part/commit/<sha>|<short>>, as merged
+    • CI: nothing is known of this commit, it has not begun or does not tell GitHub
+    • image: the registry has none for `<short>` yet
+    ");
+    town.alice().types("/gantry status part qa").await;
+    let told = town.alice().sees();
+    assert!(told.contains("*Last seen:*"), "{told}");
+
+    // And it is still watched.
+    let tag = head(&town).as_str()[..12].to_owned();
+    crate::promote::many_at_once::roll_out(&town, "part", &tag, None);
+    town.settle().await;
+    let shown = card(&town, "*part*");
+    assert!(shown.contains("running in *qa*") && !shown.contains("Last seen"), "{shown}");
+}
+
+#[tokio::test]
+async fn with_every_webhook_lost_every_change_ends_right() {
+    let town = Town::open().await;
+    let file = BTreeMap::from([("mailer/a.txt".to_owned(), Some("a".to_owned()))]);
+    town.sim.push("mailer", "develop", "Only mails", file, "alice").unwrap();
+    town.settle().await;
+    town.sim.faults.arm(Fault::LostWebhook, u32::MAX, None, None);
+
+    town.alice().types("/promote checkout qa").await;
+    assert!(card(&town, "*checkout*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&town, "*checkout*"));
+    crate::promote::by_manifest::pushed(&town, "Find plurals").await;
+    town.alice().types("/promote search qa").await;
+    assert!(card(&town, "*search*").contains("running in *qa*, 2 of 2 ready"), "{}", card(&town, "*search*"));
+    town.alice().types("/rollback checkout qa").await;
+    assert!(card(&town, "restored").contains("running in *qa*"), "{}", card(&town, "restored"));
+
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("search".into()), Some("staging".into()));
+    town.alice().types("/promote search staging").await;
+    assert!(card(&town, "*search*").contains("failed in *staging*"), "{}", card(&town, "*search*"));
+
+    // Nothing tells which commit this image was built from but a report, and there is none.
+    town.alice().types("/promote mailer qa").await;
+    town.alice().clicks("Confirm").await;
+    let shown = card(&town, "*mailer*");
+    assert!(shown.contains("no proof that it runs in *qa*"), "{shown}");
+    assert!(shown.contains("and nothing tells which commit that was built from"), "{shown}");
+}

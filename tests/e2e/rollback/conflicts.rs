@@ -1,0 +1,292 @@
+//! Rollbacks while something else is under way in the environment: a promotion that is merged, deploys or waits, or another
+//! rollback.
+
+use gantry::adapters::store::Line;
+use gantry::domain::model::version::Sha;
+use gantry::sim::github::{When, Whim};
+use insta::assert_snapshot;
+use jiff::SignedDuration;
+
+use crate::harness::process::until;
+use crate::harness::world::{Town, has_button};
+use crate::production::pull_request;
+use crate::rollback::by_branch::{REPOSITORY, card, head, masked, parents, rollbacks, text, tree};
+
+/// Alice's promotion to qa is held right before its merge, and bob wants to roll back.
+async fn held() -> (Town, Sha) {
+    let town = Town::open().await;
+    let before = head(&town, "qa");
+    let whims = town.sim.github.whims();
+    whims.plan("POST", "/merges", When::BeforeTheEffect, Whim::Holds, 1);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.settle_until(|| whims.is_holding()).await;
+    town.bob().types_in("deploys", "/rollback checkout qa --reason it burns").await;
+    let asked = || has_button(&town.last_message("bob", "deploys"), "Wait for it, then roll back");
+    town.settle_until(asked).await;
+    assert!(asked(), "{}", town.bob().sees());
+    (town, before)
+}
+
+/// Waits until the bot has handled bob's press and put it off: it stays in the inbox, and is due only when the clock moves.
+async fn until_put_off(town: &Town) {
+    let store = &town.bot.store;
+    until("the press is put off", async || {
+        store.waiting(Line::Requests, 1).await.unwrap().is_empty()
+            && store.next_waiting(Line::Requests, town.clock.now()).await.unwrap().is_some()
+    })
+    .await;
+}
+
+/// The card of alice's promotion.
+fn promotion(town: &Town) -> String {
+    let mut cards = town.channel("deploys").into_iter();
+    cards.rfind(|told| told.contains("asked by <@U0ALICE>")).expect("a card")
+}
+
+#[tokio::test]
+async fn while_a_promotion_is_merged_one_chooses_what_becomes_of_it() {
+    let (town, before) = held().await;
+    assert_snapshot!(masked(&town, &town.bob().sees(), &[]), @"
+    :leftwards_arrow_with_hook: Roll *checkout* back to `qa-d2aaacd` in *qa*, by a commit on `qa`
+    `qa-6cff9ae` → `qa-d2aaacd`, commit `d2aaacd` · <http://town/sim/github/acme/checkout/compare/d2aaacd210b18cccdbee38c1276c791bb18fcefc...6cff9aebe9cfa6bf18e82fa05218364d77b382eb|compare>
+    I saw it run well there from <!date^1794657600^{date_short_pretty} {time}|2026-11-14 12:00 UTC> to <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC>, for 24 h
+    *Reason:* it burns
+    *Lost by it:* 1 commit:
+    • <http://town/sim/github/acme/checkout/commit/7d03d5abcfb3c4416e40d2d99f39b9780cf28818|7d03d5a> Accept vouchers of partners · Bob Brandt
+    :warning: <@U0ALICE> promotes *checkout* to *qa* since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>, and it is being merged right now (change `<id>`). Should it come too late to be cancelled, it is rolled back as well.
+    [Cancel it and roll back] [Wait for it, then roll back] [Cancel]
+    ");
+    assert_eq!(head(&town, "qa"), before);
+    town.bob().presses_only("deploys", "Cancel").await;
+    town.sim.github.whims().release();
+    town.settle().await;
+    assert!(promotion(&town).contains("running in *qa*"), "{}", promotion(&town));
+    assert_eq!(rollbacks(&town), 0);
+}
+
+#[tokio::test]
+async fn a_promotion_is_waited_for_and_then_rolled_back_as_well() {
+    let (town, before) = held().await;
+    let restored = parents(&town, &before)[0].clone();
+    town.bob().presses_only("deploys", "Wait for it, then roll back").await;
+    until_put_off(&town).await;
+    assert_eq!(rollbacks(&town), 0, "not before it is merged");
+    town.sim.github.whims().release();
+    town.settle().await;
+    let result = head(&town, "qa");
+    assert_eq!(tree(&town, &result), tree(&town, &restored));
+    assert_eq!(rollbacks(&town), 1);
+    let merged = parents(&town, &result)[0].clone();
+    assert_eq!(parents(&town, &merged)[0], before, "the promotion was merged before");
+    assert!(town.running("checkout", "qa").ends_with(result.short()));
+    assert!(
+        promotion(&town).contains("rolled back in *qa* before it ran") || promotion(&town).contains("Rolled back"),
+        "{}",
+        promotion(&town)
+    );
+    assert!(card(&town, "deploys").contains("'s code, restored as"), "{}", card(&town, "deploys"));
+}
+
+#[tokio::test]
+async fn a_promotion_that_can_still_be_cancelled_is() {
+    let town = Town::open().await;
+    let before = head(&town, "qa");
+    let restored = parents(&town, &before)[0].clone();
+    let down = Whim::Answers(502, "Bad gateway", vec![]);
+    town.sim.github.whims().plan("POST", "/merges", When::BeforeTheEffect, down, 99);
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    town.bob().types_in("deploys", "/rollback checkout qa").await;
+    town.quiet().await;
+    town.bob().presses_only("deploys", "Cancel it and roll back").await;
+    town.settle().await;
+    assert!(promotion(&town).contains("not promoted to *qa*, cancelled"), "{}", promotion(&town));
+    assert!(promotion(&town).contains("Cancelled by <@U0BOB>"), "{}", promotion(&town));
+    let result = head(&town, "qa");
+    assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![before], tree(&town, &restored)));
+}
+
+#[tokio::test]
+async fn a_promotion_that_is_cancelled_too_late_is_rolled_back_as_well() {
+    let (town, before) = held().await;
+    let restored = parents(&town, &before)[0].clone();
+    town.bob().presses_only("deploys", "Cancel it and roll back").await;
+    until_put_off(&town).await;
+    town.sim.github.whims().release();
+    town.settle().await;
+    let result = head(&town, "qa");
+    assert_eq!(tree(&town, &result), tree(&town, &restored), "{}", town.bob().sees());
+    assert_eq!(rollbacks(&town), 1);
+    assert!(town.running("checkout", "qa").ends_with(result.short()));
+}
+
+#[tokio::test]
+async fn a_second_press_does_nothing_more() {
+    let (town, _) = held().await;
+    let question = town.last_message("bob", "deploys").id;
+    for _ in 0..2 {
+        town.sim.slack.click("bob", "deploys", &question, "Wait for it, then roll back").await.unwrap();
+    }
+    town.sim.github.whims().release();
+    town.settle().await;
+    assert_eq!(rollbacks(&town), 1, "{:#?}", town.channel("deploys"));
+}
+
+#[tokio::test]
+async fn who_waits_in_vain_is_told() {
+    let (town, before) = held().await;
+    town.bob().presses_only("deploys", "Wait for it, then roll back").await;
+    until_put_off(&town).await;
+    let told = || town.whispered("bob", "deploys").into_iter().any(|told| told.starts_with("Nothing was rolled back"));
+    // No further: Slack takes an answer for half an hour only.
+    let end = town.clock.now() + SignedDuration::from_secs(750);
+    until("bob is told", async || {
+        town.clock.advance_to(end.min(town.clock.now() + SignedDuration::from_secs(10)));
+        told()
+    })
+    .await;
+    assert_snapshot!(town.whispered("bob", "deploys").pop().unwrap(), @"
+    Nothing was rolled back: another change of *qa* was still being merged after 10 minutes.
+    Next: `/gantry status` shows it; then `/rollback checkout qa`
+    ");
+    assert_eq!(head(&town, "qa"), before);
+    town.sim.github.whims().release();
+    town.settle().await;
+    assert_eq!(rollbacks(&town), 0);
+}
+
+#[tokio::test]
+async fn a_promotion_that_deploys_gives_way_after_a_yes() {
+    let town = Town::open().await;
+    let good = head(&town, "qa");
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    let bad = head(&town, "qa");
+    assert_ne!(good, bad);
+    town.clock.advance(SignedDuration::from_secs(1));
+    town.quiet().await;
+    town.bob().types_in("deploys", "/rollback checkout qa --reason it burns").await;
+    town.quiet().await;
+    let asked = town.bob().sees();
+    assert_snapshot!(masked(&town, &asked, &[(&bad, "bad")]), @"
+    :leftwards_arrow_with_hook: Roll *checkout* back to `qa-6cff9ae` in *qa*, by a commit on `qa`
+    `develop-d6c66c2` → `qa-6cff9ae`, commit `6cff9ae` · <http://town/sim/github/acme/checkout/compare/6cff9aebe9cfa6bf18e82fa05218364d77b382eb...<bad>|compare>
+    I saw it run well there from <!date^1794744000^{date_short_pretty} {time}|2026-11-15 12:00 UTC>, and it still does: what was merged since has not arrived
+    *Reason:* it burns
+    *Lost by it:* 1 commit:
+    • <http://town/sim/github/acme/checkout/commit/d6c66c2f13606f6cbdb09fd7d44aa81134ac7fbf|d6c66c2> Retry the payment provider once · Alice Adler
+    :warning: This takes the place of `develop-d6c66c2`, which <@U0ALICE> promoted and which rolls out since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>
+    [Confirm] [Another version] [Cancel]
+    Nothing is done before you confirm. This is good for 30 minutes.
+    ");
+    assert_eq!(head(&town, "qa"), bad);
+    town.bob().presses_only("deploys", "Confirm").await;
+    town.quiet().await;
+    let result = head(&town, "qa");
+    assert_eq!((parents(&town, &result), tree(&town, &result)), (vec![bad.clone()], tree(&town, &good)));
+
+    // The image of the bad version comes first, and proves nothing; nor does what still runs from before.
+    let mut seen_bad = false;
+    for _ in 0..40 {
+        town.clock.advance(SignedDuration::from_millis(250));
+        town.quiet().await;
+        let runs = town.running("checkout", "qa");
+        seen_bad |= runs.ends_with(bad.short());
+        let card = card(&town, "deploys");
+        assert!(runs.ends_with(result.short()) || !card.contains(": running in *qa*"), "{card}");
+    }
+    assert!(seen_bad && card(&town, "deploys").contains("'s code, restored as"), "{}", card(&town, "deploys"));
+    town.settle().await;
+    let promoted = promotion(&town);
+    assert!(promoted.contains("rolled back in *qa* before it ran"), "{promoted}");
+    assert!(!promoted.contains("[Roll back]") && promoted.contains("is taken back by change"), "{promoted}");
+    assert_ne!(text(&town, &bad), text(&town, &result));
+}
+
+#[tokio::test]
+async fn a_promotion_that_waits_for_approval_gives_way_after_a_yes() {
+    let town = Town::open().await;
+    let before = head(&town, "prod");
+    let restored = parents(&town, &before)[0].clone();
+    pull_request::asked(&town).await;
+    town.bob().types("/rollback checkout prod").await;
+    let asked = town.bob().sees();
+    let line = asked.lines().find(|line| line.contains("waits")).unwrap_or_else(|| panic!("{asked}"));
+    let waiting = line.split('`').nth(1).unwrap_or_default().to_owned();
+    assert_snapshot!(line.replace(&waiting, "<version>"), @":warning: This takes the place of `<version>`, which <@U0ALICE> asked for and which waits for approval since <!date^1794819600^{date_short_pretty} {time}|2026-11-16 09:00 UTC>");
+    town.bob().presses("deploys", "Confirm").await;
+    assert_eq!(tree(&town, &head(&town, "prod")), tree(&town, &restored));
+    assert_eq!(pull_request::pull(&town).unwrap().state, "closed");
+    let cards: Vec<_> = town.channel("releases").into_iter().filter(|told| told.contains("asked by")).collect();
+    assert!(cards[0].contains("another change takes its place"), "{}", cards[0]);
+    assert!(cards[1].contains(": running in *prod*"), "{}", cards[1]);
+    assert!(!town.sim.github.branches(REPOSITORY).keys().any(|branch| branch.starts_with("gantry/")));
+}
+
+#[tokio::test]
+async fn another_rollback_is_not_disturbed() {
+    let town = Town::open().await;
+    let whims = town.sim.github.whims();
+    whims.plan("PATCH", "/git/refs/heads/qa", When::BeforeTheEffect, Whim::Holds, 1);
+    town.bob().types_in("deploys", "/rollback checkout qa").await;
+    town.settle_until(|| whims.is_holding()).await;
+    town.carol().types_in("deploys", "/rollback checkout qa").await;
+    let told = || town.whispered("carol", "deploys").into_iter().any(|told| told.contains("<@U0BOB>"));
+    town.settle_until(told).await;
+    let said = town.whispered("carol", "deploys").pop().unwrap();
+    assert!(said.starts_with("<@U0BOB> rolls back *checkout* in *qa* since "), "{said}");
+    assert!(said.contains("follow it here") && said.contains("Next: wait for it, or `/gantry cancel "), "{said}");
+    whims.release();
+    town.settle().await;
+    assert_eq!(rollbacks(&town), 1);
+}
+
+#[tokio::test]
+async fn a_rollback_that_rolls_out_gives_way_to_another_after_a_yes() {
+    let town = Town::open().await;
+    let older = parents(&town, &parents(&town, &head(&town, "qa"))[0])[0].clone();
+    town.bob().types_in("deploys", "/rollback checkout qa").await;
+    town.quiet().await;
+    let first = head(&town, "qa");
+    town.carol().types_in("deploys", "/rollback checkout qa").await;
+    town.quiet().await;
+    assert!(has_button(&town.last_message("carol", "deploys"), "Confirm"), "{}", town.carol().sees());
+    town.carol().presses("deploys", "Confirm").await;
+    let second = head(&town, "qa");
+    assert_eq!((parents(&town, &second), tree(&town, &second)), (vec![first], tree(&town, &older)));
+    assert!(town.running("checkout", "qa").ends_with(second.short()));
+    let cards: Vec<_> = town.channel("deploys").into_iter().filter(|told| told.contains("asked by")).collect();
+    assert!(cards[0].contains("another rollback takes its place"), "{}", cards[0]);
+}
+
+#[tokio::test]
+async fn two_who_roll_back_at_once_do_it_once() {
+    let town = Town::open().await;
+    for person in ["bob", "carol", "bob"] {
+        town.sim.slack.command(person, "deploys", "/rollback checkout qa").await.unwrap();
+    }
+    town.settle().await;
+    assert_eq!(rollbacks(&town), 1, "{:#?}", town.channel("deploys"));
+    // Whoever was first, the other is told of them.
+    let (first, other) = if town.channel("deploys").iter().any(|told| told.contains("asked by <@U0BOB>")) {
+        ("<@U0BOB>", "carol")
+    } else {
+        ("<@U0CAROL>", "bob")
+    };
+    let told = town.whispered(other, "deploys");
+    assert!(told.iter().any(|told| told.contains(first)), "{told:#?}");
+}
+
+#[tokio::test]
+async fn a_promotion_waits_until_a_rollback_is_over() {
+    let town = Town::open().await;
+    town.bob().types_in("deploys", "/rollback checkout qa").await;
+    town.quiet().await;
+    town.alice().types_in("deploys", "/promote checkout qa").await;
+    town.quiet().await;
+    let told = town.alice().sees();
+    assert!(told.contains("<@U0BOB>") && !told.contains("[Confirm]"), "{told}");
+    town.settle().await;
+    assert_eq!(rollbacks(&town), 1);
+    assert!(card(&town, "deploys").contains(": running in *qa*"), "{}", card(&town, "deploys"));
+}

@@ -1,0 +1,333 @@
+//! Rollbacks and the promotions after them, case by case, on real Git: what the branch held at every moment, and what `git`
+//! itself says of the repository in the end.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use gantry::adapters::github::{FastForward, Found, Made, Promoting};
+use gantry::domain::git::trailer::Trailers;
+use gantry::domain::model::version::Sha;
+use gantry::sim::github::{BranchMove, When, Whim};
+
+use crate::harness::repositories::{Files, Hub, Promoted, Rungs, tree_of};
+
+/// Each row: what happens, and what the branch `qa` holds after each of its moves. `back x`: to where `qa` stood after `x`.
+const CASES: [(&str, &str, &str); 12] = [
+    ("the same again", "push a, promote a, push b, promote b, back a, promote b", "a | a b | a | a b"),
+    ("a newer one", "push a, promote a, push b, promote b, back a, push c, promote c", "a | a b | a | a b c"),
+    (
+        "a hotfix after the rollback stays",
+        "push a, promote a, push b, promote b, back a, hotfix h, promote b",
+        "a | a b | a | a h | a b h",
+    ),
+    (
+        "a hotfix that was rolled back comes again",
+        "push a, promote a, hotfix h, push b, promote b, back a, push c, promote c",
+        "a | a h | a b h | a | a b c h",
+    ),
+    (
+        "two rollbacks in a row",
+        "push a, promote a, push b, promote b, push c, promote c, back b, back a, promote c",
+        "a | a b | a b c | a b | a | a b c",
+    ),
+    (
+        "a hotfix between two rollbacks and one after",
+        "push a, promote a, push b, promote b, push c, promote c, back b, hotfix h, back a, hotfix i, push d, promote d",
+        "a | a b | a b c | a b | a b h | a | a i | a b c d h i",
+    ),
+    (
+        "back too far, and forward to what lies between",
+        "push a, promote a, push b, promote b, push c, promote c, back a, back b, push d, promote d",
+        "a | a b | a b c | a | a b | a b c d",
+    ),
+    (
+        "a rollback is rolled back",
+        "push a, promote a, push b, promote b, back a, back b, promote b",
+        "a | a b | a | a b | a b",
+    ),
+    (
+        "rolled back again after it came again",
+        "push a, promote a, push b, promote b, back a, promote b, back a, push c, promote c",
+        "a | a b | a | a b | a | a b c",
+    ),
+    (
+        "back to a hotfix",
+        "push a, promote a, hotfix h, push b, promote b, back h, hotfix i, push c, promote c",
+        "a | a h | a b h | a h | a h i | a b c h i",
+    ),
+    (
+        "back to the very beginning",
+        "push a, promote a, push b, promote b, back 0, hotfix h, promote b",
+        "a | a b | | h | a b h",
+    ),
+    (
+        "a straight promotion after one that undid",
+        "push a, promote a, push b, promote b, back a, promote b, push c, promote c, hotfix h, push d, promote d",
+        "a | a b | a | a b | a b c | a b c h | a b c d h",
+    ),
+];
+
+/// What a branch with these changes holds: a file of each, one that all of them overwrite, and one of which each has a line.
+fn files(applied: &[&str]) -> Files {
+    let mut files = Files::from([("README".to_owned(), "one\ntwo\n".to_owned())]);
+    let pushes = applied.iter().filter(|name| !is_hotfix(name));
+    files.insert("version".to_owned(), format!("{}\n", pushes.max().unwrap_or(&"0")));
+    let line = |at: char| if applied.contains(&at.to_string().as_str()) { "there" } else { "missing" };
+    let lines: Vec<String> = ('a'..='z').map(|at| format!("{at}: {}\n\n\n\n", line(at))).collect();
+    files.insert("lines".to_owned(), lines.concat());
+    for name in applied {
+        files.insert(format!("changes/{name}"), format!("{}\n", name.repeat(20)));
+    }
+    files
+}
+
+fn is_hotfix(name: &str) -> bool {
+    ("h".."k").contains(&name)
+}
+
+fn set(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+/// One case, step by step.
+struct Lived {
+    develop: Vec<String>,
+    pushed: BTreeMap<String, Sha>,
+    /// Where `qa` stood after a step.
+    stood: BTreeMap<String, Sha>,
+}
+
+async fn live(rungs: &Rungs<'_>, first: &Sha, steps: &str, positions: &str) -> Vec<BranchMove> {
+    let mut lived = Lived {
+        develop: Vec::new(),
+        pushed: BTreeMap::new(),
+        stood: BTreeMap::from([("0".to_owned(), first.clone())]),
+    };
+    let mut positions = positions.split('|').map(set);
+    let (mut held, mut moves) = (Vec::new(), Vec::new());
+    for step in steps.split(',').map(str::trim) {
+        let (act, name) = step.split_once(' ').unwrap();
+        if act == "push" {
+            let before: Vec<&str> = lived.develop.iter().map(String::as_str).collect();
+            let after = [before.as_slice(), &[name]].concat();
+            let commit = rungs.commit("develop", name, &files(&before), &files(&after));
+            lived.develop.push(name.to_owned());
+            lived.pushed.insert(name.to_owned(), commit);
+            rungs.moves();
+            continue;
+        }
+        let next = positions.next().unwrap_or_else(|| panic!("no position is left for `{step}`"));
+        match act {
+            "hotfix" => drop(rungs.commit("qa", name, &files(&held), &files(&next))),
+            "back" => drop(rungs.roll_back("qa", &lived.stood[name]).await),
+            "promote" => {
+                let promoted = rungs.promote("qa", &lived.pushed[name]).await;
+                assert!(matches!(promoted, Promoted::To(_)), "`{step}`: {promoted:?}");
+                assert_eq!(rungs.open_rollbacks("qa").await, [], "all is undone");
+            }
+            other => panic!("nobody knows how to {other}"),
+        }
+        let seen = rungs.moves();
+        assert_eq!(seen.len(), 1, "`{step}` moves the branch once");
+        assert_eq!(seen[0].after, rungs.head("qa"));
+        assert_eq!(rungs.tree(&seen[0].after), tree_of(&files(&next)), "after `{step}`");
+        lived.stood.insert(name.to_owned(), seen[0].after.clone());
+        moves.extend(seen);
+        held = next;
+    }
+    assert_eq!(positions.next(), None);
+    let end = rungs.head("qa");
+    for name in held.iter().filter(|name| !is_hotfix(name)) {
+        let pushed = lived.pushed[*name].as_str();
+        let compared = rungs.hub.client.comparison(&rungs.repository, pushed, end.as_str()).await.unwrap();
+        assert!(matches!(compared, Found::Yes(it) if it.behind_by == 0), "{name} is behind the branch");
+    }
+    moves
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_every_rollback_the_next_promotion_brings_what_it_should_and_nothing_else() {
+    let hub = Hub::open().await;
+    for (number, (what, steps, positions)) in CASES.into_iter().enumerate() {
+        let (rungs, first) = hub.repository(&format!("acme/case-{number}"), &["develop", "qa"], &files(&[]));
+        eprintln!("{what}");
+        let moves = live(&rungs, &first, steps, positions).await;
+        judged_by_git(&rungs, &moves);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_rounds_of_promotion_and_rollback_lose_nothing() {
+    let hub = Hub::open().await;
+    let (mut newer, mut newer_held) = ("push a, promote a".to_owned(), "a".to_owned());
+    let (mut same, mut same_held) = ("push a, promote a, push b".to_owned(), "a".to_owned());
+    let mut all = "a".to_owned();
+    for next in 'l'..='u' {
+        all = format!("{all} {next}");
+        let _ = write!(newer, ", push {next}, promote {next}, back a");
+        let _ = write!(newer_held, "| {all} | a");
+        same += ", promote b, back a";
+        same_held += "| a b | a";
+    }
+    newer += ", hotfix h, push v, promote v";
+    let _ = write!(newer_held, "| a h | {all} v h");
+    same += ", promote b";
+    same_held += "| a b";
+    for (name, steps, held) in [("newer", newer, newer_held), ("same", same, same_held)] {
+        let (rungs, first) = hub.repository(&format!("acme/rounds-{name}"), &["develop", "qa"], &files(&[]));
+        let moves = live(&rungs, &first, &steps, &held).await;
+        judged_by_git(&rungs, &moves);
+    }
+}
+
+/// `git` finds every object whole, every move of the branch to be forward along its first parents, and every merge to be
+/// what it would have made of it.
+fn judged_by_git(rungs: &Rungs<'_>, moves: &[BranchMove]) {
+    let there = Command::new("git").arg("--version").output().is_ok_and(|output| output.status.success());
+    assert!(there || std::env::var_os("CI").is_none(), "the `git` command line must be installed where CI runs");
+    if !there {
+        eprintln!("SKIPPED: the `git` command line is not installed, so nothing was compared with it");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    rungs.hub.github.export(&rungs.name(), directory.path()).unwrap();
+    git(directory.path(), &["fsck", "--strict", "--full"]);
+    let line = git(directory.path(), &["rev-list", "--first-parent", "qa"]);
+    let line: Vec<&str> = line.lines().collect();
+    let mut last = line.len();
+    for moved in moves {
+        let before = moved.before.as_ref().unwrap();
+        git(directory.path(), &["merge-base", "--is-ancestor", before.as_str(), moved.after.as_str()]);
+        let at = line.iter().position(|commit| *commit == moved.after.as_str());
+        let at = at.unwrap_or_else(|| panic!("{} is not among the first parents", moved.after));
+        assert!(at < last, "the positions follow each other");
+        last = at;
+    }
+    for merge in git(directory.path(), &["rev-list", "--merges", "--parents", "qa"]).lines() {
+        let [commit, one, two] = merge.split(' ').collect::<Vec<_>>()[..] else { panic!("{merge}") };
+        let merged = git(directory.path(), &["merge-tree", "--write-tree", one, two]);
+        let made = git(directory.path(), &["rev-parse", &format!("{commit}^{{tree}}")]);
+        assert_eq!(merged, made, "the merge {commit}");
+    }
+}
+
+fn git(at: &Path, arguments: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.arg("-C").arg(at).args(arguments).env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
+    git.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("HOME", at);
+    let output = git.output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {said}{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
+/// `qa` with `a` and `b`, rolled back to `a`; and the commit `b`.
+async fn rolled_back<'a>(hub: &'a Hub, name: &str) -> (Rungs<'a>, Sha) {
+    let (rungs, first) = hub.repository(name, &["develop", "qa", "staging"], &files(&[]));
+    live(&rungs, &first, "push a, promote a, push b, promote b, back a", "a | a b | a").await;
+    let pinned = rungs.head("develop");
+    (rungs, pinned)
+}
+
+#[tokio::test]
+async fn whoever_moves_the_branch_meanwhile_is_not_overwritten() {
+    let hub = Hub::open().await;
+    let (rungs, pinned) = rolled_back(&hub, "acme/meanwhile").await;
+    let (client, repository, base) = (&hub.client, &rungs.repository, rungs.head("qa"));
+    let open = rungs.open_rollbacks("qa").await;
+    let change = open[0].change;
+    let message = format!("Promote\n\n{}\n", Trailers::Change(change));
+    let promoting = Promoting { change, pinned: &pinned, message: &message };
+    client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
+    // The answer is lost after the merge; the next try begins where the first began.
+    hub.github.whims().plan("POST", "/merges", When::AfterTheEffect, Whim::HangsUp, 1);
+    assert!(client.make_result(repository, "gantry/1", &base, &open, promoting).await.is_err());
+    client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
+    let Made::Done(result) = client.make_result(repository, "gantry/1", &base, &open, promoting).await.unwrap() else {
+        panic!("nothing stands in the way");
+    };
+    assert_eq!(rungs.head("qa"), base);
+    let hotfix = rungs.commit("qa", "h", &files(&["a"]), &files(&["a", "h"]));
+    assert_eq!(client.fast_forward(repository, "qa", &result).await, Ok(FastForward::Moved));
+    assert_eq!(rungs.head("qa"), hotfix);
+    assert_eq!(client.fast_forward(repository, "nowhere", &result).await, Ok(FastForward::NoBranch));
+
+    client.put_own_branch(repository, "gantry/1", &hotfix).await.unwrap();
+    let Made::Done(result) = client.make_result(repository, "gantry/1", &hotfix, &open, promoting).await.unwrap()
+    else {
+        panic!("nothing stands in the way");
+    };
+    for _ in 0..2 {
+        assert_eq!(client.fast_forward(repository, "qa", &result).await, Ok(FastForward::Done), "once or twice");
+    }
+    assert_eq!(rungs.tree(&rungs.head("qa")), tree_of(&files(&["a", "b", "h"])));
+    assert!(hub.github.branches(&rungs.name()).contains_key("gantry/1"), "who made it puts it away");
+}
+
+#[tokio::test]
+async fn a_result_and_a_rollback_count_also_when_a_person_merges_their_pull_requests() {
+    let hub = Hub::open().await;
+    let (rungs, pinned) = rolled_back(&hub, "acme/by-hand").await;
+    let (client, repository, name) = (&hub.client, &rungs.repository, rungs.name());
+    let open = rungs.open_rollbacks("qa").await;
+    let merge = |branch: &str| {
+        let number = hub.github.open_pull(&name, "octocat", "By hand", branch, "qa", "").unwrap();
+        hub.github.merge_pull(&name, number, "octocat").unwrap()
+    };
+
+    let base = rungs.head("qa");
+    client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
+    let message = format!("Promote\n\n{}\n", Trailers::Change(open[0].change));
+    let promoting = Promoting { change: open[0].change, pinned: &pinned, message: &message };
+    assert!(matches!(client.make_result(repository, "gantry/1", &base, &open, promoting).await, Ok(Made::Done(_))));
+    let merged = merge("gantry/1");
+    assert_eq!(rungs.tree(&merged), tree_of(&files(&["a", "b"])));
+    assert_eq!(rungs.open_rollbacks("qa").await, []);
+
+    let trailers = Trailers::Rollback { change: open[0].change, restores: Some(open[0].restores.clone()) };
+    let message = format!("Roll back\n\n{trailers}\n");
+    let back = client.make_rollback(repository, &merged, &open[0].restores, &message).await.unwrap().unwrap();
+    client.put_own_branch(repository, "gantry/2", &back).await.unwrap();
+    merge("gantry/2");
+    assert_eq!(rungs.tree(&rungs.head("qa")), tree_of(&files(&["a"])));
+    let found = rungs.open_rollbacks("qa").await;
+    assert_eq!(found.iter().map(|open| (&open.commit, &open.parent)).collect::<Vec<_>>(), [(&back, &merged)]);
+
+    assert!(matches!(rungs.promote("qa", &pinned).await, Promoted::To(_)));
+    assert_eq!(rungs.tree(&rungs.head("qa")), tree_of(&files(&["a", "b"])));
+}
+
+#[tokio::test]
+async fn both_sides_of_one_line_are_a_conflict_and_nothing_moves() {
+    let hub = Hub::open().await;
+    let (rungs, pinned) = rolled_back(&hub, "acme/conflict").await;
+    let mut fixed = files(&["a"]);
+    fixed.insert("version".to_owned(), "by hand\n".to_owned());
+    let hotfix = rungs.commit("qa", "h", &files(&["a"]), &fixed);
+    rungs.moves();
+    assert_eq!(rungs.promote("qa", &pinned).await, Promoted::Conflict);
+    assert_eq!((rungs.head("qa"), rungs.moves()), (hotfix, vec![]));
+}
+
+/// Staging has what was rolled back in qa: a hotfix there would take it away from staging without a word.
+#[tokio::test]
+async fn a_hotfix_on_a_rolled_back_rung_is_known_to_carry_the_rollback_along() {
+    let hub = Hub::open().await;
+    let (rungs, first) = hub.repository("acme/carried", &["develop", "qa", "staging"], &files(&[]));
+    live(&rungs, &first, "push a, promote a", "a").await;
+    let (client, repository, only_a) = (&hub.client, &rungs.repository, rungs.head("qa"));
+    assert!(matches!(rungs.promote("staging", &only_a).await, Promoted::To(_)));
+    rungs.commit("develop", "b", &files(&["a"]), &files(&["a", "b"]));
+    assert!(matches!(rungs.promote("qa", &rungs.head("develop")).await, Promoted::To(_)));
+    let both = rungs.head("qa");
+    let rollback = rungs.roll_back("qa", &only_a).await;
+    let hotfix = rungs.commit("qa", "h", &files(&["a"]), &files(&["a", "h"]));
+    let staging = rungs.head("staging");
+    assert_eq!(client.carried_rollback(repository, &staging, &both).await, Ok(None), "nothing is rolled back in it");
+    assert_eq!(client.carried_rollback(repository, &staging, &hotfix).await, Ok(None), "staging never had it");
+    assert!(matches!(rungs.promote("staging", &both).await, Promoted::To(_)));
+    let carried = client.carried_rollback(repository, &rungs.head("staging"), &hotfix).await;
+    assert_eq!(carried, Ok(Some(rollback)));
+}

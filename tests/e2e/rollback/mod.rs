@@ -1,0 +1,15 @@
+//! Rollbacks, by hand and by rule, and the promotions after them.
+
+mod auto_rollback;
+pub(crate) mod by_branch;
+pub(crate) mod by_manifest;
+mod conflicts;
+mod git_cases;
+mod github_failures;
+mod input;
+mod offers;
+mod promotions_after;
+mod quarantine;
+mod random_histories;
+mod sources;
+mod stale_confirmations;

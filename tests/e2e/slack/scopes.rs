@@ -1,0 +1,83 @@
+//! The app's manifests: they grant what the code uses, and no more; and both are the same but for the way in.
+
+use std::collections::BTreeSet;
+
+use gantry::domain::command::TABLE;
+use gantry::sim::github::Verdict;
+use gantry::sim::slack::manifest::{HTTP, Manifest, SOCKET, scopes_of, scopes_of_event};
+use serde_json::json;
+
+use crate::harness::world::Town;
+use crate::production::pull_request::{REPOSITORY, asked};
+
+#[test]
+fn both_manifests_are_the_same_but_for_the_way_in() {
+    let (http, socket) = (Manifest::parse(HTTP).unwrap(), Manifest::parse(SOCKET).unwrap());
+    assert_eq!(http, socket);
+    let lines = |text: &str| -> Vec<String> {
+        let without = |line: &&str| !line.starts_with('#') && !line.contains("url: ") && !line.contains("socket_mode");
+        text.lines().filter(without).map(str::to_owned).collect()
+    };
+    assert_eq!(lines(HTTP), lines(SOCKET));
+    assert!(HTTP.contains("socket_mode_enabled: false") && SOCKET.contains("socket_mode_enabled: true"));
+    assert!(!SOCKET.contains("url:"));
+}
+
+#[test]
+fn the_commands_are_those_of_the_grammar() {
+    let own = TABLE.iter().filter(|entry| entry.slash).map(|entry| format!("/{}", entry.names[0]));
+    let known: BTreeSet<String> = own.chain(["/gantry".to_owned()]).collect();
+    assert_eq!(Manifest::parse(HTTP).unwrap().commands, known);
+}
+
+/// Every other test runs with what the manifest grants, so nothing is missing in it; here, nothing is too much.
+#[tokio::test]
+async fn every_scope_is_used() {
+    // Who carol is on GitHub is told by her address.
+    let town = Town::configured(|yaml| yaml.replace("  U0CAROL: carol\n", "")).await;
+    town.alice().says("deploys", None, "@gantry list").await;
+    town.alice().says("@gantry", None, "list").await;
+    let long = (0..400).map(|line| format!("let line_{line} = {line};\n")).collect::<Vec<_>>().concat();
+    let files = [("src/long.rs".to_owned(), Some(long))].into();
+    town.sim.push("checkout", "develop", "Something long", files, "alice").unwrap();
+    town.settle().await;
+    town.alice().types("/diff development qa checkout --code").await;
+    town.alice().types("/promote checkout qa").await;
+    asked(&town).await;
+    town.sim.slack.open_home("alice").await.unwrap();
+    town.sim.slack.invite("alice", "deploys").await.unwrap();
+    town.settle().await;
+    town.bob().presses("releases", "Reject").await;
+    town.bob().submits(json!({ "reason": "not today" })).await;
+    let pull = asked(&town).await;
+    town.sim.github.review(REPOSITORY, pull.number, "carol", Verdict::Approve, "").unwrap();
+    town.settle().await;
+
+    let granted = Manifest::parse(HTTP).unwrap();
+    let by_methods = town.sim.slack.calls().keys().flat_map(|method| scopes_of(method)).collect::<Vec<_>>();
+    let by_events = granted.events.iter().flat_map(|event| scopes_of_event(event));
+    let used: BTreeSet<String> =
+        by_methods.into_iter().chain(by_events).chain([&"commands"]).map(|it| (*it).to_owned()).collect();
+    assert_eq!(granted.scopes, used, "{:#?}", town.sim.slack.calls());
+    for event in ["app_mention", "message.im", "app_home_opened", "member_joined_channel"] {
+        assert!(granted.events.contains(event), "{event}");
+    }
+    assert_eq!(granted.events.len(), 4);
+}
+
+/// What a workspace has not granted is refused as Slack does, and says what is missing.
+#[tokio::test]
+async fn what_is_not_granted_is_refused() {
+    let town = Town::open().await;
+    let ask = |method: &str| {
+        reqwest::Client::new()
+            .get(format!("{}/sim/slack/api/{method}", town.origin))
+            .bearer_auth(gantry::sim::town::BOT_TOKEN)
+            .send()
+    };
+    let refused = ask("reactions.add").await.unwrap();
+    let scopes = refused.headers()["x-oauth-scopes"].to_str().unwrap().to_owned();
+    let answer: serde_json::Value = refused.json().await.unwrap();
+    assert_eq!((answer["error"].as_str(), answer["needed"].as_str()), (Some("missing_scope"), Some("reactions:write")));
+    assert_eq!(answer["provided"], scopes);
+}

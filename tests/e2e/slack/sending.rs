@@ -1,0 +1,76 @@
+//! What Slack is told when it is slow, away or full.
+
+use gantry::adapters::store::LedgerFilter;
+use gantry::sim::faults::Fault;
+use jiff::SignedDuration;
+
+use crate::harness::world::Town;
+
+#[tokio::test]
+async fn a_message_waits_as_long_as_slack_asks_for() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::Slack429, 2, None, None);
+    town.push("checkout", "Patience");
+    town.settle().await;
+    let told = town.channel("deploys");
+    assert_eq!(told.len(), 1, "{told:#?}");
+}
+
+#[tokio::test]
+async fn nothing_is_lost_while_slack_is_down() {
+    let town = Town::open().await;
+    town.sim.faults.arm(Fault::SlackDown, 5, None, None);
+    town.push("checkout", "First");
+    town.settle().await;
+    town.push("storefront", "Second");
+    town.settle().await;
+    let told = town.channel("deploys");
+    assert_eq!(told.iter().filter(|text| text.contains("*checkout*")).count(), 1, "{told:#?}");
+    assert_eq!(told.iter().filter(|text| text.contains("*storefront*")).count(), 1, "{told:#?}");
+}
+
+#[tokio::test]
+async fn messages_keep_their_order_and_slacks_pace() {
+    let town = Town::open().await;
+    for n in 0..12 {
+        town.push("checkout", &format!("Change {n:02}"));
+        town.clock.advance(SignedDuration::from_secs(1));
+        town.quiet().await;
+    }
+    town.settle().await;
+    let told = town.channel("deploys");
+    let order: Vec<_> =
+        told.iter().filter_map(|text| text.split("Change ").nth(1)).map(|rest| rest[..2].to_owned()).collect();
+    let mut sorted = order.clone();
+    sorted.sort();
+    assert_eq!(order, sorted);
+    assert_eq!(order.last().map(String::as_str), Some("11"), "the last one runs, so it is told");
+    assert_eq!(
+        town.sim.slack.last_requests().iter().filter(|request| request.answer == "ratelimited").count(),
+        0,
+        "never faster than Slack allows"
+    );
+}
+
+#[tokio::test]
+async fn a_channel_that_cannot_be_written_holds_up_nobody_else() {
+    let town = Town::prepared(
+        |sim| {
+            sim.slack.add_channel(gantry::sim::slack::Channel {
+                id: "C0DEPLOYS".to_owned(),
+                name: "deploys".to_owned(),
+                bot_is_member: false,
+                archived: false,
+            });
+        },
+        |yaml| yaml,
+    )
+    .await;
+    town.push("checkout", "Nobody hears me");
+    town.settle().await;
+    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    let pending = town.bot.store.pending().await.unwrap();
+    assert_eq!((pending.inbox, pending.outbox), (0, 0), "given up, and kept in the ledger");
+    let ledger = town.bot.store.ledger(&LedgerFilter::default(), 100).await.unwrap();
+    assert!(ledger.iter().any(|entry| format!("{:?}", entry.details).contains("not_in_channel")), "{ledger:#?}");
+}

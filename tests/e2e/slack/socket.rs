@@ -1,0 +1,302 @@
+//! Socket Mode: whatever a person does has the same answer as over HTTP, and no connection that ends loses or doubles any.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use gantry::adapters::slack::client::Client;
+use gantry::adapters::slack::incoming::Incoming;
+use gantry::adapters::slack::receive::{Ack, Answer};
+use gantry::adapters::slack::socket::{Connection, Socket, Standing};
+use gantry::adapters::store::Store;
+use gantry::app::{App, Setup};
+use gantry::config::{Config, Secrets};
+use gantry::sim::town::{APP_TOKEN, BOT_TOKEN, Town as SimTown};
+use jiff::SignedDuration;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::harness::process::until;
+use crate::harness::world::{Town, plain};
+
+/// A town whose Slack has no address of the bot.
+async fn by_socket() -> Town {
+    let town = Town::prepared(|sim| sim.slack.use_sockets(), |yaml| yaml).await;
+    connected(&town, 1).await;
+    town
+}
+
+async fn connected(town: &Town, connections: usize) {
+    until("the bot is connected", async || {
+        town.sim.slack.sockets() == connections && matches!(town.bot.socket.now(), Connection::Open { .. })
+    })
+    .await;
+}
+
+/// It hears, and is heard.
+async fn assert_answers(town: &Town) {
+    town.alice().types("/list checkout").await;
+    assert!(town.alice().sees().contains("Where *checkout* runs"), "{}", town.alice().sees());
+}
+
+/// Everything that people see, without what is chance.
+fn seen(town: &Town) -> Vec<String> {
+    let mut all = [town.channel("deploys"), town.channel("releases")].concat();
+    for person in ["alice", "bob"] {
+        all.extend(town.whispered(person, "deploys"));
+        all.extend(town.whispered(person, "releases"));
+        all.extend(town.told(person));
+    }
+    all.iter().map(|text| without_digits(&plain(town, text))).collect()
+}
+
+/// The digits of commits and changes, and with them how long things took.
+fn without_digits(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    words
+        .map(|word| {
+            let name = word.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
+            let digits = name.bytes().any(|byte| byte.is_ascii_digit());
+            if digits { word.replacen(name, "0", 1) } else { word.to_owned() }
+        })
+        .collect()
+}
+
+/// A list, a promotion until it runs, a refusal, production with its buttons and its modal, a mention and a direct message.
+async fn walk(town: &Town) -> Vec<String> {
+    let mut told = vec![town.alice().types("/list checkout").await, town.alice().types("/list checkout").await];
+    told.push(town.alice().types("/gantry help").await);
+    told.push(town.alice().types("/promote checkout qa").await);
+    assert_eq!(told.len(), 4);
+    town.alice().types("/promote checkout prod").await;
+    town.alice().presses("deploys", "Confirm").await;
+    town.bob().presses("releases", "Reject").await;
+    town.bob().submits(json!({ "reason": "not today" })).await;
+    town.alice().types("/promote checkout prod").await;
+    town.alice().presses("deploys", "Confirm").await;
+    town.bob().presses("releases", "Approve").await;
+    town.alice().says("deploys", None, "@gantry list checkout").await;
+    town.alice().says("@gantry", None, "why checkout prod").await;
+    assert!(town.told("alice").len() >= 2, "the direct message and its answer: {:#?}", town.told("alice"));
+    told.extend(seen(town));
+    told.iter().map(|text| without_digits(&plain(town, text))).collect()
+}
+
+#[tokio::test]
+async fn a_socket_brings_the_same_as_http() {
+    let (http, socket) = (Town::open().await, by_socket().await);
+    let (by_http, by_socket) = (walk(&http).await, walk(&socket).await);
+    let runs = |text: &&String| text.contains("Deployed") || text.contains(" runs in ");
+    assert!(by_http.iter().filter(runs).count() >= 2, "qa and prod: {by_http:#?}");
+    assert_eq!(by_http, by_socket);
+    assert_eq!(http.sim.slack.calls().get("apps.connections.open"), None);
+    assert_eq!(socket.sim.slack.calls()["apps.connections.open"], 1);
+    let asked = reqwest::Client::new().post(format!("{}/slack/commands", socket.origin)).send().await.unwrap();
+    assert_eq!(asked.status(), 401);
+    assert_eq!(
+        asked.text().await.unwrap(),
+        "Slack reaches this Gantry by Socket Mode. For requests over HTTP, set SLACK_SIGNING_SECRET.\n"
+    );
+}
+
+/// Commands by two people at once, while `disturb` happens; each is answered once.
+async fn undisturbed(town: &Town, disturb: impl AsyncFn(usize)) {
+    town.alice().types("/list").await;
+    let before = town.sim.slack.calls().get("response_url").copied().unwrap_or_default();
+    let commands: Vec<_> = (0..24)
+        .map(|number| {
+            let slack = town.sim.slack.clone();
+            tokio::spawn(async move {
+                tokio::time::sleep(Duration::from_millis(number * 10)).await;
+                slack.command("alice", "deploys", "/gantry why checkout qa").await.unwrap()
+            })
+        })
+        .collect();
+    for round in 0..4 {
+        // While the commands come: each disturbance meets some that are under way.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        disturb(round).await;
+    }
+    for command in commands {
+        let ack = command.await.unwrap();
+        assert_eq!(ack.status, 200, "{ack:?}");
+    }
+    town.settle().await;
+    assert_eq!(town.sim.slack.calls()["response_url"] - before, 24, "each is answered once");
+}
+
+#[tokio::test]
+async fn a_connection_that_is_asked_to_go_loses_and_doubles_nothing() {
+    let town = by_socket().await;
+    let reasons = ["warning", "refresh_requested", "link_disabled", "warning"];
+    undisturbed(&town, async |round| town.sim.slack.send_disconnect(reasons[round])).await;
+    assert!(town.sim.slack.calls()["apps.connections.open"] >= 2, "another was opened");
+    assert!(town.sim.slack.sockets() >= 2, "before the old one is gone");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_or_delivers_twice_loses_and_doubles_nothing() {
+    let town = by_socket().await;
+    undisturbed(&town, async |round| match round {
+        1 => town.sim.slack.break_sockets(),
+        _ => town.sim.slack.resend(),
+    })
+    .await;
+    connected(&town, 1).await;
+}
+
+#[tokio::test]
+async fn a_connection_that_fell_silent_is_noticed() {
+    let town = by_socket().await;
+    // A clock that jumps alone is no silence: the other side gives a sign of life.
+    town.wait(SignedDuration::from_hours(1)).await;
+    town.alice().types("/list checkout").await;
+    assert_eq!(town.sim.slack.calls()["apps.connections.open"], 1);
+    town.sim.slack.silence_sockets();
+    town.wait(SignedDuration::from_secs(31)).await;
+    until("another is opened", async || town.sim.slack.calls()["apps.connections.open"] == 2).await;
+    town.sim.slack.break_sockets();
+    until("another is opened", async || town.sim.slack.sockets() == 1).await;
+    assert_answers(&town).await;
+}
+
+#[tokio::test]
+async fn a_wrong_token_is_said_and_tried_again_slowly() {
+    let town = Town::prepared(
+        |sim| {
+            sim.slack.use_sockets();
+            sim.slack.take_app_token("xapp-another");
+        },
+        |yaml| yaml,
+    )
+    .await;
+    let why = "Slack refuses the app-level token: invalid_auth";
+    until("it is said", async || matches!(town.bot.socket.now(), Connection::Closed { why: said, .. } if said == why))
+        .await;
+    let ready = reqwest::get(format!("{}/readyz", town.origin)).await.unwrap().text().await.unwrap();
+    assert!(ready.contains(why), "{ready}");
+    for _ in 0..10 {
+        town.wait(SignedDuration::from_secs(60)).await;
+    }
+    let tries = town.sim.slack.calls()["apps.connections.open"];
+    assert!((3..=7).contains(&tries), "{tries} in ten minutes");
+    town.sim.slack.take_app_token(APP_TOKEN);
+    until("it is connected", async || {
+        town.wait(SignedDuration::from_secs(60)).await;
+        matches!(town.bot.socket.now(), Connection::Open { .. })
+    })
+    .await;
+    assert_answers(&town).await;
+}
+
+#[tokio::test]
+async fn slack_may_be_down_or_ask_us_to_wait() {
+    use gantry::sim::faults::Fault;
+
+    let town = by_socket().await;
+    town.sim.faults.arm(Fault::SlackDown, 2, None, None);
+    town.sim.faults.arm(Fault::Slack429, 1, None, None);
+    town.sim.slack.break_sockets();
+    until("it is connected again", async || {
+        town.wait(SignedDuration::from_secs(1)).await;
+        town.sim.slack.sockets() == 1 && matches!(town.bot.socket.now(), Connection::Open { .. })
+    })
+    .await;
+    assert!(town.sim.slack.calls()["apps.connections.open"] >= 4);
+}
+
+#[tokio::test]
+async fn what_cannot_be_read_harms_nobody() {
+    let town = by_socket().await;
+    let malformed = [
+        "",
+        "{",
+        "[]",
+        "null",
+        r#"{"type":7}"#,
+        r#"{"type":"slash_commands"}"#,
+        r#"{"type":"slash_commands","envelope_id":"x","payload":[]}"#,
+        r#"{"type":"interactive","envelope_id":"x","payload":{"type":"block_actions"}}"#,
+        r#"{"type":"events_api","envelope_id":"x","payload":{"event":"no"}}"#,
+        r#"{"type":"something_new","envelope_id":"x","payload":{}}"#,
+        r#"{"type":"hello"}"#,
+    ];
+    for text in malformed {
+        town.sim.slack.send_raw(text);
+    }
+    assert_answers(&town).await;
+    assert_eq!(town.sim.slack.calls()["apps.connections.open"], 1, "on the same connection");
+}
+
+/// A socket with an answer of the test's own, in a town whose bot listens over HTTP.
+async fn socket(town: &Town, answer: Answer) -> CancellationToken {
+    let api = format!("{}/sim/slack/api", town.origin);
+    let client = Client::new(&api, &town.origin, BOT_TOKEN.to_owned().into()).unwrap();
+    let standing = Standing::default();
+    let cancel = CancellationToken::new();
+    town.sim.slack.use_sockets();
+    let token = APP_TOKEN.to_owned().into();
+    let socket = Socket { client, token, clock: town.clock.clone(), standing, answer };
+    tokio::spawn(socket.run(cancel.clone()));
+    until("it is connected", async || town.sim.slack.sockets() == 1).await;
+    cancel
+}
+
+#[tokio::test]
+async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
+    let town = Town::open().await;
+    let (heard, slow_begun) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counted = (heard.clone(), slow_begun.clone());
+    let answer: Answer = Arc::new(move |incoming| {
+        let (heard, slow_begun) = counted.clone();
+        Box::pin(async move {
+            match incoming {
+                Incoming::Command { text, .. } if text.contains("slow") => {
+                    slow_begun.fetch_add(1, Ordering::Relaxed);
+                    tokio::time::sleep(Duration::from_secs(2)).await;
+                    Ack::Words(br#"{"text":"slow"}"#.to_vec())
+                }
+                Incoming::Command { text, .. } if text.contains("panic") => panic!("a bug"),
+                Incoming::Command { .. } => Ack::Words(br#"{"text":"quick"}"#.to_vec()),
+                Incoming::Said { .. } if heard.fetch_add(1, Ordering::Relaxed) == 0 => Ack::NotKept,
+                _ => Ack::Silent,
+            }
+        })
+    });
+    let cancel = socket(&town, answer).await;
+    let slack = town.sim.slack.clone();
+    let slow = tokio::spawn(async move { slack.command("alice", "deploys", "/gantry slow").await.unwrap() });
+    until("the slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 1).await;
+    let begun = std::time::Instant::now();
+    let quick = town.sim.slack.command("bob", "deploys", "/gantry quick").await.unwrap();
+    assert_eq!(quick.body["text"], "quick");
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}", begun.elapsed());
+    assert_eq!(slow.await.unwrap().body["text"], "slow");
+
+    let ack = town.sim.slack.command("alice", "deploys", "/gantry panic").await.unwrap();
+    assert_eq!(ack.body, "operation_timeout", "not acknowledged, and nobody else suffers");
+    let said = town.sim.slack.say("alice", "@gantry", None, "list").await.unwrap();
+    assert_eq!((said.ack.unwrap().status, heard.load(Ordering::Relaxed)), (200, 2), "not kept, and sent again");
+
+    // What was read before the end is answered, and nothing is read after it.
+    let slack = town.sim.slack.clone();
+    let slow = tokio::spawn(async move { slack.command("alice", "deploys", "/gantry slow").await.unwrap() });
+    until("another slow answer is begun", async || slow_begun.load(Ordering::Relaxed) == 2).await;
+    cancel.cancel();
+    assert_eq!(slow.await.unwrap().body["text"], "slow");
+    until("the socket is closed", async || town.sim.slack.sockets() == 0).await;
+}
+
+#[tokio::test]
+async fn without_either_way_in_it_says_which_there_are() {
+    let town = Town::open().await;
+    let directory = tempfile::tempdir().unwrap();
+    let database = format!("sqlite://{}", directory.path().join("gantry.db").display());
+    let config = Config::parse("the town", &town.sim.configuration(&directory.path().join("kubeconfig"))).unwrap();
+    let mut secrets = Secrets::read(&config, SimTown::secret).unwrap();
+    secrets.slack_signing_secret = None;
+    let store = Store::open(&database, town.clock.clone()).await.unwrap();
+    let refused = App::build(Setup { config, secrets, clock: town.clock.clone(), store }).await;
+    let sentence = refused.err().expect("it does not start").to_string();
+    insta::assert_snapshot!(sentence, @"Neither `SLACK_SIGNING_SECRET` nor `SLACK_APP_TOKEN` is set: Slack cannot reach Gantry. Set the first, or `SLACK_SIGNING_SECRET_FILE`, where Slack sends its requests over HTTP; or the second, or `SLACK_APP_TOKEN_FILE`, for Socket Mode, which needs no public address.");
+}

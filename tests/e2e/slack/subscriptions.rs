@@ -1,0 +1,163 @@
+//! Channels apart from the environment's own: told by artefact, by environment, by state, and led to the card.
+
+use gantry::sim::faults::Fault;
+use gantry::sim::slack::{Channel, Message};
+use gantry::sim::town as sim;
+use insta::assert_snapshot;
+
+use crate::harness::world::{Town, plain, shown};
+
+fn with_channels(sim: &sim::Town) {
+    for name in ["checkout", "alarms", "shop"] {
+        let id = format!("C0{}", name.to_uppercase());
+        sim.slack.add_channel(Channel { id, name: name.to_owned(), bot_is_member: true, archived: false });
+    }
+}
+
+async fn listening(rules: &str) -> Town {
+    Town::prepared(with_channels, |yaml| format!("{yaml}\nchannels:\n{rules}\n")).await
+}
+
+fn told(town: &Town, channel: &str) -> Vec<Message> {
+    town.sim.slack.messages(channel, None)
+}
+
+async fn newer(town: &Town, artefact: &str) {
+    town.push(artefact, "Something newer");
+    town.settle().await;
+}
+
+fn fail_once(town: &Town) {
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("qa".into()));
+}
+
+#[tokio::test]
+async fn a_change_is_told_where_its_artefact_is_at_home_and_edited_as_it_goes() {
+    let town = listening("  - { channel: '#checkout', artefacts: [checkout] }").await;
+    town.alice().types("/promote checkout qa").await;
+    let [message] = &told(&town, "checkout")[..] else { panic!("{:#?}", told(&town, "checkout")) };
+    let card = town.sim.slack.messages("deploys", None)[0].id.replace('.', "");
+    assert_snapshot!(plain(&town, &shown(message)).replace(&card, "<card>"), @"
+    :large_green_circle: *checkout* `develop-d6c66c2`: running in *qa*, 2 of 2 ready
+    <https://acme.slack.com/archives/C0DEPLOYS/p1794819600000100|The card> follows it.
+    ");
+    assert!(message.edited > 0, "it was told when it started");
+    let first = message.history[0].blocks[0]["text"]["text"].as_str().unwrap();
+    assert!(first.starts_with(":hourglass_flowing_sand:"), "{first}");
+
+    newer(&town, "search").await;
+    town.alice().types("/promote search qa").await;
+    assert_eq!(told(&town, "checkout").len(), 1, "another artefact is none of its business");
+}
+
+#[tokio::test]
+async fn who_listens_to_failures_hears_of_nothing_else_and_also_of_the_recovery() {
+    let town = Town::prepared(with_channels, |yaml| {
+        let qa = "branch: qa\n    cluster: { namespace: qa }\n    deploy_timeout: ";
+        let yaml = yaml.replace(&format!("{qa}90s"), &format!("{qa}3s"));
+        format!("{yaml}\nchannels:\n  - {{ channel: '#alarms', environments: [qa], states: [failed] }}\n")
+    })
+    .await;
+    town.alice().types("/promote checkout qa").await;
+    let alarms = told(&town, "alarms");
+    assert!(shown(&alarms[0]).contains("running in *qa*"), "late proof has turned it green: {alarms:#?}");
+    let first = alarms[0].history[0].blocks[0]["text"]["text"].as_str().unwrap();
+    assert!(first.contains("no proof that it runs in *qa*"), "{first}");
+    assert_eq!((alarms[1].thread.as_ref(), alarms[1].broadcast), (Some(&alarms[0].id), true));
+    assert!(shown(&alarms[1]).contains("running in *qa*"), "{alarms:#?}");
+    assert_eq!(alarms.len(), 2);
+}
+
+#[tokio::test]
+async fn a_failure_wakes_those_who_were_told_of_the_start() {
+    let town = listening("  - { channel: '#checkout', artefacts: ['check*'], environments: [qa, prod] }").await;
+    fail_once(&town);
+    town.alice().types("/promote checkout qa").await;
+    let [message, news] = &told(&town, "checkout")[..] else { panic!("{:#?}", told(&town, "checkout")) };
+    assert!(shown(message).contains("failed in *qa*") && shown(message).contains("*Why:* CrashLoopBackOff"));
+    assert_eq!((news.thread.as_ref(), news.broadcast), (Some(&message.id), true));
+    assert!(!shown(message).contains("<@") && !shown(news).contains("<@"), "the card's thread mentions who must know");
+}
+
+#[tokio::test]
+async fn who_wants_only_the_end_is_told_only_the_end() {
+    let town = listening("  - { channel: '#shop', environments: [qa], states: [deployed] }").await;
+    fail_once(&town);
+    town.alice().types("/promote checkout qa").await;
+    assert_eq!(told(&town, "shop"), [], "it failed");
+    newer(&town, "search").await;
+    town.alice().types("/promote search qa").await;
+    let [message] = &told(&town, "shop")[..] else { panic!("{:#?}", told(&town, "shop")) };
+    assert!(shown(message).contains("*search*") && message.edited == 0, "{message:#?}");
+}
+
+#[tokio::test]
+async fn what_moves_along_is_told_to_its_own_channel_too() {
+    let town = listening("  - { channel: '#shop', artefacts: [mailer], environments: [qa], states: [deployed] }").await;
+    newer(&town, "storefront").await;
+    town.alice().types("/promote storefront qa").await;
+    town.alice().presses("deploys", "Confirm").await;
+    let [message] = &told(&town, "shop")[..] else { panic!("{:#?}", told(&town, "shop")) };
+    assert!(shown(message).contains("Along with it moves *mailer*."), "{}", shown(message));
+}
+
+#[tokio::test]
+async fn what_waits_is_told_when_it_starts_and_what_came_to_nothing_not_at_all() {
+    let town = listening("  - { channel: '#checkout', artefacts: [checkout], environments: [production] }").await;
+    crate::production::pull_request::asked(&town).await;
+    assert_eq!(told(&town, "checkout"), [], "nobody has said yes");
+    town.alice().presses("releases", "Cancel").await;
+    assert_eq!(told(&town, "checkout"), [], "and it will not come");
+}
+
+#[tokio::test]
+async fn an_arrival_is_told_to_those_who_listen_and_calls_nobody_there() {
+    let town = listening(
+        "  - { channel: '#checkout', artefacts: [checkout] }\n  - { channel: '#alarms', states: [failed] }\n  - { channel: '#shop', artefacts: [search] }",
+    )
+    .await;
+    newer(&town, "checkout").await;
+    let [message] = &told(&town, "checkout")[..] else { panic!("{:#?}", told(&town, "checkout")) };
+    assert!(shown(message).contains("*checkout* `develop-") && shown(message).contains(" runs in *development*"));
+    assert_eq!((told(&town, "alarms").len(), told(&town, "shop").len()), (0, 0));
+
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
+    newer(&town, "checkout").await;
+    let home = town.channel("deploys").into_iter().find(|told| told.contains("failed in *development*"));
+    assert!(home.unwrap().contains("<@U0ALICE>"), "the author is called once, where the environment is at home");
+    for channel in ["checkout", "alarms"] {
+        let last = told(&town, channel).pop().unwrap();
+        assert!(shown(&last).contains("failed in *development*") && !shown(&last).contains("<@"), "{last:#?}");
+    }
+}
+
+#[tokio::test]
+async fn an_environments_own_channel_can_be_spared_what_runs() {
+    let town = listening("  - { channel: '#deploys', environments: [development], states: [failed] }").await;
+    newer(&town, "checkout").await;
+    assert_eq!(town.channel("deploys"), Vec::<String>::new());
+    town.sim.faults.arm(Fault::CrashLoop, 1, Some("checkout".into()), Some("development".into()));
+    newer(&town, "checkout").await;
+    assert_eq!(town.channel("deploys").len(), 1);
+    town.alice().types("/promote checkout qa").await;
+    assert!(!town.channel("deploys").is_empty(), "and what it is asked for it is told");
+}
+
+#[tokio::test]
+async fn of_a_burst_a_channel_is_told_its_own_part_on_one_card() {
+    let rules =
+        "channels:\n  - { channel: '#shop', artefacts: ['room-*1'] }\n  - { channel: '#alarms', states: [failed] }\n";
+    let town = crate::deployments::arrival_batch::with_rooms_and(12, with_channels, |yaml| {
+        yaml.replace("people:", &format!("{rules}people:"))
+    })
+    .await;
+    crate::deployments::arrival_batch::burst(&town, 12, 1).await;
+    let shop = told(&town, "shop");
+    let [card, ..] = &shop[..] else { panic!("{shop:#?}") };
+    assert!(shown(card).contains("*2* artefacts arrived in *development*"), "{}", shown(card));
+    assert!(shown(card).contains("room-01") && shown(card).contains("room-11") && !shown(card).contains("room-02"));
+    let posted = shop.iter().filter(|message| message.thread.is_none()).count();
+    assert_eq!(posted, 1, "{shop:#?}");
+    let alarms = told(&town, "alarms");
+    assert!(!alarms.is_empty() && alarms.iter().all(|one| !shown(one).contains("<@")), "{alarms:#?}");
+}
