@@ -214,7 +214,7 @@ impl Codebase {
     /// An edge is a private `use`, a path in code, or a call of a method that an `impl` of the context in the other file
     /// defines. It leads to the file of the definition, past re-exports. Neither `mod child;` nor `pub use` is an edge: a
     /// folder's `mod.rs` may present its children without depending on them.
-    fn find_edges(&self, file: &SourceFile) -> BTreeSet<usize> {
+    pub(super) fn find_edges(&self, file: &SourceFile) -> BTreeSet<usize> {
         let paths = self.resolve_paths(file).into_iter().filter(|path| !path.is_test && !path.is_reexport);
         let calls = file.syntax.context_calls.iter().filter_map(|method| self.context_methods.get(method));
         paths.map(|path| path.file).chain(calls.flatten().copied()).collect()

@@ -2,7 +2,9 @@
 
 use super::codebase::{Codebase, SourceFile};
 use super::comments::{CommentLines, count_comment_lines};
-use super::{Figure, ImportRule, Measurement, RatchetLimit, check_limit, find_forbidden_imports, select_rules};
+use super::{
+    Figure, ImportRule, Measurement, RatchetLimit, check_limit, find_broken_laws, find_forbidden_imports, select_rules,
+};
 
 fn read_files(files: &[(&str, &str)]) -> Codebase {
     Codebase::from_files(files.iter().map(|(path, text)| SourceFile::from_text(path, text)).collect())
@@ -50,6 +52,34 @@ fn a_forbidden_import_is_found_in_every_form() {
         let found = found.iter().any(|message| message.starts_with("src/domain/a.rs must not import `crate::slack"));
         assert_eq!(found, expected, "{text}");
     }
+}
+
+#[test]
+fn a_law_is_broken_by_an_import_and_by_a_call_of_a_context_method() {
+    const LAWS: &[ImportRule] = &[
+        ImportRule { of: &["crate::facts"], within: "crate", may_import: &["crate::context"] },
+        ImportRule { of: &["crate::changes"], within: "crate::changes", may_import: &["crate::changes::part"] },
+    ];
+    let code = read_files(&[
+        ("lib.rs", "mod changes;\nmod commands;\nmod context;\nmod facts;"),
+        ("context.rs", "pub struct Bot;"),
+        ("commands.rs", "impl crate::context::Bot {\n    pub fn promote(&self) {}\n}\npub fn list() {}"),
+        ("facts.rs", "use crate::commands::list;\nuse crate::context::Bot;\nfn f(bot: &Bot) { bot.promote(); }"),
+        ("changes.rs", "mod merge;\nmod part;\nmod verify;"),
+        ("changes/part.rs", "pub fn tag() {}"),
+        ("changes/merge.rs", "use super::part::tag;\npub fn merge() { tag(); }"),
+        (
+            "changes/verify.rs",
+            "fn f(bot: &crate::context::Bot) { super::merge::merge(); super::part::tag(); bot.promote(); }",
+        ),
+    ]);
+    let broken = |path: &str| {
+        let file = code.files.iter().find(|file| file.path == path).unwrap();
+        find_broken_laws(&code, file, LAWS).join(" ")
+    };
+    assert_eq!(broken("facts.rs"), "crate::commands");
+    assert_eq!(broken("changes/verify.rs"), "crate::changes::merge");
+    assert_eq!(broken("changes/merge.rs"), "");
 }
 
 #[test]
