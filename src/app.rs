@@ -121,7 +121,7 @@ impl App {
         };
         let controller = controller::Client::new().map_err(AppError::Client)?;
         let changes = Changes::default();
-        for rung in config.catalogue.ladder.rungs() {
+        for rung in config.catalogue.ladder.environments() {
             changes.expect(&rung.name);
         }
         changes.load(store.open_changes().await?);
@@ -323,7 +323,7 @@ fn say_what_is_missing(config: &Config, secrets: &Secrets) {
              GITHUB_APP_ID, GITHUB_APP_PRIVATE_KEY and GITHUB_APP_INSTALLATION_ID"
         );
     }
-    for environment in config.catalogue.ladder.rungs().iter().map(|rung| &rung.name) {
+    for environment in config.catalogue.ladder.environments().iter().map(|rung| &rung.name) {
         let named = config.environments.get(environment).is_some_and(|policy| policy.webhook_secret.is_some());
         if named && !secrets.webhooks.contains_key(environment) {
             tracing::warn!(%environment, "its webhook secret is not set, so reports of its deployments are refused");

@@ -18,11 +18,11 @@ use std::path::{Path, PathBuf};
 
 use jiff::SignedDuration;
 
-use crate::domain::change::subscription::Audience;
+use crate::domain::change::subscription::SubscriptionRules;
 use crate::domain::model::actor::{Member, PersonId};
-use crate::domain::model::environment::{Catalogue, EnvironmentName, PromoteBy};
+use crate::domain::model::environment::{Catalogue, EnvironmentName, PromotionMethod};
 use crate::domain::rules::freeze::Freeze;
-use crate::domain::runtime::attribution::Rule;
+use crate::domain::runtime::attribution::AttributionRule;
 
 pub use problem::Problem;
 use problem::{Findings, Position, Wrong, wrong};
@@ -43,9 +43,9 @@ pub struct Config {
     /// An entry for every environment of the ladder.
     pub environments: BTreeMap<EnvironmentName, Policy>,
     /// Who else is told.
-    pub audience: Audience,
+    pub audience: SubscriptionRules,
     /// Whom reports are about; the first that fits is taken.
-    pub reports: Vec<Rule>,
+    pub reports: Vec<AttributionRule>,
     /// Logins on GitHub, where the e-mail address does not tell.
     pub people: BTreeMap<PersonId, String>,
 }
@@ -93,7 +93,7 @@ pub struct Policy {
     pub overriders: Vec<Member>,
     pub freezes: Vec<Freeze>,
     /// How a rollback enters the branch.
-    pub rollback: PromoteBy,
+    pub rollback: PromotionMethod,
     /// A promotion that fails here is rolled back without asking.
     pub auto_rollback: bool,
     /// How long what Git has may show no sign of life before the card says so.
@@ -116,7 +116,7 @@ impl Default for Policy {
             promoters: Vec::new(),
             overriders: Vec::new(),
             freezes: Vec::new(),
-            rollback: PromoteBy::Merge,
+            rollback: PromotionMethod::Merge,
             auto_rollback: false,
             stall_after: SignedDuration::from_mins(5),
             soak: None,

@@ -10,7 +10,7 @@ use gantry::adapters::store::Store;
 use gantry::app::{App, Setup};
 use gantry::clock::Clock;
 use gantry::config::{self, Config, Secrets};
-use gantry::domain::doctor::{Health, lines, worst};
+use gantry::domain::doctor::{Health, render_terminal, worst_health};
 use gantry::telemetry;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -126,7 +126,7 @@ fn run<T>(work: impl Future<Output = Said<T>>) -> Said<T> {
 fn check(path: &Path) -> Said<()> {
     let config = load(path)?;
     let catalogue = &config.catalogue;
-    let rungs: Vec<_> = catalogue.ladder.rungs().iter().map(|rung| rung.name.as_str()).collect();
+    let rungs: Vec<_> = catalogue.ladder.environments().iter().map(|rung| rung.name.as_str()).collect();
     let artefacts = match catalogue.artefacts.len() {
         1 => "1 artefact".to_owned(),
         many => format!("{many} artefacts"),
@@ -198,8 +198,8 @@ async fn serve(path: &Path, listen: SocketAddr, metrics: MetricsListen) -> Said<
 async fn doctor(path: &Path, url: Option<&str>) -> Said<ExitCode> {
     let clock = Clock::system();
     let checks = gantry::app::doctor::look(path, url, &clock, config::process_environment).await;
-    say(lines(&checks, clock.now()).trim_end())?;
-    Ok(match worst(&checks) {
+    say(render_terminal(&checks, clock.now()).trim_end())?;
+    Ok(match worst_health(&checks) {
         Health::Good => ExitCode::SUCCESS,
         Health::Warning => ExitCode::from(1),
         Health::Bad => ExitCode::from(2),

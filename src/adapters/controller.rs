@@ -24,9 +24,9 @@ impl Client {
     /// Says that a branch has moved. The error is a sentence without the address, which is a secret of Flux's.
     pub async fn nudge(&self, trigger: &Trigger, plan: &Plan, after: &Sha) -> Result<(), String> {
         // Argo CD reads GitHub's push event; a generic receiver of Flux takes any body.
-        let (repository, branch) = plan.lever();
+        let (repository, branch) = plan.write_target();
         let repository = repository.to_string();
-        let html_url = plan.web().unwrap_or_else(|| format!("https://github.com/{repository}"));
+        let html_url = plan.repository_url().unwrap_or_else(|| format!("https://github.com/{repository}"));
         let body = json!({
             "ref": format!("refs/heads/{branch}"),
             "after": after.as_str(),

@@ -8,7 +8,7 @@ use crate::adapters::cluster::Clients;
 use crate::adapters::{github, registry, slack};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
-use crate::domain::doctor::Check;
+use crate::domain::doctor::HealthCheck;
 use crate::workflow::commands::doctor::{Doctor, configuration};
 
 /// `environment` is [`crate::config::process_environment`], except in tests; `url` is where a Gantry serves.
@@ -17,7 +17,7 @@ pub async fn look(
     url: Option<&str>,
     clock: &Clock,
     environment: impl Fn(&str) -> Option<String>,
-) -> Vec<Check> {
+) -> Vec<HealthCheck> {
     let config = match Config::load_with(path, &environment) {
         Ok(config) => config,
         Err(problems) => return configuration(&problems.iter().map(ToString::to_string).collect::<Vec<_>>()),

@@ -58,13 +58,13 @@ fn changes(page: &mut Page, bot: &Bot) {
     let now = bot.clock.now();
     let mut open: BTreeMap<[&str; 2], Vec<SignedDuration>> = BTreeMap::new();
     let all = bot.changes.all();
-    for rung in bot.config.catalogue.ladder.rungs() {
+    for rung in bot.config.catalogue.ladder.environments() {
         for stage in OPEN {
             open.entry([stage, rung.name.as_str()]).or_default();
         }
     }
     for change in &all {
-        let stands = |change: &Change| now.duration_since(change.stands_since());
+        let stands = |change: &Change| now.duration_since(change.stage_entered_at());
         open.entry([change.stage.name(), change.plan.environment.as_str()]).or_default().push(stands(change));
     }
     let counted = open.iter().map(|(of, stand)| (*of, f64::from(u32::try_from(stand.len()).unwrap_or(u32::MAX))));

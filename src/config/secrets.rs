@@ -237,7 +237,7 @@ impl<E: Fn(&str) -> Option<String>> Reader<E> {
 
     fn webhooks(&mut self, config: &Config) -> BTreeMap<EnvironmentName, SecretString> {
         let mut secrets: BTreeMap<EnvironmentName, SecretString> = BTreeMap::new();
-        for rung in config.catalogue.ladder.rungs() {
+        for rung in config.catalogue.ladder.environments() {
             let source = config.environments.get(&rung.name).and_then(|policy| policy.webhook_secret.as_ref());
             let value = match source {
                 None => None,

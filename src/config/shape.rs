@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 
 use super::problem::{Findings, Position, Wrong, wrong};
 use super::tree::{At, Node, Value};
-use crate::domain::model::nearest::nearest;
+use crate::domain::model::nearest::find_nearest;
 
 /// What the shape check thought of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl<'a> Shape<'a> {
                 self.node(&schema["additionalProperties"], &format!("`{}`", key.value), key.at, value);
             } else {
                 let keys = || known.into_iter().flat_map(|known| known.keys().map(String::as_str));
-                let near = nearest(&key.value, keys());
+                let near = find_nearest(&key.value, keys());
                 meant.extend(near);
                 let advice = near.map_or_else(
                     || format!("the keys here are {}", listed(keys(), "and")),
@@ -112,7 +112,7 @@ impl<'a> Shape<'a> {
         if free || words.contains(&text) {
             return;
         }
-        let advice = match nearest(text, words.iter().copied()) {
+        let advice = match find_nearest(text, words.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("use {}", alternatives(choices)),
         };

@@ -8,8 +8,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::model::artefact::Delivery;
-use crate::domain::model::environment::PromoteBy;
-use crate::domain::rules::freeze::{Moment, Period};
+use crate::domain::model::environment::PromotionMethod;
+use crate::domain::rules::freeze::{Period, WeekdayTime};
 
 const EXAMPLE: &str = include_str!("../../config/gantry.yaml");
 
@@ -54,7 +54,7 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(config.registry, Registry { mirrors: BTreeMap::new(), docker_config: None });
     assert_eq!(config.kubeconfig, None);
 
-    let rungs = config.catalogue.ladder.rungs();
+    let rungs = config.catalogue.ladder.environments();
     assert_eq!(
         rungs.iter().map(|rung| rung.name.as_str()).collect::<Vec<_>>(),
         ["development", "qa", "staging", "prod"]
@@ -63,7 +63,7 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(prod.namespace.to_string(), "shop in prod");
     assert_eq!(prod.channel, "#releases");
     assert_eq!(rungs[0].channel, "#deploys");
-    assert_eq!(prod.promote, PromoteBy::PullRequest);
+    assert_eq!(prod.promotion_method, PromotionMethod::PullRequest);
     assert_eq!(prod.deploy_timeout, SignedDuration::from_mins(20));
     assert_eq!(rungs[0].deploy_timeout, SignedDuration::from_mins(15));
     assert_eq!(config.look_every, SignedDuration::from_mins(1));
@@ -78,7 +78,7 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(policy.stall_after, SignedDuration::from_mins(5));
     assert_eq!(policy.webhook_secret, Some(SecretSource::Variable("FLUX_PROD_SECRET".to_owned())));
     assert!(matches!(&policy.trigger, Some(Trigger::FluxReceiver(url)) if url.starts_with("https://flux.")));
-    let moment = |weekday, hour| Moment { weekday, time: Time::constant(hour, 0, 0, 0) };
+    let moment = |weekday, hour| WeekdayTime { weekday, time: Time::constant(hour, 0, 0, 0) };
     let weekend = Period::Weekly { from: moment(Weekday::Friday, 16), to: moment(Weekday::Monday, 8) };
     let (from, to) = (date(2026, 12, 20).at(18, 0, 0, 0), date(2027, 1, 4).at(8, 0, 0, 0));
     let periods: Vec<Period> = policy.freezes.iter().map(|freeze| freeze.period).collect();
@@ -89,20 +89,20 @@ fn the_example_is_right_and_says_what_it_says() {
 
     let names: Vec<&str> = config.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str()).collect();
     assert_eq!(names, ["checkout", "mailer", "search", "storefront"]);
-    let mailer = config.catalogue.artefact("mailer").unwrap();
+    let mailer = config.catalogue.find_artefact("mailer").unwrap();
     assert_eq!(mailer.places.len(), 3, "it is not in qa");
     assert_eq!(mailer.places[&rungs[0].name].workloads.len(), 2);
     let place = &mailer.places[&prod.name];
     assert_eq!((place.namespace.to_string().as_str(), place.workloads.len()), ("mail in prod", 1));
     assert_eq!(place.workloads[0].to_string(), "statefulset/mailer-eu");
-    let search = config.catalogue.artefact("search").unwrap();
+    let search = config.catalogue.find_artefact("search").unwrap();
     assert!(
         matches!(&search.delivery, Delivery::Manifest { repository, branch: None, .. } if repository.name() == "gitops")
     );
     let [rule] = &config.reports[..] else { panic!("{:?}", config.reports) };
     assert_eq!((rule.name.as_deref(), rule.artefacts.len(), rule.environments.len()), (Some("apps-*"), 2, 1));
     assert_eq!(config.people[&PersonId::new("U024BE7LH")], "octocat");
-    let ears = config.audience.beside(&mailer.name, prod);
+    let ears = config.audience.subscribed_channels(&mailer.name, prod);
     let heard: Vec<_> = ears.iter().map(|ear| (ear.channel.as_str(), ear.states.len())).collect();
     assert_eq!(heard, [("#mail", 3), ("#alarms", 1)]);
 }
@@ -262,7 +262,7 @@ fn a_ladder_has_two_rungs_or_more() {
     );
     for length in [2, 7, 100] {
         let config = Config::parse("gantry.yaml", &ladder(length)).unwrap();
-        assert_eq!(config.catalogue.ladder.rungs().len(), length);
+        assert_eq!(config.catalogue.ladder.environments().len(), length);
         assert_eq!(config.catalogue.artefacts[0].places.len(), length);
     }
 }

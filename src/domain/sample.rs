@@ -5,20 +5,20 @@ use std::collections::BTreeMap;
 use jiff::{SignedDuration, Timestamp};
 
 use super::change::{Change, ChangeId, Stage};
-use crate::domain::change::approval::{Approval, Awaiting, Waits, Way};
-use crate::domain::change::plan::{Checks, Facts, Pending, Plan, Waiting};
-use crate::domain::git::commit_summary::Drift;
-use crate::domain::git::comparison::{ChangedFile, Files};
-use crate::domain::model::actor::{Called, PersonId};
+use crate::domain::change::approval::{Approval, ApprovalPlatform, ApprovalState, MergeCondition};
+use crate::domain::change::plan::{CiChecks, ConflictingChange, PendingCommits, Plan, PromotionFacts};
+use crate::domain::git::commit_summary::CommitSummary;
+use crate::domain::git::comparison::{ChangedFile, ChangedFiles};
+use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place};
-use crate::domain::model::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromoteBy};
+use crate::domain::model::environment::{Catalogue, Environment, EnvironmentName, Ladder, PromotionMethod};
 use crate::domain::model::version::{Commit, Sha, Version};
-use crate::domain::rules::gate::Watch;
+use crate::domain::rules::gate::GateInputs;
 use crate::domain::rules::lock::{Lock, LockId};
-use crate::domain::rules::promotion::{Act, Asker, Refusal, UnderWay};
+use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, Refusal, RestrictedAction};
 use crate::domain::rules::quarantine::{Hold, Quarantine};
-use crate::domain::rules::rollback::{Bad, Found, ImageThere, Ran, Rollback};
-use crate::domain::view::why::{Free, Why};
+use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
+use crate::domain::view::why::{ReadyPromotion, WhyAnswer};
 
 pub(crate) fn catalogue() -> Catalogue {
     let rungs = [
@@ -74,19 +74,19 @@ pub(crate) fn plan() -> Plan {
         manifest: None,
         pinned: Some(sha),
         from: Some(Version { tag: Some("qa-1111111".into()), ..Version::default() }),
-        drift: Drift {
+        drift: CommitSummary {
             commits: vec![
                 commit('a', "Retry the payment provider once (#42)"),
                 Commit { author: "Bob".to_owned(), ..commit('b', "Ask <!channel> & more") },
             ],
             commits_in_all: 2,
             url: Some("https://github.com/acme/checkout/compare/qa...4f1c2ab".to_owned()),
-            ..Drift::default()
+            ..CommitSummary::default()
         },
         also: Vec::new(),
         head: None,
         behind_by: 0,
-        promote: PromoteBy::Merge,
+        promote: PromotionMethod::Merge,
         well_since: None,
         green_checks: 0,
         supersedes: None,
@@ -94,16 +94,16 @@ pub(crate) fn plan() -> Plan {
         sources: Vec::new(),
         tree: None,
         undoes: Vec::new(),
-        lifts: Vec::new(),
-        image: ImageThere::Yes,
+        holds_to_lift: Vec::new(),
+        image: ImagePresence::Yes,
         rollback: None,
     }
 }
 
 /// Files of which a line was changed.
-pub(crate) fn files(paths: &[&str]) -> Files {
+pub(crate) fn files(paths: &[&str]) -> ChangedFiles {
     let changed = |path: &&str| ChangedFile { path: (*path).to_owned(), previous: None, additions: 1, deletions: 1 };
-    Files { changed: paths.iter().map(changed).collect(), cut: false }
+    ChangedFiles { changed: paths.iter().map(changed).collect(), cut: false }
 }
 
 /// What the ledger found.
@@ -111,11 +111,11 @@ pub(crate) fn rollback() -> Rollback {
     let since = Timestamp::from_second(1_763_200_000).expect("a moment");
     Rollback {
         reason: None,
-        found: Found::Ledger,
-        ran: Some(Ran { since, until: Some(since + SignedDuration::from_hours(5)) }),
+        found: RollbackEvidence::Ledger,
+        ran: Some(HealthyPeriod { since, until: Some(since + SignedDuration::from_hours(5)) }),
         automatic: false,
         of: None,
-        bad: Bad::default(),
+        bad: BadVersion::default(),
         locks: Vec::new(),
     }
 }
@@ -145,15 +145,15 @@ pub(crate) fn change() -> Change {
         asked_at: Timestamp::from_second(1_763_283_600).expect("a moment"),
         taken_up_at: None,
         plan: plan(),
-        stage: Stage::begin(),
+        stage: Stage::new_merging(),
         frozen: None,
     }
 }
 
 /// `mailer` wants to go to `qa`, with one commit that concerns it.
-pub(crate) fn facts(catalogue: &Catalogue, watch: Watch) -> Facts<'_> {
-    Facts {
-        artefact: catalogue.artefact("mailer").expect("an artefact"),
+pub(crate) fn facts(catalogue: &Catalogue, watch: GateInputs) -> PromotionFacts<'_> {
+    PromotionFacts {
+        artefact: catalogue.find_artefact("mailer").expect("an artefact"),
         target: catalogue.ladder.find("qa").expect("a rung"),
         below: catalogue.ladder.find("development").expect("a rung"),
         version: Version { tag: Some("2".into()), ..Version::default() },
@@ -161,11 +161,11 @@ pub(crate) fn facts(catalogue: &Catalogue, watch: Watch) -> Facts<'_> {
         from: None,
         manifest: None,
         undoes: Vec::new(),
-        image: ImageThere::Yes,
-        pending: Pending { ahead_by: 1, files: files(&["mailer/a.rs"]), ..Pending::default() },
-        checks: Checks::default(),
+        image: ImagePresence::Yes,
+        pending: PendingCommits { ahead_by: 1, files: files(&["mailer/a.rs"]), ..PendingCommits::default() },
+        checks: CiChecks::default(),
         checks_required: false,
-        watch,
+        gate_inputs: watch,
         overriding: None,
         supersedes: None,
     }
@@ -187,28 +187,28 @@ pub(crate) fn lock() -> Lock {
 /// `checkout` waits for the second of two approvals in `prod`.
 pub(crate) fn waiting() -> Change {
     let change = change();
-    let group = Called::Group { id: "S0RELEASE".into(), handle: "release-managers".into() };
-    let mut awaiting = Awaiting::new(2, vec![group], change.asked_at, SignedDuration::from_hours(24));
-    awaiting.approvals.push(Approval { by: PersonId::new("U0BOB"), at: change.asked_at, way: Way::Slack });
+    let group = MemberLabel::Group { id: "S0RELEASE".into(), handle: "release-managers".into() };
+    let mut awaiting = ApprovalState::new(2, vec![group], change.asked_at, SignedDuration::from_hours(24));
+    awaiting.approvals.push(Approval { by: PersonId::new("U0BOB"), at: change.asked_at, way: ApprovalPlatform::Slack });
     let plan = Plan { environment: EnvironmentName::new("prod"), ..plan() };
     Change { plan, stage: Stage::AwaitingApproval(awaiting), ..change }
 }
 
 /// `checkout` on its way to `prod`, with these in the way.
-pub(crate) fn why(blockers: Vec<Refusal>) -> Why {
-    Why {
+pub(crate) fn why(blockers: Vec<Refusal>) -> WhyAnswer {
+    WhyAnswer {
         artefact: ArtefactName::new("checkout"),
         environment: Some(EnvironmentName::new("prod")),
-        others: None,
+        other_environments: None,
         version: Some(plan().version),
-        blockers,
-        free: None,
-        unasked: None,
+        obstacles: blockers,
+        ready_promotion: None,
+        lookup_failure: None,
     }
 }
 
 /// The same with nothing in the way; of what is asked on it, all in the words of anybody.
-pub(crate) fn free(text: &str) -> Why {
+pub(crate) fn free(text: &str) -> WhyAnswer {
     let hold = Hold {
         change: quarantine().change,
         environment: EnvironmentName::new("prod"),
@@ -220,13 +220,13 @@ pub(crate) fn free(text: &str) -> Why {
     };
     let plan = Plan {
         environment: EnvironmentName::new("prod"),
-        lifts: vec![hold; 5],
-        supersedes: Waiting::of(&waiting()),
-        image: ImageThere::Unknown { why: text.to_owned() },
+        holds_to_lift: vec![hold; 5],
+        supersedes: ConflictingChange::from_change(&waiting()),
+        image: ImagePresence::Unknown { why: text.to_owned() },
         ..plan()
     };
     let awaits = waiting().stage.awaiting().cloned();
-    Why { free: Some(Free { plan: Box::new(plan), awaits }), ..why(Vec::new()) }
+    WhyAnswer { ready_promotion: Some(ReadyPromotion { plan: Box::new(plan), awaiting: awaits }), ..why(Vec::new()) }
 }
 
 /// What can stand before `checkout` on its way to `prod`, in the words of anybody.
@@ -242,20 +242,23 @@ pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
     let quarantine = Quarantine { reason: Some(text.to_owned()), version: version.clone(), ..quarantine() };
     let mut waits = waiting();
     if let Stage::AwaitingApproval(awaiting) = &mut waits.stage {
-        awaiting.waits_for = vec![Waits::ChecksRed { names: names.clone() }];
+        awaiting.waits_for = vec![MergeCondition::ChecksRed { names: names.clone() }];
     }
     vec![
-        Refusal::MayNot {
-            act: Act::Promote,
+        Refusal::NotPermitted {
+            action: RestrictedAction::Promote,
             environment: environment.clone(),
-            who: vec![Called::Handle(text.chars().take(80).collect()), Called::Person(PersonId::new("U0CAROL"))],
+            permitted: vec![
+                MemberLabel::Handle(text.chars().take(80).collect()),
+                MemberLabel::Person(PersonId::new("U0CAROL")),
+            ],
         },
         Refusal::Unhealthy {
             artefact: artefact.clone(),
             below: below.clone(),
             version: runs.clone(),
             reason: text.into(),
-            can_go_back: true,
+            can_roll_back: true,
         },
         Refusal::RollingOut {
             artefact: artefact.clone(),
@@ -265,9 +268,12 @@ pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
             wanted: 3,
         },
         Refusal::Unreadable { below: below.clone(), why: text.into(), since: at },
-        Refusal::UnderWay(UnderWay { asker: Asker::Approver, ..UnderWay::from(&waits) }),
+        Refusal::ChangeInProgress(ChangeInProgress {
+            asker_role: AskerRole::Approver,
+            ..ChangeInProgress::from(&waits)
+        }),
         Refusal::CommitUnknown { artefact: artefact.clone(), below: below.clone(), version: version.clone() },
-        Refusal::Manifest {
+        Refusal::ManifestProblem {
             artefact: artefact.clone(),
             repository,
             file: text.chars().take(200).collect(),
@@ -277,7 +283,7 @@ pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
             artefact: artefact.clone(),
             environment: environment.clone(),
             version: version.clone(),
-            runs,
+            running: runs,
         },
         Refusal::Quarantined {
             artefact: artefact.clone(),
@@ -299,7 +305,7 @@ pub(crate) fn blockers(text: &str) -> Vec<Refusal> {
         Refusal::RedChecks { pinned: pinned.clone(), names: names.clone(), url: url.clone() },
         Refusal::RunningChecks { pinned: pinned.clone(), names, url },
         Refusal::NoChecks { environment, pinned },
-        Refusal::Missing { artefact, below },
+        Refusal::NotRunningBelow { artefact, below },
     ]
 }
 
@@ -310,7 +316,7 @@ fn environment(name: &str, branch: &str, alias: &str) -> Environment {
         branch: branch.to_owned(),
         namespace: Namespace { context: None, name: name.into() },
         channel: "#deploys".to_owned(),
-        promote: PromoteBy::Merge,
+        promotion_method: PromotionMethod::Merge,
         deploy_timeout: SignedDuration::from_mins(20),
     }
 }
@@ -327,6 +333,6 @@ pub(crate) fn artefact(name: &str, repository: &str, ladder: &Ladder) -> Artefac
         image: format!("ghcr.io/acme/{name}").into(),
         paths: Vec::new(),
         delivery: Delivery::Branch,
-        places: ladder.rungs().iter().map(|rung| (rung.name.clone(), place(rung))).collect::<BTreeMap<_, _>>(),
+        places: ladder.environments().iter().map(|rung| (rung.name.clone(), place(rung))).collect::<BTreeMap<_, _>>(),
     }
 }

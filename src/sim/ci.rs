@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 
-use crate::domain::model::glob::matches;
+use crate::domain::model::glob::is_path_match;
 use crate::domain::model::version::Sha;
 
 use super::agenda::Agenda;
@@ -110,7 +110,7 @@ impl Ci {
         let changes = self.lock().changes.clone();
         let touches = |build: &Build| match &changes {
             Some(changes) if !build.paths.is_empty() => {
-                changes(repository, commit).iter().any(|path| build.paths.iter().any(|glob| matches(glob, path)))
+                changes(repository, commit).iter().any(|path| build.paths.iter().any(|glob| is_path_match(glob, path)))
             }
             _ => true,
         };

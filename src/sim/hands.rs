@@ -18,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::domain::command::TABLE;
+use crate::domain::command::COMMANDS;
 
 use super::faults::Fault;
 use super::github::Verdict;
@@ -307,7 +307,7 @@ fn standing(town: &Town, environment: &str, thing: &super::town::Thing) -> Value
 }
 
 async fn describe(State(town): State<Town>) -> Json<Value> {
-    let slash = TABLE.iter().filter(|entry| entry.slash);
+    let slash = COMMANDS.iter().filter(|entry| entry.has_slash_command);
     let slash = slash.map(|entry| {
         let usage = entry.usage.strip_prefix(entry.names[0]).unwrap_or_default().trim_start();
         json!({ "name": format!("/{}", entry.names[0]), "usage": usage, "summary": entry.summary })

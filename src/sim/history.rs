@@ -174,8 +174,8 @@ impl Past<'_> {
             version: Version { tag: Some(built.tag.as_str().into()), digest: None, commit: Some(built.commit.clone()) },
             seen_at: at,
             running_at: Some(at),
-            well_since: Some(at),
-            failed: None,
+            healthy_since: Some(at),
+            failure: None,
             ended_at: None,
             announced: true,
         });

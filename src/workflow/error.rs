@@ -3,7 +3,7 @@
 use crate::adapters::github::GithubError;
 use crate::adapters::store::StoreError;
 use crate::domain::rules::promotion::Refusal;
-use crate::domain::view::why::Blockers;
+use crate::domain::view::why::Obstacles;
 
 use crate::workflow::facts::image_commits::CannotAsk;
 
@@ -44,11 +44,11 @@ impl From<GithubError> for No {
 }
 
 /// What was found, or nothing where a rule's no stands before it and all that stands in the way is wanted.
-pub(crate) fn known<T>(found: Result<T, No>, blockers: &mut Blockers) -> Result<Option<T>, No> {
+pub(crate) fn known<T>(found: Result<T, No>, blockers: &mut Obstacles) -> Result<Option<T>, No> {
     match found {
         Ok(found) => Ok(Some(found)),
         Err(No::Refused(refusal)) => {
-            blockers.add(refusal)?;
+            blockers.record_refusal(refusal)?;
             Ok(None)
         }
         Err(error) => Err(error),

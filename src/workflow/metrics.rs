@@ -1,7 +1,7 @@
 //! What the use cases count of what people ask for, and of what webhooks told.
 
 use crate::adapters::reports::disposition::Fates;
-use crate::domain::command::{TABLE, Verb};
+use crate::domain::command::{COMMANDS, Verb};
 use crate::telemetry::metrics::{Count, Counts};
 
 /// Clones share the counts.
@@ -9,7 +9,7 @@ use crate::telemetry::metrics::{Count, Counts};
 pub struct Measures {
     pub reports: Fates,
     commands: Counts<1>,
-    /// In the order of [`TABLE`]: a `list` is answered from memory in a few microseconds, and costs one atomic here.
+    /// In the order of [`COMMANDS`]: a `list` is answered from memory in a few microseconds, and costs one atomic here.
     by_verb: Vec<Count>,
     misunderstood: Count,
     refusals: Counts<1>,
@@ -20,7 +20,7 @@ impl Default for Measures {
         let commands = Counts::by(["command"]);
         Self {
             reports: Fates::default(),
-            by_verb: TABLE.iter().map(|entry| commands.of([entry.names[0]])).collect(),
+            by_verb: COMMANDS.iter().map(|entry| commands.of([entry.names[0]])).collect(),
             misunderstood: commands.of(["misunderstood"]),
             commands,
             refusals: Counts::by(["refusal"]),
@@ -31,7 +31,7 @@ impl Default for Measures {
 impl Measures {
     /// A command was answered; `None`: it was not understood.
     pub(super) fn answered(&self, verb: Option<Verb>) {
-        let at = verb.and_then(|verb| TABLE.iter().position(|entry| entry.verb == verb));
+        let at = verb.and_then(|verb| COMMANDS.iter().position(|entry| entry.verb == verb));
         at.and_then(|at| self.by_verb.get(at)).unwrap_or(&self.misunderstood).up();
     }
 

@@ -18,7 +18,7 @@ use gantry::domain::model::environment::{Catalogue, Environment, EnvironmentName
 use gantry::domain::model::version::{Image, Sha, Version};
 use gantry::domain::runtime::rollout::RolloutState;
 use gantry::domain::runtime::sighting::Sighting;
-use gantry::domain::view::list::Filter;
+use gantry::domain::view::list::ListFilter;
 use gantry::workflow::changes::open_changes::Changes;
 use gantry::workflow::commands::doctor::Doctor;
 use gantry::workflow::commands::home;
@@ -58,8 +58,8 @@ pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
     let grown = Memory::of("self")?.own.saturating_sub(before);
     see(&bot)?;
 
-    let of_qa = Filter { environment: Some(EnvironmentName::new("qa")), artefact: None };
-    table.figure("list over 10,000 artefacts, the first page", milliseconds(&bot, &Filter::default()), 1.0, "ms");
+    let of_qa = ListFilter { environment: Some(EnvironmentName::new("qa")), artefact: None };
+    table.figure("list over 10,000 artefacts, the first page", milliseconds(&bot, &ListFilter::default()), 1.0, "ms");
     table.figure("list qa over as many, the first page", milliseconds(&bot, &of_qa), 1.0, "ms");
     table.figure("the view, a workload", bot.view.weight() as f64 / workloads as f64, 1536.0, "bytes");
     table.note("as the process grew", grown as f64 / workloads as f64, "bytes");
@@ -69,7 +69,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
 }
 
 /// The median time from the question to the bytes of the answer.
-fn milliseconds(bot: &Bot, filter: &Filter) -> f64 {
+fn milliseconds(bot: &Bot, filter: &ListFilter) -> f64 {
     let mut times: Vec<_> = (0..TIMES)
         .map(|_| {
             let begun = Instant::now();
@@ -172,7 +172,7 @@ fn artefacts(ladder: &Ladder) -> Outcome<Vec<Artefact>> {
             image: format!("ghcr.io/acme/{name}").into(),
             paths: Vec::new(),
             delivery: Delivery::Branch,
-            places: ladder.rungs().iter().map(|rung| (rung.name.clone(), place(rung))).collect(),
+            places: ladder.environments().iter().map(|rung| (rung.name.clone(), place(rung))).collect(),
         })
     };
     (0..ARTEFACTS).map(artefact).collect()
@@ -182,7 +182,7 @@ fn artefacts(ladder: &Ladder) -> Outcome<Vec<Artefact>> {
 fn fill(view: &View, catalogue: &Catalogue, clock: &Clock) -> usize {
     let since = Some(clock.now() - SignedDuration::from_hours(30));
     let mut workloads = 0;
-    for rung in catalogue.ladder.rungs() {
+    for rung in catalogue.ladder.environments() {
         let listed = catalogue.artefacts.iter().enumerate().map(|(number, artefact)| {
             let container = |name: &str, image: &str| Container { name: name.into(), image: Image::parse(image) };
             let image = format!("{}:{}", artefact.image, tag(&rung.branch, number));
@@ -213,17 +213,17 @@ fn tag(branch: &str, number: usize) -> String {
 fn see(bot: &Bot) -> Outcome<()> {
     let at = bot.clock.now() - SignedDuration::from_hours(30);
     let commit: Sha = "a".repeat(40).parse()?;
-    for rung in bot.config.catalogue.ladder.rungs() {
+    for rung in bot.config.catalogue.ladder.environments() {
         for (number, artefact) in bot.config.catalogue.artefacts.iter().enumerate() {
             let image = Image::parse(&format!("{}:{}", artefact.image, tag(&rung.branch, number)));
             bot.seen.put(Sighting {
                 artefact: artefact.name.clone(),
                 environment: rung.name.clone(),
-                version: Version { commit: Some(commit.clone()), ..image.version() },
+                version: Version { commit: Some(commit.clone()), ..image.to_version() },
                 seen_at: at,
                 running_at: Some(at),
-                well_since: Some(at),
-                failed: None,
+                healthy_since: Some(at),
+                failure: None,
                 ended_at: None,
                 announced: true,
             });

@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use gantry::adapters::store::{ImageCommit, Store, Transaction};
 use gantry::clock::Clock;
 use gantry::domain::change::plan::Plan;
-use gantry::domain::change::{Change, ChangeId, Deploying, Stage, Tag};
-use gantry::domain::git::commit_summary::Drift;
+use gantry::domain::change::{Change, ChangeId, DeployState, ResultTag, Stage};
+use gantry::domain::git::commit_summary::CommitSummary;
 use gantry::domain::model::actor::PersonId;
 use gantry::domain::model::artefact::{ArtefactName, Workload};
-use gantry::domain::model::environment::{EnvironmentName, PromoteBy};
+use gantry::domain::model::environment::{EnvironmentName, PromotionMethod};
 use gantry::domain::model::version::{Sha, Version};
-use gantry::domain::rules::rollback::ImageThere;
+use gantry::domain::rules::rollback::ImagePresence;
 use jiff::SignedDuration;
 
 use crate::Outcome;
@@ -139,9 +139,10 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
         let sha = |kind: u8| -> Result<Sha, String> { format!("{kind:02x}{number:038x}").parse() };
         let version = |tag: &str, commit: Option<Sha>| Version { tag: Some(tag.into()), digest: None, commit };
         let (pinned, result) = (sha(1)?, sha(2)?);
-        let stage = Stage::begin().merged(result.clone(), now, now + SignedDuration::from_hours(1))?;
+        let stage = Stage::new_merging().into_deploying(result.clone(), now, now + SignedDuration::from_hours(1))?;
         // GitHub is not what this is about.
-        let tagged = |known: Deploying| Deploying { tag: Tag::Missing { why: "not tried".to_owned() }, ..known };
+        let tagged =
+            |known: DeployState| DeployState { tag: ResultTag::Missing { why: "not tried".to_owned() }, ..known };
         let change = Change {
             id: ChangeId::new(now),
             requester: PersonId::new("U0ALICE"),
@@ -159,11 +160,11 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
                 manifest: None,
                 pinned: Some(pinned),
                 from: Some(version("old", None)),
-                drift: Drift::default(),
+                drift: CommitSummary::default(),
                 also: Vec::new(),
                 head: None,
                 behind_by: 0,
-                promote: PromoteBy::Merge,
+                promote: PromotionMethod::Merge,
                 well_since: None,
                 green_checks: 0,
                 supersedes: None,
@@ -171,11 +172,11 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
                 sources: Vec::new(),
                 tree: None,
                 undoes: Vec::new(),
-                lifts: Vec::new(),
-                image: ImageThere::Yes,
+                holds_to_lift: Vec::new(),
+                image: ImagePresence::Yes,
                 rollback: None,
             },
-            stage: stage.still_deploying(tagged)?,
+            stage: stage.update_deploying(tagged)?,
             frozen: None,
         };
         let built = |reference: &str, commit: Sha| ImageCommit {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use gantry::adapters::store::{ImageCommit, Store, Transaction};
 use gantry::clock::Clock;
-use gantry::domain::git::comparison::{Comparison, Files, Lone};
+use gantry::domain::git::comparison::{ChangedFiles, Comparison, ListedCommit};
 use gantry::domain::model::artefact::{Repository, Workload};
 use gantry::domain::model::version::{Commit, Sha};
 use gantry::sim::town::ENVIRONMENTS;
@@ -93,7 +93,7 @@ fn runs(number: usize, rung: usize) -> Outcome<Sha> {
     Ok(format!("{:02x}{number:038x}", rung + 1).parse()?)
 }
 
-fn commit(sha: Sha, subject: &str) -> Lone {
+fn commit(sha: Sha, subject: &str) -> ListedCommit {
     let url = format!("https://github.com/{REPOSITORY}/commit/{sha}");
     let commit = Commit {
         sha,
@@ -104,7 +104,7 @@ fn commit(sha: Sha, subject: &str) -> Lone {
         brings: Vec::new(),
         url,
     };
-    Lone::new(commit, Vec::new(), None, None)
+    ListedCommit::new(commit, Vec::new(), None, None)
 }
 
 async fn prepare(database: &str) -> Outcome<()> {
@@ -132,7 +132,7 @@ async fn prepare(database: &str) -> Outcome<()> {
                 commits.push(commit(sought()?, "What everybody asks for (#42)"));
             }
             let counted = commits.len() as u64;
-            let files = Files::default();
+            let files = ChangedFiles::default();
             let up = Comparison {
                 base: here.clone(),
                 head: below.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::domain::runtime::attribution::Object;
+use crate::domain::runtime::attribution::ControllerObject;
 
 /// The object in one word, as in `Kustomization/flux-system/checkout`.
 pub(super) fn applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
@@ -13,12 +13,12 @@ pub(super) fn applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
     let annotation = |key: &str| mark(metadata.annotations.as_ref(), key);
     let flux = |kind: &str, group: &str| {
         let name = label(&format!("{group}.toolkit.fluxcd.io/name"))?;
-        Object::new(kind, label(&format!("{group}.toolkit.fluxcd.io/namespace")).unwrap_or_default(), name)
+        ControllerObject::new(kind, label(&format!("{group}.toolkit.fluxcd.io/namespace")).unwrap_or_default(), name)
     };
     let argo_cd = || application(annotation("argocd.argoproj.io/tracking-id")?.split(':').next()?);
     let helm = || {
         let namespace = annotation("meta.helm.sh/release-namespace").unwrap_or_default();
-        Object::new("HelmRelease", namespace, annotation("meta.helm.sh/release-name")?)
+        ControllerObject::new("HelmRelease", namespace, annotation("meta.helm.sh/release-name")?)
     };
     // Argo CD's older mark; charts write the same label for their own ends, so everything else comes before it.
     let instance = || application(label("argocd.argoproj.io/instance").or(label("app.kubernetes.io/instance"))?);
@@ -27,13 +27,13 @@ pub(super) fn applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
         .or_else(argo_cd)
         .or_else(helm)
         .or_else(instance);
-    found.map(|object| object.word().into())
+    found.map(|object| object.to_reference().into())
 }
 
 /// `checkout`, or `team_checkout` where applications live in other namespaces than Argo CD's own.
-fn application(name: &str) -> Option<Object> {
+fn application(name: &str) -> Option<ControllerObject> {
     let (namespace, name) = name.split_once('_').unwrap_or(("", name));
-    Object::new("Application", namespace, name)
+    ControllerObject::new("Application", namespace, name)
 }
 
 fn mark<'a>(marks: Option<&'a BTreeMap<String, String>>, key: &str) -> Option<&'a str> {

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::adapters::cluster::workload_status::{Container, Standing, meant};
 use crate::clock::Clock;
 use crate::domain::model::artefact::{Namespace, Place, Workload, WorkloadKind};
-use crate::domain::runtime::attribution::Applied;
+use crate::domain::runtime::attribution::AppliedWorkload;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
 #[derive(Clone)]
@@ -108,7 +108,7 @@ impl Kept {
 
     fn rollout(&self, container: Option<&str>, image: &str) -> Rollout {
         Rollout {
-            version: meant(&self.containers, container, image).map(|container| container.image.version()),
+            version: meant(&self.containers, container, image).map(|container| container.image.to_version()),
             state: self.state.clone(),
             since: self.incomplete.or(self.since),
         }
@@ -119,9 +119,9 @@ impl Collection {
     fn rollout(&self, workload: &Workload, container: Option<&str>, image: &str, began: Timestamp) -> Rollout {
         let known = self.workloads.get(&workload.name).map(|kept| kept.rollout(container, image));
         match &self.reading {
-            Some(Reading::Readable { .. }) => known.unwrap_or_else(Rollout::missing),
+            Some(Reading::Readable { .. }) => known.unwrap_or_else(Rollout::new_missing),
             Some(Reading::Unreadable { why, since }) => {
-                let last = known.unwrap_or_else(Rollout::missing);
+                let last = known.unwrap_or_else(Rollout::new_missing);
                 Rollout { state: RolloutState::Unreadable { why: why.clone(), since: *since }, ..last }
             }
             Some(Reading::NotYet { .. }) | None => not_read_yet(began),
@@ -130,7 +130,7 @@ impl Collection {
 }
 
 fn not_read_yet(since: Timestamp) -> Rollout {
-    Rollout { state: RolloutState::Unreadable { why: "not read yet".into(), since }, ..Rollout::missing() }
+    Rollout { state: RolloutState::Unreadable { why: "not read yet".into(), since }, ..Rollout::new_missing() }
 }
 
 impl View {
@@ -150,22 +150,22 @@ impl View {
     pub fn rollout(&self, place: &Place, image: &str) -> Rollout {
         let known = self.shelves();
         let Some(here) = known.get(&place.namespace) else { return not_read_yet(self.0.began) };
-        Rollout::of_all(place.workloads.iter().map(|workload| {
+        Rollout::from_workloads(place.workloads.iter().map(|workload| {
             read(here, workload.kind).rollout(workload, place.container.as_deref(), image, self.0.began)
         }))
     }
 
     /// Who applied the workloads of a place that run the artefact's image now, and which version that is.
-    pub fn applied(&self, place: &Place, image: &str) -> Applied {
-        let mut applied = Applied::default();
+    pub fn applied(&self, place: &Place, image: &str) -> AppliedWorkload {
+        let mut applied = AppliedWorkload::default();
         let known = self.shelves();
         let Some(here) = known.get(&place.namespace) else { return applied };
         for workload in &place.workloads {
             let collection = read(here, workload.kind);
             let Some(kept) = collection.workloads.get(&workload.name) else { continue };
             let Some(runs) = meant(&kept.containers, place.container.as_deref(), image) else { continue };
-            applied.version.get_or_insert_with(|| runs.image.version());
-            applied.by.extend(kept.applier.clone().filter(|word| !applied.by.contains(word)));
+            applied.version.get_or_insert_with(|| runs.image.to_version());
+            applied.applied_by.extend(kept.applier.clone().filter(|word| !applied.applied_by.contains(word)));
         }
         applied
     }
@@ -724,7 +724,7 @@ mod tests {
         let applied = |names: &[&str], image: &str| {
             let workloads: Vec<String> = names.iter().map(|name| format!("deployment/{name}")).collect();
             let place = place(&workloads.iter().map(String::as_str).collect::<Vec<_>>());
-            view.applied(&place, image).by.iter().map(ToString::to_string).collect::<Vec<_>>()
+            view.applied(&place, image).applied_by.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(applied(&["a", "b", "c"], "x"), ["Kustomization/qa/apps", "HelmRelease/qa/c"]);
         assert_eq!(applied(&["d"], "y"), ["Kustomization/qa/proxied"]);

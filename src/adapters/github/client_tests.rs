@@ -180,7 +180,7 @@ async fn a_comparison_counts_both_ways() {
     let client = fake.client().await;
     let Found::Yes(compared) = client.comparison(&shop(), "qa", SHA).await.unwrap() else { panic!("a comparison") };
     assert_eq!((compared.base.as_str(), compared.head.as_str()), (PARENT, SHA));
-    assert_eq!((compared.ahead_by, compared.behind_by, compared.is_whole()), (1, 1, true));
+    assert_eq!((compared.ahead_by, compared.behind_by, compared.is_complete()), (1, 1, true));
     let counted: Vec<_> = compared.files.changed.iter().map(|file| (file.path.as_str(), file.additions)).collect();
     assert_eq!(counted, [("a.rs", 2), ("b.rs", 2)]);
     assert_eq!(fake.asked(), [format!("GET /sim/github/repos/acme/shop/compare/qa...{SHA}")]);

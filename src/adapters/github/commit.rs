@@ -36,7 +36,7 @@ impl From<Commit> for version::Commit {
             brings: Vec::new(),
             url: commit.html_url,
         };
-        let merges = commit.parents.len() > 1 && made.pull_request().is_none();
+        let merges = commit.parents.len() > 1 && made.parse_pull_request().is_none();
         Self { only_moves: commit.trailers.is_some() || merges, ..made }
     }
 }
@@ -93,7 +93,7 @@ impl WireCommit {
             authored_at: author.date.and_then(|date| date.parse().ok()),
             parents: self.parents.iter().map(|parent| sha(&parent.sha)).collect::<Result<_, _>>()?,
             tree: sha(&self.commit.tree.sha)?,
-            trailers: Trailers::read(&self.commit.message),
+            trailers: Trailers::parse_message(&self.commit.message),
             html_url: self.html_url,
         })
     }

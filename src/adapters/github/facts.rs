@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::client::{Client, Found, GithubError, in_path, sha};
 use super::commit::{WireCommit, WireName};
-use crate::domain::change::plan::{Checks, Pending};
-use crate::domain::git::comparison::{ChangedFile, Comparison, Files, Lone};
+use crate::domain::change::plan::{CiChecks, PendingCommits};
+use crate::domain::git::comparison::{ChangedFile, ChangedFiles, Comparison, ListedCommit};
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
@@ -19,7 +19,7 @@ const MOST_PAGES: usize = 10;
 /// How a commit stands to a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Compared {
-    Pending(Box<Pending>),
+    Pending(Box<PendingCommits>),
     NoBranch,
     NoCommit,
     NoCommonAncestor,
@@ -124,7 +124,7 @@ impl Client {
                 Found::No(why) => return Err(GithubError::NotFound(why)),
             },
         };
-        Ok(Compared::Pending(Box::new(Pending::of(there, back))))
+        Ok(Compared::Pending(Box::new(PendingCommits::from_comparisons(there, back))))
     }
 
     /// Files that both sides changed since they parted: where a merge can have met a conflict.
@@ -135,7 +135,7 @@ impl Client {
         pinned: &Sha,
     ) -> Result<Vec<String>, GithubError> {
         let changed = async |base: &str, head: &str| match self.comparison(repository, base, head).await? {
-            Found::Yes(compared) => Ok(compared.files.paths().map(str::to_owned).collect::<BTreeSet<_>>()),
+            Found::Yes(compared) => Ok(compared.files.iter_paths().map(str::to_owned).collect::<BTreeSet<_>>()),
             Found::No(why) => Err(GithubError::NotFound(why)),
         };
         let ours = changed(branch, pinned.as_str()).await?;
@@ -173,8 +173,8 @@ impl Client {
     }
 
     /// What CI says of a commit, in both of GitHub's systems.
-    pub async fn checks(&self, repository: &Repository, commit: &Sha) -> Result<Checks, GithubError> {
-        let mut checks = Checks::default();
+    pub async fn checks(&self, repository: &Repository, commit: &Sha) -> Result<CiChecks, GithubError> {
+        let mut checks = CiChecks::default();
         let mut seen = 0;
         for page in 1..=MOST_PAGES {
             let path = format!("/repos/{repository}/commits/{commit}/check-runs?per_page={A_PAGE}&page={page}");
@@ -241,7 +241,7 @@ impl WireComparison {
         for commit in self.commits.into_iter().rev() {
             let commit = commit.into_commit()?;
             let (parents, tree, trailers) = (commit.parents.clone(), commit.tree.clone(), commit.trailers.clone());
-            commits.push(Lone::new(commit.into(), parents, Some(tree), trailers));
+            commits.push(ListedCommit::new(commit.into(), parents, Some(tree), trailers));
         }
         let base = sha(&self.base_commit.sha)?;
         // The newest of all is named last; where the head has nothing of its own, it is where the two parted.
@@ -258,7 +258,7 @@ impl WireComparison {
             ahead_by: self.ahead_by,
             behind_by: self.behind_by,
             commits,
-            files: Files { changed: self.files.into_iter().map(ChangedFile::from).collect(), cut },
+            files: ChangedFiles { changed: self.files.into_iter().map(ChangedFile::from).collect(), cut },
             url,
         })
     }

@@ -33,7 +33,7 @@ pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> 
         code(plan.version.label()),
         plain(plan.seen_in.as_str()),
     )];
-    for hold in &plan.lifts {
+    for hold in &plan.holds_to_lift {
         let reason = hold.reason.as_deref().map_or_else(|| "no reason was given".to_owned(), plain);
         paragraphs.push(format!("**It was rolled back there before:** {reason}."));
     }
@@ -74,7 +74,7 @@ pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> 
     };
     paragraphs
         .push(format!("{merged} Do not push to this branch: it is frozen, so that what is merged is what was seen."));
-    paragraphs.push(change.trailer());
+    paragraphs.push(change.format_change_trailer());
     paragraphs.join("\n\n") + "\n"
 }
 
@@ -97,7 +97,7 @@ fn body_back(change: &Change, rollback: &Rollback, requester: &str) -> String {
     }
     paragraphs.extend(commits("Lost by it", plan, &plan.drift.commits, plan.drift.commits_in_all));
     paragraphs.push("It is merged as soon as GitHub lets it be. Do not push to this branch.".to_owned());
-    paragraphs.push(change.trailer());
+    paragraphs.push(change.format_change_trailer());
     paragraphs.join("\n\n") + "\n"
 }
 
@@ -109,14 +109,14 @@ pub fn farewell(change: &Change) -> Option<String> {
         Stage::Rejected { reason, .. } => format!("Rejected in Slack: {}", plain(reason)),
         Stage::Cancelled { .. } => "Cancelled in Slack.".to_owned(),
         Stage::Expired { .. } => "Not all that it waited for came in time.".to_owned(),
-        Stage::Superseded { by, .. } => format!("Another change takes its place: change {}.", by.short()),
+        Stage::Superseded { by, .. } => format!("Another change takes its place: change {}.", by.to_short_id()),
         Stage::Conflicted { .. } => "It cannot be merged without a conflict.".to_owned(),
         Stage::Errored { why, .. } => {
             format!("{} Once that is repaired, {} goes on with a new one.", plain(why), code(&again))
         }
         _ => return None,
     };
-    Some(format!("{why}\n\n{}\n", change.trailer()))
+    Some(format!("{why}\n\n{}\n", change.format_change_trailer()))
 }
 
 /// What GitHub needs before a commit that is not in the repository of the pull request, to link it.
@@ -138,7 +138,7 @@ fn commits(head: &str, plan: &Plan, commits: &[Commit], all: u64) -> Option<Stri
         if commit.brings.is_empty() { line } else { format!("{line} \u{b7} {} commits", commit.brings.len()) }
     };
     let mut lines: Vec<String> = commits.iter().map(line).collect();
-    let left = all.saturating_sub(commits.iter().map(Commit::count).sum());
+    let left = all.saturating_sub(commits.iter().map(Commit::count_commits).sum());
     if left > 0 {
         lines.push(format!("- and {left} more"));
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::client::{Ask, Client, Found, GithubError, in_path, said, sha};
-use crate::domain::change::Pull;
+use crate::domain::change::PullRequestRef;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
@@ -16,7 +16,7 @@ const MOST_PAGES: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequest {
-    pub pull: Pull,
+    pub pull: PullRequestRef,
     pub title: String,
     /// The login of who opened it; `None` where the account is gone.
     pub author: Option<String>,
@@ -65,7 +65,7 @@ pub enum Verdict {
 /// What became of the wish for a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OpenPull {
-    Done(Pull),
+    Done(PullRequestRef),
     /// One of the same head and base is open.
     Exists,
     /// The base has it all.
@@ -147,7 +147,7 @@ impl WirePull {
             _ => Mergeable::Yes,
         };
         Ok(PullRequest {
-            pull: Pull { number: self.number, url: self.html_url },
+            pull: PullRequestRef { number: self.number, url: self.html_url },
             title: self.title,
             author: self.user.map(|account| account.login),
             state,

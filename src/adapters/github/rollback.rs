@@ -156,7 +156,7 @@ impl Client {
         let mut head = base.clone();
         for (OpenRollback { change, commit, .. }, tree) in undone {
             let trailers = Trailers::Reinstates { change: promoting.change, rollback: *change };
-            let message = format!("Undo the rollback {}\n\n{trailers}\n", change.short());
+            let message = format!("Undo the rollback {}\n\n{trailers}\n", change.to_short_id());
             let undoing = self.commit_reserved(repository, &tree, std::slice::from_ref(commit), &message).await?;
             match self.merge_on_bench(repository, bench, &head, &undoing, &message).await? {
                 Made::Done(merged) => head = merged,

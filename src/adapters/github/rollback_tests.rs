@@ -107,7 +107,7 @@ async fn a_result_undoes_the_newest_rollback_first_and_then_merges() {
     assert_eq!(made, Ok(Made::Done(sha('c'))));
     let undoing = |of: &OpenRollback| {
         let trailers = Trailers::Reinstates { change, rollback: of.change };
-        format!("Undo the rollback {}\n\n{trailers}\n", of.change.short())
+        format!("Undo the rollback {}\n\n{trailers}\n", of.change.to_short_id())
     };
     let commit = |of: &OpenRollback, tree: char| json!({ "message": undoing(of), "tree": sha(tree).as_str(), "parents": [of.commit.as_str()] });
     let merging = |head: char, message: String| json!({ "base": "gantry/1", "head": sha(head).as_str(), "commit_message": message });
@@ -119,7 +119,10 @@ async fn a_result_undoes_the_newest_rollback_first_and_then_merges() {
         merging('f', "Promote".to_owned()),
     ];
     assert_eq!(fake.written(), written);
-    assert_eq!(Trailers::read(&undoing(&open[0])), Some(Trailers::Reinstates { change, rollback: open[0].change }));
+    assert_eq!(
+        Trailers::parse_message(&undoing(&open[0])),
+        Some(Trailers::Reinstates { change, rollback: open[0].change })
+    );
 }
 
 #[tokio::test]

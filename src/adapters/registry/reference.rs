@@ -3,7 +3,7 @@
 
 use oci_client::Reference;
 
-use crate::domain::model::version::{Image, is_digest, is_tag};
+use crate::domain::model::version::{Image, is_valid_digest, is_valid_tag};
 
 const DOCKER_HUB: &str = "docker.io";
 const DOCKER_HUB_OF_OLD: &str = "index.docker.io";
@@ -12,8 +12,8 @@ const LONGEST_REPOSITORY: usize = 255;
 /// `None` for what no registry can have. Whatever a workload names comes from outside and ends in an address.
 pub(super) fn reference(image: &Image) -> Option<Reference> {
     let (registry, repository) = place(&image.name)?;
-    let tag = image.tag.as_deref().map(|tag| is_tag(tag).then(|| tag.to_owned()));
-    let digest = image.digest.as_deref().map(|digest| is_digest(digest).then(|| digest.to_owned()));
+    let tag = image.tag.as_deref().map(|tag| is_valid_tag(tag).then(|| tag.to_owned()));
+    let digest = image.digest.as_deref().map(|digest| is_valid_digest(digest).then(|| digest.to_owned()));
     match (tag, digest) {
         (None, None) | (Some(None), _) | (_, Some(None)) => None,
         (Some(Some(tag)), None) => Some(Reference::with_tag(registry, repository, tag)),

@@ -9,7 +9,7 @@ use url::Url;
 
 use super::client::{Client, RegistryError, USER_AGENT, shown, unavailable};
 use super::reference::place;
-use crate::domain::model::version::is_tag;
+use crate::domain::model::version::is_valid_tag;
 
 /// What we ask for; a registry may give fewer.
 const A_PAGE: usize = 1_000;
@@ -58,7 +58,7 @@ impl Client {
             };
             let Some(page) = self.page(any, &url, request).await? else { break };
             // What came from outside may end in an address again.
-            tags.extend(page.tags.into_iter().filter(|tag| is_tag(tag)));
+            tags.extend(page.tags.into_iter().filter(|tag| is_valid_tag(tag)));
             next = page.next;
         }
         tags.truncate(MOST_TAGS);

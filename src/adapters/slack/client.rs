@@ -17,7 +17,7 @@ use tokio::sync::OnceCell;
 use url::Origin;
 
 use crate::domain::model::actor::PersonId;
-use crate::domain::model::message::{Message, Place, ResponseUrl, To};
+use crate::domain::model::message::{Destination, Message, MessageLocation, ResponseUrl};
 use crate::telemetry::metrics::Counts;
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ pub struct Identity {
 
 impl Identity {
     /// The address of a message of a channel, for people: what `chat.getPermalink` tells, without a question for each.
-    pub fn address(&self, place: &Place) -> Option<String> {
+    pub fn address(&self, place: &MessageLocation) -> Option<String> {
         let workspace = self.url.as_deref()?.trim_end_matches('/');
         Some(format!("{workspace}/archives/{}/p{}", place.channel, place.ts.replace('.', "")))
     }
@@ -83,15 +83,15 @@ impl Identity {
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Where the message itself stands: then it is edited.
-    pub at: Option<Place>,
+    pub at: Option<MessageLocation>,
     /// Where the first message of its thread stands.
-    pub thread: Option<Place>,
+    pub thread: Option<MessageLocation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sent {
     /// `None` for what cannot be edited: answers by `response_url`, ephemeral messages.
-    pub at: Option<Place>,
+    pub at: Option<MessageLocation>,
     /// Slack refused the blocks and took the plain ones, or the text alone.
     pub plain: bool,
     /// The message's file went with it.
@@ -163,7 +163,7 @@ impl Client {
     /// both are one message to Slack: a text for a thread; else the file is left to be sent after it.
     pub async fn send(&self, message: &Message, known: &Known) -> Result<Sent, SendError> {
         let text = limits::text(&message.text);
-        if let (To::Post { .. }, Some(file), Known { at: None, thread: Some(thread) }) =
+        if let (Destination::Post { .. }, Some(file), Known { at: None, thread: Some(thread) }) =
             (&message.to, &message.file, known)
             && message.blocks.is_empty()
         {
@@ -171,7 +171,7 @@ impl Client {
             // Slack does not tell where it stands.
             return Ok(Sent { at: None, plain: false, with_file: true });
         }
-        if let To::Home { person, .. } = &message.to {
+        if let Destination::Home { person, .. } = &message.to {
             self.publish(person, &text, &limits::view(&message.blocks)).await?;
             return Ok(Sent { at: None, plain: false, with_file: false });
         }
@@ -217,7 +217,7 @@ impl Client {
     }
 
     /// The address of a message, for people.
-    pub async fn permalink(&self, place: &Place) -> Result<String, SendError> {
+    pub async fn permalink(&self, place: &MessageLocation) -> Result<String, SendError> {
         let named = vec![("channel", Some(place.channel.as_str())), ("message_ts", Some(place.ts.as_str()))];
         self.read::<Permalink>("chat.getPermalink", named).await.map(|found| found.permalink)
     }
@@ -241,29 +241,29 @@ impl Client {
         known: &Known,
         text: &str,
         blocks: &[Value],
-    ) -> Result<Option<Place>, SendError> {
+    ) -> Result<Option<MessageLocation>, SendError> {
         let thread = known.thread.as_ref().map(|parent| parent.ts.as_str());
         match (&message.to, &known.at) {
-            (To::Post { .. } | To::Edit { .. }, Some(at)) => {
+            (Destination::Post { .. } | Destination::Edit { .. }, Some(at)) => {
                 // Without `blocks` Slack would keep the old ones, so an empty list is sent too.
                 let body = json!({ "channel": at.channel, "ts": at.ts, "text": text, "blocks": blocks });
                 self.write::<Taken>("chat.update", &body).await?;
                 Ok(Some(at.clone()))
             }
-            (To::Home { .. }, _) => Ok(None),
-            (To::Edit { key }, None) => Err(SendError::Final(format!("there is no message {key} to edit"))),
-            (To::Post { channel, .. }, None) => {
+            (Destination::Home { .. }, _) => Ok(None),
+            (Destination::Edit { key }, None) => Err(SendError::Final(format!("there is no message {key} to edit"))),
+            (Destination::Post { channel, .. }, None) => {
                 // A thread is answered where it stands, wherever the message was meant to go.
                 let channel = known.thread.as_ref().map_or(channel, |parent| &parent.channel);
                 self.post(channel, thread.map(|thread| (thread, message.broadcast)), text, blocks).await
             }
-            (To::Reply { response_url, in_channel, replace }, _) => {
+            (Destination::Reply { response_url, in_channel, replace }, _) => {
                 self.respond(response_url, *in_channel, *replace, text, blocks).await.map(|()| None)
             }
-            (To::Person { response_url: Some(url), replace, .. }, _) => {
+            (Destination::Person { response_url: Some(url), replace, .. }, _) => {
                 self.respond(url, false, *replace, text, blocks).await.map(|()| None)
             }
-            (To::Person { person, channel: Some(channel), .. }, _) if !channel.starts_with('D') => {
+            (Destination::Person { person, channel: Some(channel), .. }, _) if !channel.starts_with('D') => {
                 let mut body = json!({ "channel": channel, "user": person, "text": text, "blocks": blocks });
                 if let Some(thread) = thread {
                     body["thread_ts"] = thread.into();
@@ -271,7 +271,7 @@ impl Client {
                 self.write::<Taken>("chat.postEphemeral", &body).await.map(|_| None)
             }
             // A direct message is private by itself, and unlike an ephemeral one it stays.
-            (To::Person { person, channel, .. }, _) => {
+            (Destination::Person { person, channel, .. }, _) => {
                 let channel = channel.as_deref().unwrap_or(person.as_str());
                 self.post(channel, thread.map(|thread| (thread, false)), text, blocks).await
             }
@@ -285,7 +285,7 @@ impl Client {
         thread: Option<(&str, bool)>,
         text: &str,
         blocks: &[Value],
-    ) -> Result<Option<Place>, SendError> {
+    ) -> Result<Option<MessageLocation>, SendError> {
         let mut body = json!({
             "channel": channel, "text": text, "blocks": blocks, "unfurl_links": false, "unfurl_media": false,
         });
@@ -297,7 +297,7 @@ impl Client {
             }
         }
         let posted: Posted = self.write("chat.postMessage", &body).await?;
-        Ok(Some(Place { channel: posted.channel, ts: posted.ts }))
+        Ok(Some(MessageLocation { channel: posted.channel, ts: posted.ts }))
     }
 
     /// Without the bot's token: the address alone is the permission.

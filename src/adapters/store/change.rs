@@ -8,7 +8,7 @@ use super::handle::Store;
 use super::stored::{read_or_log, write_body};
 use super::time::{micros, micros_up, timestamp};
 use super::transaction::{Operation, Transaction, Wakes};
-use crate::domain::change::{Change, ChangeId, Moves};
+use crate::domain::change::{Change, ChangeId, ChangeLockKey};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
@@ -69,7 +69,7 @@ impl Store {
     }
 
     /// The active change that moves this branch or file.
-    pub async fn holder(&self, moves: &Moves) -> Result<Option<Change>, StoreError> {
+    pub async fn holder(&self, moves: &ChangeLockKey) -> Result<Option<Change>, StoreError> {
         let body: Option<String> = sqlx::query_scalar("SELECT body FROM change WHERE moves = $1 AND active")
             .bind(moves.as_str())
             .fetch_optional(&self.0.readers)
@@ -111,7 +111,7 @@ impl Store {
     }
 
     /// The newest changes of this branch or file, in any stage, newest first.
-    pub async fn changes_of(&self, moves: &Moves, limit: u32) -> Result<Vec<Change>, StoreError> {
+    pub async fn changes_of(&self, moves: &ChangeLockKey, limit: u32) -> Result<Vec<Change>, StoreError> {
         let rows: Vec<String> =
             sqlx::query_scalar("SELECT body FROM change WHERE moves = $1 ORDER BY asked_at DESC, id DESC LIMIT $2")
                 .bind(moves.as_str())
@@ -193,7 +193,7 @@ impl Operation for BeginChange {
             "UPDATE change SET open = FALSE, due_at = NULL, fence = fence + 1
              WHERE moves = $1 AND open AND stage IN ('failed', 'stalled')",
         )
-        .bind(change.moves().as_str())
+        .bind(change.change_lock_key().as_str())
         .execute(&mut *connection)
         .await?;
         sqlx::query(
@@ -201,10 +201,10 @@ impl Operation for BeginChange {
              VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, FALSE)",
         )
         .bind(change.id.to_string())
-        .bind(change.id.short())
+        .bind(change.id.to_short_id())
         .bind(change.plan.artefact.as_str())
         .bind(change.plan.environment.as_str())
-        .bind(change.moves().as_str())
+        .bind(change.change_lock_key().as_str())
         .bind(change.stage.name())
         .bind(change.stage.is_active())
         .bind(change.is_open())
@@ -251,7 +251,12 @@ impl Operation for AdvanceChange {
         .bind(write_body::<StoredChange>((**change).clone())?)
         .bind(change.id.to_string())
         .bind(self.fence.0)
-        .bind(change.stage.awaiting().is_some_and(|awaiting| due_at.is_some_and(|due| due >= awaiting.next_word())))
+        .bind(
+            change
+                .stage
+                .awaiting()
+                .is_some_and(|awaiting| due_at.is_some_and(|due| due >= awaiting.next_reminder_at())),
+        )
         .execute(connection)
         .await?;
         expect_a_row(&written)

@@ -10,7 +10,7 @@ use super::stored::{Stored, StoredBody, read_body, stored, write_body};
 use super::stored_parts::StoredCommit;
 use super::transaction::{Operation, Transaction};
 use crate::domain::change::ChangeId;
-use crate::domain::git::comparison::{ChangedFile, Comparison, Files, Lone};
+use crate::domain::git::comparison::{ChangedFile, ChangedFiles, Comparison, ListedCommit};
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::{Commit, Sha};
@@ -69,7 +69,7 @@ impl Operation for RecordComparison {
         .execute(&mut *connection)
         .await?;
         for lone in commits {
-            let pull = Commit::pull_request(&lone.commit).map(|(number, _)| count(number));
+            let pull = Commit::parse_pull_request(&lone.commit).map(|(number, _)| count(number));
             sqlx::query(
                 "INSERT INTO compared_commit (repository, base, head, sha, pull, restores) VALUES ($1, $2, $3, $4, $5, $6)
                  ON CONFLICT (repository, base, head, sha) DO NOTHING",
@@ -79,7 +79,7 @@ impl Operation for RecordComparison {
             .bind(head.as_str())
             .bind(lone.commit.sha.as_str())
             .bind(pull)
-            .bind(lone.restores().map(Sha::as_str))
+            .bind(lone.restored_commit().map(Sha::as_str))
             .execute(&mut *connection)
             .await?;
         }
@@ -100,16 +100,16 @@ struct StoredLone {
 }
 
 impl Stored for StoredLone {
-    type Domain = Lone;
+    type Domain = ListedCommit;
 
-    fn from_domain(domain: Lone) -> Self {
+    fn from_domain(domain: ListedCommit) -> Self {
         let trailers = Stored::from_domain(domain.trailers().cloned());
-        let Lone { commit, parents, tree, .. } = domain;
+        let ListedCommit { commit, parents, tree, .. } = domain;
         Self { commit: Stored::from_domain(commit), parents, tree, trailers }
     }
 
-    fn into_domain(self) -> Lone {
-        Lone::new(self.commit.into_domain(), self.parents, self.tree, self.trailers.into_domain())
+    fn into_domain(self) -> ListedCommit {
+        ListedCommit::new(self.commit.into_domain(), self.parents, self.tree, self.trailers.into_domain())
     }
 }
 
@@ -128,7 +128,7 @@ stored! {
         url: Option<String>,
     }
 
-    struct StoredFiles for Files {
+    struct StoredFiles for ChangedFiles {
         changed: Vec<StoredChangedFile>,
         cut: bool,
     }

@@ -12,10 +12,10 @@ use super::stored::{StoredBody, read_body, write_body};
 use super::stored_parts::StoredCommit;
 use super::time::micros;
 use super::transaction::{Operation, Transaction};
-use crate::domain::git::containment::Pair;
+use crate::domain::git::containment::CommitPair;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::{Commit, Sha};
-use crate::domain::view::where_query::Kind;
+use crate::domain::view::where_query::QueryInterpretation;
 
 /// The limit of candidates. A name with more of them is too vague.
 const MOST: i64 = 50;
@@ -43,9 +43,9 @@ type Row = (String, String, Option<String>);
 
 impl Store {
     /// All that is kept and can be meant. A tag of Git may be moved: it is believed if it was found since `tags_since`.
-    pub async fn kept(&self, kind: &Kind, tags_since: Timestamp) -> Result<Vec<Kept>, StoreError> {
+    pub async fn kept(&self, kind: &QueryInterpretation, tags_since: Timestamp) -> Result<Vec<Kept>, StoreError> {
         let rows: Vec<Row> = match kind {
-            Kind::Commit(hex) => {
+            QueryInterpretation::Commit(hex) => {
                 // No digit is greater than `f`. Not by LIKE, which no index serves.
                 let end = format!("{hex}g");
                 sqlx::query_as(
@@ -63,7 +63,7 @@ impl Store {
                 .fetch_all(&self.0.readers)
                 .await?
             }
-            Kind::Pull(number) => {
+            QueryInterpretation::PullRequest(number) => {
                 sqlx::query_as(
                     "SELECT 'repository', repository, sha FROM compared_commit WHERE pull = $1
                      UNION SELECT 'repository', repository, sha FROM found_name WHERE name = $2
@@ -75,7 +75,7 @@ impl Store {
                 .fetch_all(&self.0.readers)
                 .await?
             }
-            Kind::Tag(tag) => {
+            QueryInterpretation::Tag(tag) => {
                 sqlx::query_as(
                     "SELECT 'artefact', artefact, commit_sha FROM sighting WHERE tag = $1
                      UNION SELECT 'image', image, commit_sha FROM image_commit WHERE reference = $1
@@ -138,7 +138,7 @@ impl Store {
         repository: &Repository,
         sought: &Sha,
         commits: &[&Sha],
-    ) -> Result<Vec<Pair>, StoreError> {
+    ) -> Result<Vec<CommitPair>, StoreError> {
         type Compared = (String, String, i64, i64, i64);
         let repository = repository.to_string();
         let listing: Vec<(String, String)> =
@@ -160,24 +160,24 @@ impl Store {
             query.push(")");
             rows.extend(query.build_query_as::<Compared>().fetch_all(&self.0.readers).await?);
         }
-        let mut pairs: Vec<Pair> = rows
+        let mut pairs: Vec<CommitPair> = rows
             .into_iter()
             .filter_map(|(base, head, ahead_by, behind_by, listed)| {
                 let lists = listing.contains(&(base.clone(), head.clone()));
-                Some(Pair {
+                Some(CommitPair {
                     base: base.parse().ok()?,
                     head: head.parse().ok()?,
                     ahead_by: u64::try_from(ahead_by).ok()?,
                     behind_by: u64::try_from(behind_by).ok()?,
-                    whole: listed == ahead_by,
-                    lists,
+                    is_complete: listed == ahead_by,
+                    lists_sought: lists,
                 })
             })
             .collect();
         // A comparison that lists the commit tells where it is, even if its base is not one of `commits`.
         pairs.extend(listing.into_iter().filter_map(|(base, head)| {
             let (base, head) = (base.parse().ok()?, head.parse().ok()?);
-            Some(Pair { base, head, ahead_by: 1, behind_by: 1, whole: false, lists: true })
+            Some(CommitPair { base, head, ahead_by: 1, behind_by: 1, is_complete: false, lists_sought: true })
         }));
         Ok(pairs)
     }
@@ -236,7 +236,7 @@ impl StoredBody for StoredCommit {
 impl Transaction {
     /// Records a commit that GitHub found by that name.
     #[must_use]
-    pub fn find(self, repository: Repository, commit: Commit, by: Kind) -> Self {
+    pub fn find(self, repository: Repository, commit: Commit, by: QueryInterpretation) -> Self {
         self.with(RecordFoundCommit { repository, commit: Box::new(commit), by })
     }
 }
@@ -246,7 +246,7 @@ impl Transaction {
 struct RecordFoundCommit {
     repository: Repository,
     commit: Box<Commit>,
-    by: Kind,
+    by: QueryInterpretation,
 }
 
 impl Operation for RecordFoundCommit {
@@ -263,9 +263,9 @@ impl Operation for RecordFoundCommit {
         .execute(&mut *connection)
         .await?;
         let name = match &self.by {
-            Kind::Commit(_) => return Ok(()),
-            Kind::Pull(number) => pull_name(*number),
-            Kind::Tag(tag) => tag_name(tag),
+            QueryInterpretation::Commit(_) => return Ok(()),
+            QueryInterpretation::PullRequest(number) => pull_name(*number),
+            QueryInterpretation::Tag(tag) => tag_name(tag),
         };
         sqlx::query(
             "INSERT INTO found_name (repository, name, sha, found_at) VALUES ($1, $2, $3, $4)
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
     use crate::adapters::store::{ImageCommit, Transaction};
     use crate::clock::Clock;
-    use crate::domain::git::comparison::{Comparison, Files, Lone};
+    use crate::domain::git::comparison::{ChangedFiles, Comparison, ListedCommit};
     use crate::domain::git::trailer::Trailers;
     use crate::domain::sample::{self, sha};
 
@@ -300,9 +300,9 @@ mod tests {
         (dir, clock, store, "acme/shop".parse().unwrap())
     }
 
-    fn compared(base: char, head: char, ahead_by: u64, commits: Vec<Lone>) -> Comparison {
+    fn compared(base: char, head: char, ahead_by: u64, commits: Vec<ListedCommit>) -> Comparison {
         let (base, head) = (sha(base), sha(head));
-        Comparison { base, head, ahead_by, behind_by: 2, commits, files: Files::default(), url: None }
+        Comparison { base, head, ahead_by, behind_by: 2, commits, files: ChangedFiles::default(), url: None }
     }
 
     fn homes(kept: &[Kept]) -> Vec<String> {
@@ -317,7 +317,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_kept_is_found_by_its_beginning_its_pull_request_and_its_tag() {
         let (_dir, clock, store, shop) = house().await;
-        let lone = |digit, subject| Lone::new(sample::commit(digit, subject), Vec::new(), None, None);
+        let lone = |digit, subject| ListedCommit::new(sample::commit(digit, subject), Vec::new(), None, None);
         let image = |reference: &str, commit: Option<Sha>| ImageCommit {
             image: "ghcr.io/acme/mailer".into(),
             reference: reference.into(),
@@ -329,24 +329,29 @@ mod tests {
             .comparison(shop.clone(), compared('1', 'b', 1, vec![lone('b', "Two (#42)")]))
             .image_commit(image("build-7", Some(sha('e'))))
             .image_commit(image("build-8", None))
-            .find(shop.clone(), sample::commit('c', "Three (#7)"), Kind::Pull(7))
-            .find(shop.clone(), sample::commit('d', "Four"), Kind::Tag("qa/1".into()));
+            .find(shop.clone(), sample::commit('c', "Three (#7)"), QueryInterpretation::PullRequest(7))
+            .find(shop.clone(), sample::commit('d', "Four"), QueryInterpretation::Tag("qa/1".into()));
         store.commit(transaction).await.unwrap();
 
-        let kept =
-            async |kind: Kind| homes(&store.kept(&kind, clock.now() - SignedDuration::from_hours(24)).await.unwrap());
-        assert_eq!(kept(Kind::Commit("bbbb".into())).await, ["acme/shop bbbbbbb"]);
-        assert_eq!(kept(Kind::Commit("e".repeat(40))).await, ["ghcr.io/acme/mailer eeeeeee"]);
-        assert_eq!(kept(Kind::Commit("dddd".into())).await, ["acme/shop ddddddd"]);
-        assert_eq!(kept(Kind::Pull(42)).await, ["acme/shop bbbbbbb"]);
-        assert_eq!(kept(Kind::Pull(7)).await, ["acme/shop ccccccc"]);
-        assert_eq!(kept(Kind::Tag("build-7".into())).await, ["ghcr.io/acme/mailer eeeeeee"]);
-        assert_eq!(kept(Kind::Tag("build-8".into())).await, ["ghcr.io/acme/mailer ?"]);
-        assert_eq!(kept(Kind::Tag("qa/1".into())).await, ["acme/shop ddddddd"]);
+        let kept = async |kind: QueryInterpretation| {
+            homes(&store.kept(&kind, clock.now() - SignedDuration::from_hours(24)).await.unwrap())
+        };
+        assert_eq!(kept(QueryInterpretation::Commit("bbbb".into())).await, ["acme/shop bbbbbbb"]);
+        assert_eq!(kept(QueryInterpretation::Commit("e".repeat(40))).await, ["ghcr.io/acme/mailer eeeeeee"]);
+        assert_eq!(kept(QueryInterpretation::Commit("dddd".into())).await, ["acme/shop ddddddd"]);
+        assert_eq!(kept(QueryInterpretation::PullRequest(42)).await, ["acme/shop bbbbbbb"]);
+        assert_eq!(kept(QueryInterpretation::PullRequest(7)).await, ["acme/shop ccccccc"]);
+        assert_eq!(kept(QueryInterpretation::Tag("build-7".into())).await, ["ghcr.io/acme/mailer eeeeeee"]);
+        assert_eq!(kept(QueryInterpretation::Tag("build-8".into())).await, ["ghcr.io/acme/mailer ?"]);
+        assert_eq!(kept(QueryInterpretation::Tag("qa/1".into())).await, ["acme/shop ddddddd"]);
         assert_eq!(store.pull_commit(&shop, 7).await.unwrap(), Some(sha('c')));
         clock.advance(SignedDuration::from_hours(25));
-        assert_eq!(kept(Kind::Tag("qa/1".into())).await, Vec::<String>::new(), "a tag may have been moved");
-        assert_eq!(kept(Kind::Pull(7)).await, ["acme/shop ccccccc"], "a merge cannot");
+        assert_eq!(
+            kept(QueryInterpretation::Tag("qa/1".into())).await,
+            Vec::<String>::new(),
+            "a tag may have been moved"
+        );
+        assert_eq!(kept(QueryInterpretation::PullRequest(7)).await, ["acme/shop ccccccc"], "a merge cannot");
         for (digit, subject) in [('a', "One"), ('b', "Two (#42)"), ('c', "Three (#7)")] {
             let described = store.described(&shop, &sha(digit)).await.unwrap();
             assert_eq!(described.map(|commit| commit.subject).as_deref(), Some(subject));
@@ -357,17 +362,17 @@ mod tests {
     #[tokio::test]
     async fn pairs_say_whether_their_list_is_whole_and_has_the_one() {
         let (_dir, _clock, store, shop) = house().await;
-        let lone = |digit| Lone::new(sample::commit(digit, "Work"), Vec::new(), None, None);
+        let lone = |digit| ListedCommit::new(sample::commit(digit, "Work"), Vec::new(), None, None);
         let change = sample::change().id;
         let restores = Trailers::Rollback { change, restores: Some(sha('1')) };
-        let back = Lone::new(sample::commit('f', "Roll back"), vec![sha('b')], None, Some(restores));
+        let back = ListedCommit::new(sample::commit('f', "Roll back"), vec![sha('b')], None, Some(restores));
         let transaction = Transaction::new()
             .comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b'), lone('a')]))
             .comparison(shop.clone(), compared('1', 'b', 300, vec![lone('b')]))
             .comparison(shop.clone(), compared('2', 'f', 2, vec![back, lone('a')]));
         store.commit(transaction).await.unwrap();
         let pairs = store.pairs(&shop, &sha('a'), &[&sha('0'), &sha('1')]).await.unwrap();
-        let read = |pair: &Pair| (pair.base.short()[..1].to_owned(), pair.whole, pair.lists);
+        let read = |pair: &CommitPair| (pair.base.short()[..1].to_owned(), pair.is_complete, pair.lists_sought);
         let mut read: Vec<_> = pairs.iter().map(read).collect();
         read.sort();
         read.dedup();

@@ -21,11 +21,11 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::gate::Overridden;
+use crate::domain::rules::gate::GateOverride;
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::quarantine::Quarantine;
-use crate::domain::view::history::{ArrivalTold, Number};
-use crate::domain::view::list::Filter;
+use crate::domain::view::history::{ArrivalDetails, LedgerPosition};
+use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order};
 
 /// `history` does not show reports; they are read for the last report of an environment and at the start.
@@ -105,7 +105,7 @@ pub enum LedgerDetails {
         pinned: Option<Sha>,
         version: Version,
     },
-    Overridden(Overridden),
+    Overridden(GateOverride),
     Lock {
         lock: Lock,
         taken_from: Option<PersonId>,
@@ -114,7 +114,7 @@ pub enum LedgerDetails {
     Released {
         version: Version,
     },
-    Arrival(Box<ArrivalTold>),
+    Arrival(Box<ArrivalDetails>),
     /// A report as its adapter understood it, and the artefacts that it was attributed to, with the reason.
     Report {
         report: Value,
@@ -188,7 +188,7 @@ impl EntryRow {
 /// Something that happened, with the change that it began, as that stands now.
 #[derive(Clone, Debug)]
 pub struct Past {
-    pub number: Number,
+    pub number: LedgerPosition,
     pub entry: Entry,
     pub change: Option<Change>,
 }
@@ -232,8 +232,13 @@ impl Store {
     }
 
     /// The events of `history`: `limit` of them from the cursor on, the nearest first.
-    pub async fn past(&self, filter: &Filter, cursor: Cursor<Number>, limit: u32) -> Result<Vec<Past>, StoreError> {
-        let order = if cursor.is_back(Order::NewestFirst) { " ORDER BY id DESC" } else { " ORDER BY id" };
+    pub async fn past(
+        &self,
+        filter: &ListFilter,
+        cursor: Cursor<LedgerPosition>,
+        limit: u32,
+    ) -> Result<Vec<Past>, StoreError> {
+        let order = if cursor.is_backward(Order::NewestFirst) { " ORDER BY id DESC" } else { " ORDER BY id" };
         let part = |query: &mut QueryBuilder<Sqlite>, of_all: bool| {
             query.push(
                 "SELECT * FROM (SELECT id, at, change_id, kind, artefact, environment, actor, body FROM ledger WHERE ",
@@ -251,8 +256,8 @@ impl Store {
             }
             let query = match cursor {
                 Cursor::Start => query,
-                Cursor::Earlier(Number(than)) => query.push(" AND id < ").push_bind(than),
-                Cursor::Later(Number(than)) => query.push(" AND id > ").push_bind(than),
+                Cursor::Earlier(LedgerPosition(than)) => query.push(" AND id < ").push_bind(than),
+                Cursor::Later(LedgerPosition(than)) => query.push(" AND id > ").push_bind(than),
             };
             query.push(order).push(" LIMIT ").push_bind(i64::from(limit)).push(")");
         };
@@ -273,7 +278,7 @@ impl Store {
             .into_iter()
             .filter_map(|row| {
                 Some(Past {
-                    number: Number(row.id),
+                    number: LedgerPosition(row.id),
                     entry: row.entry.into_entry()?,
                     change: row.change.as_deref().and_then(change::read),
                 })
@@ -396,7 +401,7 @@ stored! {
         },
     }
 
-    struct StoredArrivalTold for ArrivalTold {
+    struct StoredArrivalTold for ArrivalDetails {
         version: StoredVersion,
         failed: Option<String>,
         commit: Option<StoredCommit>,

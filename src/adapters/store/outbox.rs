@@ -13,7 +13,9 @@ use super::stored::{StoredBody, read_body, stored, write_body};
 use super::time::{micros, micros_of, micros_up, timestamp};
 use super::transaction::{Operation, Transaction, Wakes};
 use crate::domain::model::actor::PersonId;
-use crate::domain::model::message::{Asked, File, LinkTo, Message, MessageKey, ResponseUrl, To};
+use crate::domain::model::message::{
+    Destination, FallbackRecipient, Message, MessageFile, MessageKey, MessageLink, ResponseUrl,
+};
 
 /// How long a message stands at least before a patient edit changes it.
 const STANDS: SignedDuration = SignedDuration::from_secs(3);
@@ -258,18 +260,18 @@ async fn replace(
 /// A message, its edits and its thread share a queue, so that they keep their order.
 async fn queue_of(connection: &mut SqliteConnection, message: &Message) -> Result<String, sqlx::Error> {
     Ok(match &message.to {
-        To::Post { channel, thread, .. } => match thread {
+        Destination::Post { channel, thread, .. } => match thread {
             Some(parent) => match queue_of_key(connection, parent).await? {
                 Some(queue) => queue,
                 None => queue_of_channel(connection, channel).await?,
             },
             None => queue_of_channel(connection, channel).await?,
         },
-        To::Edit { key } => queue_of_key(connection, key).await?.unwrap_or_else(|| key.as_str().to_owned()),
-        To::Home { key, .. } => key.as_str().to_owned(),
-        To::Person { person, .. } => person.as_str().to_owned(),
+        Destination::Edit { key } => queue_of_key(connection, key).await?.unwrap_or_else(|| key.as_str().to_owned()),
+        Destination::Home { key, .. } => key.as_str().to_owned(),
+        Destination::Person { person, .. } => person.as_str().to_owned(),
         // A digest, so that the address itself stands in one place only, which is deleted when it was used.
-        To::Reply { response_url, .. } => format!("reply:{:x}", Sha256::digest(&response_url.url)),
+        Destination::Reply { response_url, .. } => format!("reply:{:x}", Sha256::digest(&response_url.url)),
     })
 }
 
@@ -284,7 +286,7 @@ async fn queue_of_channel(connection: &mut SqliteConnection, channel: &str) -> R
 }
 
 async fn queue_of_key(connection: &mut SqliteConnection, key: &MessageKey) -> Result<Option<String>, sqlx::Error> {
-    if let Some(place) = key.place() {
+    if let Some(place) = key.to_location() {
         return queue_of_channel(connection, &place.channel).await.map(Some);
     }
     sqlx::query_scalar(
@@ -362,18 +364,18 @@ stored! {
         request: Option<String>,
     }
 
-    struct StoredFile for File {
+    struct StoredFile for MessageFile {
         name: String,
         title: String,
         text: String,
     }
 
-    struct StoredLinkTo for LinkTo {
+    struct StoredLinkTo for MessageLink {
         key: MessageKey,
         only_elsewhere: bool,
     }
 
-    enum StoredTo for To {
+    enum StoredTo for Destination {
         Post {
             channel: String,
             key: MessageKey,
@@ -392,7 +394,7 @@ stored! {
         Reply { response_url: StoredResponseUrl, in_channel: bool, replace: bool, },
     }
 
-    struct StoredAsked for Asked {
+    struct StoredAsked for FallbackRecipient {
         person: PersonId,
         channel: Option<String>,
     }

@@ -12,15 +12,15 @@ use super::stored_parts::{StoredCommit, StoredLock, StoredVersion};
 use super::time::{micros, timestamp};
 use super::transaction::{Operation, Transaction};
 use crate::domain::change::ChangeId;
-use crate::domain::change::plan::{Also, GOOD_FOR, ManifestFile, Plan, Waiting};
-use crate::domain::git::commit_summary::{Drift, FileCount};
+use crate::domain::change::plan::{CoDeployed, ConflictingChange, ManifestFile, PLAN_VALIDITY, Plan};
+use crate::domain::git::commit_summary::{CommitSummary, FileSummary};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{ArtefactName, Repository};
-use crate::domain::model::environment::{EnvironmentName, PromoteBy};
+use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 use crate::domain::model::version::Sha;
-use crate::domain::rules::gate::{Gate, Overridden};
+use crate::domain::rules::gate::{Gate, GateOverride};
 use crate::domain::rules::lock::LockId;
-use crate::domain::rules::rollback::{Bad, Found, ImageThere, Ran, Rollback};
+use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
 
 /// A plan that was shown to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Operation for UsePlan {
 }
 
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM plan WHERE made_at < $1").bind(micros(now - GOOD_FOR)).execute(connection).await?;
+    sqlx::query("DELETE FROM plan WHERE made_at < $1").bind(micros(now - PLAN_VALIDITY)).execute(connection).await?;
     Ok(())
 }
 
@@ -122,12 +122,12 @@ stored! {
         sources: Vec<Sha>,
         tree: Option<Sha>,
         undoes: Vec<ChangeId>,
-        lifts: Vec<StoredHold>,
+        holds_to_lift: Vec<StoredHold>,
         image: StoredImageThere,
         rollback: Option<StoredRollback>,
     }
 
-    enum StoredPromoteBy for PromoteBy {
+    enum StoredPromoteBy for PromotionMethod {
         Merge,
         PullRequest,
     }
@@ -138,7 +138,7 @@ stored! {
         file: String,
     }
 
-    struct StoredWaiting for Waiting {
+    struct StoredWaiting for ConflictingChange {
         id: ChangeId,
         requester: PersonId,
         version: StoredVersion,
@@ -146,12 +146,12 @@ stored! {
         merged: bool,
     }
 
-    struct StoredAlso for Also {
+    struct StoredAlso for CoDeployed {
         artefact: ArtefactName,
         changes: bool,
     }
 
-    struct StoredDrift for Drift {
+    struct StoredDrift for CommitSummary {
         commits: Vec<StoredCommit>,
         commits_in_all: u64,
         hotfixes: Vec<StoredCommit>,
@@ -161,7 +161,7 @@ stored! {
         url: Option<String>,
     }
 
-    struct StoredFileCount for FileCount {
+    struct StoredFileCount for FileSummary {
         files: u64,
         additions: u64,
         deletions: u64,
@@ -170,7 +170,7 @@ stored! {
         most: Vec<StoredChangedFile>,
     }
 
-    struct StoredOverridden for Overridden {
+    struct StoredOverridden for GateOverride {
         by: PersonId,
         reason: String,
         gates: Vec<StoredGate>,
@@ -199,24 +199,24 @@ stored! {
         locks: Vec<StoredLock>,
     }
 
-    enum StoredFound for Found {
+    enum StoredFound for RollbackEvidence {
         Ledger,
         Git,
         Cluster,
         Registry,
     }
 
-    struct StoredRan for Ran {
+    struct StoredRan for HealthyPeriod {
         since: Timestamp,
         until: Option<Timestamp>,
     }
 
-    struct StoredBad for Bad {
+    struct StoredBad for BadVersion {
         commits: Vec<Sha>,
         trees: Vec<Sha>,
     }
 
-    enum StoredImageThere for ImageThere {
+    enum StoredImageThere for ImagePresence {
         Yes,
         Gone,
         Unknown {

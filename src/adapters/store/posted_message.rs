@@ -8,14 +8,14 @@ use sqlx::{QueryBuilder, SqliteConnection};
 use super::error::StoreError;
 use super::handle::Store;
 use super::time::micros;
-use crate::domain::model::message::{MessageKey, Place};
+use crate::domain::model::message::{MessageKey, MessageLocation};
 
 const KEEP: SignedDuration = SignedDuration::from_hours(180 * 24);
 
 /// Where a message of ours stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Said {
-    pub place: Place,
+    pub place: MessageLocation,
     /// Why it stands there and not where it was meant to; every edit must say it again.
     pub note: Option<String>,
 }
@@ -23,7 +23,7 @@ pub struct Said {
 impl Store {
     /// Where the message of that key stands, once Slack has it.
     pub async fn said(&self, key: &MessageKey) -> Result<Option<Said>, StoreError> {
-        if let Some(place) = key.place() {
+        if let Some(place) = key.to_location() {
             return Ok(Some(Said { place, note: None }));
         }
         let row: Option<(String, String, Option<String>)> =
@@ -31,7 +31,7 @@ impl Store {
                 .bind(key.as_str())
                 .fetch_optional(&self.0.readers)
                 .await?;
-        Ok(row.map(|(channel, ts, note)| Said { place: Place { channel, ts }, note }))
+        Ok(row.map(|(channel, ts, note)| Said { place: MessageLocation { channel, ts }, note }))
     }
 
     /// Was a message of this name posted, or is it about to be?
@@ -40,7 +40,7 @@ impl Store {
     }
 
     /// Where those of these messages stand that Slack has.
-    pub async fn places(&self, keys: &[MessageKey]) -> Result<HashMap<MessageKey, Place>, StoreError> {
+    pub async fn places(&self, keys: &[MessageKey]) -> Result<HashMap<MessageKey, MessageLocation>, StoreError> {
         if keys.is_empty() {
             return Ok(HashMap::new());
         }
@@ -51,7 +51,10 @@ impl Store {
         }
         query.push(")");
         let rows: Vec<(String, String, String)> = query.build_query_as().fetch_all(&self.0.readers).await?;
-        Ok(rows.into_iter().map(|(key, channel, ts)| (MessageKey::new(&key), Place { channel, ts })).collect())
+        Ok(rows
+            .into_iter()
+            .map(|(key, channel, ts)| (MessageKey::new(&key), MessageLocation { channel, ts }))
+            .collect())
     }
 }
 

@@ -108,8 +108,8 @@ mod tests {
         let store = Store::open(&url, clock).await.unwrap();
         let mut rollback = sample::change();
         rollback.plan.rollback = Some(sample::rollback());
-        let left = Quarantine::of(&rollback, sample::quarantine().at).unwrap();
-        let hold = Hold::of(&rollback, left.at).unwrap();
+        let left = Quarantine::from_rollback(&rollback, sample::quarantine().at).unwrap();
+        let hold = Hold::from_rollback(&rollback, left.at).unwrap();
         let both = || Transaction::new().quarantine(left.clone()).hold(hold.clone());
         store.commit(both()).await.unwrap();
         store.commit(both()).await.expect("said twice, it is the same");

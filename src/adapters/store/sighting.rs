@@ -35,8 +35,8 @@ impl From<SightingRow> for Sighting {
             version: version(row.tag, row.digest, row.commit_sha),
             seen_at: timestamp(row.seen_at),
             running_at: row.running_at.map(timestamp),
-            well_since: row.well_since.map(timestamp),
-            failed: row.failed,
+            healthy_since: row.well_since.map(timestamp),
+            failure: row.failed,
             ended_at: row.ended_at.map(timestamp),
             announced: row.announced,
         }
@@ -130,7 +130,7 @@ async fn record(connection: &mut SqliteConnection, sighting: &Sighting) -> Resul
     .fetch_optional(&mut *connection)
     .await?;
     if let Some((id, tag, digest, commit, seen_at)) = current {
-        if version(tag, digest, commit).is(&sighting.version) {
+        if version(tag, digest, commit).is_same_as(&sighting.version) {
             return update(connection, id, sighting).await;
         }
         if sighting.ended_at.is_none() {
@@ -155,8 +155,8 @@ async fn record(connection: &mut SqliteConnection, sighting: &Sighting) -> Resul
     .bind(sighting.version.commit.as_ref().map(Sha::as_str))
     .bind(micros(sighting.seen_at))
     .bind(sighting.running_at.map(micros))
-    .bind(sighting.well_since.map(micros))
-    .bind(&sighting.failed)
+    .bind(sighting.healthy_since.map(micros))
+    .bind(&sighting.failure)
     .bind(sighting.ended_at.map(micros))
     .bind(sighting.announced)
     .execute(connection)
@@ -176,8 +176,8 @@ async fn update(connection: &mut SqliteConnection, id: i64, sighting: &Sighting)
     .bind(sighting.version.digest.as_deref())
     .bind(sighting.version.commit.as_ref().map(Sha::as_str))
     .bind(sighting.running_at.map(micros))
-    .bind(sighting.well_since.map(micros))
-    .bind(&sighting.failed)
+    .bind(sighting.healthy_since.map(micros))
+    .bind(&sighting.failure)
     .bind(sighting.ended_at.map(micros))
     .bind(sighting.announced)
     .bind(id)

@@ -22,11 +22,11 @@ use super::inbox::ask_for_waiting;
 use super::time::timestamp;
 use super::*;
 use crate::clock::Clock;
-use crate::domain::git::comparison::{Comparison, Files, Lone};
+use crate::domain::git::comparison::{ChangedFiles, Comparison, ListedCommit};
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::model::message::{Message, MessageKey, Place, ResponseUrl, To};
+use crate::domain::model::message::{Destination, Message, MessageKey, MessageLocation, ResponseUrl};
 use crate::domain::model::version::Version;
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::sample;
@@ -77,12 +77,12 @@ impl House {
 }
 
 fn post(channel: &str, key: &str, text: &str) -> Message {
-    let to = To::Post { channel: channel.into(), key: MessageKey::new(key), thread: None, asked: None };
+    let to = Destination::Post { channel: channel.into(), key: MessageKey::new(key), thread: None, asked: None };
     Message::new(to, text.into(), vec![])
 }
 
 fn edit(key: &str, text: &str) -> Message {
-    Message::new(To::Edit { key: MessageKey::new(key) }, text.into(), vec![])
+    Message::new(Destination::Edit { key: MessageKey::new(key) }, text.into(), vec![])
 }
 
 fn sighting(tag: &str, seen_at: Timestamp) -> Sighting {
@@ -92,8 +92,8 @@ fn sighting(tag: &str, seen_at: Timestamp) -> Sighting {
         version: Version { tag: Some(tag.into()), digest: None, commit: None },
         seen_at,
         running_at: None,
-        well_since: None,
-        failed: None,
+        healthy_since: None,
+        failure: None,
         ended_at: None,
         announced: false,
     }

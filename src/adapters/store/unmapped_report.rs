@@ -9,7 +9,7 @@ use super::ledger::{Entry, last_report};
 use super::time::{micros, timestamp};
 use super::transaction::{Operation, Transaction};
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::runtime::attribution::{Object, Stray, Strays};
+use crate::domain::runtime::attribution::{ControllerObject, UnmappedReport, UnmappedReportGroup};
 
 /// The limit of rows. A sender that invents new names pushes out only the oldest rows.
 const MOST: i64 = 500;
@@ -33,14 +33,14 @@ struct Row {
     message: String,
 }
 
-impl From<Row> for Strays {
+impl From<Row> for UnmappedReportGroup {
     fn from(row: Row) -> Self {
-        let last = Stray {
+        let last = UnmappedReport {
             environment: Some(row.environment.as_str()).filter(|name| !name.is_empty()).map(EnvironmentName::new),
             sender: row.sender,
-            object: Object::new(&row.kind, &row.namespace, &row.name),
+            object: ControllerObject::new(&row.kind, &row.namespace, &row.name),
             reason: row.reason,
-            sentence: row.sentence,
+            problem: row.sentence,
             repair: row.repair,
             message: row.message,
             at: timestamp(row.last_at),
@@ -53,7 +53,7 @@ impl From<Row> for Strays {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reported {
     /// Reports about no artefact, newest first.
-    pub strays: Vec<Strays>,
+    pub strays: Vec<UnmappedReportGroup>,
     /// The last one of each environment that had any.
     pub last: Vec<Entry>,
 }
@@ -75,12 +75,15 @@ impl Reported {
 
 impl Store {
     /// The reports of the last thirty days about no artefact, newest first.
-    pub async fn unmapped(&self) -> Result<Vec<Strays>, StoreError> {
+    pub async fn unmapped(&self) -> Result<Vec<UnmappedReportGroup>, StoreError> {
         Ok(strays(&self.0.readers, self.0.clock.now()).await?)
     }
 }
 
-async fn strays(database: impl sqlx::SqliteExecutor<'_>, now: Timestamp) -> Result<Vec<Strays>, sqlx::Error> {
+async fn strays(
+    database: impl sqlx::SqliteExecutor<'_>,
+    now: Timestamp,
+) -> Result<Vec<UnmappedReportGroup>, sqlx::Error> {
     let rows: Vec<Row> = sqlx::query_as(
         "SELECT environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence, repair, message
          FROM unmapped_report WHERE last_at >= $1 ORDER BY last_at DESC, id DESC",
@@ -94,19 +97,19 @@ async fn strays(database: impl sqlx::SqliteExecutor<'_>, now: Timestamp) -> Resu
 impl Transaction {
     /// Records a report about no artefact, or counts it if its object and reason are known.
     #[must_use]
-    pub fn unmapped(self, stray: Stray) -> Self {
+    pub fn unmapped(self, stray: UnmappedReport) -> Self {
         self.with(CountUnmappedReport(Box::new(stray)))
     }
 
     /// A report of this object found its artefacts, so its earlier rows are obsolete.
     #[must_use]
-    pub fn mapped(self, environment: EnvironmentName, sender: &str, object: Object) -> Self {
+    pub fn mapped(self, environment: EnvironmentName, sender: &str, object: ControllerObject) -> Self {
         self.with(ForgetUnmappedReports { environment, sender: sender.to_owned(), object: Box::new(object) })
     }
 }
 
 #[derive(Debug)]
-struct CountUnmappedReport(Box<Stray>);
+struct CountUnmappedReport(Box<UnmappedReport>);
 
 impl Operation for CountUnmappedReport {
     type Output = ();
@@ -130,7 +133,7 @@ impl Operation for CountUnmappedReport {
         .bind(object.name)
         .bind(cut(&stray.reason))
         .bind(micros(stray.at))
-        .bind(cut(&stray.sentence))
+        .bind(cut(&stray.problem))
         .bind(cut(&stray.repair))
         .bind(cut(&stray.message))
         .execute(&mut *connection)
@@ -149,7 +152,7 @@ impl Operation for CountUnmappedReport {
 struct ForgetUnmappedReports {
     environment: EnvironmentName,
     sender: String,
-    object: Box<Object>,
+    object: Box<ControllerObject>,
 }
 
 impl Operation for ForgetUnmappedReports {
@@ -184,13 +187,13 @@ mod tests {
     use crate::adapters::store::{LedgerDetails, LedgerKind, Transaction};
     use crate::clock::Clock;
 
-    fn stray(name: &str, at: Timestamp) -> Stray {
-        Stray {
+    fn stray(name: &str, at: Timestamp) -> UnmappedReport {
+        UnmappedReport {
             environment: Some(EnvironmentName::new("qa")),
             sender: "Flux".to_owned(),
-            object: Object::new("Kustomization", "flux-system", name),
+            object: ControllerObject::new("Kustomization", "flux-system", name),
             reason: "nothing_applied_by_it".to_owned(),
-            sentence: format!("{name} applied nothing."),
+            problem: format!("{name} applied nothing."),
             repair: "Add a rule.".to_owned(),
             message: "applied".to_owned(),
             at,
@@ -201,8 +204,10 @@ mod tests {
         Store::open(&format!("sqlite://{}", dir.path().join("gantry.db").display()), clock.clone()).await.unwrap()
     }
 
-    fn names(all: &[Strays]) -> Vec<(String, u64)> {
-        let name = |strays: &Strays| strays.last.object.as_ref().map_or("nobody", |object| &object.name).to_owned();
+    fn names(all: &[UnmappedReportGroup]) -> Vec<(String, u64)> {
+        let name = |strays: &UnmappedReportGroup| {
+            strays.last.object.as_ref().map_or("nobody", |object| &object.name).to_owned()
+        };
         all.iter().map(|strays| (name(strays), strays.count)).collect()
     }
 
@@ -217,9 +222,10 @@ mod tests {
         let clock = Clock::by_hand(start);
         let store = open(&dir, &clock).await;
         let later = start + SignedDuration::from_secs(5);
-        let last = Stray { message: "x".repeat(5_000), ..stray("apps", later) };
-        let unread = Stray { environment: None, object: None, reason: "unread".to_owned(), ..stray("apps", start) };
-        let other = Stray { reason: "not_there".to_owned(), ..stray("apps", start) };
+        let last = UnmappedReport { message: "x".repeat(5_000), ..stray("apps", later) };
+        let unread =
+            UnmappedReport { environment: None, object: None, reason: "unread".to_owned(), ..stray("apps", start) };
+        let other = UnmappedReport { reason: "not_there".to_owned(), ..stray("apps", start) };
         let transaction = Transaction::new().unmapped(stray("apps", start)).unmapped(unread.clone()).unmapped(other);
         store.commit(transaction.unmapped(last)).await.unwrap();
         store.close().await;
@@ -231,7 +237,7 @@ mod tests {
         assert_eq!(all[0].last.message.len(), LONGEST);
         assert_eq!(all[2].last, unread);
 
-        let object = Object::new("Kustomization", "flux-system", "apps").unwrap();
+        let object = ControllerObject::new("Kustomization", "flux-system", "apps").unwrap();
         let mapped = Transaction::new().mapped(EnvironmentName::new("prod"), "Flux", object.clone());
         store.commit(mapped).await.unwrap();
         assert_eq!(store.unmapped().await.unwrap().len(), 3, "another environment's");

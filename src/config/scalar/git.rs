@@ -4,7 +4,7 @@ use super::Checked;
 use crate::config::problem::wrong;
 use crate::domain::git::manifest;
 use crate::domain::model::actor::Member;
-use crate::domain::model::nearest::nearest;
+use crate::domain::model::nearest::find_nearest;
 
 /// By the rules of `git check-ref-format`.
 pub(in crate::config) fn branch(text: &str) -> Checked<String> {
@@ -60,7 +60,7 @@ fn fill(text: &str, known: &[&str]) -> Checked<String> {
             return Err(wrong(format!("a brace of `{text}` is never closed"), "write `}` after the placeholder"));
         };
         if !known.contains(&placeholder) {
-            let advice = match nearest(placeholder, known.iter().copied()) {
+            let advice = match find_nearest(placeholder, known.iter().copied()) {
                 Some(near) => format!("did you mean `{{{near}}}`?"),
                 None => format!("use `{{{}}}`", known.join("}`, `{")),
             };

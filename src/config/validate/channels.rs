@@ -4,11 +4,11 @@ use super::Check;
 use super::artefacts::instead;
 use crate::config::tree::At;
 use crate::config::{file, scalar};
-use crate::domain::change::subscription::{Audience, Rule, State};
+use crate::domain::change::subscription::{SubscribedState, SubscriptionRule, SubscriptionRules};
 use crate::domain::model::artefact::Artefact;
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::glob;
-use crate::domain::model::nearest::nearest;
+use crate::domain::model::nearest::find_nearest;
 
 impl Check<'_> {
     pub(super) fn channels(
@@ -16,27 +16,32 @@ impl Check<'_> {
         file: &[file::Listener],
         rungs: &[Environment],
         artefacts: &[Artefact],
-    ) -> Audience {
+    ) -> SubscriptionRules {
         let rules = file.iter().map(|rule| self.channel_rule(rule, rungs, artefacts)).collect();
-        Audience::new(rules)
+        SubscriptionRules::new(rules)
     }
 
-    fn channel_rule(&mut self, file: &file::Listener, rungs: &[Environment], artefacts: &[Artefact]) -> Rule {
+    fn channel_rule(
+        &mut self,
+        file: &file::Listener,
+        rungs: &[Environment],
+        artefacts: &[Artefact],
+    ) -> SubscriptionRule {
         let states = match &file.states {
-            None => State::ALL.into_iter().collect(),
+            None => SubscribedState::ALL.into_iter().collect(),
             Some(states) => {
                 if states.value.is_empty() {
                     let advice =
                         "name some of `started`, `deployed` and `failed`, or leave `states` out to hear of all";
                     self.say(states.at, "the list of states is empty", advice);
                 }
-                states.value.iter().map(|state| State::from(*state)).collect()
+                states.value.iter().map(|state| SubscribedState::from(*state)).collect()
             }
         };
         for pattern in &file.artefacts {
             self.artefact_pattern(pattern, artefacts);
         }
-        Rule {
+        SubscriptionRule {
             channel: self.text(&file.channel, scalar::channel).unwrap_or_default(),
             artefacts: file.artefacts.iter().map(|pattern| pattern.value.clone()).collect(),
             environments: file.environments.iter().filter_map(|name| self.known_environment(name, rungs)).collect(),
@@ -47,10 +52,10 @@ impl Check<'_> {
     /// A name, or a glob of names, that nothing is called by is a slip of the pen.
     fn artefact_pattern(&mut self, pattern: &At<String>, artefacts: &[Artefact]) {
         let names = || artefacts.iter().map(|artefact| artefact.name.as_str());
-        if names().any(|name| glob::matches(&pattern.value, name)) {
+        if names().any(|name| glob::is_path_match(&pattern.value, name)) {
             return;
         }
-        let advice = match nearest(&pattern.value, names()) {
+        let advice = match find_nearest(&pattern.value, names()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "write the name of an artefact, or a pattern such as `shop-*`".to_owned(),
         };
@@ -68,7 +73,7 @@ impl Check<'_> {
     }
 }
 
-impl From<file::State> for State {
+impl From<file::State> for SubscribedState {
     fn from(state: file::State) -> Self {
         match state {
             file::State::Started => Self::Started,

@@ -13,7 +13,7 @@ use crate::config::tree::At;
 use crate::config::{Approvals, Policy, SecretSource, Trigger, scalar, secrets};
 use crate::domain::model::actor::Member;
 use crate::domain::model::artefact::Namespace;
-use crate::domain::model::environment::{Environment, EnvironmentName, PromoteBy};
+use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::rules::freeze::{Freeze, Period};
 
 const DEFAULT_TIMEOUT: SignedDuration = SignedDuration::from_mins(15);
@@ -87,9 +87,9 @@ impl Check<'_> {
             branch: file.branch.value.clone(),
             namespace: self.namespace(&file.cluster),
             channel: channel.unwrap_or_default(),
-            promote: match file.promote {
-                file::Promote::Merge => PromoteBy::Merge,
-                file::Promote::PullRequest => PromoteBy::PullRequest,
+            promotion_method: match file.promote {
+                file::Promote::Merge => PromotionMethod::Merge,
+                file::Promote::PullRequest => PromotionMethod::PullRequest,
             },
             deploy_timeout: timeout
                 .and_then(|text| self.text(text, |text| scalar::duration(text, LONGEST_TIMEOUT)))
@@ -184,8 +184,8 @@ impl Check<'_> {
             overriders: self.texts(&file.overriders, scalar::member),
             freezes: file.freezes.iter().filter_map(|freeze| self.freeze(freeze)).collect(),
             rollback: match file.rollback.as_ref().map(|rollback| rollback.value) {
-                None | Some(file::Rollback::Direct) => PromoteBy::Merge,
-                Some(file::Rollback::PullRequest) => PromoteBy::PullRequest,
+                None | Some(file::Rollback::Direct) => PromotionMethod::Merge,
+                Some(file::Rollback::PullRequest) => PromotionMethod::PullRequest,
             },
             auto_rollback: file.auto_rollback.as_ref().is_some_and(|rollback| rollback.value),
             stall_after: self.stall_after(file, timeout),

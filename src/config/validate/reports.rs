@@ -6,15 +6,15 @@ use crate::config::tree::At;
 use crate::config::{file, scalar};
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Catalogue, EnvironmentName};
-use crate::domain::model::nearest::nearest;
-use crate::domain::runtime::attribution::Rule;
+use crate::domain::model::nearest::find_nearest;
+use crate::domain::runtime::attribution::AttributionRule;
 
 impl Check<'_> {
-    pub(super) fn rules(&mut self, file: &[At<file::Rule>], catalogue: &Catalogue) -> Vec<Rule> {
+    pub(super) fn rules(&mut self, file: &[At<file::Rule>], catalogue: &Catalogue) -> Vec<AttributionRule> {
         file.iter().map(|one| self.rule(one, catalogue)).collect()
     }
 
-    fn rule(&mut self, file: &At<file::Rule>, catalogue: &Catalogue) -> Rule {
+    fn rule(&mut self, file: &At<file::Rule>, catalogue: &Catalogue) -> AttributionRule {
         let At { value: rule, at } = file;
         let [kind, namespace, name] = [&rule.kind, &rule.namespace, &rule.name]
             .map(|glob| glob.as_ref().and_then(|glob| self.text(glob, scalar::name_glob)));
@@ -27,7 +27,7 @@ impl Check<'_> {
         }
         let environments = self.rule_environments(&rule.environments, catalogue);
         let artefacts = self.rule_artefacts(&rule.artefacts.value, &environments, catalogue);
-        Rule { kind, namespace, name, environments, artefacts }
+        AttributionRule { kind, namespace, name, environments, artefacts }
     }
 
     fn rule_environments(&mut self, file: &[At<String>], catalogue: &Catalogue) -> Vec<EnvironmentName> {
@@ -39,7 +39,7 @@ impl Check<'_> {
                 }
                 Some(rung) => environments.push(rung.name.clone()),
                 None => {
-                    let advice = instead(&text.value, catalogue.ladder.rungs());
+                    let advice = instead(&text.value, catalogue.ladder.environments());
                     self.say(text.at, format!("`{}` is not an environment", text.value), advice);
                 }
             }
@@ -69,7 +69,8 @@ impl Check<'_> {
                 }
                 Some(artefact) => artefacts.push(artefact.name.clone()),
                 None => {
-                    let near = nearest(&text.value, catalogue.artefacts.iter().map(|artefact| artefact.name.as_str()));
+                    let near =
+                        find_nearest(&text.value, catalogue.artefacts.iter().map(|artefact| artefact.name.as_str()));
                     let advice = near.map_or_else(
                         || "name one that stands under `artefacts`".to_owned(),
                         |near| format!("did you mean `{near}`?"),

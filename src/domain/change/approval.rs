@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::change::Trouble;
-use crate::domain::model::actor::{Called, PersonId};
+use crate::domain::change::RetryState;
+use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::quarantine::Quarantine;
 
@@ -11,12 +11,12 @@ use crate::domain::rules::quarantine::Quarantine;
 pub struct Approval {
     pub by: PersonId,
     pub at: Timestamp,
-    pub way: Way,
+    pub way: ApprovalPlatform,
 }
 
 /// How somebody said yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum ApprovalPlatform {
     Slack,
     /// By a review of the pull request.
     Github,
@@ -24,11 +24,11 @@ pub enum Way {
 
 /// A change that waits for people, and for whatever else must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Awaiting {
+pub struct ApprovalState {
     /// How many must say yes; none where only GitHub's conditions are waited for.
     pub required: u32,
     /// Who may say yes.
-    pub asked: Vec<Called>,
+    pub asked: Vec<MemberLabel>,
     /// For what is shown now, one a person, in the order in which they were given.
     pub approvals: Vec<Approval>,
     pub since: Timestamp,
@@ -36,17 +36,17 @@ pub struct Awaiting {
     /// Those who can approve were reminded.
     pub nudged: bool,
     /// What stands in the way besides approvals.
-    pub waits_for: Vec<Waits>,
+    pub waits_for: Vec<MergeCondition>,
     /// Reviews on GitHub that do not count, and why.
-    pub ignored: Vec<Ignored>,
+    pub ignored: Vec<IgnoredReview>,
     /// Why earlier approvals do not count any more.
-    pub voided: Option<Voided>,
-    pub trouble: Option<Trouble>,
+    pub voided: Option<VoidedApprovals>,
+    pub trouble: Option<RetryState>,
 }
 
 /// Something that must come to hold before the merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Waits {
+pub enum MergeCondition {
     ChecksRunning {
         names: Vec<String>,
     },
@@ -86,9 +86,9 @@ pub enum Waits {
     },
 }
 
-impl Waits {
+impl MergeCondition {
     /// Is it up to GitHub and who is there?
-    pub fn is_githubs(&self) -> bool {
+    pub fn is_decided_by_github(&self) -> bool {
         match self {
             Self::ChecksRunning { .. }
             | Self::ChecksRed { .. }
@@ -108,13 +108,13 @@ impl Waits {
 
 /// A review that does not count.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ignored {
+pub struct IgnoredReview {
     pub login: String,
-    pub why: IgnoredBecause,
+    pub why: IgnoredReviewReason,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IgnoredBecause {
+pub enum IgnoredReviewReason {
     /// Nobody knows who this is in Slack.
     Unmapped,
     /// Nobody knows who the requester is on GitHub: it could be this one.
@@ -128,14 +128,14 @@ pub enum IgnoredBecause {
 
 /// Approvals were for something that is no longer what would be merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Voided {
+pub struct VoidedApprovals {
     pub at: Timestamp,
     pub count: u32,
-    pub why: VoidedBecause,
+    pub why: VoidReason,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum VoidedBecause {
+pub enum VoidReason {
     /// The environment's branch moved, so the result was made anew on top of it.
     BranchMoved,
     /// Somebody pushed to the frozen branch: what they pushed is left out, and named.
@@ -144,16 +144,16 @@ pub enum VoidedBecause {
 
 /// What becomes of somebody's yes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Yes {
-    Counts,
+pub enum ApprovalOutcome {
+    Counted,
     /// The same person said so before.
-    Twice,
+    Duplicate,
     /// Nobody approves what they asked for.
     OwnChange,
 }
 
-impl Awaiting {
-    pub fn new(required: u32, asked: Vec<Called>, now: Timestamp, timeout: SignedDuration) -> Self {
+impl ApprovalState {
+    pub fn new(required: u32, asked: Vec<MemberLabel>, now: Timestamp, timeout: SignedDuration) -> Self {
         Self {
             required,
             asked,
@@ -170,17 +170,17 @@ impl Awaiting {
 
     /// The same question asked once more, from the beginning.
     #[must_use]
-    pub fn anew(self, now: Timestamp) -> Self {
+    pub fn restart_at(self, now: Timestamp) -> Self {
         let timeout = self.deadline.duration_since(self.since);
         Self::new(self.required, self.asked, now, timeout)
     }
 
     /// When something is to be said though nothing happened: at half time, and at the end.
-    pub fn next_word(&self) -> Timestamp {
-        if self.nudged || self.is_approved() { self.deadline } else { self.half_time() }
+    pub fn next_reminder_at(&self) -> Timestamp {
+        if self.nudged || self.is_approved() { self.deadline } else { self.halfway_at() }
     }
 
-    pub fn half_time(&self) -> Timestamp {
+    pub fn halfway_at(&self) -> Timestamp {
         self.since + self.deadline.duration_since(self.since) / 2
     }
 
@@ -188,28 +188,34 @@ impl Awaiting {
         self.approvals.len() >= self.required as usize
     }
 
-    pub fn missing(&self) -> u32 {
+    pub fn count_missing(&self) -> u32 {
         self.required.saturating_sub(u32::try_from(self.approvals.len()).unwrap_or(u32::MAX))
     }
 
     /// Adds a yes of `by`, who has been found to be one of those who may.
-    pub fn approve(&mut self, by: &PersonId, way: Way, requester: &PersonId, at: Timestamp) -> Yes {
+    pub fn record_approval(
+        &mut self,
+        by: &PersonId,
+        way: ApprovalPlatform,
+        requester: &PersonId,
+        at: Timestamp,
+    ) -> ApprovalOutcome {
         if by == requester {
-            return Yes::OwnChange;
+            return ApprovalOutcome::OwnChange;
         }
         if self.approvals.iter().any(|known| known.by == *by) {
-            return Yes::Twice;
+            return ApprovalOutcome::Duplicate;
         }
         self.approvals.push(Approval { by: by.clone(), at, way });
-        Yes::Counts
+        ApprovalOutcome::Counted
     }
 
     /// What was approved is not what would be merged any more.
     #[must_use]
-    pub fn void(mut self, why: VoidedBecause, at: Timestamp) -> Self {
+    pub fn void_approvals(mut self, why: VoidReason, at: Timestamp) -> Self {
         let count = u32::try_from(self.approvals.len()).unwrap_or(u32::MAX);
         self.approvals.clear();
-        self.voided = Some(Voided { at, count, why });
+        self.voided = Some(VoidedApprovals { at, count, why });
         self
     }
 }
@@ -222,33 +228,33 @@ mod tests {
         Timestamp::from_second(seconds).unwrap()
     }
 
-    fn awaiting(required: u32) -> Awaiting {
-        Awaiting::new(required, vec![Called::Everyone], at(0), SignedDuration::from_secs(100))
+    fn awaiting(required: u32) -> ApprovalState {
+        ApprovalState::new(required, vec![MemberLabel::Everyone], at(0), SignedDuration::from_secs(100))
     }
 
     #[test]
     fn each_person_counts_once_and_never_the_requester() {
         let (alice, bob, carol) = (PersonId::new("U0ALICE"), PersonId::new("U0BOB"), PersonId::new("U0CAROL"));
         let mut waiting = awaiting(2);
-        assert_eq!(waiting.approve(&alice, Way::Slack, &alice, at(1)), Yes::OwnChange);
-        assert_eq!(waiting.approve(&bob, Way::Slack, &alice, at(2)), Yes::Counts);
-        assert_eq!(waiting.approve(&bob, Way::Github, &alice, at(3)), Yes::Twice);
-        assert_eq!((waiting.missing(), waiting.is_approved()), (1, false));
-        assert_eq!(waiting.approve(&carol, Way::Github, &alice, at(4)), Yes::Counts);
+        assert_eq!(waiting.record_approval(&alice, ApprovalPlatform::Slack, &alice, at(1)), ApprovalOutcome::OwnChange);
+        assert_eq!(waiting.record_approval(&bob, ApprovalPlatform::Slack, &alice, at(2)), ApprovalOutcome::Counted);
+        assert_eq!(waiting.record_approval(&bob, ApprovalPlatform::Github, &alice, at(3)), ApprovalOutcome::Duplicate);
+        assert_eq!((waiting.count_missing(), waiting.is_approved()), (1, false));
+        assert_eq!(waiting.record_approval(&carol, ApprovalPlatform::Github, &alice, at(4)), ApprovalOutcome::Counted);
         assert!(waiting.is_approved());
-        let waiting = waiting.void(VoidedBecause::BranchMoved, at(5));
-        assert_eq!((waiting.missing(), waiting.voided.map(|voided| voided.count)), (2, Some(2)));
+        let waiting = waiting.void_approvals(VoidReason::BranchMoved, at(5));
+        assert_eq!((waiting.count_missing(), waiting.voided.map(|voided| voided.count)), (2, Some(2)));
     }
 
     #[test]
     fn the_next_word_is_the_reminder_and_then_the_end() {
         let mut waiting = awaiting(1);
-        assert_eq!(waiting.next_word(), at(50));
+        assert_eq!(waiting.next_reminder_at(), at(50));
         waiting.nudged = true;
-        assert_eq!(waiting.next_word(), at(100));
+        assert_eq!(waiting.next_reminder_at(), at(100));
         assert!(awaiting(0).is_approved());
-        assert_eq!(awaiting(0).next_word(), at(100), "where nobody is asked, nobody is reminded");
-        let anew = waiting.anew(at(80));
+        assert_eq!(awaiting(0).next_reminder_at(), at(100), "where nobody is asked, nobody is reminded");
+        let anew = waiting.restart_at(at(80));
         assert_eq!((anew.deadline, anew.nudged), (at(180), false));
     }
 }

@@ -10,10 +10,10 @@ use crate::domain::change::plan::{ManifestFile, Plan};
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::Repository;
-use crate::domain::model::environment::PromoteBy;
+use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::version::Sha;
 
-use super::{Frozen, Stage};
+use super::{ResultBranch, Stage};
 
 /// A UUID of version 7: sorted by when the change was asked for. People see and type its last eight digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -22,7 +22,7 @@ pub struct ChangeId(Uuid);
 
 impl ChangeId {
     pub fn new(now: Timestamp) -> Self {
-        Self(id_at(now))
+        Self(new_uuid_at(now))
     }
 
     pub fn parse(text: &str) -> Option<Self> {
@@ -30,21 +30,21 @@ impl ChangeId {
     }
 
     /// What people call it.
-    pub fn short(self) -> String {
+    pub fn to_short_id(self) -> String {
         let text = self.0.simple().to_string();
-        text[text.len() - SHORT..].to_owned()
+        text[text.len() - SHORT_ID_LENGTH..].to_owned()
     }
 }
 
 /// Of version 7, so that ids sort by time.
-pub(in crate::domain) fn id_at(now: Timestamp) -> Uuid {
+pub(in crate::domain) fn new_uuid_at(now: Timestamp) -> Uuid {
     let seconds = u64::try_from(now.as_second()).unwrap_or_default();
     let nanos = u32::try_from(now.subsec_nanosecond()).unwrap_or_default();
     Uuid::new_v7(uuid::Timestamp::from_unix(NoContext, seconds, nanos))
 }
 
 /// How many digits of a change's id people see.
-pub const SHORT: usize = 8;
+pub const SHORT_ID_LENGTH: usize = 8;
 
 impl fmt::Display for ChangeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,28 +66,28 @@ pub struct Change {
     /// What the request that asked for it is called in the log.
     pub request: Option<String>,
     /// The branch and the pull request of a promotion that goes by one.
-    pub frozen: Option<Frozen>,
+    pub frozen: Option<ResultBranch>,
 }
 
 /// What a change moves, and nobody else may move meanwhile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Moves(String);
+pub struct ChangeLockKey(String);
 
-impl Moves {
-    pub fn branch(repository: &Repository, branch: &str) -> Self {
+impl ChangeLockKey {
+    pub fn from_branch(repository: &Repository, branch: &str) -> Self {
         // To GitHub `Acme/Shop` is `acme/shop`; a branch is spelled one way only.
         Self(format!("branch {} {branch}", repository.to_string().to_ascii_lowercase()))
     }
 
-    fn file(repository: &Repository, file: &str) -> Self {
+    fn from_file(repository: &Repository, file: &str) -> Self {
         Self(format!("file {} {file}", repository.to_string().to_ascii_lowercase()))
     }
 
     /// The file where it goes by manifest, else the environment's branch of the code.
-    pub fn of(repository: &Repository, branch: &str, manifest: Option<&ManifestFile>) -> Self {
+    pub fn from_write_target(repository: &Repository, branch: &str, manifest: Option<&ManifestFile>) -> Self {
         match manifest {
-            Some(at) => Self::file(&at.repository, &at.file),
-            None => Self::branch(repository, branch),
+            Some(at) => Self::from_file(&at.repository, &at.file),
+            None => Self::from_branch(repository, branch),
         }
     }
 
@@ -99,17 +99,17 @@ impl Moves {
 impl Change {
     /// There is something left to do.
     pub fn is_open(&self) -> bool {
-        self.stage.is_open() || self.must_tidy()
+        self.stage.is_open() || self.needs_branch_cleanup()
     }
 
     /// The frozen branch has served its time, and is still there.
-    pub fn must_tidy(&self) -> bool {
+    pub fn needs_branch_cleanup(&self) -> bool {
         !self.stage.can_cancel() && self.frozen.as_ref().is_some_and(|frozen| !frozen.tidy)
     }
 
     /// The commit that people approve: the frozen result, else what goes itself. `None` while there is nothing to see.
-    pub fn shown(&self) -> Option<&Sha> {
-        match self.by_pull() {
+    pub fn commit_to_approve(&self) -> Option<&Sha> {
+        match self.pull_request_branch() {
             // Whoever says yes to what is being replaced has not seen what takes its place.
             Some(frozen) if frozen.making.is_some() => None,
             Some(frozen) => frozen.pull.as_ref().and(frozen.result.as_ref()).map(|result| &result.head),
@@ -117,25 +117,25 @@ impl Change {
         }
     }
 
-    pub fn moves(&self) -> Moves {
-        self.plan.moves()
+    pub fn change_lock_key(&self) -> ChangeLockKey {
+        self.plan.change_lock_key()
     }
 
     /// Is it shown by a pull request?
-    pub fn by_pull(&self) -> Option<&Frozen> {
-        self.frozen.as_ref().filter(|_| self.plan.promote == PromoteBy::PullRequest)
+    pub fn pull_request_branch(&self) -> Option<&ResultBranch> {
+        self.frozen.as_ref().filter(|_| self.plan.promote == PromotionMethod::PullRequest)
     }
 
     /// The line in the message of every commit and tag of ours, by which a restart finds its own work.
-    pub fn trailer(&self) -> String {
-        trailer(self.id)
+    pub fn format_change_trailer(&self) -> String {
+        format_change_trailer(self.id)
     }
 
     /// All that the commit says of itself which Git gets by it.
-    pub fn trailers(&self) -> String {
+    pub fn format_commit_trailers(&self) -> String {
         let plan = &self.plan;
         if plan.rollback.is_none() {
-            return self.trailer();
+            return self.format_change_trailer();
         }
         // A manifest restores one file, and no commit of its repository.
         let restores = plan.pinned.clone().filter(|_| plan.manifest.is_none());
@@ -143,7 +143,7 @@ impl Change {
     }
 }
 
-pub fn trailer(id: ChangeId) -> String {
+pub fn format_change_trailer(id: ChangeId) -> String {
     Trailers::Change(id).to_string()
 }
 
@@ -160,8 +160,8 @@ mod tests {
         let (early, late) = (ChangeId::new(at(1_000)), ChangeId::new(at(2_000)));
         assert!(early < late);
         assert_ne!(ChangeId::new(at(1_000)), early, "two of the same moment differ");
-        assert_eq!(early.short().len(), SHORT);
-        assert!(early.to_string().ends_with(&early.short()));
+        assert_eq!(early.to_short_id().len(), SHORT_ID_LENGTH);
+        assert!(early.to_string().ends_with(&early.to_short_id()));
         assert_eq!(ChangeId::parse(&early.to_string()), Some(early));
     }
 }

@@ -3,27 +3,27 @@
 use jiff::Timestamp;
 
 use super::ChangeId;
-use super::stage::Trouble;
-use super::stall::Silence;
+use super::stage::RetryState;
+use super::stall::StallDiagnosis;
 use crate::domain::change::approval::Approval;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Deploying {
+pub struct DeployState {
     /// The commit that the environment's branch got: what must run in the end, or a descendant of it.
     pub result: Sha,
     pub merged_at: Timestamp,
     pub deadline: Timestamp,
-    pub tag: Tag,
+    pub tag: ResultTag,
     /// Set when the controller was told to look, or could not be.
-    pub nudge: Option<Nudge>,
-    pub rollout: Option<Progress>,
+    pub nudge: Option<TriggerOutcome>,
+    pub rollout: Option<RolloutProgress>,
     /// What the artefacts do that are carried along.
-    pub others: Vec<Other>,
+    pub others: Vec<CoDeployedStatus>,
     /// Why nobody can tell yet whether it runs.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<RetryState>,
     /// The approvals that it was merged by.
     pub approvals: Vec<Approval>,
     /// Somebody merged the pull request by hand, before all had said yes.
@@ -32,20 +32,20 @@ pub struct Deploying {
     pub unseen: Option<Sha>,
     /// The image that the result runs as.
     pub runs_as: Option<String>,
-    pub rolled_back: Option<RolledBack>,
+    pub rolled_back: Option<RollbackStatus>,
     /// When CI said that the result is built.
     pub built_at: Option<Timestamp>,
     /// When the rollout of the result was first seen.
     pub seen_at: Option<Timestamp>,
     /// While there is no sign of life: what was last seen.
-    pub silence: Option<Box<Silence>>,
+    pub silence: Option<Box<StallDiagnosis>>,
     /// Who wrote what did not run, and was told so: nobody is told twice.
     pub authors: Option<Vec<PersonId>>,
 }
 
 /// What became of a promotion that had been merged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RolledBack {
+pub enum RollbackStatus {
     /// Git says the version before it.
     Done { by: ChangeId, at: Timestamp },
     /// The environment's rule began a rollback.
@@ -56,7 +56,7 @@ pub enum RolledBack {
 
 /// The tag that marks the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tag {
+pub enum ResultTag {
     NotYet,
     /// Its name is stored before it is made, so that a restart does not choose another.
     Chosen {
@@ -73,28 +73,28 @@ pub enum Tag {
     },
 }
 
-impl Tag {
+impl ResultTag {
     pub(super) fn is_pending(&self) -> bool {
         matches!(self, Self::NotYet | Self::Chosen { .. })
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Nudge {
+pub enum TriggerOutcome {
     Done,
     Failed { why: String },
 }
 
 /// Another artefact of the same repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Other {
+pub struct CoDeployedStatus {
     pub artefact: ArtefactName,
     pub version: Option<String>,
-    pub state: OtherState,
+    pub state: CoDeployedState,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OtherState {
+pub enum CoDeployedState {
     Runs { ready: u32 },
     RollsOut { ready: u32, wanted: u32 },
     Fails { reason: String },
@@ -103,7 +103,7 @@ pub enum OtherState {
 
 /// How far the rollout of the result has come.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct RolloutProgress {
     pub ready: u32,
     pub wanted: u32,
     /// A condition that delays the rollout and that the cluster may still overcome.

@@ -19,7 +19,7 @@ pub enum FailureEvidence {
 
 impl FailureEvidence {
     /// An automatic rollback writes to Git, so a health report alone never triggers it.
-    pub fn allows_auto_rollback(self) -> bool {
+    pub fn can_trigger_auto_rollback(self) -> bool {
         match self {
             Self::Workload | Self::NotApplied | Self::Deadline => true,
             Self::HealthReport => false,

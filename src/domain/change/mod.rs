@@ -12,11 +12,15 @@ mod stall;
 pub mod subscription;
 mod timeline;
 
-pub(in crate::domain) use change::id_at;
-pub use change::{Change, ChangeId, Moves, SHORT, trailer};
-pub use deploying::{Deploying, Nudge, Other, OtherState, Progress, Proof, RolledBack, Tag};
+pub(in crate::domain) use change::new_uuid_at;
+pub use change::{Change, ChangeId, ChangeLockKey, SHORT_ID_LENGTH, format_change_trailer};
+pub use deploying::{
+    CoDeployedState, CoDeployedStatus, DeployState, Proof, ResultTag, RollbackStatus, RolloutProgress, TriggerOutcome,
+};
 pub use failure::FailureEvidence;
-pub use pull_request::{Frozen, FrozenResult, Pull};
-pub use stage::{By, Impossible, Merging, Stage, Trouble};
-pub use stall::{BranchSeen, BuildSeen, ImageSeen, Runs, Silence, Word, WordSaid};
-pub use timeline::Step;
+pub use pull_request::{PullRequestRef, ResultBranch, ResultCommit};
+pub use stage::{CancelledBy, InvalidTransition, MergeState, RetryState, Stage};
+pub use stall::{
+    BranchFinding, BuildFinding, ControllerMessage, ImageFinding, ReportedOutcome, RunningInstead, StallDiagnosis,
+};
+pub use timeline::ChangePhase;

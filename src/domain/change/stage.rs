@@ -4,31 +4,31 @@
 use jiff::Timestamp;
 
 use super::ChangeId;
-use super::deploying::{Deploying, Proof, RolledBack, Tag};
+use super::deploying::{DeployState, Proof, ResultTag, RollbackStatus};
 use super::failure::FailureEvidence;
-use crate::domain::change::approval::Awaiting;
+use crate::domain::change::approval::ApprovalState;
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stage {
-    AwaitingApproval(Awaiting),
-    Merging(Merging),
-    Deploying(Deploying),
+    AwaitingApproval(ApprovalState),
+    Merging(MergeState),
+    Deploying(DeployState),
     Deployed {
-        deploying: Deploying,
+        deploying: DeployState,
         at: Timestamp,
         ready: u32,
         proof: Proof,
     },
     Failed {
-        deploying: Deploying,
+        deploying: DeployState,
         at: Timestamp,
         reason: String,
         evidence: FailureEvidence,
     },
     Stalled {
-        deploying: Deploying,
+        deploying: DeployState,
         at: Timestamp,
         runs: Option<String>,
         /// Nobody could read what runs: it may well be this.
@@ -41,11 +41,11 @@ pub enum Stage {
     Errored {
         at: Timestamp,
         why: String,
-        merging: Merging,
+        merging: MergeState,
     },
     Cancelled {
         at: Timestamp,
-        by: By,
+        by: CancelledBy,
     },
     Rejected {
         at: Timestamp,
@@ -55,19 +55,19 @@ pub enum Stage {
     /// Not enough people said yes in time, or something else never came to hold.
     Expired {
         at: Timestamp,
-        awaiting: Awaiting,
+        awaiting: ApprovalState,
     },
     /// Another change took its place: a newer promotion before it was merged, or a rollback after.
     Superseded {
         at: Timestamp,
         by: ChangeId,
-        deploying: Option<Box<Deploying>>,
+        deploying: Option<Box<DeployState>>,
     },
 }
 
 /// Whose doing an end was.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum CancelledBy {
     Person(PersonId),
     /// Somebody on GitHub, who closed the pull request or deleted its branch; by their login, where GitHub tells it.
     Github {
@@ -75,8 +75,8 @@ pub enum By {
     },
 }
 
-impl By {
-    pub fn actor(&self) -> Actor {
+impl CancelledBy {
+    pub fn to_actor(&self) -> Actor {
         match self {
             Self::Person(person) => Actor::Person(person.clone()),
             Self::Github { github } => Actor::Github(github.clone().unwrap_or_default()),
@@ -85,25 +85,25 @@ impl By {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Merging {
+pub struct MergeState {
     /// GitHub may have been asked already: look before asking again.
     pub begun: bool,
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<RetryState>,
     /// The approvals that let it be merged; back to them where what they were for is no longer what would be merged.
-    pub awaiting: Option<Box<Awaiting>>,
+    pub awaiting: Option<Box<ApprovalState>>,
 }
 
 /// Why something takes longer; it is tried again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct RetryState {
     pub since: Timestamp,
     pub tries: u32,
     pub why: String,
 }
 
-impl Trouble {
+impl RetryState {
     /// The same trouble once more, or the first of it.
-    pub fn again(before: Option<Self>, why: String, now: Timestamp) -> Self {
+    pub fn record_failure(before: Option<Self>, why: String, now: Timestamp) -> Self {
         match before {
             Some(before) => Self { tries: before.tries.saturating_add(1), why, ..before },
             None => Self { since: now, tries: 1, why },
@@ -114,17 +114,17 @@ impl Trouble {
 /// A transition that the stage does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a change that is {from} cannot become {to}")]
-pub struct Impossible {
+pub struct InvalidTransition {
     pub from: &'static str,
     pub to: &'static str,
 }
 
 impl Stage {
-    pub fn begin() -> Self {
-        Self::Merging(Merging::default())
+    pub fn new_merging() -> Self {
+        Self::Merging(MergeState::default())
     }
 
-    pub fn begin_awaiting(awaiting: Awaiting) -> Self {
+    pub fn new_awaiting_approval(awaiting: ApprovalState) -> Self {
         Self::AwaitingApproval(awaiting)
     }
 
@@ -147,7 +147,7 @@ impl Stage {
     }
 
     /// As people say it.
-    pub fn words(&self) -> &'static str {
+    pub fn display_name(&self) -> &'static str {
         match self {
             Self::AwaitingApproval(_) => "waiting for approval",
             other => other.name(),
@@ -164,7 +164,7 @@ impl Stage {
         matches!(self, Self::AwaitingApproval(_) | Self::Merging(_))
     }
 
-    pub fn awaiting(&self) -> Option<&Awaiting> {
+    pub fn awaiting(&self) -> Option<&ApprovalState> {
         match self {
             Self::AwaitingApproval(awaiting) => Some(awaiting),
             _ => None,
@@ -180,7 +180,7 @@ impl Stage {
     pub fn is_watched(&self) -> bool {
         match self {
             Self::Failed { deploying, .. } | Self::Stalled { deploying, .. } => {
-                !matches!(deploying.rolled_back, Some(RolledBack::Done { .. }))
+                !matches!(deploying.rolled_back, Some(RollbackStatus::Done { .. }))
             }
             _ => false,
         }
@@ -192,7 +192,7 @@ impl Stage {
     }
 
     /// How far it has come is all that is new: counts, a tag, what others do. Why it is held up is more than that.
-    pub fn is_only_further(&self, before: &Self) -> bool {
+    pub fn is_only_progress(&self, before: &Self) -> bool {
         let same = self.deploying().zip(before.deploying()).is_some_and(|(now, then)| {
             now.trouble.is_some() == then.trouble.is_some()
                 && now.silence.is_some() == then.silence.is_some()
@@ -207,7 +207,7 @@ impl Stage {
     }
 
     /// The commit that Git got by it.
-    pub fn result(&self) -> Option<&Sha> {
+    pub fn result_commit(&self) -> Option<&Sha> {
         match self {
             Self::Superseded { deploying, .. } => deploying.as_ref().map(|deploying| &deploying.result),
             other => other.deploying().map(|deploying| &deploying.result),
@@ -215,7 +215,7 @@ impl Stage {
     }
 
     /// What must run, once it is merged.
-    pub fn deploying(&self) -> Option<&Deploying> {
+    pub fn deploying(&self) -> Option<&DeployState> {
         match self {
             Self::Deploying(deploying)
             | Self::Deployed { deploying, .. }
@@ -233,61 +233,66 @@ impl Stage {
     }
 
     /// Something about what it waits for became known.
-    pub fn still_awaiting(self, learn: impl FnOnce(Awaiting) -> Awaiting) -> Result<Self, Impossible> {
-        self.waiting("awaiting_approval", |awaiting| Self::AwaitingApproval(learn(awaiting)))
+    pub fn update_awaiting(
+        self,
+        learn: impl FnOnce(ApprovalState) -> ApprovalState,
+    ) -> Result<Self, InvalidTransition> {
+        self.transition_if_awaiting("awaiting_approval", |awaiting| Self::AwaitingApproval(learn(awaiting)))
     }
 
     /// All that it waited for has come to hold.
-    pub fn approved(self) -> Result<Self, Impossible> {
-        self.waiting("merging", |awaiting| {
+    pub fn into_merging(self) -> Result<Self, InvalidTransition> {
+        self.transition_if_awaiting("merging", |awaiting| {
             // How often it was tried in vain is not forgotten on the way.
             let trouble = awaiting.trouble.clone();
-            Self::Merging(Merging { begun: false, trouble, awaiting: Some(Box::new(awaiting)) })
+            Self::Merging(MergeState { begun: false, trouble, awaiting: Some(Box::new(awaiting)) })
         })
     }
 
     /// What was approved could not be merged as it was shown: it waits again, or for the first time.
-    pub fn awaiting_again(self, first: Awaiting) -> Result<Self, Impossible> {
-        self.merging("awaiting_approval", |Merging { awaiting, trouble, .. }| {
+    pub fn return_to_awaiting(self, first: ApprovalState) -> Result<Self, InvalidTransition> {
+        self.transition_if_merging("awaiting_approval", |MergeState { awaiting, trouble, .. }| {
             let awaiting = awaiting.map_or(first, |awaiting| *awaiting);
-            Self::AwaitingApproval(Awaiting { trouble: trouble.or(awaiting.trouble.clone()), ..awaiting })
+            Self::AwaitingApproval(ApprovalState { trouble: trouble.or(awaiting.trouble.clone()), ..awaiting })
         })
     }
 
-    pub fn rejected(self, by: PersonId, reason: String, now: Timestamp) -> Result<Self, Impossible> {
-        self.waiting("rejected", |_| Self::Rejected { at: now, by, reason })
+    pub fn into_rejected(self, by: PersonId, reason: String, now: Timestamp) -> Result<Self, InvalidTransition> {
+        self.transition_if_awaiting("rejected", |_| Self::Rejected { at: now, by, reason })
     }
 
-    pub fn expired(self, now: Timestamp) -> Result<Self, Impossible> {
-        self.waiting("expired", |awaiting| Self::Expired { at: now, awaiting })
+    pub fn into_expired(self, now: Timestamp) -> Result<Self, InvalidTransition> {
+        self.transition_if_awaiting("expired", |awaiting| Self::Expired { at: now, awaiting })
     }
 
     /// A newer promotion takes its place while it waits, or a rollback once Git has it.
-    pub fn superseded(self, by: ChangeId, now: Timestamp) -> Result<Self, Impossible> {
+    pub fn into_superseded(self, by: ChangeId, now: Timestamp) -> Result<Self, InvalidTransition> {
         match self {
             Self::Deploying(deploying) => Ok(Self::Superseded { at: now, by, deploying: Some(Box::new(deploying)) }),
-            other => other.waiting("superseded", |_| Self::Superseded { at: now, by, deploying: None }),
+            other => other.transition_if_awaiting("superseded", |_| Self::Superseded { at: now, by, deploying: None }),
         }
     }
 
     /// GitHub is about to be asked for the merge.
-    pub fn merge_begun(self) -> Result<Self, Impossible> {
-        self.merging("merging", |merging| Self::Merging(Merging { begun: true, ..merging }))
+    pub fn begin_merge(self) -> Result<Self, InvalidTransition> {
+        self.transition_if_merging("merging", |merging| Self::Merging(MergeState { begun: true, ..merging }))
     }
 
     /// It could not be merged now. `begun` says whether GitHub may have done it nevertheless.
-    pub fn merge_troubled(self, trouble: Trouble, begun: bool) -> Result<Self, Impossible> {
-        self.merging("merging", |merging| Self::Merging(Merging { begun, trouble: Some(trouble), ..merging }))
+    pub fn record_merge_failure(self, trouble: RetryState, begun: bool) -> Result<Self, InvalidTransition> {
+        self.transition_if_merging("merging", |merging| {
+            Self::Merging(MergeState { begun, trouble: Some(trouble), ..merging })
+        })
     }
 
     /// The branch has it. It can have come there by hand while it still waited.
-    pub fn merged(self, result: Sha, now: Timestamp, deadline: Timestamp) -> Result<Self, Impossible> {
-        self.unmerged("deploying", |merging| {
-            Self::Deploying(Deploying {
+    pub fn into_deploying(self, result: Sha, now: Timestamp, deadline: Timestamp) -> Result<Self, InvalidTransition> {
+        self.transition_if_unmerged("deploying", |merging| {
+            Self::Deploying(DeployState {
                 result,
                 merged_at: now,
                 deadline,
-                tag: Tag::NotYet,
+                tag: ResultTag::NotYet,
                 nudge: None,
                 rollout: None,
                 others: Vec::new(),
@@ -305,35 +310,35 @@ impl Stage {
         })
     }
 
-    pub fn conflicted(self, files: Vec<String>, now: Timestamp) -> Result<Self, Impossible> {
-        self.unmerged("conflicted", |_| Self::Conflicted { at: now, files })
+    pub fn into_conflicted(self, files: Vec<String>, now: Timestamp) -> Result<Self, InvalidTransition> {
+        self.transition_if_unmerged("conflicted", |_| Self::Conflicted { at: now, files })
     }
 
-    pub fn errored(self, why: String, now: Timestamp) -> Result<Self, Impossible> {
-        self.unmerged("errored", |merging| Self::Errored {
+    pub fn into_errored(self, why: String, now: Timestamp) -> Result<Self, InvalidTransition> {
+        self.transition_if_unmerged("errored", |merging| Self::Errored {
             at: now,
             why,
-            merging: Merging { trouble: None, ..merging },
+            merging: MergeState { trouble: None, ..merging },
         })
     }
 
-    pub fn cancelled(self, by: By, now: Timestamp) -> Result<Self, Impossible> {
-        self.unmerged("cancelled", |_| Self::Cancelled { at: now, by })
+    pub fn into_cancelled(self, by: CancelledBy, now: Timestamp) -> Result<Self, InvalidTransition> {
+        self.transition_if_unmerged("cancelled", |_| Self::Cancelled { at: now, by })
     }
 
     /// From the step that failed; approvals are asked for anew.
-    pub fn retried(self, now: Timestamp) -> Result<Self, Impossible> {
+    pub fn retry_from_error(self, now: Timestamp) -> Result<Self, InvalidTransition> {
         match self {
-            Self::Errored { merging: Merging { awaiting: Some(awaiting), .. }, .. } => {
-                Ok(Self::AwaitingApproval(awaiting.anew(now)))
+            Self::Errored { merging: MergeState { awaiting: Some(awaiting), .. }, .. } => {
+                Ok(Self::AwaitingApproval(awaiting.restart_at(now)))
             }
             Self::Errored { merging, .. } => Ok(Self::Merging(merging)),
-            other => Err(other.impossible("merging")),
+            other => Err(other.invalid_transition("merging")),
         }
     }
 
     /// Something about the deployment became known that does not change where it stands.
-    pub fn still_deploying(self, learn: impl FnOnce(Deploying) -> Deploying) -> Result<Self, Impossible> {
+    pub fn update_deploying(self, learn: impl FnOnce(DeployState) -> DeployState) -> Result<Self, InvalidTransition> {
         match self {
             Self::Deploying(deploying) => Ok(Self::Deploying(learn(deploying))),
             Self::Failed { deploying, at, reason, evidence } => {
@@ -345,22 +350,27 @@ impl Stage {
             Self::Deployed { deploying, at, ready, proof } => {
                 Ok(Self::Deployed { deploying: learn(deploying), at, ready, proof })
             }
-            other => Err(other.impossible("deploying")),
+            other => Err(other.invalid_transition("deploying")),
         }
     }
 
     /// The cluster runs it. Late proof counts as well.
-    pub fn deployed(self, ready: u32, proof: Proof, now: Timestamp) -> Result<Self, Impossible> {
+    pub fn into_deployed(self, ready: u32, proof: Proof, now: Timestamp) -> Result<Self, InvalidTransition> {
         match self {
             Self::Deploying(deploying) | Self::Failed { deploying, .. } | Self::Stalled { deploying, .. } => {
                 Ok(Self::Deployed { deploying, at: now, ready, proof })
             }
-            other => Err(other.impossible("deployed")),
+            other => Err(other.invalid_transition("deployed")),
         }
     }
 
     /// The cluster or the controller says that it did not work.
-    pub fn failed(self, reason: String, evidence: FailureEvidence, now: Timestamp) -> Result<Self, Impossible> {
+    pub fn into_failed(
+        self,
+        reason: String,
+        evidence: FailureEvidence,
+        now: Timestamp,
+    ) -> Result<Self, InvalidTransition> {
         match self {
             Self::Deploying(deploying) | Self::Stalled { deploying, .. } => {
                 Ok(Self::Failed { deploying, at: now, reason, evidence })
@@ -371,7 +381,7 @@ impl Stage {
             {
                 Ok(Self::Failed { deploying, at: now, reason, evidence })
             }
-            other => Err(other.impossible("failed")),
+            other => Err(other.invalid_transition("failed")),
         }
     }
 
@@ -384,39 +394,51 @@ impl Stage {
     }
 
     /// No proof by the deadline.
-    pub fn stalled(self, runs: Option<String>, unread: bool, now: Timestamp) -> Result<Self, Impossible> {
+    pub fn into_stalled(self, runs: Option<String>, unread: bool, now: Timestamp) -> Result<Self, InvalidTransition> {
         match self {
             Self::Deploying(deploying) => Ok(Self::Stalled { deploying, at: now, runs, unread }),
-            other => Err(other.impossible("stalled")),
+            other => Err(other.invalid_transition("stalled")),
         }
     }
 
-    fn waiting(self, to: &'static str, become_: impl FnOnce(Awaiting) -> Self) -> Result<Self, Impossible> {
+    fn transition_if_awaiting(
+        self,
+        to: &'static str,
+        make_stage: impl FnOnce(ApprovalState) -> Self,
+    ) -> Result<Self, InvalidTransition> {
         match self {
-            Self::AwaitingApproval(awaiting) => Ok(become_(awaiting)),
-            other => Err(other.impossible(to)),
+            Self::AwaitingApproval(awaiting) => Ok(make_stage(awaiting)),
+            other => Err(other.invalid_transition(to)),
         }
     }
 
     /// Waiting or merging.
-    fn unmerged(self, to: &'static str, become_: impl FnOnce(Merging) -> Self) -> Result<Self, Impossible> {
+    fn transition_if_unmerged(
+        self,
+        to: &'static str,
+        make_stage: impl FnOnce(MergeState) -> Self,
+    ) -> Result<Self, InvalidTransition> {
         match self {
             Self::AwaitingApproval(awaiting) => {
-                Ok(become_(Merging { awaiting: Some(Box::new(awaiting)), ..Merging::default() }))
+                Ok(make_stage(MergeState { awaiting: Some(Box::new(awaiting)), ..MergeState::default() }))
             }
-            other => other.merging(to, become_),
+            other => other.transition_if_merging(to, make_stage),
         }
     }
 
-    fn merging(self, to: &'static str, become_: impl FnOnce(Merging) -> Self) -> Result<Self, Impossible> {
+    fn transition_if_merging(
+        self,
+        to: &'static str,
+        make_stage: impl FnOnce(MergeState) -> Self,
+    ) -> Result<Self, InvalidTransition> {
         match self {
-            Self::Merging(merging) => Ok(become_(merging)),
-            other => Err(other.impossible(to)),
+            Self::Merging(merging) => Ok(make_stage(merging)),
+            other => Err(other.invalid_transition(to)),
         }
     }
 
-    fn impossible(&self, to: &'static str) -> Impossible {
-        Impossible { from: self.name(), to }
+    fn invalid_transition(&self, to: &'static str) -> InvalidTransition {
+        InvalidTransition { from: self.name(), to }
     }
 }
 
@@ -425,7 +447,7 @@ mod tests {
     use jiff::SignedDuration;
 
     use super::*;
-    use crate::domain::model::actor::Called;
+    use crate::domain::model::actor::MemberLabel;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()
@@ -435,25 +457,25 @@ mod tests {
         "a".repeat(40).parse().unwrap()
     }
 
-    fn fresh() -> Awaiting {
-        Awaiting::new(1, vec![Called::Everyone], at(0), SignedDuration::from_hours(1))
+    fn fresh() -> ApprovalState {
+        ApprovalState::new(1, vec![MemberLabel::Everyone], at(0), SignedDuration::from_hours(1))
     }
 
     fn awaiting() -> Stage {
-        Stage::begin_awaiting(fresh())
+        Stage::new_awaiting_approval(fresh())
     }
 
     #[test]
     fn only_better_evidence_replaces_a_health_report() {
         use FailureEvidence::{Deadline, HealthReport, NotApplied, Workload};
-        let deploying = || Stage::begin().merged(sha(), at(1), at(9)).unwrap();
-        let failed = |evidence| deploying().failed("unhealthy".into(), evidence, at(2)).unwrap();
+        let deploying = || Stage::new_merging().into_deploying(sha(), at(1), at(9)).unwrap();
+        let failed = |evidence| deploying().into_failed("unhealthy".into(), evidence, at(2)).unwrap();
         for better in [Workload, NotApplied, Deadline] {
-            let upgraded = failed(HealthReport).failed("crashed".into(), better, at(3)).unwrap();
+            let upgraded = failed(HealthReport).into_failed("crashed".into(), better, at(3)).unwrap();
             assert!(upgraded.unconfirmed_failure().is_none());
-            assert!(failed(better).failed("again".into(), Workload, at(3)).is_err());
+            assert!(failed(better).into_failed("again".into(), Workload, at(3)).is_err());
         }
-        assert!(failed(HealthReport).failed("again".into(), HealthReport, at(3)).is_err());
+        assert!(failed(HealthReport).into_failed("again".into(), HealthReport, at(3)).is_err());
         assert_eq!(failed(HealthReport).unconfirmed_failure(), Some("unhealthy"));
     }
 
@@ -461,43 +483,43 @@ mod tests {
     #[test]
     fn a_stage_has_its_own_ways_on_and_no_others() {
         let (person, id) = (PersonId::new("U0ALICE"), ChangeId::new(at(5)));
-        let by = || By::Person(person.clone());
-        let merging = Stage::begin;
-        let deploying = || merging().merged(sha(), at(1), at(9)).unwrap();
+        let by = || CancelledBy::Person(person.clone());
+        let merging = Stage::new_merging;
+        let deploying = || merging().into_deploying(sha(), at(1), at(9)).unwrap();
         let stages = [
             (awaiting(), "awaiting approved deploying conflicted errored cancelled rejected expired superseded"),
-            (awaiting().approved().unwrap(), "again merging deploying conflicted errored cancelled"),
+            (awaiting().into_merging().unwrap(), "again merging deploying conflicted errored cancelled"),
             (merging(), "again merging deploying conflicted errored cancelled"),
             (deploying(), "superseded deployed failed stalled"),
-            (deploying().deployed(2, Proof::TagPattern, at(2)).unwrap(), ""),
-            (deploying().failed("CrashLoopBackOff".into(), FailureEvidence::Workload, at(2)).unwrap(), "deployed"),
-            (deploying().stalled(None, false, at(9)).unwrap(), "deployed failed"),
-            (merging().conflicted(vec![], at(2)).unwrap(), ""),
-            (merging().errored("403".into(), at(2)).unwrap(), "retried"),
-            (awaiting().errored("403".into(), at(2)).unwrap(), "retried"),
-            (merging().cancelled(by(), at(2)).unwrap(), ""),
-            (awaiting().rejected(person.clone(), "no".into(), at(2)).unwrap(), ""),
-            (awaiting().expired(at(2)).unwrap(), ""),
-            (awaiting().superseded(id, at(2)).unwrap(), ""),
-            (deploying().superseded(id, at(2)).unwrap(), ""),
+            (deploying().into_deployed(2, Proof::TagPattern, at(2)).unwrap(), ""),
+            (deploying().into_failed("CrashLoopBackOff".into(), FailureEvidence::Workload, at(2)).unwrap(), "deployed"),
+            (deploying().into_stalled(None, false, at(9)).unwrap(), "deployed failed"),
+            (merging().into_conflicted(vec![], at(2)).unwrap(), ""),
+            (merging().into_errored("403".into(), at(2)).unwrap(), "retried"),
+            (awaiting().into_errored("403".into(), at(2)).unwrap(), "retried"),
+            (merging().into_cancelled(by(), at(2)).unwrap(), ""),
+            (awaiting().into_rejected(person.clone(), "no".into(), at(2)).unwrap(), ""),
+            (awaiting().into_expired(at(2)).unwrap(), ""),
+            (awaiting().into_superseded(id, at(2)).unwrap(), ""),
+            (deploying().into_superseded(id, at(2)).unwrap(), ""),
         ];
         for (stage, ways) in stages {
             let tried = [
-                ("awaiting", stage.clone().still_awaiting(|awaiting| awaiting)),
-                ("approved", stage.clone().approved()),
-                ("again", stage.clone().awaiting_again(fresh())),
-                ("merging", stage.clone().merge_begun()),
-                ("deploying", stage.clone().merged(sha(), at(3), at(9))),
-                ("conflicted", stage.clone().conflicted(vec![], at(3))),
-                ("errored", stage.clone().errored("x".into(), at(3))),
-                ("cancelled", stage.clone().cancelled(by(), at(3))),
-                ("rejected", stage.clone().rejected(person.clone(), "x".into(), at(3))),
-                ("expired", stage.clone().expired(at(3))),
-                ("superseded", stage.clone().superseded(id, at(3))),
-                ("retried", stage.clone().retried(at(3))),
-                ("deployed", stage.clone().deployed(1, Proof::Report, at(3))),
-                ("failed", stage.clone().failed("x".into(), FailureEvidence::Workload, at(3))),
-                ("stalled", stage.clone().stalled(None, false, at(3))),
+                ("awaiting", stage.clone().update_awaiting(|awaiting| awaiting)),
+                ("approved", stage.clone().into_merging()),
+                ("again", stage.clone().return_to_awaiting(fresh())),
+                ("merging", stage.clone().begin_merge()),
+                ("deploying", stage.clone().into_deploying(sha(), at(3), at(9))),
+                ("conflicted", stage.clone().into_conflicted(vec![], at(3))),
+                ("errored", stage.clone().into_errored("x".into(), at(3))),
+                ("cancelled", stage.clone().into_cancelled(by(), at(3))),
+                ("rejected", stage.clone().into_rejected(person.clone(), "x".into(), at(3))),
+                ("expired", stage.clone().into_expired(at(3))),
+                ("superseded", stage.clone().into_superseded(id, at(3))),
+                ("retried", stage.clone().retry_from_error(at(3))),
+                ("deployed", stage.clone().into_deployed(1, Proof::Report, at(3))),
+                ("failed", stage.clone().into_failed("x".into(), FailureEvidence::Workload, at(3))),
+                ("stalled", stage.clone().into_stalled(None, false, at(3))),
             ];
             let possible: Vec<_> = tried.into_iter().filter(|(_, to)| to.is_ok()).map(|(name, _)| name).collect();
             assert_eq!(possible.join(" "), ways, "{}", stage.name());
@@ -506,29 +528,29 @@ mod tests {
 
     #[test]
     fn a_recovery_is_what_runs_after_it_did_not() {
-        let deploying = Stage::begin().merged(sha(), at(1), at(9)).unwrap();
-        let stalled = deploying.clone().stalled(None, false, at(9)).unwrap();
-        let late = stalled.clone().deployed(2, Proof::TagPattern, at(10)).unwrap();
+        let deploying = Stage::new_merging().into_deploying(sha(), at(1), at(9)).unwrap();
+        let stalled = deploying.clone().into_stalled(None, false, at(9)).unwrap();
+        let late = stalled.clone().into_deployed(2, Proof::TagPattern, at(10)).unwrap();
         assert!(late.is_recovery(&stalled) && !late.is_recovery(&deploying) && !stalled.is_recovery(&deploying));
         assert!(stalled.is_failure() && !late.is_failure());
-        let trouble = Trouble::again(None, "GitHub is away".into(), at(3));
-        let held_up = deploying.clone().still_deploying(|it| Deploying { trouble: Some(trouble), ..it }).unwrap();
-        let tag = Tag::Missing { why: "no".into() };
-        let untagged = deploying.clone().still_deploying(|it| Deploying { tag, ..it }).unwrap();
-        assert!(untagged.is_only_further(&deploying));
-        assert!(!held_up.is_only_further(&deploying) && !late.is_only_further(&stalled));
+        let trouble = RetryState::record_failure(None, "GitHub is away".into(), at(3));
+        let held_up = deploying.clone().update_deploying(|it| DeployState { trouble: Some(trouble), ..it }).unwrap();
+        let tag = ResultTag::Missing { why: "no".into() };
+        let untagged = deploying.clone().update_deploying(|it| DeployState { tag, ..it }).unwrap();
+        assert!(untagged.is_only_progress(&deploying));
+        assert!(!held_up.is_only_progress(&deploying) && !late.is_only_progress(&stalled));
     }
 
     #[test]
     fn what_was_begun_is_not_forgotten_by_a_retry() {
-        let begun = Stage::begin().merge_begun().unwrap();
-        let retried = begun.errored("502".into(), at(2)).unwrap().retried(at(3)).unwrap();
-        assert_eq!(retried, Stage::Merging(Merging { begun: true, ..Merging::default() }));
+        let begun = Stage::new_merging().begin_merge().unwrap();
+        let retried = begun.into_errored("502".into(), at(2)).unwrap().retry_from_error(at(3)).unwrap();
+        assert_eq!(retried, Stage::Merging(MergeState { begun: true, ..MergeState::default() }));
     }
 
     #[test]
     fn a_retry_asks_for_approvals_anew() {
-        let retried = awaiting().errored("403".into(), at(2)).unwrap().retried(at(60)).unwrap();
+        let retried = awaiting().into_errored("403".into(), at(2)).unwrap().retry_from_error(at(60)).unwrap();
         assert_eq!(retried.awaiting().map(|awaiting| awaiting.deadline), Some(at(3660)));
     }
 }

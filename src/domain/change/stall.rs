@@ -5,21 +5,21 @@ use jiff::Timestamp;
 use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Silence {
+pub struct StallDiagnosis {
     /// When the facts that others are asked for were last asked for.
     pub looked_at: Timestamp,
-    pub branch: BranchSeen,
-    pub build: BuildSeen,
-    pub image: ImageSeen,
+    pub branch: BranchFinding,
+    pub build: BuildFinding,
+    pub image: ImageFinding,
     /// What a controller last said of the artefact there, whatever it was about.
-    pub word: Option<Word>,
+    pub word: Option<ControllerMessage>,
     /// What the cluster runs instead.
-    pub runs: Option<Runs>,
+    pub runs: Option<RunningInstead>,
 }
 
 /// The head of the branch that the change moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BranchSeen {
+pub enum BranchFinding {
     AsMerged,
     MovedOn { to: Sha },
     Gone,
@@ -28,7 +28,7 @@ pub enum BranchSeen {
 
 /// What CI makes of the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BuildSeen {
+pub enum BuildFinding {
     /// By manifest the image was there before.
     NotNeeded,
     NotBegun,
@@ -46,7 +46,7 @@ pub enum BuildSeen {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ImageSeen {
+pub enum ImageFinding {
     There {
         tag: String,
     },
@@ -63,10 +63,10 @@ pub enum ImageSeen {
 
 /// A controller's words.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct ControllerMessage {
     /// As people call who said it.
     pub by: String,
-    pub said: WordSaid,
+    pub said: ReportedOutcome,
     pub text: String,
     /// What it was about, as far as it said so.
     pub commit: Option<Sha>,
@@ -74,14 +74,14 @@ pub struct Word {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WordSaid {
+pub enum ReportedOutcome {
     Succeeded,
     Failed,
     Progressing,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Runs {
+pub struct RunningInstead {
     pub version: String,
     /// It came after the merge, and nothing tells which commit it was built from.
     pub untold: bool,

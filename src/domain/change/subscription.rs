@@ -10,17 +10,17 @@ use crate::domain::model::glob;
 
 /// What can be told of a version on its way into an environment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum SubscribedState {
     Started,
     Deployed,
     Failed,
 }
 
-impl State {
+impl SubscribedState {
     pub const ALL: [Self; 3] = [Self::Started, Self::Deployed, Self::Failed];
 
     /// `None` while it waits for somebody's yes, and where it came to nothing.
-    pub fn of(stage: &Stage) -> Option<Self> {
+    pub fn from_stage(stage: &Stage) -> Option<Self> {
         match stage {
             Stage::Merging(_) | Stage::Deploying(_) => Some(Self::Started),
             Stage::Deployed { .. } => Some(Self::Deployed),
@@ -37,84 +37,88 @@ impl State {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Audience(Vec<Rule>);
+pub struct SubscriptionRules(Vec<SubscriptionRule>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rule {
+pub struct SubscriptionRule {
     pub channel: String,
     /// Globs of names; empty means every artefact.
     pub artefacts: Vec<String>,
     /// Empty means every environment.
     pub environments: Vec<EnvironmentName>,
-    pub states: BTreeSet<State>,
+    pub states: BTreeSet<SubscribedState>,
 }
 
 /// A channel that listens, and to what.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ear {
+pub struct SubscribedChannel {
     pub channel: String,
-    pub states: BTreeSet<State>,
+    pub states: BTreeSet<SubscribedState>,
 }
 
-impl Rule {
-    fn concerns(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> bool {
-        let named = |name: &String| glob::matches(name, artefact.as_str());
+impl SubscriptionRule {
+    fn is_match_for(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> bool {
+        let named = |name: &String| glob::is_path_match(name, artefact.as_str());
         (self.artefacts.is_empty() || self.artefacts.iter().any(named))
             && (self.environments.is_empty() || self.environments.contains(environment))
     }
 }
 
-impl Audience {
+impl SubscriptionRules {
     /// Every channel that a rule names.
-    pub fn channels(&self) -> impl Iterator<Item = &str> {
+    pub fn iter_channels(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|rule| rule.channel.as_str())
     }
 
-    pub fn new(rules: Vec<Rule>) -> Self {
+    pub fn new(rules: Vec<SubscriptionRule>) -> Self {
         Self(rules)
     }
 
     /// The channels that listen apart from the environment's own, each once.
-    pub fn beside(&self, artefact: &ArtefactName, environment: &Environment) -> Vec<Ear> {
-        let mut ears: Vec<Ear> = Vec::new();
-        for rule in self.0.iter().filter(|rule| rule.concerns(artefact, &environment.name)) {
+    pub fn subscribed_channels(&self, artefact: &ArtefactName, environment: &Environment) -> Vec<SubscribedChannel> {
+        let mut channels: Vec<SubscribedChannel> = Vec::new();
+        for rule in self.0.iter().filter(|rule| rule.is_match_for(artefact, &environment.name)) {
             if rule.channel == environment.channel {
                 continue;
             }
-            match ears.iter_mut().find(|ear| ear.channel == rule.channel) {
+            match channels.iter_mut().find(|ear| ear.channel == rule.channel) {
                 Some(ear) => ear.states.extend(&rule.states),
-                None => ears.push(Ear { channel: rule.channel.clone(), states: rule.states.clone() }),
+                None => channels.push(SubscribedChannel { channel: rule.channel.clone(), states: rule.states.clone() }),
             }
         }
-        ears
+        channels
     }
 
     /// The same for several artefacts, with those that each channel listens to.
-    pub fn beside_of(&self, artefacts: &[ArtefactName], environment: &Environment) -> Vec<(Ear, Vec<ArtefactName>)> {
-        let mut ears: Vec<(Ear, Vec<ArtefactName>)> = Vec::new();
+    pub fn group_subscribed_channels(
+        &self,
+        artefacts: &[ArtefactName],
+        environment: &Environment,
+    ) -> Vec<(SubscribedChannel, Vec<ArtefactName>)> {
+        let mut channels: Vec<(SubscribedChannel, Vec<ArtefactName>)> = Vec::new();
         for artefact in artefacts {
-            for ear in self.beside(artefact, environment) {
-                match ears.iter_mut().find(|(known, _)| known.channel == ear.channel) {
-                    Some((known, heard)) => {
+            for ear in self.subscribed_channels(artefact, environment) {
+                match channels.iter_mut().find(|(known, _)| known.channel == ear.channel) {
+                    Some((known, known_artefacts)) => {
                         known.states.extend(ear.states);
-                        heard.push(artefact.clone());
+                        known_artefacts.push(artefact.clone());
                     }
-                    None => ears.push((ear, vec![artefact.clone()])),
+                    None => channels.push((ear, vec![artefact.clone()])),
                 }
             }
         }
-        ears
+        channels
     }
 
     /// Which arrivals the environment's own channel hears of: those that are over, unless a rule says otherwise.
-    pub fn at_home(&self, artefact: &ArtefactName, environment: &Environment) -> BTreeSet<State> {
+    pub fn own_channel_states(&self, artefact: &ArtefactName, environment: &Environment) -> BTreeSet<SubscribedState> {
         let mut own = self
             .0
             .iter()
-            .filter(|rule| rule.channel == environment.channel && rule.concerns(artefact, &environment.name))
+            .filter(|rule| rule.channel == environment.channel && rule.is_match_for(artefact, &environment.name))
             .peekable();
         match own.peek() {
-            None => BTreeSet::from([State::Deployed, State::Failed]),
+            None => BTreeSet::from([SubscribedState::Deployed, SubscribedState::Failed]),
             Some(_) => own.flat_map(|rule| rule.states.iter().copied()).collect(),
         }
     }
@@ -125,8 +129,8 @@ mod tests {
     use super::*;
     use crate::domain::sample;
 
-    fn rule(channel: &str, artefacts: &[&str], environments: &[&str], states: &[State]) -> Rule {
-        Rule {
+    fn rule(channel: &str, artefacts: &[&str], environments: &[&str], states: &[SubscribedState]) -> SubscriptionRule {
+        SubscriptionRule {
             channel: channel.to_owned(),
             artefacts: artefacts.iter().map(|&name| name.to_owned()).collect(),
             environments: environments.iter().map(|name| EnvironmentName::new(name)).collect(),
@@ -136,17 +140,17 @@ mod tests {
 
     #[test]
     fn a_channel_listens_by_artefact_by_environment_or_by_both() {
-        use State::{Deployed, Failed, Started};
+        use SubscribedState::{Deployed, Failed, Started};
         let catalogue = sample::catalogue();
-        let audience = Audience::new(vec![
-            rule("#checkout", &["checkout"], &[], &State::ALL),
+        let audience = SubscriptionRules::new(vec![
+            rule("#checkout", &["checkout"], &[], &SubscribedState::ALL),
             rule("#shop", &["*out", "mail*"], &["prod"], &[Failed]),
             rule("#alarms", &[], &[], &[Failed]),
             rule("#shop", &[], &["prod"], &[Deployed]),
         ]);
         let heard = |artefact: &str, environment: &str| {
             let environment = catalogue.ladder.find(environment).unwrap();
-            let ears = audience.beside(&ArtefactName::new(artefact), environment);
+            let ears = audience.subscribed_channels(&ArtefactName::new(artefact), environment);
             ears.into_iter().map(|ear| (ear.channel, ear.states.into_iter().collect::<Vec<_>>())).collect::<Vec<_>>()
         };
         let alarms = ("#alarms".to_owned(), vec![Failed]);
@@ -161,12 +165,12 @@ mod tests {
     #[test]
     fn an_environments_own_channel_is_narrowed_by_its_rules_and_never_told_twice() {
         let catalogue = sample::catalogue();
-        let development = catalogue.ladder.rungs().first().unwrap();
+        let development = catalogue.ladder.environments().first().unwrap();
         let name = ArtefactName::new("checkout");
-        let quiet = Audience::new(vec![rule(&development.channel, &[], &[], &[State::Failed])]);
-        assert_eq!(quiet.beside(&name, development), []);
-        assert_eq!(quiet.at_home(&name, development), BTreeSet::from([State::Failed]));
-        let usual = Audience::default().at_home(&name, development);
-        assert_eq!(usual, BTreeSet::from([State::Deployed, State::Failed]));
+        let quiet = SubscriptionRules::new(vec![rule(&development.channel, &[], &[], &[SubscribedState::Failed])]);
+        assert_eq!(quiet.subscribed_channels(&name, development), []);
+        assert_eq!(quiet.own_channel_states(&name, development), BTreeSet::from([SubscribedState::Failed]));
+        let usual = SubscriptionRules::default().own_channel_states(&name, development);
+        assert_eq!(usual, BTreeSet::from([SubscribedState::Deployed, SubscribedState::Failed]));
     }
 }

@@ -2,18 +2,18 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Change, Deploying, Stage};
+use super::{Change, DeployState, Stage};
 
 /// The steps that take time, as machines call them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ChangePhase {
     Approval,
     Merge,
     Build,
     Rollout,
 }
 
-impl Step {
+impl ChangePhase {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approval => "approval",
@@ -24,14 +24,14 @@ impl Step {
     }
 }
 
-impl Deploying {
+impl DeployState {
     /// When the last of the approvals came that it was merged by.
     pub fn approved_at(&self) -> Option<Timestamp> {
         self.approvals.iter().map(|approval| approval.at).max()
     }
 
     /// When the result was built. Where CI does not tell, it was by the time that the cluster asked for it.
-    pub fn was_built_at(&self) -> Option<Timestamp> {
+    pub fn effective_built_at(&self) -> Option<Timestamp> {
         match (self.built_at, self.seen_at) {
             (Some(built), Some(seen)) => Some(built.min(seen)),
             (built, seen) => built.or(seen),
@@ -46,25 +46,25 @@ impl Change {
     }
 
     /// The steps that are over now and were not at `before`. So each is told once, however often it is looked at.
-    pub fn took_since(&self, before: &Stage) -> Vec<(Step, SignedDuration)> {
+    pub fn measure_phases_since(&self, before: &Stage) -> Vec<(ChangePhase, SignedDuration)> {
         let Some(deploying) = self.stage.deploying() else { return Vec::new() };
         let mut took = Vec::new();
         if before.deploying().is_none() {
             let approved_at = deploying.approved_at();
-            took.extend(approved_at.map(|at| (Step::Approval, at.duration_since(self.began_at()))));
+            took.extend(approved_at.map(|at| (ChangePhase::Approval, at.duration_since(self.began_at()))));
             let since = approved_at.unwrap_or(self.began_at());
-            took.push((Step::Merge, deploying.merged_at.duration_since(since)));
+            took.push((ChangePhase::Merge, deploying.merged_at.duration_since(since)));
         }
         if let (Stage::Deployed { at, .. }, false) = (&self.stage, matches!(before, Stage::Deployed { .. })) {
-            let built_at = deploying.was_built_at();
-            took.extend(built_at.map(|built| (Step::Build, built.duration_since(deploying.merged_at))));
-            took.push((Step::Rollout, at.duration_since(built_at.unwrap_or(deploying.merged_at))));
+            let built_at = deploying.effective_built_at();
+            took.extend(built_at.map(|built| (ChangePhase::Build, built.duration_since(deploying.merged_at))));
+            took.push((ChangePhase::Rollout, at.duration_since(built_at.unwrap_or(deploying.merged_at))));
         }
         took
     }
 
     /// Where it stands, and since when as far as it is known.
-    pub fn stands_since(&self) -> Timestamp {
+    pub fn stage_entered_at(&self) -> Timestamp {
         match &self.stage {
             Stage::AwaitingApproval(_) => self.began_at(),
             Stage::Merging(merging) => {

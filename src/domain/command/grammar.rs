@@ -24,11 +24,11 @@
 //! noise    = "to" | "in" | ...             between words, without meaning
 //! ```
 //!
-//! The help is made from [`TABLE`], which is what the parser looks verbs up in.
+//! The help is made from [`COMMANDS`], which is what the parser looks verbs up in.
 //!
 //! # How to add a command
 //!
-//! 1. Its rule in the grammar above, a [`Verb`], a row in [`TABLE`] and a variant of [`Command`]: help, did-you-mean and
+//! 1. Its rule in the grammar above, a [`Verb`], a row in [`COMMANDS`] and a variant of [`Command`]: help, did-you-mean and
 //!    `@gantry` know it from there. In `parse` what follows the verb; beside it a row in the tables of what is understood and what
 //!    is not. From here the compiler names every place that must answer for it.
 //! 2. `workflow::requests::dispatch` hands it to a file of its own in `workflow`: facts, then `domain`, then effects in one transaction. What
@@ -151,7 +151,7 @@ pub enum Verb {
 
 /// One row for each verb: what the parser knows it by, and what the help says of it.
 #[derive(Debug)]
-pub struct Entry {
+pub struct CommandSpec {
     pub verb: Verb,
     /// The first is its name; the others are understood.
     pub names: &'static [&'static str],
@@ -160,153 +160,153 @@ pub struct Entry {
     /// With `{artefact}`, `{environment}` and `{below}`, which the help fills with names that exist.
     pub examples: &'static [&'static str],
     /// Has a slash command of its own, beside `/gantry <verb>`.
-    pub slash: bool,
+    pub has_slash_command: bool,
 }
 
-pub const TABLE: &[Entry] = &[
-    Entry {
+pub const COMMANDS: &[CommandSpec] = &[
+    CommandSpec {
         verb: Verb::List,
         names: &["list", "ls"],
         usage: "list [artefact] [environment]",
         summary: "which version runs where, in what state",
         examples: &["list", "list {artefact}", "list {environment}"],
-        slash: true,
+        has_slash_command: true,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Promote,
         names: &["promote"],
         usage: "promote <artefact> [environment] [@version] [--dry-run] [--override reason]",
         summary: "move an artefact to the next environment, or to the one named",
         examples: &["promote {artefact}", "promote {artefact} to {environment}", "promote {artefact} --dry-run"],
-        slash: true,
+        has_slash_command: true,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Rollback,
         names: &["rollback", "roll-back"],
         usage: "rollback <artefact> <environment> [version] [--reason text]",
         summary: "return an environment to the version that ran well before, or to the one named",
         examples: &["rollback {artefact} {environment}", "rollback {artefact} {environment} --reason totals are wrong"],
-        slash: true,
+        has_slash_command: true,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Diff,
         names: &["diff"],
         usage: "diff <source> <target> [artefact] [--code]",
         summary: "what differs between two environments, and what to do about it",
         examples: &["diff {below} {environment}", "diff {below} {environment} {artefact}"],
-        slash: true,
+        has_slash_command: true,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Where,
         names: &["where"],
         usage: "where <commit|pull request|tag> [artefact]",
         summary: "which environments run code that contains it, and what it waits for in the next",
         examples: &["where 4f1c2ab", "where #42 {artefact}"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Why,
         names: &["why"],
         usage: "why <artefact> [environment]",
         summary: "what stands between an artefact and an environment",
         examples: &["why {artefact}", "why {artefact} {environment}"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Status,
         names: &["status"],
         usage: "status [change] [artefact] [environment]",
         summary: "which changes are under way, or how one stands",
         examples: &["status", "status {environment}", "status 0badcafe"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::History,
         names: &["history", "log"],
         usage: "history [artefact] [environment] [number]",
         summary: "what happened, by whom, and how long it took",
         examples: &["history", "history {artefact} {environment}", "history {environment} 20"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Cancel,
         names: &["cancel"],
         usage: "cancel <change>",
         summary: "stop a change that is not merged yet; the card shows its eight digits",
         examples: &["cancel 0badcafe"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Reject,
         names: &["reject"],
         usage: "reject <change> <reason>",
         summary: "say no to a change that waits for approval; its card has the button",
         examples: &["reject 0badcafe the migration is missing"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Lock,
         names: &["lock"],
         usage: "lock <environment> [artefact] [for 2h] <reason>",
         summary: "let nobody change an environment, or one artefact there",
         examples: &["lock {environment} for 2h database migration", "lock {environment} {artefact} wait for the fix"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Unlock,
         names: &["unlock"],
         usage: "unlock <environment> [artefact]",
         summary: "end a lock",
         examples: &["unlock {environment}", "unlock {environment} {artefact}"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Locks,
         names: &["locks"],
         usage: "locks [environment]",
         summary: "what is locked, by whom and why",
         examples: &["locks", "locks {environment}"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Release,
         names: &["release"],
         usage: "release <artefact> <version>",
         summary: "let a version come back that was rolled back from",
         examples: &["release {artefact} 1.4.2"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Doctor,
         names: &["doctor"],
         usage: "doctor",
         summary: "whether I can work with Slack, GitHub, clusters and registries, and what to repair",
         examples: &["doctor"],
-        slash: false,
+        has_slash_command: false,
     },
-    Entry {
+    CommandSpec {
         verb: Verb::Help,
         names: &["help", "?", "-h", "--help"],
         usage: "help [command]",
         summary: "what I understand",
         examples: &["help", "help promote"],
-        slash: false,
+        has_slash_command: false,
     },
 ];
 
 impl Verb {
-    pub fn entry(self) -> &'static Entry {
+    pub fn spec(self) -> &'static CommandSpec {
         // TABLE has a row for each verb: `every_verb_has_its_row` holds us to it.
-        TABLE.iter().find(|entry| entry.verb == self).unwrap_or(&TABLE[TABLE.len() - 1])
+        COMMANDS.iter().find(|entry| entry.verb == self).unwrap_or(&COMMANDS[COMMANDS.len() - 1])
     }
 
     pub fn name(self) -> &'static str {
-        self.entry().names[0]
+        self.spec().names[0]
     }
 
-    pub(super) fn find(word: &str) -> Option<Self> {
-        let same = |entry: &&Entry| entry.names.iter().any(|name| name.eq_ignore_ascii_case(word));
-        TABLE.iter().find(same).map(|entry| entry.verb)
+    pub(super) fn find_by_name(word: &str) -> Option<Self> {
+        let same = |entry: &&CommandSpec| entry.names.iter().any(|name| name.eq_ignore_ascii_case(word));
+        COMMANDS.iter().find(same).map(|entry| entry.verb)
     }
 }
 
@@ -335,38 +335,38 @@ impl Command {
 
 /// Why a text is not a command, with what was probably meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Misunderstanding {
-    NoVerb {
+pub enum CommandParseError {
+    UnknownVerb {
         word: String,
-        meant: Option<&'static str>,
+        suggestion: Option<&'static str>,
     },
-    NoArtefact {
+    UnknownArtefact {
         word: String,
-        meant: Option<ArtefactName>,
+        suggestion: Option<ArtefactName>,
     },
-    NoEnvironment {
+    UnknownEnvironment {
         verb: Verb,
         word: String,
-        meant: Option<EnvironmentName>,
+        suggestion: Option<EnvironmentName>,
     },
-    Missing {
+    MissingArgument {
         verb: Verb,
-        what: &'static str,
+        argument: &'static str,
     },
-    Surplus {
+    UnexpectedArgument {
         verb: Verb,
         word: String,
     },
     /// One more of what the command takes one of.
-    OneTooMany {
+    RepeatedArgument {
         verb: Verb,
-        what: &'static str,
+        argument: &'static str,
         word: String,
     },
-    NoFlag {
+    UnknownFlag {
         verb: Verb,
         word: String,
-        meant: Option<&'static str>,
+        suggestion: Option<&'static str>,
     },
 }
 
@@ -375,10 +375,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::command::parse::{LONGEST_ECHO, parse};
+    use crate::domain::command::parse::{MAX_ECHO_CHARS, parse};
     use crate::domain::sample::catalogue;
 
-    fn parsed(text: &str) -> Result<Command, Misunderstanding> {
+    fn parsed(text: &str) -> Result<Command, CommandParseError> {
         parse(text, &catalogue())
     }
 
@@ -451,8 +451,8 @@ mod tests {
             Verb::History,
             Verb::Doctor,
         ]) {
-            assert_eq!(verb.entry().verb, verb);
-            assert!(verb.entry().usage.starts_with(verb.name()));
+            assert_eq!(verb.spec().verb, verb);
+            assert!(verb.spec().usage.starts_with(verb.name()));
         }
     }
 
@@ -526,65 +526,80 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_is_named_with_what_was_meant() {
-        use Misunderstanding::*;
+        use CommandParseError::*;
         let artefact = |name: &str| Some(ArtefactName::new(name));
         let environment = |name: &str| Some(EnvironmentName::new(name));
         let cases = [
-            ("promtoe checkout", NoVerb { word: "promtoe".into(), meant: Some("promote") }),
-            ("<!channel>", NoVerb { word: "!channel".into(), meant: None }),
-            ("promote", Missing { verb: Verb::Promote, what: "artefact" }),
-            ("promote qa", Missing { verb: Verb::Promote, what: "artefact" }),
-            ("promote chekout qa", NoArtefact { word: "chekout".into(), meant: artefact("checkout") }),
+            ("promtoe checkout", UnknownVerb { word: "promtoe".into(), suggestion: Some("promote") }),
+            ("<!channel>", UnknownVerb { word: "!channel".into(), suggestion: None }),
+            ("promote", MissingArgument { verb: Verb::Promote, argument: "artefact" }),
+            ("promote qa", MissingArgument { verb: Verb::Promote, argument: "artefact" }),
+            ("promote chekout qa", UnknownArtefact { word: "chekout".into(), suggestion: artefact("checkout") }),
             (
                 "promote checkout pord",
-                NoEnvironment { verb: Verb::Promote, word: "pord".into(), meant: environment("prod") },
+                UnknownEnvironment { verb: Verb::Promote, word: "pord".into(), suggestion: environment("prod") },
             ),
             (
                 "promote checkout stagin",
-                NoEnvironment { verb: Verb::Promote, word: "stagin".into(), meant: environment("staging") },
+                UnknownEnvironment { verb: Verb::Promote, word: "stagin".into(), suggestion: environment("staging") },
             ),
-            ("promote checkout search", OneTooMany { verb: Verb::Promote, what: "artefact", word: "search".into() }),
+            (
+                "promote checkout search",
+                RepeatedArgument { verb: Verb::Promote, argument: "artefact", word: "search".into() },
+            ),
             (
                 "promote checkout qa staging",
-                OneTooMany { verb: Verb::Promote, what: "environment", word: "staging".into() },
+                RepeatedArgument { verb: Verb::Promote, argument: "environment", word: "staging".into() },
             ),
-            ("list checkout @1.2", Surplus { verb: Verb::List, word: "1.2".into() }),
-            ("promote checkout qa now", Surplus { verb: Verb::Promote, word: "now".into() }),
+            ("list checkout @1.2", UnexpectedArgument { verb: Verb::List, word: "1.2".into() }),
+            ("promote checkout qa now", UnexpectedArgument { verb: Verb::Promote, word: "now".into() }),
             (
                 "promote checkout --dryrun",
-                NoFlag { verb: Verb::Promote, word: "dryrun".into(), meant: Some("dry-run") },
+                UnknownFlag { verb: Verb::Promote, word: "dryrun".into(), suggestion: Some("dry-run") },
             ),
-            ("list --reason why", NoFlag { verb: Verb::List, word: "reason".into(), meant: None }),
+            ("list --reason why", UnknownFlag { verb: Verb::List, word: "reason".into(), suggestion: None }),
             (
                 "rollback checkout prod --reasonable",
-                NoFlag { verb: Verb::Rollback, word: "reasonable".into(), meant: None },
+                UnknownFlag { verb: Verb::Rollback, word: "reasonable".into(), suggestion: None },
             ),
             (
                 "rollback checkout pord",
-                NoEnvironment { verb: Verb::Rollback, word: "pord".into(), meant: environment("prod") },
+                UnknownEnvironment { verb: Verb::Rollback, word: "pord".into(), suggestion: environment("prod") },
             ),
-            ("list chekout", NoArtefact { word: "chekout".into(), meant: artefact("checkout") }),
-            ("list pord", NoEnvironment { verb: Verb::List, word: "pord".into(), meant: environment("prod") }),
-            ("list nonsense", NoArtefact { word: "nonsense".into(), meant: None }),
-            ("where", Missing { verb: Verb::Where, what: "commit, pull request or tag" }),
-            ("where abc def", Surplus { verb: Verb::Where, word: "def".into() }),
-            ("why", Missing { verb: Verb::Why, what: "artefact" }),
-            ("history 0", NoArtefact { word: "0".into(), meant: None }),
-            ("diff staging", Missing { verb: Verb::Diff, what: "two environments" }),
-            ("release", Missing { verb: Verb::Release, what: "artefact" }),
-            ("release checkout", Missing { verb: Verb::Release, what: "version" }),
-            ("release checkout 1 2", Surplus { verb: Verb::Release, word: "2".into() }),
-            ("unlock", Missing { verb: Verb::Unlock, what: "environment" }),
-            ("unlock checkout", Missing { verb: Verb::Unlock, what: "environment" }),
-            ("unlock pord", NoEnvironment { verb: Verb::Unlock, word: "pord".into(), meant: environment("prod") }),
-            ("unlock prod chekout", NoArtefact { word: "chekout".into(), meant: artefact("checkout") }),
-            ("unlock prod qa", OneTooMany { verb: Verb::Unlock, what: "environment", word: "qa".into() }),
-            ("docter", NoVerb { word: "docter".into(), meant: Some("doctor") }),
-            ("doctor qa", Surplus { verb: Verb::Doctor, word: "qa".into() }),
-            ("doctor who", Surplus { verb: Verb::Doctor, word: "who".into() }),
-            ("locks prod checkout", Surplus { verb: Verb::Locks, word: "checkout".into() }),
-            ("locks pord", NoEnvironment { verb: Verb::Locks, word: "pord".into(), meant: environment("prod") }),
-            ("diff staging pord", NoEnvironment { verb: Verb::Diff, word: "pord".into(), meant: environment("prod") }),
+            ("list chekout", UnknownArtefact { word: "chekout".into(), suggestion: artefact("checkout") }),
+            (
+                "list pord",
+                UnknownEnvironment { verb: Verb::List, word: "pord".into(), suggestion: environment("prod") },
+            ),
+            ("list nonsense", UnknownArtefact { word: "nonsense".into(), suggestion: None }),
+            ("where", MissingArgument { verb: Verb::Where, argument: "commit, pull request or tag" }),
+            ("where abc def", UnexpectedArgument { verb: Verb::Where, word: "def".into() }),
+            ("why", MissingArgument { verb: Verb::Why, argument: "artefact" }),
+            ("history 0", UnknownArtefact { word: "0".into(), suggestion: None }),
+            ("diff staging", MissingArgument { verb: Verb::Diff, argument: "two environments" }),
+            ("release", MissingArgument { verb: Verb::Release, argument: "artefact" }),
+            ("release checkout", MissingArgument { verb: Verb::Release, argument: "version" }),
+            ("release checkout 1 2", UnexpectedArgument { verb: Verb::Release, word: "2".into() }),
+            ("unlock", MissingArgument { verb: Verb::Unlock, argument: "environment" }),
+            ("unlock checkout", MissingArgument { verb: Verb::Unlock, argument: "environment" }),
+            (
+                "unlock pord",
+                UnknownEnvironment { verb: Verb::Unlock, word: "pord".into(), suggestion: environment("prod") },
+            ),
+            ("unlock prod chekout", UnknownArtefact { word: "chekout".into(), suggestion: artefact("checkout") }),
+            ("unlock prod qa", RepeatedArgument { verb: Verb::Unlock, argument: "environment", word: "qa".into() }),
+            ("docter", UnknownVerb { word: "docter".into(), suggestion: Some("doctor") }),
+            ("doctor qa", UnexpectedArgument { verb: Verb::Doctor, word: "qa".into() }),
+            ("doctor who", UnexpectedArgument { verb: Verb::Doctor, word: "who".into() }),
+            ("locks prod checkout", UnexpectedArgument { verb: Verb::Locks, word: "checkout".into() }),
+            (
+                "locks pord",
+                UnknownEnvironment { verb: Verb::Locks, word: "pord".into(), suggestion: environment("prod") },
+            ),
+            (
+                "diff staging pord",
+                UnknownEnvironment { verb: Verb::Diff, word: "pord".into(), suggestion: environment("prod") },
+            ),
         ];
         for (text, misunderstanding) in cases {
             assert_eq!(parsed(text), Err(misunderstanding), "{text}");
@@ -593,8 +608,8 @@ mod tests {
 
     #[test]
     fn a_word_of_any_length_is_repeated_only_in_part() {
-        let Err(Misunderstanding::NoVerb { word, .. }) = parsed(&"я".repeat(5000)) else { panic!("no verb") };
-        assert_eq!(word.chars().count(), LONGEST_ECHO + 1);
+        let Err(CommandParseError::UnknownVerb { word, .. }) = parsed(&"я".repeat(5000)) else { panic!("no verb") };
+        assert_eq!(word.chars().count(), MAX_ECHO_CHARS + 1);
     }
 
     proptest! {

@@ -4,5 +4,5 @@ mod grammar;
 mod parse;
 mod parse_lock;
 
-pub use grammar::{Command, Entry, Misunderstanding, TABLE, Verb};
+pub use grammar::{COMMANDS, Command, CommandParseError, CommandSpec, Verb};
 pub use parse::{is_reserved, parse};

@@ -3,48 +3,48 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::{Command, Misunderstanding, TABLE, Verb};
-use crate::domain::change::SHORT;
+use super::{COMMANDS, Command, CommandParseError, Verb};
+use crate::domain::change::SHORT_ID_LENGTH;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::{Catalogue, EnvironmentName};
-use crate::domain::model::nearest::nearest;
+use crate::domain::model::nearest::find_nearest;
 
-pub(super) const NOISE: &[&str] =
+pub(super) const FILLER_WORDS: &[&str] =
     &["to", "in", "into", "on", "onto", "from", "of", "for", "the", "with", "and", "between", "please", "vs", "->"];
 
 /// Longer words than this are nobody's name; the rest of one is not repeated to anybody.
-pub(super) const LONGEST_ECHO: usize = 60;
+pub(super) const MAX_ECHO_CHARS: usize = 60;
 
 /// Words with a meaning of their own here, which therefore cannot name an artefact or an environment.
 pub fn is_reserved(word: &str) -> bool {
-    NOISE.iter().any(|noise| noise.eq_ignore_ascii_case(word)) || Verb::find(word).is_some()
+    FILLER_WORDS.iter().any(|noise| noise.eq_ignore_ascii_case(word)) || Verb::find_by_name(word).is_some()
 }
 
 /// `text` is everything behind `/gantry` or the mention; behind `/promote` put the verb in front.
-pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, Misunderstanding> {
-    let mut words = words(text);
-    let reason = words.first().and_then(|word| Verb::find(word)).and_then(|verb| take_reason(verb, &mut words));
+pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, CommandParseError> {
+    let mut words = split_words(text);
+    let reason = words.first().and_then(|word| Verb::find_by_name(word)).and_then(|verb| take_reason(verb, &mut words));
     let Some((first, rest)) = words.split_first() else {
         return Ok(Command::Help { about: None });
     };
-    let verb = Verb::find(first).ok_or_else(|| {
-        let names = TABLE.iter().flat_map(|entry| entry.names).copied();
-        Misunderstanding::NoVerb { word: echo(first), meant: nearest(first, names) }
+    let verb = Verb::find_by_name(first).ok_or_else(|| {
+        let names = COMMANDS.iter().flat_map(|entry| entry.names).copied();
+        CommandParseError::UnknownVerb { word: truncate_word(first), suggestion: find_nearest(first, names) }
     })?;
     if verb == Verb::Lock {
         // Its reason is anybody's words, which must not be taken for names.
-        return super::parse_lock::parse(behind_the_first_word(text), catalogue);
+        return super::parse_lock::parse(skip_first_word(text), catalogue);
     }
     if verb == Verb::Help {
-        return Ok(Command::Help { about: rest.iter().find_map(|word| Verb::find(word)) });
+        return Ok(Command::Help { about: rest.iter().find_map(|word| Verb::find_by_name(word)) });
     }
-    if rest.iter().any(|word| Verb::find(word) == Some(Verb::Help)) {
+    if rest.iter().any(|word| Verb::find_by_name(word) == Some(Verb::Help)) {
         return Ok(Command::Help { about: Some(verb) });
     }
     if verb == Verb::Reject {
-        return reject(rest);
+        return parse_reject(rest);
     }
-    Words::sort(verb, rest, catalogue)?.into_command(reason)
+    CommandArguments::from_words(verb, rest, catalogue)?.into_command(reason)
 }
 
 /// The words behind the flag that asks for a reason, up to the next flag; they are anybody's, and name nothing.
@@ -61,22 +61,22 @@ fn take_reason(verb: Verb, words: &mut Vec<String>) -> Option<String> {
 }
 
 /// The digits of a change, and everybody's words behind them.
-fn reject(words: &[String]) -> Result<Command, Misunderstanding> {
-    let missing = |what| Misunderstanding::Missing { verb: Verb::Reject, what };
+fn parse_reject(words: &[String]) -> Result<Command, CommandParseError> {
+    let missing = |what| CommandParseError::MissingArgument { verb: Verb::Reject, argument: what };
     let (change, reason) =
-        words.split_first().filter(|(first, _)| is_change(first)).ok_or_else(|| missing("change"))?;
+        words.split_first().filter(|(first, _)| is_change_id(first)).ok_or_else(|| missing("change"))?;
     if reason.is_empty() {
         return Err(missing("reason"));
     }
     Ok(Command::Reject { change: change.to_ascii_lowercase().into(), reason: reason.join(" ").into() })
 }
 
-fn is_change(word: &str) -> bool {
-    word.len() == SHORT && word.bytes().all(|byte| byte.is_ascii_hexdigit())
+fn is_change_id(word: &str) -> bool {
+    word.len() == SHORT_ID_LENGTH && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The words of a command, sorted by what they name.
-struct Words<'a> {
+struct CommandArguments<'a> {
     verb: Verb,
     catalogue: &'a Catalogue,
     artefacts: Vec<ArtefactName>,
@@ -86,8 +86,8 @@ struct Words<'a> {
     unknown: Vec<String>,
 }
 
-impl<'a> Words<'a> {
-    fn sort(verb: Verb, words: &[String], catalogue: &'a Catalogue) -> Result<Self, Misunderstanding> {
+impl<'a> CommandArguments<'a> {
+    fn from_words(verb: Verb, words: &[String], catalogue: &'a Catalogue) -> Result<Self, CommandParseError> {
         let mut sorted = Self {
             verb,
             catalogue,
@@ -98,22 +98,22 @@ impl<'a> Words<'a> {
             unknown: Vec::new(),
         };
         for word in words {
-            if let Some(rung) = catalogue.ladder.find(word) {
-                sorted.environments.push(rung.name.clone());
-            } else if let Some(artefact) = catalogue.artefact(word) {
+            if let Some(environment) = catalogue.ladder.find(word) {
+                sorted.environments.push(environment.name.clone());
+            } else if let Some(artefact) = catalogue.find_artefact(word) {
                 sorted.artefacts.push(artefact.name.clone());
             } else if let Some(flag) = word.strip_prefix("--") {
                 sorted.flags.push(flag.to_ascii_lowercase());
             } else if let Some(version) = word.strip_prefix('@') {
                 sorted.versions.push(version.to_owned());
             } else if let Some((artefact, version)) =
-                word.split_once('@').filter(|(name, _)| catalogue.artefact(name).is_some())
+                word.split_once('@').filter(|(name, _)| catalogue.find_artefact(name).is_some())
             {
-                sorted.artefacts.extend(catalogue.artefact(artefact).map(|known| known.name.clone()));
+                sorted.artefacts.extend(catalogue.find_artefact(artefact).map(|known| known.name.clone()));
                 sorted.versions.push(version.to_owned());
-            } else if let Some((source, target)) = range(word, catalogue) {
+            } else if let Some((source, target)) = parse_environment_range(word, catalogue) {
                 sorted.environments.extend([source, target]);
-            } else if !NOISE.iter().any(|noise| noise.eq_ignore_ascii_case(word)) {
+            } else if !FILLER_WORDS.iter().any(|noise| noise.eq_ignore_ascii_case(word)) {
                 sorted.unknown.push(word.clone());
             }
         }
@@ -124,139 +124,149 @@ impl<'a> Words<'a> {
             _ => &[],
         };
         if let Some(flag) = sorted.flags.iter().find(|flag| !known.contains(&flag.as_str())) {
-            let meant = nearest(flag, known.iter().copied());
-            return Err(Misunderstanding::NoFlag { verb, word: echo(flag), meant });
+            let meant = find_nearest(flag, known.iter().copied());
+            return Err(CommandParseError::UnknownFlag { verb, word: truncate_word(flag), suggestion: meant });
         }
         Ok(sorted)
     }
 
-    fn into_command(mut self, reason: Option<String>) -> Result<Command, Misunderstanding> {
+    fn into_command(mut self, reason: Option<String>) -> Result<Command, CommandParseError> {
         let verb = self.verb;
         let command = match verb {
             Verb::Help => Command::Help { about: None },
             Verb::List => {
-                let artefact = first(&mut self.artefacts);
-                let environment = first(&mut self.environments);
+                let artefact = take_first(&mut self.artefacts);
+                let environment = take_first(&mut self.environments);
                 Command::List { artefact, environment }
             }
             Verb::Promote => Command::Promote {
-                artefact: self.artefact()?,
-                environment: first(&mut self.environments),
-                version: first(&mut self.versions).map(Into::into),
+                artefact: self.take_artefact()?,
+                environment: take_first(&mut self.environments),
+                version: take_first(&mut self.versions).map(Into::into),
                 dry_run: self.flags.iter().any(|flag| flag == "dry-run"),
                 overriding: match reason {
                     Some(reason) if reason.is_empty() => {
-                        return Err(Misunderstanding::Missing { verb, what: "reason" });
+                        return Err(CommandParseError::MissingArgument { verb, argument: "reason" });
                     }
                     reason => reason.map(Into::into),
                 },
             },
             Verb::Rollback => {
-                let artefact = self.artefact()?;
-                let environment = first(&mut self.environments);
+                let artefact = self.take_artefact()?;
+                let environment = take_first(&mut self.environments);
                 // A version needs no `@` here, but only behind an environment: before it, the word is a slip of the pen.
-                let bare =
-                    if environment.is_some() && self.versions.is_empty() { first(&mut self.unknown) } else { None };
-                let version = first(&mut self.versions).or(bare).map(Into::into);
+                let bare = if environment.is_some() && self.versions.is_empty() {
+                    take_first(&mut self.unknown)
+                } else {
+                    None
+                };
+                let version = take_first(&mut self.versions).or(bare).map(Into::into);
                 let reason = reason.filter(|reason| !reason.is_empty()).map(Into::into);
                 Command::Rollback { artefact, environment, version, reason }
             }
             Verb::Diff => {
-                let artefact = first(&mut self.artefacts);
-                let (Some(source), Some(target)) = (first(&mut self.environments), first(&mut self.environments))
+                let artefact = take_first(&mut self.artefacts);
+                let (Some(source), Some(target)) =
+                    (take_first(&mut self.environments), take_first(&mut self.environments))
                 else {
-                    return Err(self.missing_environment("two environments"));
+                    return Err(self.explain_missing_environment("two environments"));
                 };
                 let code = self.flags.iter().any(|flag| flag == "code");
                 Command::Diff { source, target, artefact, code }
             }
             Verb::Where => {
-                let what = first(&mut self.versions).or_else(|| first(&mut self.unknown));
-                let what = what.ok_or(Misunderstanding::Missing { verb, what: "commit, pull request or tag" })?;
-                Command::Where { what: what.into(), artefact: first(&mut self.artefacts) }
+                let what = take_first(&mut self.versions).or_else(|| take_first(&mut self.unknown));
+                let what =
+                    what.ok_or(CommandParseError::MissingArgument { verb, argument: "commit, pull request or tag" })?;
+                Command::Where { what: what.into(), artefact: take_first(&mut self.artefacts) }
             }
-            Verb::Why => Command::Why { artefact: self.artefact()?, environment: first(&mut self.environments) },
+            Verb::Why => {
+                Command::Why { artefact: self.take_artefact()?, environment: take_first(&mut self.environments) }
+            }
             Verb::Status => {
-                let change = self.change().ok();
-                let artefact = first(&mut self.artefacts);
-                Command::Status { change, artefact, environment: first(&mut self.environments) }
+                let change = self.take_change_id().ok();
+                let artefact = take_first(&mut self.artefacts);
+                Command::Status { change, artefact, environment: take_first(&mut self.environments) }
             }
             Verb::History => {
                 let number = self.unknown.iter().position(|word| word.parse::<u32>().is_ok_and(|number| number > 0));
                 let count = number.and_then(|at| self.unknown.remove(at).parse().ok());
-                let artefact = first(&mut self.artefacts);
-                Command::History { artefact, environment: first(&mut self.environments), count }
+                let artefact = take_first(&mut self.artefacts);
+                Command::History { artefact, environment: take_first(&mut self.environments), count }
             }
             // Its reason is not sorted by what it names.
-            Verb::Cancel | Verb::Reject => Command::Cancel { change: self.change()? },
+            Verb::Cancel | Verb::Reject => Command::Cancel { change: self.take_change_id()? },
             Verb::Unlock => {
-                let artefact = first(&mut self.artefacts);
-                let environment =
-                    first(&mut self.environments).ok_or_else(|| self.missing_environment("environment"))?;
+                let artefact = take_first(&mut self.artefacts);
+                let environment = take_first(&mut self.environments)
+                    .ok_or_else(|| self.explain_missing_environment("environment"))?;
                 Command::Unlock { environment, artefact }
             }
-            Verb::Locks => Command::Locks { environment: first(&mut self.environments) },
+            Verb::Locks => Command::Locks { environment: take_first(&mut self.environments) },
             Verb::Doctor => Command::Doctor,
             Verb::Release => {
-                let artefact = self.artefact()?;
-                let version = first(&mut self.versions).or_else(|| first(&mut self.unknown));
-                let version = version.ok_or(Misunderstanding::Missing { verb, what: "version" })?;
+                let artefact = self.take_artefact()?;
+                let version = take_first(&mut self.versions).or_else(|| take_first(&mut self.unknown));
+                let version = version.ok_or(CommandParseError::MissingArgument { verb, argument: "version" })?;
                 Command::Release { artefact, version: version.into() }
             }
             // It has a parser of its own.
-            Verb::Lock => return Err(Misunderstanding::Missing { verb, what: "environment" }),
+            Verb::Lock => return Err(CommandParseError::MissingArgument { verb, argument: "environment" }),
         };
-        self.nothing_is_left(&command)?;
+        self.ensure_nothing_left(&command)?;
         Ok(command)
     }
 
-    fn artefact(&mut self) -> Result<ArtefactName, Misunderstanding> {
-        if let Some(artefact) = first(&mut self.artefacts) {
+    fn take_artefact(&mut self) -> Result<ArtefactName, CommandParseError> {
+        if let Some(artefact) = take_first(&mut self.artefacts) {
             return Ok(artefact);
         }
         if self.unknown.is_empty() {
-            return Err(Misunderstanding::Missing { verb: self.verb, what: "artefact" });
+            return Err(CommandParseError::MissingArgument { verb: self.verb, argument: "artefact" });
         }
-        Err(self.no_artefact(0))
+        Err(self.explain_unknown_artefact(0))
     }
 
-    fn change(&mut self) -> Result<Arc<str>, Misunderstanding> {
-        match self.unknown.iter().position(|word| is_change(word)) {
+    fn take_change_id(&mut self) -> Result<Arc<str>, CommandParseError> {
+        match self.unknown.iter().position(|word| is_change_id(word)) {
             Some(at) => Ok(self.unknown.remove(at).to_ascii_lowercase().into()),
-            None => Err(Misunderstanding::Missing { verb: self.verb, what: "change" }),
+            None => Err(CommandParseError::MissingArgument { verb: self.verb, argument: "change" }),
         }
     }
 
-    fn no_artefact(&self, at: usize) -> Misunderstanding {
+    fn explain_unknown_artefact(&self, at: usize) -> CommandParseError {
         let word = &self.unknown[at];
         let names = self.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str());
-        Misunderstanding::NoArtefact { word: echo(word), meant: nearest(word, names).map(ArtefactName::new) }
-    }
-
-    fn no_environment(&self, at: usize) -> Misunderstanding {
-        let word = &self.unknown[at];
-        let rungs = self.catalogue.ladder.rungs();
-        let names = rungs
-            .iter()
-            .flat_map(|rung| std::iter::once(rung.name.as_str()).chain(rung.aliases.iter().map(String::as_str)));
-        let meant = nearest(word, names).and_then(|name| self.catalogue.ladder.find(name));
-        Misunderstanding::NoEnvironment {
-            verb: self.verb,
-            word: echo(word),
-            meant: meant.map(|rung| rung.name.clone()),
+        CommandParseError::UnknownArtefact {
+            word: truncate_word(word),
+            suggestion: find_nearest(word, names).map(ArtefactName::new),
         }
     }
 
-    fn missing_environment(&self, what: &'static str) -> Misunderstanding {
+    fn explain_unknown_environment(&self, at: usize) -> CommandParseError {
+        let word = &self.unknown[at];
+        let environments = self.catalogue.ladder.environments();
+        let names = environments.iter().flat_map(|environment| {
+            std::iter::once(environment.name.as_str()).chain(environment.aliases.iter().map(String::as_str))
+        });
+        let meant = find_nearest(word, names).and_then(|name| self.catalogue.ladder.find(name));
+        CommandParseError::UnknownEnvironment {
+            verb: self.verb,
+            word: truncate_word(word),
+            suggestion: meant.map(|environment| environment.name.clone()),
+        }
+    }
+
+    fn explain_missing_environment(&self, what: &'static str) -> CommandParseError {
         if self.unknown.is_empty() {
-            Misunderstanding::Missing { verb: self.verb, what }
+            CommandParseError::MissingArgument { verb: self.verb, argument: what }
         } else {
-            self.no_environment(0)
+            self.explain_unknown_environment(0)
         }
     }
 
     /// What stands there without a place is a mistake that must not pass in silence.
-    fn nothing_is_left(&self, command: &Command) -> Result<(), Misunderstanding> {
+    fn ensure_nothing_left(&self, command: &Command) -> Result<(), CommandParseError> {
         let verb = self.verb;
         if !self.unknown.is_empty() {
             let artefact_is_open = matches!(
@@ -277,12 +287,14 @@ impl<'a> Words<'a> {
                     | Command::Rollback { environment: None, .. }
                     | Command::Locks { environment: None }
             );
-            let near_environment =
-                matches!(self.no_environment(0), Misunderstanding::NoEnvironment { meant: Some(_), .. });
+            let near_environment = matches!(
+                self.explain_unknown_environment(0),
+                CommandParseError::UnknownEnvironment { suggestion: Some(_), .. }
+            );
             return Err(match (artefact_is_open, environment_is_open) {
-                (_, true) if near_environment || !artefact_is_open => self.no_environment(0),
-                (true, _) => self.no_artefact(0),
-                _ => Misunderstanding::Surplus { verb, word: echo(&self.unknown[0]) },
+                (_, true) if near_environment || !artefact_is_open => self.explain_unknown_environment(0),
+                (true, _) => self.explain_unknown_artefact(0),
+                _ => CommandParseError::UnexpectedArgument { verb, word: truncate_word(&self.unknown[0]) },
             });
         }
         let surplus = [
@@ -300,30 +312,32 @@ impl<'a> Words<'a> {
             Verb::Cancel | Verb::Reject | Verb::Lock | Verb::Doctor | Verb::Help => false,
         };
         match surplus.into_iter().find_map(|(what, word)| Some((what, word?))) {
-            Some((what, word)) if takes(what) => Err(Misunderstanding::OneTooMany { verb, what, word: echo(word) }),
-            Some((_, word)) => Err(Misunderstanding::Surplus { verb, word: echo(word) }),
+            Some((what, word)) if takes(what) => {
+                Err(CommandParseError::RepeatedArgument { verb, argument: what, word: truncate_word(word) })
+            }
+            Some((_, word)) => Err(CommandParseError::UnexpectedArgument { verb, word: truncate_word(word) }),
             None => Ok(()),
         }
     }
 }
 
-fn first<T>(words: &mut Vec<T>) -> Option<T> {
+fn take_first<T>(words: &mut Vec<T>) -> Option<T> {
     if words.is_empty() { None } else { Some(words.remove(0)) }
 }
 
 /// `staging..prod`, as people know it from Git.
-fn range(word: &str, catalogue: &Catalogue) -> Option<(EnvironmentName, EnvironmentName)> {
+fn parse_environment_range(word: &str, catalogue: &Catalogue) -> Option<(EnvironmentName, EnvironmentName)> {
     let (source, target) = word.split_once("..")?;
     let source = catalogue.ladder.find(source)?;
     let target = catalogue.ladder.find(target.trim_start_matches('.'))?;
     Some((source.name.clone(), target.name.clone()))
 }
 
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = text;
     while let Some((word, behind)) = next_word(rest) {
-        let word = plain(word);
+        let word = normalise_word(word);
         if !word.is_empty() {
             words.push(word);
         }
@@ -334,30 +348,30 @@ fn words(text: &str) -> Vec<String> {
 
 /// The first word as it stands there, and what is behind it.
 pub(super) fn next_word(text: &str) -> Option<(&str, &str)> {
-    let rest = &text[text.find(|c: char| !is_gap(c))?..];
+    let rest = &text[text.find(|c: char| !is_separator(c))?..];
     // Slack's `<#C01|the label>` is one word whatever its label holds.
     let end = if rest.starts_with('<') { rest.find('>').map(|at| at + 1) } else { None };
-    Some(rest.split_at(end.unwrap_or_else(|| rest.find(is_gap).unwrap_or(rest.len()))))
+    Some(rest.split_at(end.unwrap_or_else(|| rest.find(is_separator).unwrap_or(rest.len()))))
 }
 
-fn behind_the_first_word(text: &str) -> &str {
+fn skip_first_word(text: &str) -> &str {
     let mut rest = text;
     while let Some((word, behind)) = next_word(rest) {
         rest = behind;
-        if !plain(word).is_empty() {
+        if !normalise_word(word).is_empty() {
             break;
         }
     }
     rest
 }
 
-pub(super) fn is_gap(c: char) -> bool {
+pub(super) fn is_separator(c: char) -> bool {
     // Phones and copied text bring zero-width characters along, which are no white space by Unicode.
     c.is_whitespace() || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}' | ',')
 }
 
 /// A word as it was typed, before Slack escaped it and a keyboard made it pretty.
-pub(super) fn plain(word: &str) -> String {
+pub(super) fn normalise_word(word: &str) -> String {
     let word = match word.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')) {
         Some(inner) => match inner.split_once('|') {
             Some((_, label)) => label,
@@ -370,15 +384,16 @@ pub(super) fn plain(word: &str) -> String {
     } else {
         Cow::Borrowed(word)
     };
-    let word = word.trim_matches(|c: char| is_gap(c) || matches!(c, '`' | '"' | '\'' | '*' | '\u{2018}'..='\u{201f}'));
+    let word =
+        word.trim_matches(|c: char| is_separator(c) || matches!(c, '`' | '"' | '\'' | '*' | '\u{2018}'..='\u{201f}'));
     match word.strip_prefix(['\u{2014}', '\u{2013}']) {
         Some(flag) => format!("--{flag}"),
         None => word.to_owned(),
     }
 }
 
-pub(super) fn echo(word: &str) -> String {
-    match word.char_indices().nth(LONGEST_ECHO) {
+pub(super) fn truncate_word(word: &str) -> String {
+    match word.char_indices().nth(MAX_ECHO_CHARS) {
         Some((end, _)) => format!("{}\u{2026}", &word[..end]),
         None => word.to_owned(),
     }

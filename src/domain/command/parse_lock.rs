@@ -2,74 +2,78 @@
 
 use std::sync::Arc;
 
-use super::parse::{NOISE, echo, is_gap, next_word, plain};
-use super::{Command, Misunderstanding, Verb};
+use super::parse::{FILLER_WORDS, is_separator, next_word, normalise_word, truncate_word};
+use super::{Command, CommandParseError, Verb};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::{Catalogue, EnvironmentName};
-use crate::domain::model::nearest::nearest;
-use crate::domain::rules::lock::length;
+use crate::domain::model::nearest::find_nearest;
+use crate::domain::rules::lock::parse_duration;
 
 /// `text` is everything behind the verb.
-pub(super) fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, Misunderstanding> {
+pub(super) fn parse(text: &str, catalogue: &Catalogue) -> Result<Command, CommandParseError> {
     let (mut environment, mut artefact, mut ends) = (None, None, None);
     let mut rest = text;
     let mut behind_the_verb = true;
     while let Some((typed, behind)) = next_word(rest) {
-        let word = plain(typed);
+        let word = normalise_word(typed);
         // A reason may well ask for help.
-        if std::mem::take(&mut behind_the_verb) && Verb::find(&word) == Some(Verb::Help) {
+        if std::mem::take(&mut behind_the_verb) && Verb::find_by_name(&word) == Some(Verb::Help) {
             return Ok(Command::Help { about: Some(Verb::Lock) });
         }
-        if let (Some(rung), None) = (catalogue.ladder.find(&word), &environment) {
-            environment = Some(rung.name.clone());
-        } else if let (Some(known), None, None) = (catalogue.artefact(&word), &artefact, ends) {
+        if let (Some(known_environment), None) = (catalogue.ladder.find(&word), &environment) {
+            environment = Some(known_environment.name.clone());
+        } else if let (Some(known), None, None) = (catalogue.find_artefact(&word), &artefact, ends) {
             artefact = Some(known.name.clone());
-        } else if let (true, None, Some((told, after))) = (word.eq_ignore_ascii_case("for"), ends, length_in(behind)) {
-            ends = Some(told);
+        } else if let (true, None, Some((parsed_length, after))) =
+            (word.eq_ignore_ascii_case("for"), ends, parse_length(behind))
+        {
+            ends = Some(parsed_length);
             rest = after;
             continue;
         } else if environment.is_some() {
             break;
-        } else if !NOISE.iter().any(|noise| noise.eq_ignore_ascii_case(&word)) && !word.is_empty() {
-            return Err(nothing_is_called(&word, artefact.is_none(), catalogue));
+        } else if !FILLER_WORDS.iter().any(|noise| noise.eq_ignore_ascii_case(&word)) && !word.is_empty() {
+            return Err(explain_unknown_name(&word, artefact.is_none(), catalogue));
         }
         rest = behind;
     }
-    let missing = |what| Misunderstanding::Missing { verb: Verb::Lock, what };
+    let missing = |what| CommandParseError::MissingArgument { verb: Verb::Lock, argument: what };
     let environment = environment.ok_or_else(|| missing("environment"))?;
-    let reason = as_typed(rest);
+    let reason = unescape_reason(rest);
     if reason.is_empty() {
         return Err(missing("reason"));
     }
     Ok(Command::Lock { environment, artefact, length: ends, reason })
 }
 
-fn length_in(text: &str) -> Option<(jiff::SignedDuration, &str)> {
+fn parse_length(text: &str) -> Option<(jiff::SignedDuration, &str)> {
     let (word, behind) = next_word(text)?;
-    Some((length(&plain(word))?, behind))
+    Some((parse_duration(&normalise_word(word))?, behind))
 }
 
 /// A word before the environment that names nothing.
-fn nothing_is_called(word: &str, artefact_is_open: bool, catalogue: &Catalogue) -> Misunderstanding {
-    let rungs = catalogue.ladder.rungs().iter();
-    let names =
-        rungs.flat_map(|rung| std::iter::once(rung.name.as_str()).chain(rung.aliases.iter().map(String::as_str)));
-    let rung = nearest(word, names).and_then(|name| catalogue.ladder.find(name));
-    let artefact = nearest(word, catalogue.artefacts.iter().map(|artefact| artefact.name.as_str()));
-    match (rung, artefact) {
-        (None, Some(artefact)) if artefact_is_open => {
-            Misunderstanding::NoArtefact { word: echo(word), meant: Some(ArtefactName::new(artefact)) }
-        }
-        (rung, _) => Misunderstanding::NoEnvironment {
+fn explain_unknown_name(word: &str, artefact_is_open: bool, catalogue: &Catalogue) -> CommandParseError {
+    let environments = catalogue.ladder.environments().iter();
+    let names = environments.flat_map(|environment| {
+        std::iter::once(environment.name.as_str()).chain(environment.aliases.iter().map(String::as_str))
+    });
+    let environment = find_nearest(word, names).and_then(|name| catalogue.ladder.find(name));
+    let artefact = find_nearest(word, catalogue.artefacts.iter().map(|artefact| artefact.name.as_str()));
+    match (environment, artefact) {
+        (None, Some(artefact)) if artefact_is_open => CommandParseError::UnknownArtefact {
+            word: truncate_word(word),
+            suggestion: Some(ArtefactName::new(artefact)),
+        },
+        (rung, _) => CommandParseError::UnknownEnvironment {
             verb: Verb::Lock,
-            word: echo(word),
-            meant: rung.map(|rung| EnvironmentName::new(rung.name.as_str())),
+            word: truncate_word(word),
+            suggestion: rung.map(|rung| EnvironmentName::new(rung.name.as_str())),
         },
     }
 }
 
 /// The text as it was before Slack escaped it, on one line, without quotes around the whole of it.
-fn as_typed(text: &str) -> Arc<str> {
+fn unescape_reason(text: &str) -> Arc<str> {
     let mut typed = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| !c.is_whitespace()) {
@@ -79,15 +83,15 @@ fn as_typed(text: &str) -> Arc<str> {
         if !typed.is_empty() {
             typed.push(' ');
         }
-        typed.push_str(&unmarked(&rest[..end]));
+        typed.push_str(&unescape_word(&rest[..end]));
         rest = &rest[end..];
     }
-    let quotes = |c: char| is_gap(c) || matches!(c, '"' | '\'' | '\u{2018}'..='\u{201f}');
+    let quotes = |c: char| is_separator(c) || matches!(c, '"' | '\'' | '\u{2018}'..='\u{201f}');
     typed.trim_matches(quotes).into()
 }
 
 /// `<@U024BE7LH|bob>` is `@bob`, `<#C024|deploys>` is `#deploys`, and of a link its label was typed.
-fn unmarked(word: &str) -> String {
+fn unescape_word(word: &str) -> String {
     let unmarked = match word.strip_prefix('<').and_then(|inner| inner.strip_suffix('>')) {
         Some(inner) => match inner.split_once('|') {
             Some((to, label)) => {
@@ -147,11 +151,11 @@ mod tests {
 
     #[test]
     fn a_lock_without_a_place_or_a_reason_is_none() {
-        let missing = |what| Misunderstanding::Missing { verb: Verb::Lock, what };
-        let no_rung = |word: &str, meant: Option<&str>| Misunderstanding::NoEnvironment {
+        let missing = |what| CommandParseError::MissingArgument { verb: Verb::Lock, argument: what };
+        let no_rung = |word: &str, meant: Option<&str>| CommandParseError::UnknownEnvironment {
             verb: Verb::Lock,
             word: word.into(),
-            meant: meant.map(EnvironmentName::new),
+            suggestion: meant.map(EnvironmentName::new),
         };
         let cases = [
             ("lock", missing("environment")),
@@ -163,7 +167,10 @@ mod tests {
             ("lock everything now", no_rung("everything", None)),
             (
                 "lock chekout prod x",
-                Misunderstanding::NoArtefact { word: "chekout".into(), meant: Some(ArtefactName::new("checkout")) },
+                CommandParseError::UnknownArtefact {
+                    word: "chekout".into(),
+                    suggestion: Some(ArtefactName::new("checkout")),
+                },
             ),
         ];
         for (text, misunderstanding) in cases {

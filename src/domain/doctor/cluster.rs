@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, Learned, Service, listed};
+use super::{HealthCheck, ProbeResult, Service, format_list};
 use crate::domain::change::Proof;
 use crate::domain::model::artefact::{ArtefactName, Namespace, Workload};
 use crate::domain::model::environment::EnvironmentName;
@@ -11,45 +11,45 @@ use crate::domain::model::environment::EnvironmentName;
 const CLUSTER: Service = Service::Cluster;
 
 /// A kubeconfig context, or the cluster that we run in.
-pub fn reachable(context: Option<&str>, version: &Learned<String>) -> Check {
+pub fn check_reachable(context: Option<&str>, version: &ProbeResult<String>) -> HealthCheck {
     let name = context.map_or("The cluster".to_owned(), |context| format!("The cluster {context}"));
     match version {
-        Ok(version) => Check::good(CLUSTER, format!("{name} answers, {version}")),
-        Err(trouble) => Check::bad(
+        Ok(version) => HealthCheck::new_good(CLUSTER, format!("{name} answers, {version}")),
+        Err(trouble) => HealthCheck::new_bad(
             CLUSTER,
             format!("{name} cannot be asked"),
             "Check `kubeconfig`, the server's address in it, and its credentials: `kubectl version` tells the same.",
         )
-        .because(trouble.to_string()),
+        .with_reason(trouble.to_string()),
     }
 }
 
 /// What a namespace does not grant of what we ask, as in `list pods`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Granted {
+pub struct NamespaceAccess {
     pub namespace: Namespace,
-    pub refused: Learned<Vec<String>>,
+    pub refused: ProbeResult<Vec<String>>,
     pub asked: usize,
 }
 
-pub fn granted(all: &[Granted]) -> Vec<Check> {
+pub fn check_access(all: &[NamespaceAccess]) -> Vec<HealthCheck> {
     let mut checks = Vec::new();
     let mut well = Vec::new();
-    for Granted { namespace, refused, asked } in all {
+    for NamespaceAccess { namespace, refused, asked } in all {
         let name = &namespace.name;
         match refused {
             Ok(refused) if refused.is_empty() => well.push(namespace),
-            Ok(refused) if refused.len() == *asked => checks.push(Check::bad(
+            Ok(refused) if refused.len() == *asked => checks.push(HealthCheck::new_bad(
                 CLUSTER,
                 format!("Nothing is granted to me in the namespace {namespace}"),
                 "Make the chart's Role and RoleBinding there: `helm upgrade` with this configuration does.".to_owned(),
             )),
-            Ok(refused) => checks.push(Check::bad(
+            Ok(refused) => checks.push(HealthCheck::new_bad(
                 CLUSTER,
-                format!("I may not {} in the namespace {namespace}", listed(refused)),
+                format!("I may not {} in the namespace {namespace}", format_list(refused)),
                 format!("Grant it by a Role there, as the chart's `files/rules.yaml` has it; `kubectl auth can-i {} -n {name}` tells.", refused[0]),
             )),
-            Err(trouble) => checks.push(Check::trouble(
+            Err(trouble) => checks.push(HealthCheck::from_probe_error(
                 CLUSTER,
                 format!("What is granted in the namespace {namespace} cannot be learned"),
                 trouble,
@@ -59,15 +59,17 @@ pub fn granted(all: &[Granted]) -> Vec<Check> {
     }
     if !well.is_empty() {
         let namespaces = if well.len() == 1 { "the namespace" } else { "the namespaces" };
-        checks
-            .push(Check::good(CLUSTER, format!("Everything that I ask is granted in {namespaces} {}", listed(&well))));
+        checks.push(HealthCheck::new_good(
+            CLUSTER,
+            format!("Everything that I ask is granted in {namespaces} {}", format_list(&well)),
+        ));
     }
     checks
 }
 
 /// What became of a workload that the configuration names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stands {
+pub struct ConfiguredWorkload {
     pub artefact: ArtefactName,
     pub environment: EnvironmentName,
     pub workload: Workload,
@@ -77,21 +79,21 @@ pub struct Stands {
     /// The name that was configured.
     pub container: Option<String>,
     /// Name and image of each container; `None`: there is no such workload.
-    pub containers: Learned<Option<Vec<(String, String)>>>,
+    pub containers: ProbeResult<Option<Vec<(String, String)>>>,
 }
 
-impl Stands {
+impl ConfiguredWorkload {
     /// How many containers run the artefact's image.
-    fn fitting(containers: &[(String, String)], image: &str) -> usize {
+    fn count_matching(containers: &[(String, String)], image: &str) -> usize {
         containers.iter().filter(|(_, runs)| runs == image).count()
     }
 }
 
-pub fn workloads(all: &[Stands]) -> Vec<Check> {
+pub fn check_workloads(all: &[ConfiguredWorkload]) -> Vec<HealthCheck> {
     let mut checks = Vec::new();
     let mut well = 0;
     for stands in all {
-        match workload(stands) {
+        match check_workload(stands) {
             None => well += 1,
             Some(check) => checks.push(check),
         }
@@ -102,17 +104,17 @@ pub fn workloads(all: &[Stands]) -> Vec<Check> {
         } else {
             format!("{well} workloads run their images")
         };
-        checks.push(Check::good(CLUSTER, what));
+        checks.push(HealthCheck::new_good(CLUSTER, what));
     }
     checks
 }
 
-fn workload(stands: &Stands) -> Option<Check> {
-    let Stands { artefact, environment, workload, namespace, image, container, containers } = stands;
+fn check_workload(stands: &ConfiguredWorkload) -> Option<HealthCheck> {
+    let ConfiguredWorkload { artefact, environment, workload, namespace, image, container, containers } = stands;
     let place = format!("{workload} of {artefact} in {environment}");
     let containers = match containers {
         Err(trouble) => {
-            return Some(Check::trouble(
+            return Some(HealthCheck::from_probe_error(
                 CLUSTER,
                 format!("{place} cannot be read"),
                 trouble,
@@ -120,7 +122,7 @@ fn workload(stands: &Stands) -> Option<Check> {
             ));
         }
         Ok(None) => {
-            return Some(Check::bad(
+            return Some(HealthCheck::new_bad(
                 CLUSTER,
                 format!("{place} is not in the namespace {namespace}"),
                 format!(
@@ -131,29 +133,29 @@ fn workload(stands: &Stands) -> Option<Check> {
         Ok(Some(containers)) => containers,
     };
     let runs: Vec<String> = containers.iter().map(|(name, image)| format!("{image} in {name}")).collect();
-    match (container, Stands::fitting(containers, image)) {
-        (Some(container), _) if !containers.iter().any(|(name, _)| name == container) => Some(Check::bad(
+    match (container, ConfiguredWorkload::count_matching(containers, image)) {
+        (Some(container), _) if !containers.iter().any(|(name, _)| name == container) => Some(HealthCheck::new_bad(
             CLUSTER,
             format!("{place} has no container {container}"),
             format!(
                 "Correct `container`: it has {}.",
-                listed(&containers.iter().map(|(name, _)| name).collect::<Vec<_>>())
+                format_list(&containers.iter().map(|(name, _)| name).collect::<Vec<_>>())
             ),
         )),
         (Some(container), _) if containers.iter().any(|(name, runs)| name == container && runs != image) => {
-            Some(Check::bad(
+            Some(HealthCheck::new_bad(
                 CLUSTER,
-                format!("{place} runs {}, not {image}", listed(&runs)),
+                format!("{place} runs {}, not {image}", format_list(&runs)),
                 "Correct `image` or `container`.",
             ))
         }
         (Some(_), _) | (None, 1) => None,
-        (None, 0) => Some(Check::bad(
+        (None, 0) => Some(HealthCheck::new_bad(
             CLUSTER,
-            format!("{place} runs {}, not {image}", listed(&runs)),
+            format!("{place} runs {}, not {image}", format_list(&runs)),
             "Correct `image`, or `workload`.",
         )),
-        (None, several) => Some(Check::warning(
+        (None, several) => Some(HealthCheck::new_warning(
             CLUSTER,
             format!("{place} has {several} containers with {image}: I look at the first"),
             "Say which one is meant with `container`.",
@@ -163,33 +165,33 @@ fn workload(stands: &Stands) -> Option<Check> {
 
 /// How the commit of what runs is known, for each artefact and the versions of it that run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Source {
+pub struct VersionProof {
     pub artefact: ArtefactName,
     /// As people call it.
     pub version: String,
     pub environments: Vec<EnvironmentName>,
     /// `None`: nothing tells.
-    pub proof: Learned<Option<Proof>>,
+    pub proof: ProbeResult<Option<Proof>>,
 }
 
-pub fn sources(all: &[Source]) -> Vec<Check> {
+pub fn check_version_proofs(all: &[VersionProof]) -> Vec<HealthCheck> {
     let mut checks = Vec::new();
     let mut known: BTreeMap<&str, Vec<&ArtefactName>> = BTreeMap::new();
-    for Source { artefact, version, environments, proof } in all {
-        let place = format!("{artefact} {version} in {}", listed(environments));
+    for VersionProof { artefact, version, environments, proof } in all {
+        let place = format!("{artefact} {version} in {}", format_list(environments));
         match proof {
             Ok(Some(proof)) => {
-                let names = known.entry(by(*proof)).or_default();
+                let names = known.entry(describe_proof(*proof)).or_default();
                 if !names.contains(&artefact) {
                     names.push(artefact);
                 }
             }
-            Ok(None) => checks.push(Check::warning(
+            Ok(None) => checks.push(HealthCheck::new_warning(
                 CLUSTER,
                 format!("Nothing tells the commit of {place}"),
                 "Let CI end the tag in the commit's SHA, or label the image `org.opencontainers.image.revision`; else only a report tells.",
             )),
-            Err(trouble) => checks.push(Check::trouble(
+            Err(trouble) => checks.push(HealthCheck::from_probe_error(
                 CLUSTER,
                 format!("The commit of {place} cannot be learned"),
                 trouble,
@@ -198,12 +200,15 @@ pub fn sources(all: &[Source]) -> Vec<Check> {
         }
     }
     for (by, artefacts) in known {
-        checks.push(Check::good(CLUSTER, format!("The commit of what runs is known {by}: {}", listed(&artefacts))));
+        checks.push(HealthCheck::new_good(
+            CLUSTER,
+            format!("The commit of what runs is known {by}: {}", format_list(&artefacts)),
+        ));
     }
     checks
 }
 
-fn by(proof: Proof) -> &'static str {
+fn describe_proof(proof: Proof) -> &'static str {
     match proof {
         Proof::TagPattern => "by the image's tag",
         Proof::RevisionLabel => "by the image's label",
@@ -219,7 +224,7 @@ mod tests {
     use crate::domain::doctor::Health;
 
     fn told(container: Option<&str>, containers: &[(&str, &str)]) -> Option<(Health, String)> {
-        let stands = Stands {
+        let stands = ConfiguredWorkload {
             artefact: ArtefactName::new("checkout"),
             environment: EnvironmentName::new("qa"),
             workload: "deployment/checkout".parse().unwrap(),
@@ -228,7 +233,7 @@ mod tests {
             container: container.map(str::to_owned),
             containers: Ok(Some(containers.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect())),
         };
-        workload(&stands).map(|check| (check.health, check.what))
+        check_workload(&stands).map(|check| (check.health, check.summary))
     }
 
     #[test]

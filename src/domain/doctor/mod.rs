@@ -1,5 +1,5 @@
 //! What is well and what is not with Gantry itself, each with the way to repair it. A file for each service turns what was
-//! found there into [`Check`]s: these sentences are all that people read, in Slack and at the terminal.
+//! found there into [`HealthCheck`]s: these sentences are all that people read, in Slack and at the terminal.
 
 pub mod clock;
 pub mod cluster;
@@ -54,78 +54,78 @@ impl Service {
 
 /// One thing that was looked at. All of it is plain text, and may hold what anybody wrote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Check {
+pub struct HealthCheck {
     pub service: Service,
     pub health: Health,
-    pub what: String,
+    pub summary: String,
     /// When it last was so.
-    pub last: Option<Timestamp>,
+    pub last_seen_at: Option<Timestamp>,
     /// What is behind it, in a sentence.
-    pub why: Option<String>,
+    pub reason: Option<String>,
     /// What to do about it, in a sentence.
     pub repair: Option<String>,
 }
 
-impl Check {
-    pub fn good(service: Service, what: impl Into<String>) -> Self {
-        Self { service, health: Health::Good, what: what.into(), last: None, why: None, repair: None }
+impl HealthCheck {
+    pub fn new_good(service: Service, what: impl Into<String>) -> Self {
+        Self { service, health: Health::Good, summary: what.into(), last_seen_at: None, reason: None, repair: None }
     }
 
-    pub fn warning(service: Service, what: impl Into<String>, repair: impl Into<String>) -> Self {
-        Self { health: Health::Warning, repair: Some(repair.into()), ..Self::good(service, what) }
+    pub fn new_warning(service: Service, what: impl Into<String>, repair: impl Into<String>) -> Self {
+        Self { health: Health::Warning, repair: Some(repair.into()), ..Self::new_good(service, what) }
     }
 
-    pub fn bad(service: Service, what: impl Into<String>, repair: impl Into<String>) -> Self {
-        Self { health: Health::Bad, ..Self::warning(service, what, repair) }
+    pub fn new_bad(service: Service, what: impl Into<String>, repair: impl Into<String>) -> Self {
+        Self { health: Health::Bad, ..Self::new_warning(service, what, repair) }
     }
 
     #[must_use]
-    pub fn because(self, why: impl Into<String>) -> Self {
+    pub fn with_reason(self, why: impl Into<String>) -> Self {
         let why = why.into();
         let why = why.trim().trim_end_matches('.');
-        Self { why: Some(format!("{why}.")), ..self }
+        Self { reason: Some(format!("{why}.")), ..self }
     }
 
     /// Somebody who should know could not be asked, or says no.
-    fn trouble(service: Service, what: impl Into<String>, trouble: &Trouble, repair: &str) -> Self {
+    fn from_probe_error(service: Service, what: impl Into<String>, trouble: &ProbeError, repair: &str) -> Self {
         let repair = match trouble {
-            Trouble::Refused(_) => repair,
-            Trouble::Away(_) => "Ask again later; if it stays so, check the address and the way there.",
+            ProbeError::Refused(_) => repair,
+            ProbeError::Unreachable(_) => "Ask again later; if it stays so, check the address and the way there.",
         };
-        Self::bad(service, what, repair).because(trouble.to_string())
+        Self::new_bad(service, what, repair).with_reason(trouble.to_string())
     }
 }
 
 /// Why something could not be learned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Trouble {
+pub enum ProbeError {
     /// They answer, and say no.
     Refused(String),
     /// No answer, or none that is of use.
-    Away(String),
+    Unreachable(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for ProbeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Refused(why) | Self::Away(why)) = self;
+        let (Self::Refused(why) | Self::Unreachable(why)) = self;
         f.write_str(why)
     }
 }
 
 /// A fact, or why it is not known.
-pub type Learned<T> = Result<T, Trouble>;
+pub type ProbeResult<T> = Result<T, ProbeError>;
 
 /// An address as it may be shown: whom to ask and for what, never with which password or key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Address {
+pub struct RedactedUrl {
     scheme: String,
     /// And its port.
     pub host: String,
     pub path: String,
 }
 
-impl Address {
-    pub fn of(url: &str) -> Self {
+impl RedactedUrl {
+    pub fn from_url(url: &str) -> Self {
         let url = Url::parse(url).ok();
         let Some((url, host)) = url.as_ref().and_then(|url| Some((url, url.host_str()?))) else {
             let host = "an address that cannot be read".to_owned();
@@ -136,7 +136,7 @@ impl Address {
     }
 }
 
-impl fmt::Display for Address {
+impl fmt::Display for RedactedUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { scheme, host, path } = self;
         write!(f, "{scheme}{host}{path}")
@@ -144,26 +144,26 @@ impl fmt::Display for Address {
 }
 
 /// The worst of them; good where there is none.
-pub fn worst(checks: &[Check]) -> Health {
+pub fn worst_health(checks: &[HealthCheck]) -> Health {
     checks.iter().map(|check| check.health).max().unwrap_or(Health::Good)
 }
 
 /// As a terminal shows them: a line for each, under the name of its service. `checks` are in the order of services.
-pub fn lines(checks: &[Check], now: Timestamp) -> String {
+pub fn render_terminal(checks: &[HealthCheck], now: Timestamp) -> String {
     let mut text = String::new();
-    let mut told = None;
+    let mut current_service = None;
     for check in checks {
-        if told != Some(check.service) {
+        if current_service != Some(check.service) {
             text += check.service.name();
             text.push('\n');
-            told = Some(check.service);
+            current_service = Some(check.service);
         }
         let mark = match check.health {
             Health::Good => "\u{2713}",
             Health::Warning => "!",
             Health::Bad => "\u{2717}",
         };
-        text.extend(["  ", mark, " ", &flat(&check.sentence(now)), "\n"]);
+        text.extend(["  ", mark, " ", &replace_control_chars(&check.format_sentence(now)), "\n"]);
     }
     let count = |health| checks.iter().filter(|check| check.health == health).count();
     let (good, warnings, bad) = (count(Health::Good), count(Health::Warning), count(Health::Bad));
@@ -171,22 +171,22 @@ pub fn lines(checks: &[Check], now: Timestamp) -> String {
 }
 
 /// What came from outside must not move the cursor or begin a line.
-fn flat(text: &str) -> String {
+fn replace_control_chars(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-impl Check {
+impl HealthCheck {
     /// All of it in a line.
-    fn sentence(&self, now: Timestamp) -> String {
-        let Self { what, last, why, repair, .. } = self;
-        let last = last.map(|last| format!(", last {} ago", span(now.duration_since(last)))).unwrap_or_default();
+    fn format_sentence(&self, now: Timestamp) -> String {
+        let Self { summary: what, last_seen_at: last, reason: why, repair, .. } = self;
+        let last = last.map(|last| format!(", last {} ago", format_age(now.duration_since(last)))).unwrap_or_default();
         let why = why.as_ref().map_or(".".to_owned(), |why| format!(": {why}"));
         let repair = repair.as_ref().map(|repair| format!(" {repair}")).unwrap_or_default();
         format!("{what}{last}{why}{repair}")
     }
 }
 
-fn span(duration: SignedDuration) -> String {
+fn format_age(duration: SignedDuration) -> String {
     match duration.as_secs().max(0) {
         seconds @ 0..60 => format!("{seconds} s"),
         seconds @ 60..3600 => format!("{} min", seconds / 60),
@@ -196,7 +196,7 @@ fn span(duration: SignedDuration) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`; of many the first few and how many more there are.
-pub fn listed<T: fmt::Display>(all: &[T]) -> String {
+pub fn format_list<T: fmt::Display>(all: &[T]) -> String {
     const NAMED: usize = 6;
     let mut names: Vec<String> = all.iter().take(NAMED).map(ToString::to_string).collect();
     if all.len() > NAMED {
@@ -217,22 +217,25 @@ mod tests {
     fn a_terminal_shows_a_line_for_each_under_its_service() {
         let now = Timestamp::from_second(1_800_000_000).unwrap();
         let checks = [
-            Check::good(Service::Slack, "I am @gantry"),
-            Check { last: Some(now - SignedDuration::from_mins(3)), ..Check::warning(Service::Slack, "Hm", "Look.") },
-            Check::bad(Service::GitHub, "No\u{1b}[2J", "Repair it.").because("it says\nno"),
+            HealthCheck::new_good(Service::Slack, "I am @gantry"),
+            HealthCheck {
+                last_seen_at: Some(now - SignedDuration::from_mins(3)),
+                ..HealthCheck::new_warning(Service::Slack, "Hm", "Look.")
+            },
+            HealthCheck::new_bad(Service::GitHub, "No\u{1b}[2J", "Repair it.").with_reason("it says\nno"),
         ];
         assert_eq!(
-            lines(&checks, now),
+            render_terminal(&checks, now),
             "Slack\n  \u{2713} I am @gantry.\n  ! Hm, last 3 min ago. Look.\nGitHub\n  \u{2717} No [2J: it says no. Repair it.\n\
              1 good, 1 to look at, 1 broken\n"
         );
-        assert_eq!(worst(&checks), Health::Bad);
-        assert_eq!(worst(&[]), Health::Good);
+        assert_eq!(worst_health(&checks), Health::Bad);
+        assert_eq!(worst_health(&[]), Health::Good);
     }
 
     #[test]
     fn of_an_address_only_what_is_no_secret_is_shown() {
-        let shown = |url: &str| Address::of(url).to_string();
+        let shown = |url: &str| RedactedUrl::from_url(url).to_string();
         assert_eq!(shown("https://me:pass@h.example:8443/a/b?key=1#x"), "https://h.example:8443/a/b");
         for broken in ["me:pass@h?key=1", "//me:pass@h", ""] {
             assert_eq!(shown(broken), "an address that cannot be read");
@@ -241,9 +244,9 @@ mod tests {
 
     #[test]
     fn many_names_are_counted() {
-        assert_eq!(listed::<&str>(&[]), "");
-        assert_eq!(listed(&["a"]), "a");
-        assert_eq!(listed(&["a", "b", "c"]), "a, b and c");
-        assert_eq!(listed(&[1, 2, 3, 4, 5, 6, 7, 8]), "1, 2, 3, 4, 5, 6 and 2 more");
+        assert_eq!(format_list::<&str>(&[]), "");
+        assert_eq!(format_list(&["a"]), "a");
+        assert_eq!(format_list(&["a", "b", "c"]), "a, b and c");
+        assert_eq!(format_list(&[1, 2, 3, 4, 5, 6, 7, 8]), "1, 2, 3, 4, 5, 6 and 2 more");
     }
 }

@@ -1,16 +1,16 @@
 //! What one side has that the other does not, as people read it: in a diff, a plan, a question and a pull request.
 
-use super::comparison::{ChangedFile, Files, folded};
-use crate::domain::change::plan::Pending;
+use super::comparison::{ChangedFile, ChangedFiles, collapse_merges};
+use crate::domain::change::plan::PendingCommits;
 use crate::domain::model::artefact::Artefact;
 use crate::domain::model::version::Commit;
 
 /// What a card or a plan names; the rest is counted.
-const MOST_COMMITS: usize = 20;
-const MOST_FILES: usize = 10;
+const MAX_COMMITS: usize = 20;
+const MAX_FILES: usize = 10;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Drift {
+pub struct CommitSummary {
     /// What comes or, by a rollback, is lost. Newest first.
     pub commits: Vec<Commit>,
     pub commits_in_all: u64,
@@ -19,14 +19,14 @@ pub struct Drift {
     pub hotfixes_in_all: u64,
     /// There may be more of them: GitHub did not name all that only the target has.
     pub hotfixes_cut: bool,
-    pub files: FileCount,
+    pub files: FileSummary,
     /// Where people see the difference.
     pub url: Option<String>,
 }
 
 /// The files that differ, counted, and those that differ most.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FileCount {
+pub struct FileSummary {
     pub files: u64,
     pub additions: u64,
     pub deletions: u64,
@@ -37,12 +37,12 @@ pub struct FileCount {
     pub most: Vec<ChangedFile>,
 }
 
-impl FileCount {
-    fn of(files: &Files, artefact: &Artefact) -> Self {
-        let concerned: Vec<&ChangedFile> = files.changed.iter().filter(|file| file.concerns(artefact)).collect();
+impl FileSummary {
+    fn from_files(files: &ChangedFiles, artefact: &Artefact) -> Self {
+        let concerned: Vec<&ChangedFile> = files.changed.iter().filter(|file| file.is_relevant_to(artefact)).collect();
         let mut most: Vec<ChangedFile> = concerned.iter().map(|file| (*file).clone()).collect();
         most.sort_by(|a, b| (b.additions + b.deletions).cmp(&(a.additions + a.deletions)).then(a.path.cmp(&b.path)));
-        most.truncate(MOST_FILES);
+        most.truncate(MAX_FILES);
         Self {
             files: files.changed.len() as u64,
             additions: files.changed.iter().map(|file| file.additions).sum(),
@@ -54,27 +54,27 @@ impl FileCount {
     }
 }
 
-impl Drift {
-    pub fn of(pending: &Pending, artefact: &Artefact) -> Self {
-        let mut commits = folded(&pending.commits);
-        let read: u64 = commits.iter().map(Commit::count).sum();
+impl CommitSummary {
+    pub fn from_pending(pending: &PendingCommits, artefact: &Artefact) -> Self {
+        let mut commits = collapse_merges(&pending.commits);
+        let read: u64 = commits.iter().map(Commit::count_commits).sum();
         // What GitHub does not name is counted as it comes.
-        let untold = pending.ahead_by.saturating_sub(pending.commits.len() as u64);
-        commits.truncate(MOST_COMMITS);
-        let hotfixes: Vec<Commit> = pending.hotfixes().cloned().collect();
+        let unlisted = pending.ahead_by.saturating_sub(pending.commits.len() as u64);
+        commits.truncate(MAX_COMMITS);
+        let hotfixes: Vec<Commit> = pending.iter_hotfixes().cloned().collect();
         Self {
             commits,
-            commits_in_all: read + untold,
+            commits_in_all: read + unlisted,
             hotfixes_in_all: hotfixes.len() as u64,
-            hotfixes: hotfixes.into_iter().take(MOST_COMMITS).collect(),
-            hotfixes_cut: pending.behind_by > pending.only_there.len() as u64,
-            files: FileCount::of(&pending.files, artefact),
+            hotfixes: hotfixes.into_iter().take(MAX_COMMITS).collect(),
+            hotfixes_cut: pending.behind_by > pending.only_in_target.len() as u64,
+            files: FileSummary::from_files(&pending.files, artefact),
             url: pending.url.clone(),
         }
     }
 
     /// Nothing that anybody wrote differs.
-    pub fn is_nothing(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.commits_in_all == 0 && self.hotfixes_in_all == 0 && !self.hotfixes_cut
     }
 }
@@ -82,7 +82,7 @@ impl Drift {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::git::comparison::Lone;
+    use crate::domain::git::comparison::ListedCommit;
     use crate::domain::sample::{self, sha};
 
     fn file(path: &str, additions: u64) -> ChangedFile {
@@ -92,10 +92,10 @@ mod tests {
     #[test]
     fn commits_are_counted_as_people_count_them() {
         let catalogue = sample::catalogue();
-        let checkout = catalogue.artefact("checkout").unwrap();
+        let checkout = catalogue.find_artefact("checkout").unwrap();
         let lone = |name: char, subject: &str, parents: &[char], only_moves| {
             let commit = Commit { only_moves, ..sample::commit(name, subject) };
-            Lone::new(commit, parents.iter().map(|name| sha(*name)).collect(), None, None)
+            ListedCommit::new(commit, parents.iter().map(|name| sha(*name)).collect(), None, None)
         };
         let commits = vec![
             lone('d', "Promote checkout", &['0', 'c'], true),
@@ -103,20 +103,23 @@ mod tests {
             lone('b', "Two", &['a'], false),
             lone('a', "One", &['0'], false),
         ];
-        let pending = Pending { ahead_by: 4, commits: commits.clone(), ..Pending::default() };
-        let drift = Drift::of(&pending, checkout);
+        let pending = PendingCommits { ahead_by: 4, commits: commits.clone(), ..PendingCommits::default() };
+        let drift = CommitSummary::from_pending(&pending, checkout);
         assert_eq!((drift.commits.len(), drift.commits_in_all), (1, 2), "one pull request, which brings two");
-        let cut = Drift::of(&Pending { ahead_by: 304, commits, ..Pending::default() }, checkout);
+        let cut = CommitSummary::from_pending(
+            &PendingCommits { ahead_by: 304, commits, ..PendingCommits::default() },
+            checkout,
+        );
         assert_eq!((cut.commits.len(), cut.commits_in_all), (1, 302));
     }
 
     #[test]
     fn files_are_counted_and_the_most_changed_that_concern_it_are_named() {
         let catalogue = sample::catalogue();
-        let mailer = catalogue.artefact("mailer").unwrap();
+        let mailer = catalogue.find_artefact("mailer").unwrap();
         let mut changed = vec![file("mailer/b.rs", 2), file("storefront/a.rs", 50), file("mailer/a.rs", 9)];
         changed.extend((0..20).map(|at| file(&format!("mailer/{at:02}.rs"), 1)));
-        let count = FileCount::of(&Files { changed, cut: false }, mailer);
+        let count = FileSummary::from_files(&ChangedFiles { changed, cut: false }, mailer);
         assert_eq!((count.files, count.concern, count.additions, count.deletions), (23, Some(22), 81, 23));
         let named: Vec<_> = count.most.iter().map(|file| file.path.as_str()).take(3).collect();
         assert_eq!((count.most.len(), named), (10, vec!["mailer/a.rs", "mailer/b.rs", "mailer/00.rs"]));

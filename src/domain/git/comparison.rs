@@ -15,9 +15,9 @@ pub struct Comparison {
     /// What only the base has, counted.
     pub behind_by: u64,
     /// Newest first; GitHub names 250 at most.
-    pub commits: Vec<Lone>,
+    pub commits: Vec<ListedCommit>,
     /// What the head changed since the two parted.
-    pub files: Files,
+    pub files: ChangedFiles,
     pub url: Option<String>,
 }
 
@@ -25,28 +25,28 @@ impl Comparison {
     /// A commit stands to itself as it does.
     pub fn with_itself(sha: &Sha) -> Self {
         let (base, head) = (sha.clone(), sha.clone());
-        let (commits, files) = (Vec::new(), Files::default());
+        let (commits, files) = (Vec::new(), ChangedFiles::default());
         Self { base, head, ahead_by: 0, behind_by: 0, commits, files, url: None }
     }
 
     /// No commit was left out of the list.
-    pub fn is_whole(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.commits.len() as u64 == self.ahead_by
     }
 
-    pub fn has(&self, sha: &Sha) -> bool {
+    pub fn has_commit(&self, sha: &Sha) -> bool {
         self.commits.iter().any(|lone| lone.commit.sha == *sha)
     }
 
     /// The same for an earlier commit of the head's history: what of it the base does not have. `None` where the list does
     /// not tell. The files are those of the head: who wants to know better has to ask.
     #[must_use]
-    pub fn up_to(&self, sha: &Sha) -> Option<Self> {
-        if !self.is_whole() {
+    pub fn restrict_to_ancestor(&self, sha: &Sha) -> Option<Self> {
+        if !self.is_complete() {
             return None;
         }
-        let reached = reached(&self.commits, std::iter::once(sha));
-        let commits: Vec<Lone> =
+        let reached = find_reachable(&self.commits, std::iter::once(sha));
+        let commits: Vec<ListedCommit> =
             self.commits.iter().filter(|lone| reached.contains(&lone.commit.sha)).cloned().collect();
         let ahead_by = commits.len() as u64;
         Some(Self { head: sha.clone(), ahead_by, commits, ..self.clone() })
@@ -55,7 +55,7 @@ impl Comparison {
 
 /// A commit that only one side has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lone {
+pub struct ListedCommit {
     pub commit: Commit,
     pub parents: Vec<Sha>,
     pub tree: Option<Sha>,
@@ -63,7 +63,7 @@ pub struct Lone {
     trailers: Option<Trailers>,
 }
 
-impl Lone {
+impl ListedCommit {
     pub fn new(commit: Commit, parents: Vec<Sha>, tree: Option<Sha>, trailers: Option<Trailers>) -> Self {
         // A commit that was copied with its message keeps our trailer; what nobody else makes has one parent or more by its kind.
         let trailers = trailers.filter(|trailers| match (trailers, parents.len()) {
@@ -71,7 +71,7 @@ impl Lone {
             (Trailers::Rollback { restores, .. }, parents) => restores.is_some() && parents == 1,
             (Trailers::Reinstates { .. }, parents) => parents > 0,
         });
-        let merges = parents.len() > 1 && commit.pull_request().is_none();
+        let merges = parents.len() > 1 && commit.parse_pull_request().is_none();
         // A trailer that cannot be true makes nobody's work a move of ours.
         let commit = Commit { only_moves: trailers.is_some() || merges, ..commit };
         Self { commit, parents, tree, trailers }
@@ -82,16 +82,16 @@ impl Lone {
     }
 
     /// We made it ourselves: a promotion, a rollback, or what undid one.
-    pub fn is_ours(&self) -> bool {
+    pub fn is_gantry_commit(&self) -> bool {
         self.trailers.is_some()
     }
 
-    pub fn rolls_back(&self) -> bool {
+    pub fn is_rollback(&self) -> bool {
         matches!(self.trailers, Some(Trailers::Rollback { .. }))
     }
 
     /// The commit whose code it brought back, where it rolls back.
-    pub fn restores(&self) -> Option<&Sha> {
+    pub fn restored_commit(&self) -> Option<&Sha> {
         match &self.trailers {
             Some(Trailers::Rollback { restores, .. }) => restores.as_ref(),
             _ => None,
@@ -99,14 +99,14 @@ impl Lone {
     }
 
     /// Somebody's work, made there: neither a merge nor ours.
-    pub fn is_work(&self) -> bool {
-        self.parents.len() < 2 && !self.is_ours()
+    pub fn is_human_commit(&self) -> bool {
+        self.parents.len() < 2 && !self.is_gantry_commit()
     }
 }
 
 /// The files that a merge would change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Files {
+pub struct ChangedFiles {
     pub changed: Vec<ChangedFile>,
     /// GitHub named only the first 300.
     pub cut: bool,
@@ -122,33 +122,33 @@ pub struct ChangedFile {
 }
 
 impl ChangedFile {
-    fn paths(&self) -> impl Iterator<Item = &str> {
+    fn iter_paths(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.path.as_str()).chain(self.previous.as_deref())
     }
 
-    pub fn concerns(&self, artefact: &Artefact) -> bool {
-        artefact.paths.is_empty() || self.paths().any(|path| artefact.is_concerned_by(path))
+    pub fn is_relevant_to(&self, artefact: &Artefact) -> bool {
+        artefact.paths.is_empty() || self.iter_paths().any(|path| artefact.is_concerned_by(path))
     }
 }
 
-impl Files {
+impl ChangedFiles {
     /// Nobody knows which: it may concern anybody.
-    pub fn unknown() -> Self {
+    pub fn new_unknown() -> Self {
         Self { changed: Vec::new(), cut: true }
     }
 
-    pub fn concern(&self, artefact: &Artefact) -> bool {
-        artefact.paths.is_empty() || self.cut || self.changed.iter().any(|file| file.concerns(artefact))
+    pub fn may_be_relevant_to(&self, artefact: &Artefact) -> bool {
+        artefact.paths.is_empty() || self.cut || self.changed.iter().any(|file| file.is_relevant_to(artefact))
     }
 
-    pub fn paths(&self) -> impl Iterator<Item = &str> {
-        self.changed.iter().flat_map(ChangedFile::paths)
+    pub fn iter_paths(&self) -> impl Iterator<Item = &str> {
+        self.changed.iter().flat_map(ChangedFile::iter_paths)
     }
 }
 
 /// All of the list that can be reached from some commits.
-fn reached<'a>(commits: &'a [Lone], from: impl Iterator<Item = &'a Sha>) -> BTreeSet<&'a Sha> {
-    let known: HashMap<&Sha, &Lone> = commits.iter().map(|lone| (&lone.commit.sha, lone)).collect();
+fn find_reachable<'a>(commits: &'a [ListedCommit], from: impl Iterator<Item = &'a Sha>) -> BTreeSet<&'a Sha> {
+    let known: HashMap<&Sha, &ListedCommit> = commits.iter().map(|lone| (&lone.commit.sha, lone)).collect();
     let mut reached = BTreeSet::new();
     let mut next: Vec<&Sha> = from.collect();
     while let Some(sha) = next.pop() {
@@ -162,15 +162,15 @@ fn reached<'a>(commits: &'a [Lone], from: impl Iterator<Item = &'a Sha>) -> BTre
 }
 
 /// As people want to read it: what a pull request brought stands behind it, and what only moved the work of others is left out.
-pub fn folded(commits: &[Lone]) -> Vec<Commit> {
+pub fn collapse_merges(commits: &[ListedCommit]) -> Vec<Commit> {
     let mut behind: HashMap<&Sha, &Sha> = HashMap::new();
     for lone in commits {
         if let [first, merged @ ..] = lone.parents.as_slice()
             && !merged.is_empty()
             && !lone.commit.only_moves
         {
-            let before = reached(commits, std::iter::once(first));
-            for sha in reached(commits, merged.iter()).difference(&before) {
+            let before = find_reachable(commits, std::iter::once(first));
+            for sha in find_reachable(commits, merged.iter()).difference(&before) {
                 // The newest merge is met first; what a pull request merged into itself belongs to it all the same.
                 behind.entry(sha).or_insert(&lone.commit.sha);
             }
@@ -193,9 +193,9 @@ mod tests {
     use super::*;
     use crate::domain::sample::{self, sha};
 
-    fn lone(name: char, subject: &str, parents: &[char]) -> Lone {
+    fn lone(name: char, subject: &str, parents: &[char]) -> ListedCommit {
         let commit = Commit { only_moves: subject.starts_with("Promote"), ..sample::commit(name, subject) };
-        Lone::new(commit, parents.iter().map(|name| sha(*name)).collect(), None, None)
+        ListedCommit::new(commit, parents.iter().map(|name| sha(*name)).collect(), None, None)
     }
 
     fn read(commits: &[Commit]) -> Vec<(char, String)> {
@@ -206,16 +206,16 @@ mod tests {
     #[test]
     fn what_a_pull_request_brought_stands_behind_it_and_what_only_moves_is_left_out() {
         let straight = [lone('b', "Two", &['a']), lone('a', "One", &['0'])];
-        assert_eq!(read(&folded(&straight)), [('b', String::new()), ('a', String::new())]);
+        assert_eq!(read(&collapse_merges(&straight)), [('b', String::new()), ('a', String::new())]);
         let by_pull = [
             lone('d', "Round (#42)", &['c', 'b']),
             lone('c', "Mine", &['0']),
             lone('b', "Two", &['a']),
             lone('a', "One", &['0']),
         ];
-        assert_eq!(read(&folded(&by_pull)), [('d', "ba".to_owned()), ('c', String::new())]);
+        assert_eq!(read(&collapse_merges(&by_pull)), [('d', "ba".to_owned()), ('c', String::new())]);
         let promoted = [vec![lone('e', "Promote it", &['9', 'd'])], by_pull.to_vec()].concat();
-        assert_eq!(read(&folded(&promoted)), [('d', "ba".to_owned()), ('c', String::new())]);
+        assert_eq!(read(&collapse_merges(&promoted)), [('d', "ba".to_owned()), ('c', String::new())]);
         // The branch was brought up to date before it was merged.
         let updated = [
             lone('f', "Round (#42)", &['c', 'e']),
@@ -224,7 +224,7 @@ mod tests {
             lone('c', "Mine", &['0']),
             lone('a', "One", &['0']),
         ];
-        assert_eq!(read(&folded(&updated)), [('f', "ea".to_owned()), ('c', String::new())]);
+        assert_eq!(read(&collapse_merges(&updated)), [('f', "ea".to_owned()), ('c', String::new())]);
     }
 
     #[test]
@@ -236,15 +236,24 @@ mod tests {
             ahead_by: 3,
             behind_by: 0,
             commits,
-            files: Files::default(),
+            files: ChangedFiles::default(),
             url: None,
         };
-        let earlier = comparison.up_to(&sha('b')).unwrap();
+        let earlier = comparison.restrict_to_ancestor(&sha('b')).unwrap();
         assert_eq!(
-            (earlier.ahead_by, earlier.has(&sha('b')), earlier.has(&sha('c')), earlier.has(&sha('a'))),
+            (
+                earlier.ahead_by,
+                earlier.has_commit(&sha('b')),
+                earlier.has_commit(&sha('c')),
+                earlier.has_commit(&sha('a'))
+            ),
             (1, true, false, false)
         );
-        assert_eq!(comparison.up_to(&sha('0')).unwrap().ahead_by, 0, "what the base has as well");
-        assert_eq!(Comparison { ahead_by: 300, ..comparison }.up_to(&sha('b')), None, "the list was cut");
+        assert_eq!(comparison.restrict_to_ancestor(&sha('0')).unwrap().ahead_by, 0, "what the base has as well");
+        assert_eq!(
+            Comparison { ahead_by: 300, ..comparison }.restrict_to_ancestor(&sha('b')),
+            None,
+            "the list was cut"
+        );
     }
 }

@@ -6,7 +6,7 @@ use crate::domain::model::version::Sha;
 
 /// How two commits stand to each other, as far as it says something of the one that is sought.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct CommitPair {
     pub base: Sha,
     pub head: Sha,
     /// What only the head has, counted.
@@ -14,9 +14,9 @@ pub struct Pair {
     /// What only the base has, counted.
     pub behind_by: u64,
     /// All that only the head has is listed.
-    pub whole: bool,
+    pub is_complete: bool,
     /// The one that is sought is among it.
-    pub lists: bool,
+    pub lists_sought: bool,
 }
 
 /// What is known of where one commit is contained. It grows by what is learned, and is never wrong if that is not.
@@ -30,45 +30,45 @@ pub struct Containment {
 }
 
 impl Containment {
-    pub fn of(sought: &Sha, pairs: &[Pair]) -> Self {
+    pub fn from_pairs(sought: &Sha, pairs: &[CommitPair]) -> Self {
         let mut found = Self { known: HashMap::new(), implies: HashMap::new(), denies: HashMap::new() };
         for pair in pairs {
             // What only the base has is nothing, or none of what only the head has is the one.
             if pair.behind_by == 0 {
-                found.follows(&pair.base, &pair.head);
+                found.add_implication(&pair.base, &pair.head);
             }
-            if pair.whole && !pair.lists {
-                found.follows(&pair.head, &pair.base);
+            if pair.is_complete && !pair.lists_sought {
+                found.add_implication(&pair.head, &pair.base);
             }
         }
-        found.learn(sought, true);
+        found.record_answer(sought, true);
         for pair in pairs {
-            if pair.lists {
-                found.learn(&pair.head, true);
-                found.learn(&pair.base, false);
+            if pair.lists_sought {
+                found.record_answer(&pair.head, true);
+                found.record_answer(&pair.base, false);
             }
             if pair.base == *sought {
-                found.learn(&pair.head, pair.behind_by == 0);
+                found.record_answer(&pair.head, pair.behind_by == 0);
             }
             if pair.head == *sought {
-                found.learn(&pair.base, pair.ahead_by == 0);
+                found.record_answer(&pair.base, pair.ahead_by == 0);
             }
         }
         found
     }
 
-    pub fn has(&self, commit: &Sha) -> Option<bool> {
+    pub fn is_contained_in(&self, commit: &Sha) -> Option<bool> {
         self.known.get(commit).copied()
     }
 
     /// Takes in an answer, and all that follows from it.
-    pub fn learn(&mut self, commit: &Sha, has: bool) {
-        let news: Vec<Sha> = self.news(commit, has).into_iter().cloned().collect();
+    pub fn record_answer(&mut self, commit: &Sha, has: bool) {
+        let news: Vec<Sha> = self.find_newly_decided(commit, has).into_iter().cloned().collect();
         self.known.extend(news.into_iter().map(|commit| (commit, has)));
     }
 
     /// All that such an answer would decide which is not known yet.
-    fn news<'a>(&'a self, commit: &'a Sha, has: bool) -> HashSet<&'a Sha> {
+    fn find_newly_decided<'a>(&'a self, commit: &'a Sha, has: bool) -> HashSet<&'a Sha> {
         let follow = if has { &self.implies } else { &self.denies };
         let (mut news, mut next) = (HashSet::new(), vec![commit]);
         while let Some(commit) = next.pop() {
@@ -80,10 +80,10 @@ impl Containment {
     }
 
     /// Of the commits that run on a ladder, lowest first, the one whose answer probably decides most. `None`: all are known.
-    pub fn question<'a>(&self, ladder: &[&'a Sha]) -> Option<&'a Sha> {
+    pub fn choose_next_commit<'a>(&self, ladder: &[&'a Sha]) -> Option<&'a Sha> {
         let mut best: Option<(usize, &'a Sha)> = None;
-        for (at, commit) in ladder.iter().enumerate().filter(|(_, commit)| self.has(commit).is_none()) {
-            let news = self.news(commit, self.presumed(ladder, at));
+        for (at, commit) in ladder.iter().enumerate().filter(|(_, commit)| self.is_contained_in(commit).is_none()) {
+            let news = self.find_newly_decided(commit, self.presume_answer(ladder, at));
             let decided = ladder.iter().filter(|other| news.contains(**other)).count();
             if best.is_none_or(|(most, _)| decided > most) {
                 best = Some((decided, commit));
@@ -93,13 +93,13 @@ impl Containment {
     }
 
     /// Work climbs the ladder from below: what is above has it only if this has it too.
-    fn presumed(&self, ladder: &[&Sha], at: usize) -> bool {
-        let above = ladder[at + 1..].iter().any(|commit| self.has(commit) == Some(true));
-        let known = ladder[..at].iter().any(|commit| self.has(commit).is_some());
+    fn presume_answer(&self, ladder: &[&Sha], at: usize) -> bool {
+        let above = ladder[at + 1..].iter().any(|commit| self.is_contained_in(commit) == Some(true));
+        let known = ladder[..at].iter().any(|commit| self.is_contained_in(commit).is_some());
         above || !known
     }
 
-    fn follows(&mut self, from: &Sha, to: &Sha) {
+    fn add_implication(&mut self, from: &Sha, to: &Sha) {
         self.implies.entry(from.clone()).or_default().push(to.clone());
         self.denies.entry(to.clone()).or_default().push(from.clone());
     }
@@ -136,16 +136,16 @@ mod tests {
             format!("{at:040x}").parse().unwrap()
         }
 
-        fn pair(&self, sought: usize, base: usize, head: usize, most: usize) -> Pair {
+        fn pair(&self, sought: usize, base: usize, head: usize, most: usize) -> CommitPair {
             let only: Vec<usize> = self.0[head].difference(&self.0[base]).copied().collect();
             let listed = &only[only.len().saturating_sub(most)..];
-            Pair {
+            CommitPair {
                 base: Self::name(base),
                 head: Self::name(head),
                 ahead_by: only.len() as u64,
                 behind_by: self.0[base].difference(&self.0[head]).count() as u64,
-                whole: listed.len() == only.len(),
-                lists: listed.contains(&sought),
+                is_complete: listed.len() == only.len(),
+                lists_sought: listed.contains(&sought),
             }
         }
 
@@ -159,9 +159,9 @@ mod tests {
         let names: Vec<Sha> = ladder.iter().map(|at| Graph::name(*at)).collect();
         let names: Vec<&Sha> = names.iter().collect();
         let mut asked = Vec::new();
-        while let Some(name) = known.question(&names) {
+        while let Some(name) = known.choose_next_commit(&names) {
             let at = ladder[names.iter().position(|other| *other == name).unwrap()];
-            known.learn(name, graph.has(at, sought));
+            known.record_answer(name, graph.has(at, sought));
             asked.push(at);
         }
         asked
@@ -182,17 +182,17 @@ mod tests {
             let graph = Graph::of(&parents);
             let count = parents.len();
             let (sought, ladder) = (sought % count, picks.iter().map(|at| at % count).collect::<Vec<_>>());
-            let pairs: Vec<Pair> =
+            let pairs: Vec<CommitPair> =
                 compared.iter().map(|(base, head, most)| graph.pair(sought, base % count, head % count, *most)).collect();
-            let mut known = Containment::of(&Graph::name(sought), &pairs);
+            let mut known = Containment::from_pairs(&Graph::name(sought), &pairs);
             let right = |known: &Containment| {
-                (0..count).all(|at| known.has(&Graph::name(at)).is_none_or(|has| has == graph.has(at, sought)))
+                (0..count).all(|at| known.is_contained_in(&Graph::name(at)).is_none_or(|has| has == graph.has(at, sought)))
             };
             prop_assert!(right(&known));
             let asked = ask_all(&graph, &mut known, &ladder, sought);
             prop_assert!(right(&known));
             prop_assert!(asked.len() <= ladder.iter().collect::<BTreeSet<_>>().len());
-            prop_assert!(ladder.iter().all(|at| known.has(&Graph::name(*at)).is_some()));
+            prop_assert!(ladder.iter().all(|at| known.is_contained_in(&Graph::name(*at)).is_some()));
         }
 
         #[test]
@@ -207,8 +207,8 @@ mod tests {
             let both = |two: &[usize]| {
                 [graph.pair(sought, two[0], two[1], 100), graph.pair(sought, two[1], two[0], 100)]
             };
-            let pairs: Vec<Pair> = ladder.windows(2).flat_map(both).collect();
-            let mut known = Containment::of(&Graph::name(sought), &pairs);
+            let pairs: Vec<CommitPair> = ladder.windows(2).flat_map(both).collect();
+            let mut known = Containment::from_pairs(&Graph::name(sought), &pairs);
             let asked = ask_all(&graph, &mut known, &ladder, sought);
             prop_assert!(asked.len() <= 1, "{asked:?}");
         }
@@ -231,8 +231,8 @@ mod tests {
         let graph = Graph(contains.into_iter().map(BTreeSet::from_iter).collect());
         let ladder = [4, 5, 6, 7];
         for (sought, most) in [(0, 1), (1, 1), (2, 2), (3, 1), (4, 1)] {
-            let pairs: Vec<Pair> = ladder.windows(2).map(|two| graph.pair(sought, two[1], two[0], 250)).collect();
-            let mut known = Containment::of(&Graph::name(sought), &pairs);
+            let pairs: Vec<CommitPair> = ladder.windows(2).map(|two| graph.pair(sought, two[1], two[0], 250)).collect();
+            let mut known = Containment::from_pairs(&Graph::name(sought), &pairs);
             let asked = ask_all(&graph, &mut known, &ladder, sought);
             assert!(asked.len() <= most, "push {sought} asked {asked:?}");
         }

@@ -12,14 +12,14 @@ mod tree;
 use serde::{Deserialize, Serialize};
 
 pub use path::check_path;
-pub use problem::Problem;
+pub use problem::ManifestError;
 
 use crate::domain::model::version::Version;
-use tree::Tree;
+use tree::ManifestTree;
 
 /// Where a file says which version of an image is to run.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct ImageSelector<'a> {
     /// Without tag and digest.
     pub image: &'a str,
     /// To the scalar: `image.tag`, `images[0].newTag`. When absent the place is looked for.
@@ -38,7 +38,7 @@ pub enum Pin {
 
 /// How the place was recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum ManifestFormat {
     /// An entry in `images:` of a kustomization.
     Kustomize,
     /// `repository:` with `tag:` or `digest:` beside it, as in the values of a chart.
@@ -51,24 +51,24 @@ pub enum Format {
 
 /// What a file says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct ManifestVersion {
     /// Never knows a commit; knows nothing where the place is there and empty, as in `tag: ""`.
     pub version: Version,
-    pub format: Format,
+    pub format: ManifestFormat,
 }
 
-/// Also reads what [`write()`] refuses to change: what Flux writes, aliases, a digest where a tag is to be pinned.
-pub fn read(text: &str, place: &Place<'_>) -> Result<Said, Problem> {
-    let tree = Tree::read(text)?;
-    let spot = find::spot(&tree, place)?;
-    Ok(Said { version: spot.version(&tree)?, format: spot.format })
+/// Also reads what [`write_version`] refuses to change: what Flux writes, aliases, a digest where a tag is to be pinned.
+pub fn read_version(text: &str, place: &ImageSelector<'_>) -> Result<ManifestVersion, ManifestError> {
+    let tree = ManifestTree::parse_yaml(text)?;
+    let spot = find::find_location(&tree, place)?;
+    Ok(ManifestVersion { version: spot.read_version(&tree)?, format: spot.format })
 }
 
 /// The file with the version in it, and the very same text where it says so already. Writes the tag, or for
 /// `pin: digest` the digest (and the tag with it, where both are in one scalar).
-pub fn write(text: &str, place: &Place<'_>, version: &Version) -> Result<String, Problem> {
-    let tree = Tree::read(text)?;
-    let spot = find::spot(&tree, place)?;
-    let (scalar, said) = edit::intended(&tree, &spot, place, version)?;
-    edit::put(text, &tree, scalar, &said)
+pub fn write_version(text: &str, place: &ImageSelector<'_>, version: &Version) -> Result<String, ManifestError> {
+    let tree = ManifestTree::parse_yaml(text)?;
+    let spot = find::find_location(&tree, place)?;
+    let (scalar, said) = edit::compute_edit(&tree, &spot, place, version)?;
+    edit::replace_scalar(text, &tree, scalar, &said)
 }

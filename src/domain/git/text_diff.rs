@@ -11,29 +11,29 @@ mod patch;
 mod tests;
 
 /// Of each text, in bytes.
-pub const LONGEST: usize = 1 << 20;
-const MOST_LINES: usize = 100_000;
+pub const MAX_TEXT_BYTES: usize = 1 << 20;
+const MAX_LINES: usize = 100_000;
 /// How many lines stand around what differs.
-const CONTEXT: usize = 3;
+const CONTEXT_LINES: usize = 3;
 /// After it `similar` takes what is left as all gone and all come, which is still true.
-const TIME: Duration = Duration::from_millis(250);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(250);
 /// Words are compared in changes of at most so many bytes, and in so many altogether: nobody reads on further, and
 /// the comparison costs their length squared.
-const WORDS_AT_ONCE: usize = 4 << 10;
-const WORDS: usize = 32 << 10;
+const MAX_WORD_DIFF_BYTES: usize = 4 << 10;
+const WORD_DIFF_BUDGET: usize = 32 << 10;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Difference {
+pub struct LineDiff {
     pub hunks: Vec<Hunk>,
     /// How many lines came, and how many are gone.
-    pub come: usize,
-    pub gone: usize,
+    pub added: usize,
+    pub removed: usize,
     /// Why there are no hunks although the texts differ.
-    pub unseen: Option<Unseen>,
+    pub omitted: Option<OmissionReason>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unseen {
+pub enum OmissionReason {
     TooLong,
     /// It is no text.
     Binary,
@@ -47,23 +47,23 @@ pub struct Hunk {
     pub new_start: usize,
     /// What stands above, as in the name of a function; often nothing.
     pub heading: String,
-    pub lines: Vec<Line>,
+    pub lines: Vec<DiffLine>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Line {
-    pub mark: Mark,
+pub struct DiffLine {
+    pub mark: DiffMark,
     /// In order; together they are the line, without its end. None is empty.
     pub segments: Vec<Segment>,
     /// Only the last line of a text may lack its end.
-    pub ends: bool,
+    pub has_newline: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark {
-    Same,
-    Gone,
-    Come,
+pub enum DiffMark {
+    Unchanged,
+    Removed,
+    Added,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,65 +73,65 @@ pub struct Segment {
     pub text: String,
 }
 
-impl Difference {
-    pub fn of(old: &str, new: &str) -> Self {
+impl LineDiff {
+    pub fn from_texts(old: &str, new: &str) -> Self {
         if old == new {
             return Self::default();
         }
-        if let Some(unseen) = unseen(old).or_else(|| unseen(new)) {
-            return Self { unseen: Some(unseen), ..Self::default() };
+        if let Some(unseen) = find_omission_reason(old).or_else(|| find_omission_reason(new)) {
+            return Self { omitted: Some(unseen), ..Self::default() };
         }
         // Not `similar`'s own lines: to it a lone carriage return ends one, to Git and patches it does not.
         let (old, new): (Vec<&str>, Vec<&str>) =
             (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
-        let diff = TextDiff::configure().timeout(TIME).diff_slices(&old, &new);
-        let hunks = diff.grouped_ops(CONTEXT).iter().map(|ops| Hunk::of(&diff, ops)).collect();
-        Self::with(hunks)
+        let diff = TextDiff::configure().timeout(DIFF_TIMEOUT).diff_slices(&old, &new);
+        let hunks = diff.grouped_ops(CONTEXT_LINES).iter().map(|ops| Hunk::from_ops(&diff, ops)).collect();
+        Self::from_hunks(hunks)
     }
 
     /// Reads the hunks of a unified patch, as GitHub tells them of each file. What is none of a hunk is overlooked, and
     /// a patch that was cut ends where it was cut.
     pub fn from_patch(patch: &str) -> Self {
-        match unseen(patch) {
-            Some(unseen) => Self { unseen: Some(unseen), ..Self::default() },
-            None => Self::with(patch::read(patch)),
+        match find_omission_reason(patch) {
+            Some(unseen) => Self { omitted: Some(unseen), ..Self::default() },
+            None => Self::from_hunks(patch::parse_hunks(patch)),
         }
     }
 
-    fn with(mut hunks: Vec<Hunk>) -> Self {
+    fn from_hunks(mut hunks: Vec<Hunk>) -> Self {
         hunks.retain(|hunk| !hunk.lines.is_empty());
-        emphasise(&mut hunks);
-        let count = |mark| hunks.iter().map(|hunk| hunk.count(mark)).sum();
-        Self { come: count(Mark::Come), gone: count(Mark::Gone), unseen: None, hunks }
+        emphasise_differences(&mut hunks);
+        let count = |mark| hunks.iter().map(|hunk| hunk.count_marked(mark)).sum();
+        Self { added: count(DiffMark::Added), removed: count(DiffMark::Removed), omitted: None, hunks }
     }
 
     /// How many lines there are to show, those around the changes too.
-    pub fn lines(&self) -> usize {
+    pub fn count_lines(&self) -> usize {
         self.hunks.iter().map(|hunk| hunk.lines.len()).sum()
     }
 
     /// As a file that `git apply` and `patch` take. Nothing where nothing differs.
-    pub fn unified(&self, name: &str) -> String {
+    pub fn to_unified_patch(&self, name: &str) -> String {
         // A line break in a name would begin a line of the patch.
         let name: String = name.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
-        match self.unseen {
-            Some(Unseen::Binary) => return format!("Binary files a/{name} and b/{name} differ\n"),
-            Some(Unseen::TooLong) => return format!("Files a/{name} and b/{name} differ\n"),
+        match self.omitted {
+            Some(OmissionReason::Binary) => return format!("Binary files a/{name} and b/{name} differ\n"),
+            Some(OmissionReason::TooLong) => return format!("Files a/{name} and b/{name} differ\n"),
             None if self.hunks.is_empty() => return String::new(),
             None => {}
         }
         let mut patch = format!("--- a/{name}\n+++ b/{name}\n");
         for hunk in &self.hunks {
-            patch.push_str(&hunk.range());
+            patch.push_str(&hunk.to_range_header());
             if !hunk.heading.is_empty() {
                 patch.push(' ');
                 patch.push_str(&hunk.heading);
             }
             patch.push('\n');
             for line in &hunk.lines {
-                patch.push(line.mark.sign());
+                patch.push(line.mark.as_char());
                 patch.extend(line.segments.iter().map(|segment| segment.text.as_str()));
-                patch.push_str(if line.ends { "\n" } else { "\n\\ No newline at end of file\n" });
+                patch.push_str(if line.has_newline { "\n" } else { "\n\\ No newline at end of file\n" });
             }
         }
         patch
@@ -139,32 +139,32 @@ impl Difference {
 }
 
 impl Hunk {
-    fn of(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Self {
-        let lines: Vec<Line> = ops
+    fn from_ops(diff: &TextDiff<'_, '_, str>, ops: &[DiffOp]) -> Self {
+        let lines: Vec<DiffLine> = ops
             .iter()
             .flat_map(|op| diff.iter_changes(op))
             .map(|change| {
                 let mark = match change.tag() {
-                    ChangeTag::Equal => Mark::Same,
-                    ChangeTag::Delete => Mark::Gone,
-                    ChangeTag::Insert => Mark::Come,
+                    ChangeTag::Equal => DiffMark::Unchanged,
+                    ChangeTag::Delete => DiffMark::Removed,
+                    ChangeTag::Insert => DiffMark::Added,
                 };
                 let text: &str = change.value();
                 let ended = text.strip_suffix('\n');
-                Line::plain(mark, ended.unwrap_or(text), ended.is_some())
+                DiffLine::new_plain(mark, ended.unwrap_or(text), ended.is_some())
             })
             .collect();
         let (old, new) = ops.first().map_or((0, 0), |op| (op.old_range().start, op.new_range().start));
         let mut hunk = Self { old_start: old, new_start: new, heading: String::new(), lines };
-        let (old, new) = hunk.lengths();
+        let (old, new) = hunk.count_sides();
         hunk.old_start += usize::from(old > 0);
         hunk.new_start += usize::from(new > 0);
         hunk
     }
 
     /// As in `@@ -1,3 +1,4 @@`.
-    pub fn range(&self) -> String {
-        let (old, new) = self.lengths();
+    pub fn to_range_header(&self) -> String {
+        let (old, new) = self.count_sides();
         let mut range = "@@".to_owned();
         for (side, start, length) in [('-', self.old_start, old), ('+', self.new_start, new)] {
             // Writing to a string cannot fail.
@@ -177,65 +177,65 @@ impl Hunk {
     }
 
     /// On the old side and on the new one.
-    fn lengths(&self) -> (usize, usize) {
-        let (gone, come) = (self.count(Mark::Gone), self.count(Mark::Come));
+    fn count_sides(&self) -> (usize, usize) {
+        let (gone, come) = (self.count_marked(DiffMark::Removed), self.count_marked(DiffMark::Added));
         (self.lines.len() - come, self.lines.len() - gone)
     }
 
-    fn count(&self, mark: Mark) -> usize {
+    fn count_marked(&self, mark: DiffMark) -> usize {
         self.lines.iter().filter(|line| line.mark == mark).count()
     }
 }
 
-impl Line {
-    fn plain(mark: Mark, text: &str, ends: bool) -> Self {
+impl DiffLine {
+    fn new_plain(mark: DiffMark, text: &str, ends: bool) -> Self {
         let segments = match text {
             "" => vec![],
             text => vec![Segment { emphasised: false, text: text.to_owned() }],
         };
-        Self { mark, segments, ends }
+        Self { mark, segments, has_newline: ends }
     }
 
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         self.segments.iter().map(|segment| segment.text.as_str()).collect()
     }
 }
 
-impl Mark {
+impl DiffMark {
     /// What stands before the line in a patch.
-    pub fn sign(self) -> char {
+    pub fn as_char(self) -> char {
         match self {
-            Self::Same => ' ',
-            Self::Gone => '-',
-            Self::Come => '+',
+            Self::Unchanged => ' ',
+            Self::Removed => '-',
+            Self::Added => '+',
         }
     }
 }
 
-fn unseen(text: &str) -> Option<Unseen> {
-    if text.len() > LONGEST {
-        Some(Unseen::TooLong)
+fn find_omission_reason(text: &str) -> Option<OmissionReason> {
+    if text.len() > MAX_TEXT_BYTES {
+        Some(OmissionReason::TooLong)
     } else if text.contains('\0') {
-        Some(Unseen::Binary)
+        Some(OmissionReason::Binary)
     } else {
-        (text.bytes().filter(|byte| *byte == b'\n').count() > MOST_LINES).then_some(Unseen::TooLong)
+        (text.bytes().filter(|byte| *byte == b'\n').count() > MAX_LINES).then_some(OmissionReason::TooLong)
     }
 }
 
 /// Lines that went, and those that came in their place, are compared word by word.
-fn emphasise(hunks: &mut [Hunk]) {
-    let mut left = WORDS;
+fn emphasise_differences(hunks: &mut [Hunk]) {
+    let mut left = WORD_DIFF_BUDGET;
     for hunk in hunks {
         let mut rest = hunk.lines.as_mut_slice();
         while !rest.is_empty() {
-            let run = |lines: &[Line], mark| lines.iter().take_while(|line| line.mark == mark).count();
-            let gone = run(rest, Mark::Gone);
-            let come = run(&rest[gone..], Mark::Come);
+            let run = |lines: &[DiffLine], mark| lines.iter().take_while(|line| line.mark == mark).count();
+            let gone = run(rest, DiffMark::Removed);
+            let come = run(&rest[gone..], DiffMark::Added);
             let (changed, behind) = rest.split_at_mut((gone + come).max(1));
             if gone > 0 && come > 0 {
                 let size: usize =
                     changed.iter().flat_map(|line| &line.segments).map(|segment| segment.text.len()).sum();
-                if size <= WORDS_AT_ONCE.min(left) {
+                if size <= MAX_WORD_DIFF_BYTES.min(left) {
                     left -= size;
                     compare_words(changed, gone);
                 } else if gone == come {
@@ -249,9 +249,9 @@ fn emphasise(hunks: &mut [Hunk]) {
 }
 
 /// The first `gone` of these lines went, the others came.
-fn compare_words(lines: &mut [Line], gone: usize) {
+fn compare_words(lines: &mut [DiffLine], gone: usize) {
     // With its end, so that an empty line counts too.
-    let texts: Vec<String> = lines.iter().map(|line| line.text() + "\n").collect();
+    let texts: Vec<String> = lines.iter().map(|line| line.to_text() + "\n").collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let (old, new) = texts.split_at(gone);
     let diff = TextDiff::from_slices(old, new);
@@ -278,8 +278,8 @@ fn compare_words(lines: &mut [Line], gone: usize) {
 }
 
 /// Where two lines are too long for their words: all between their common beginning and their common end.
-fn compare_ends(old: &mut Line, new: &mut Line) {
-    let (before, after) = (old.text(), new.text());
+fn compare_ends(old: &mut DiffLine, new: &mut DiffLine) {
+    let (before, after) = (old.to_text(), new.to_text());
     let alike = |(a, b): &(char, char)| a == b;
     let length = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
         pairs.take_while(alike).map(|(c, _)| c.len_utf8()).sum()

@@ -25,7 +25,7 @@ pub enum Trailers {
 impl Trailers {
     /// `None` where the message is not one of ours. They must stand in the last paragraph, behind another one, among nothing
     /// but trailers, each once, written as we write them, and in one of the combinations that we make.
-    pub fn read(message: &str) -> Option<Self> {
+    pub fn parse_message(message: &str) -> Option<Self> {
         let lines: Vec<&str> = message.trim_end().lines().map(str::trim_end).collect();
         let blank = lines.iter().rposition(|line| line.is_empty())?;
         let (mut change, mut rollback, mut restores, mut reinstates) = (None, None, None, None);
@@ -45,22 +45,22 @@ impl Trailers {
                 return None;
             }
         }
-        let change = id(change?)?;
+        let change = parse_id(change?)?;
         match (rollback, restores, reinstates) {
             (None, None, None) => Some(Self::Change(change)),
-            (Some(own), restores, None) if id(own)? == change => {
+            (Some(own), restores, None) if parse_id(own)? == change => {
                 let restores = match restores {
                     Some(text) => Some(text.parse().ok().filter(|sha: &Sha| sha.as_str() == text)?),
                     None => None,
                 };
                 Some(Self::Rollback { change, restores })
             }
-            (None, None, Some(rollback)) => Some(Self::Reinstates { change, rollback: id(rollback)? }),
+            (None, None, Some(rollback)) => Some(Self::Reinstates { change, rollback: parse_id(rollback)? }),
             _ => None,
         }
     }
 
-    pub fn change(&self) -> ChangeId {
+    pub fn change_id(&self) -> ChangeId {
         match self {
             Self::Change(change) | Self::Rollback { change, .. } | Self::Reinstates { change, .. } => *change,
         }
@@ -68,13 +68,13 @@ impl Trailers {
 }
 
 /// A UUID can be written in many ways; we write one.
-fn id(text: &str) -> Option<ChangeId> {
+fn parse_id(text: &str) -> Option<ChangeId> {
     ChangeId::parse(text).filter(|id| id.to_string() == text)
 }
 
 impl fmt::Display for Trailers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{CHANGE}: {}", self.change())?;
+        write!(f, "{CHANGE}: {}", self.change_id())?;
         match self {
             Self::Change(_) => Ok(()),
             Self::Rollback { change, restores } => {
@@ -97,7 +97,7 @@ mod tests {
     const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
 
     fn all() -> [Trailers; 4] {
-        let (change, rollback) = (id(ID).unwrap(), id(OTHER).unwrap());
+        let (change, rollback) = (parse_id(ID).unwrap(), parse_id(OTHER).unwrap());
         [
             Trailers::Change(change),
             Trailers::Rollback { change, restores: Some(SHA.parse().unwrap()) },
@@ -114,7 +114,7 @@ mod tests {
                 format!("Subject\r\n\r\n{}\r\n\r\n", trailers.to_string().replace('\n', "\r\n")),
                 format!("Subject\n\nSigned-off-by: A <a@acme.example>\n{trailers}\nCo-authored-by: B <b@acme.example>"),
             ] {
-                assert_eq!(Trailers::read(&message), Some(trailers.clone()), "{message}");
+                assert_eq!(Trailers::parse_message(&message), Some(trailers.clone()), "{message}");
             }
         }
     }
@@ -146,7 +146,7 @@ mod tests {
             of(&rollback.replace("Gantry-Change: ", " Gantry-Change: ")),
         ];
         for message in cases {
-            assert_eq!(Trailers::read(&message), None, "{message}");
+            assert_eq!(Trailers::parse_message(&message), None, "{message}");
         }
     }
 
@@ -154,7 +154,7 @@ mod tests {
         #[test]
         fn any_message_is_read_without_a_panic(message in "(?s).*", tail in "(Gantry-[A-Z][a-z]+: [0-9a-f-]{0,40}\r?\n| \n|\n){0,6}") {
             for text in [message.clone(), format!("{message}\n\n{tail}")] {
-                if let Some(trailers) = Trailers::read(&text) {
+                if let Some(trailers) = Trailers::parse_message(&text) {
                     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
                     prop_assert!(trailers.to_string().lines().all(|line| lines.contains(&line)));
                 }

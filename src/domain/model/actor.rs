@@ -61,7 +61,7 @@ pub enum Role {
 
 /// How somebody of a list of members is called in a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Called {
+pub enum MemberLabel {
     /// A user group, with its handle as it is now; its id where Slack does not tell.
     Group {
         id: String,

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::environment::EnvironmentName;
-use super::glob::matches;
+use super::glob::is_path_match;
 use crate::domain::git::manifest::Pin;
-use crate::domain::model::nearest::nearest;
+use crate::domain::model::nearest::find_nearest;
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -50,7 +50,7 @@ impl Repository {
     }
 
     /// To GitHub `Acme/Shop` is `acme/shop`.
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn is_same_as(&self, other: &Self) -> bool {
         self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
     }
 }
@@ -128,12 +128,15 @@ impl FromStr for Workload {
             format!("`{text}` is not a workload: write its kind and its name, as in `deployment/{text}`")
         })?;
         let known = || WorkloadKind::ALL.into_iter();
-        let kind = known().find(|known| known.as_str().eq_ignore_ascii_case(kind)).ok_or_else(|| {
-            match nearest(kind, known().map(WorkloadKind::as_str)) {
-                Some(near) => format!("`{kind}` is not a kind of workload: did you mean `{near}`?"),
-                None => format!("`{kind}` is not a kind of workload: use `deployment`, `statefulset` or `daemonset`"),
-            }
-        })?;
+        let kind =
+            known().find(|known| known.as_str().eq_ignore_ascii_case(kind)).ok_or_else(|| {
+                match find_nearest(kind, known().map(WorkloadKind::as_str)) {
+                    Some(near) => format!("`{kind}` is not a kind of workload: did you mean `{near}`?"),
+                    None => {
+                        format!("`{kind}` is not a kind of workload: use `deployment`, `statefulset` or `daemonset`")
+                    }
+                }
+            })?;
         // RFC 1123, as the API server demands of these names.
         let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
         let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
@@ -209,7 +212,7 @@ pub struct Artefact {
 impl Artefact {
     /// Does a file of its repository concern it?
     pub fn is_concerned_by(&self, path: &str) -> bool {
-        self.paths.is_empty() || self.paths.iter().any(|glob| matches(glob, path))
+        self.paths.is_empty() || self.paths.iter().any(|glob| is_path_match(glob, path))
     }
 }
 

@@ -30,7 +30,7 @@ impl fmt::Display for EnvironmentName {
 
 /// How a promotion into an environment enters its branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PromoteBy {
+pub enum PromotionMethod {
     #[default]
     Merge,
     PullRequest,
@@ -44,7 +44,7 @@ pub struct Environment {
     pub namespace: Namespace,
     /// The Slack channel its messages go to: a name (`#deploys`) or an id.
     pub channel: String,
-    pub promote: PromoteBy,
+    pub promotion_method: PromotionMethod,
     pub deploy_timeout: SignedDuration,
 }
 
@@ -54,30 +54,30 @@ pub struct Ladder(Vec<Environment>);
 
 impl Ladder {
     /// `rungs` has been validated: at least two, names, aliases and branches unique.
-    pub fn new(rungs: Vec<Environment>) -> Self {
-        Self(rungs)
+    pub fn new(environments: Vec<Environment>) -> Self {
+        Self(environments)
     }
 
-    pub fn rungs(&self) -> &[Environment] {
+    pub fn environments(&self) -> &[Environment] {
         &self.0
     }
 
     /// Finds a rung by its name or an alias, in any case.
     pub fn find(&self, text: &str) -> Option<&Environment> {
-        self.0.iter().find(|rung| {
-            rung.name.as_str().eq_ignore_ascii_case(text)
-                || rung.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text))
+        self.0.iter().find(|environment| {
+            environment.name.as_str().eq_ignore_ascii_case(text)
+                || environment.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text))
         })
     }
 
     /// The next rung downwards that has the artefact.
-    pub fn below(&self, environment: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
+    pub fn find_next_below(&self, environment: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
         let at = self.0.iter().position(|rung| rung.name == *environment)?;
         self.0[..at].iter().rev().find(|rung| artefact.places.contains_key(&rung.name))
     }
 
     /// The next rung upwards that has the artefact.
-    pub fn above(&self, environment: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
+    pub fn find_next_above(&self, environment: &EnvironmentName, artefact: &Artefact) -> Option<&Environment> {
         let at = self.0.iter().position(|rung| rung.name == *environment)?;
         self.0[at + 1..].iter().find(|rung| artefact.places.contains_key(&rung.name))
     }
@@ -93,7 +93,7 @@ pub struct Catalogue {
 
 impl Catalogue {
     /// Finds an artefact by its name, in any case.
-    pub fn artefact(&self, text: &str) -> Option<&Artefact> {
+    pub fn find_artefact(&self, text: &str) -> Option<&Artefact> {
         match self.artefacts.binary_search_by(|artefact| artefact.name.as_str().cmp(text)) {
             Ok(at) => self.artefacts.get(at),
             Err(_) => self.artefacts.iter().find(|artefact| artefact.name.as_str().eq_ignore_ascii_case(text)),
@@ -101,13 +101,13 @@ impl Catalogue {
     }
 
     /// What else moves in an environment when the artefact's branch does.
-    pub fn carried_along<'a>(
+    pub fn iter_co_deployed<'a>(
         &'a self,
         artefact: &'a Artefact,
         environment: &'a EnvironmentName,
     ) -> impl Iterator<Item = &'a Artefact> {
         self.artefacts.iter().filter(move |other| {
-            other.repository.is(&artefact.repository)
+            other.repository.is_same_as(&artefact.repository)
                 && other.name != artefact.name
                 && artefact.delivery == Delivery::Branch
                 && other.delivery == Delivery::Branch

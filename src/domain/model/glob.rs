@@ -1,23 +1,23 @@
 //! Which paths and names a pattern stands for, as `paths` of an artefact and rules for reports have them.
 
 /// `**` stands for any number of folders, `*` for anything within one name.
-pub fn matches(glob: &str, path: &str) -> bool {
-    fn folders(glob: &[&str], path: &[&str]) -> bool {
+pub fn is_path_match(glob: &str, path: &str) -> bool {
+    fn match_folders(glob: &[&str], path: &[&str]) -> bool {
         match (glob, path) {
             ([], []) => true,
             // Of a folder's own name it is not a part.
             (["**"], below) => !below.is_empty(),
-            (["**", rest @ ..], _) => (0..=path.len()).any(|skipped| folders(rest, &path[skipped..])),
-            ([first, rest @ ..], [name, below @ ..]) => within(first, name) && folders(rest, below),
+            (["**", rest @ ..], _) => (0..=path.len()).any(|skipped| match_folders(rest, &path[skipped..])),
+            ([first, rest @ ..], [name, below @ ..]) => is_name_match(first, name) && match_folders(rest, below),
             _ => false,
         }
     }
     let split = |text| str::split(text, '/').collect::<Vec<_>>();
-    folders(&split(glob), &split(path))
+    match_folders(&split(glob), &split(path))
 }
 
 /// Is a name, of which a slash is a part like any other, one of those that the pattern stands for? Takes as long as both are.
-pub fn within(glob: &str, name: &str) -> bool {
+pub fn is_name_match(glob: &str, name: &str) -> bool {
     let Some((head, rest)) = glob.split_once('*') else { return glob == name };
     let Some(mut left) = name.strip_prefix(head) else { return false };
     let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
@@ -47,7 +47,7 @@ mod tests {
             ("lib/*ä*.rs", "lib/xäy.rs", true),
         ];
         for (glob, path, expected) in cases {
-            assert_eq!(matches(glob, path), expected, "{glob} {path}");
+            assert_eq!(is_path_match(glob, path), expected, "{glob} {path}");
         }
     }
 
@@ -67,8 +67,8 @@ mod tests {
             ("**", "x", true),
         ];
         for (glob, name, expected) in cases {
-            assert_eq!(within(glob, name), expected, "{glob} {name}");
+            assert_eq!(is_name_match(glob, name), expected, "{glob} {name}");
         }
-        assert!(!within(&"*a".repeat(40), &format!("{}b", "a".repeat(100_000))));
+        assert!(!is_name_match(&"*a".repeat(40), &format!("{}b", "a".repeat(100_000))));
     }
 }

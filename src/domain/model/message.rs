@@ -12,16 +12,16 @@ use super::actor::PersonId;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    pub to: To,
+    pub to: Destination,
     /// What notifications and screen readers get; the whole message where there are no blocks.
     pub text: String,
     pub blocks: Vec<Value>,
     /// The same said with plain blocks, for a workspace that refuses `blocks`.
     pub plain: Option<Vec<Value>>,
-    /// The message that [`LINK`] in the texts leads to; this one waits until that one stands somewhere.
-    pub link_to: Option<LinkTo>,
+    /// The message that [`LINK_PLACEHOLDER`] in the texts leads to; this one waits until that one stands somewhere.
+    pub link_to: Option<MessageLink>,
     /// Goes with a post or an edit: into the thread that it answers, else into its own. What is private has none.
-    pub file: Option<File>,
+    pub file: Option<MessageFile>,
     /// What is posted into a thread also stands in the channel.
     pub broadcast: bool,
     /// Says how far something has come: where the message was changed a moment ago, it waits a little, and a newer text takes
@@ -33,7 +33,7 @@ pub struct Message {
 
 /// A text that is too long for a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct File {
+pub struct MessageFile {
     /// As in `checkout.diff`.
     pub name: String,
     /// What people read above it.
@@ -42,7 +42,7 @@ pub struct File {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct LinkTo {
+pub struct MessageLink {
     pub key: MessageKey,
     /// Whoever reads in the channel where that message stands needs no link to it: then nothing is said.
     pub only_elsewhere: bool,
@@ -50,10 +50,10 @@ pub struct LinkTo {
 
 /// Stands for an address that is known only when a message is sent. Text from outside cannot hold it: its brackets
 /// are escaped.
-pub const LINK: &str = "<{link}|";
+pub const LINK_PLACEHOLDER: &str = "<{link}|";
 
 impl Message {
-    pub fn new(to: To, text: String, blocks: Vec<Value>) -> Self {
+    pub fn new(to: Destination, text: String, blocks: Vec<Value>) -> Self {
         Self {
             to,
             text,
@@ -70,60 +70,60 @@ impl Message {
     /// The name by which the message can be edited later; private messages have none.
     pub fn key(&self) -> Option<&MessageKey> {
         match &self.to {
-            To::Post { key, .. } | To::Edit { key } | To::Home { key, .. } => Some(key),
-            To::Person { .. } | To::Reply { .. } => None,
+            Destination::Post { key, .. } | Destination::Edit { key } | Destination::Home { key, .. } => Some(key),
+            Destination::Person { .. } | Destination::Reply { .. } => None,
         }
     }
 
     #[must_use]
-    pub fn linking(self, key: MessageKey) -> Self {
-        Self { link_to: Some(LinkTo { key, only_elsewhere: false }), ..self }
+    pub fn with_link(self, key: MessageKey) -> Self {
+        Self { link_to: Some(MessageLink { key, only_elsewhere: false }), ..self }
     }
 
     /// Is only said to somebody in another channel than the message that it links to.
     #[must_use]
-    pub fn elsewhere(self, key: MessageKey) -> Self {
-        Self { link_to: Some(LinkTo { key, only_elsewhere: true }), ..self }
+    pub fn with_link_if_elsewhere(self, key: MessageKey) -> Self {
+        Self { link_to: Some(MessageLink { key, only_elsewhere: true }), ..self }
     }
 
     #[must_use]
-    pub fn to_the_channel_too(self) -> Self {
+    pub fn with_broadcast(self) -> Self {
         Self { broadcast: true, ..self }
     }
 
     #[must_use]
-    pub fn patiently(self) -> Self {
+    pub fn with_coalescing(self) -> Self {
         Self { patient: true, ..self }
     }
 
     #[must_use]
-    pub fn with_file(self, file: File) -> Self {
+    pub fn with_file(self, file: MessageFile) -> Self {
         Self { file: Some(file), ..self }
     }
 
     /// The message with its link filled in, or without it where there is nothing to lead to.
     #[must_use]
-    pub fn linked(self, address: Option<&str>) -> Self {
+    pub fn resolve_link(self, address: Option<&str>) -> Self {
         let fill = |text: &str| fill_link(text, address);
         let blocks = |blocks: Vec<Value>| blocks.into_iter().map(|block| map_texts(block, &fill)).collect();
         Self { text: fill(&self.text), blocks: blocks(self.blocks), plain: self.plain.map(blocks), ..self }
     }
 
     pub fn has_table(&self) -> bool {
-        self.has("table")
+        self.has_block("table")
     }
 
     pub fn has_rich_text(&self) -> bool {
-        self.has("rich_text")
+        self.has_block("rich_text")
     }
 
-    fn has(&self, kind: &str) -> bool {
+    fn has_block(&self, kind: &str) -> bool {
         self.blocks.iter().any(|block| block["type"] == kind)
     }
 }
 
 fn fill_link(text: &str, address: Option<&str>) -> String {
-    let Some((before, rest)) = text.split_once(LINK) else { return text.to_owned() };
+    let Some((before, rest)) = text.split_once(LINK_PLACEHOLDER) else { return text.to_owned() };
     let (label, behind) = rest.split_once('>').unwrap_or((rest, ""));
     let behind = fill_link(behind, address);
     match address {
@@ -146,14 +146,14 @@ fn map_texts(value: Value, map: &impl Fn(&str) -> String) -> Value {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum To {
+pub enum Destination {
     /// A new message, known to us by `key`. Posting the same key again edits the message.
     Post {
         channel: String,
         key: MessageKey,
         thread: Option<MessageKey>,
         /// Who gets it where the channel cannot be written.
-        asked: Option<Asked>,
+        asked: Option<FallbackRecipient>,
     },
     /// The message that `key` names.
     Edit { key: MessageKey },
@@ -173,7 +173,7 @@ pub enum To {
 
 /// Who asked for what a message tells, and the channel they asked in.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct FallbackRecipient {
     pub person: PersonId,
     pub channel: Option<String>,
 }
@@ -189,14 +189,14 @@ impl MessageKey {
     }
 
     /// Names a message that is not ours, so that we can answer in its thread.
-    pub fn at(place: &Place) -> Self {
+    pub fn from_location(place: &MessageLocation) -> Self {
         Self(format!("at:{}:{}", place.channel, place.ts).into())
     }
 
-    /// Where the message stands, for a key that was made by [`MessageKey::at`].
-    pub fn place(&self) -> Option<Place> {
+    /// Where the message stands, for a key that was made by [`MessageKey::from_location`].
+    pub fn to_location(&self) -> Option<MessageLocation> {
         let (channel, ts) = self.0.strip_prefix("at:")?.split_once(':')?;
-        Some(Place { channel: channel.to_owned(), ts: ts.to_owned() })
+        Some(MessageLocation { channel: channel.to_owned(), ts: ts.to_owned() })
     }
 
     pub fn as_str(&self) -> &str {
@@ -212,7 +212,7 @@ impl fmt::Display for MessageKey {
 
 /// Where a message stands in Slack: its channel's id and its `ts`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct MessageLocation {
     pub channel: String,
     pub ts: String,
 }
@@ -236,30 +236,30 @@ mod tests {
 
     #[test]
     fn a_key_of_a_place_leads_back_to_it_and_a_name_to_none() {
-        let place = Place { channel: "C0DEPLOYS".into(), ts: "1700000000.000100".into() };
-        assert_eq!(MessageKey::at(&place).place(), Some(place));
-        assert_eq!(MessageKey::new("arrival:development:checkout:1.4").place(), None);
+        let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1700000000.000100".into() };
+        assert_eq!(MessageKey::from_location(&place).to_location(), Some(place));
+        assert_eq!(MessageKey::new("arrival:development:checkout:1.4").to_location(), None);
     }
 
     #[test]
     fn a_link_is_filled_in_wherever_it_stands_or_left_out() {
         let message = Message::new(
-            To::Edit { key: MessageKey::new("a") },
+            Destination::Edit { key: MessageKey::new("a") },
             "see <{link}|the card>, <{link}|there>".into(),
             vec![serde_json::json!({ "type": "section", "text": { "text": "<{link}|the card>!" } })],
         );
-        let linked = message.clone().linked(Some("https://acme.slack.com/p1"));
+        let linked = message.clone().resolve_link(Some("https://acme.slack.com/p1"));
         assert_eq!(linked.text, "see <https://acme.slack.com/p1|the card>, <https://acme.slack.com/p1|there>");
         assert_eq!(linked.blocks[0]["text"]["text"], "<https://acme.slack.com/p1|the card>!");
-        assert_eq!(message.linked(None).text, "see the card, there");
+        assert_eq!(message.resolve_link(None).text, "see the card, there");
     }
 
     #[test]
     fn what_is_shown_as_it_is_is_not_searched_for_a_link() {
         let rich = serde_json::json!({ "type": "rich_text", "elements": [{ "text": "<{link}|x>" }] });
-        let to = To::Edit { key: MessageKey::new("a") };
+        let to = Destination::Edit { key: MessageKey::new("a") };
         let message = Message::new(to, String::new(), vec![rich.clone()]);
-        assert_eq!(message.linked(Some("https://acme.slack.com/p1")).blocks, [rich]);
+        assert_eq!(message.resolve_link(Some("https://acme.slack.com/p1")).blocks, [rich]);
     }
 
     #[test]

@@ -2,21 +2,21 @@
 //! commands, artefacts and environments alike.
 
 /// Longer words are no slips of the finger, and the comparison costs their length squared.
-const LONGEST: usize = 64;
+const MAX_WORD_CHARS: usize = 64;
 
 /// The known word nearest to `word` in any case, or `None` where nothing is near enough to be worth saying.
 /// Of equally near words the first is taken, so the answer depends on nothing but the order given.
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    if word.len() > LONGEST * 4 {
+pub fn find_nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > MAX_WORD_CHARS * 4 {
         return None;
     }
     let word = word.to_lowercase();
-    if word.is_empty() || word.chars().count() > LONGEST {
+    if word.is_empty() || word.chars().count() > MAX_WORD_CHARS {
         return None;
     }
     let mut best: Option<(usize, &'a str)> = None;
     for candidate in known {
-        let Some(slips) = slips_between(&word, candidate) else { continue };
+        let Some(slips) = bounded_edit_distance(&word, candidate) else { continue };
         if best.is_none_or(|(fewest, _)| slips < fewest) {
             best = Some((slips, candidate));
         }
@@ -26,8 +26,8 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 
 /// How far apart they are, if near enough: about one slip in three letters, and never every letter.
 /// A word that was only begun (`dev` for `development`) is as near as a word can be without being near by slips.
-fn slips_between(word: &str, candidate: &str) -> Option<usize> {
-    if candidate.len() > LONGEST * 4 {
+fn bounded_edit_distance(word: &str, candidate: &str) -> Option<usize> {
+    if candidate.len() > MAX_WORD_CHARS * 4 {
         return None;
     }
     let candidate = candidate.to_lowercase();
@@ -41,7 +41,7 @@ fn slips_between(word: &str, candidate: &str) -> Option<usize> {
             return Some(slips);
         }
     }
-    (a >= 3 && candidate.starts_with(word)).then_some(LONGEST)
+    (a >= 3 && candidate.starts_with(word)).then_some(MAX_WORD_CHARS)
 }
 
 #[cfg(test)]
@@ -80,21 +80,21 @@ mod tests {
             ("checkout", &[], None),
         ];
         for (word, known, meant) in cases {
-            assert_eq!(nearest(word, known.iter().copied()), meant, "{word}");
+            assert_eq!(find_nearest(word, known.iter().copied()), meant, "{word}");
         }
     }
 
     #[test]
     fn fewer_slips_win_and_then_the_first_given() {
-        assert_eq!(nearest("search", ["seance", "searchx", "search"]), Some("search"));
-        assert_eq!(nearest("cart", ["carb", "card"]), Some("carb"));
-        assert_eq!(nearest("dev", ["development", "dex"]), Some("dex"), "a slip is nearer than a beginning");
+        assert_eq!(find_nearest("search", ["seance", "searchx", "search"]), Some("search"));
+        assert_eq!(find_nearest("cart", ["carb", "card"]), Some("carb"));
+        assert_eq!(find_nearest("dev", ["development", "dex"]), Some("dex"), "a slip is nearer than a beginning");
     }
 
     proptest! {
         #[test]
         fn any_text_is_answered_with_a_known_word_or_none(word in ".{0,300}", known in prop::collection::vec(".{0,80}", 0..6)) {
-            let found = nearest(&word, known.iter().map(String::as_str));
+            let found = find_nearest(&word, known.iter().map(String::as_str));
             prop_assert!(found.is_none_or(|found| known.iter().any(|k| k == found)));
         }
     }

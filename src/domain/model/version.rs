@@ -54,7 +54,7 @@ impl fmt::Display for Sha {
     }
 }
 
-/// Equal by commit where both know theirs, else by digest, else by tag: ask [`Version::is`], not `==`.
+/// Equal by commit where both know theirs, else by digest, else by tag: ask [`Version::is_same_as`], not `==`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Version {
     pub tag: Option<Arc<str>>,
@@ -63,15 +63,15 @@ pub struct Version {
 }
 
 impl Version {
-    pub fn is(&self, other: &Self) -> bool {
+    pub fn is_same_as(&self, other: &Self) -> bool {
         if let (Some(a), Some(b)) = (&self.commit, &other.commit) {
             return a == b;
         }
-        self.is_image(other)
+        self.is_same_image(other)
     }
 
     /// The same image, whatever is known of commits.
-    pub fn is_image(&self, other: &Self) -> bool {
+    pub fn is_same_image(&self, other: &Self) -> bool {
         match (&self.digest, &other.digest) {
             (Some(a), Some(b)) => a == b,
             _ => self.tag.is_some() && self.tag == other.tag,
@@ -79,10 +79,10 @@ impl Version {
     }
 
     /// Do people call it by that name: its tag, or the beginning of its commit or digest?
-    pub fn is_called(&self, name: &str) -> bool {
-        const FEWEST_DIGITS: usize = 7;
+    pub fn is_named(&self, name: &str) -> bool {
+        const MIN_PREFIX_DIGITS: usize = 7;
         let lower = name.to_ascii_lowercase();
-        let begins = |whole: &str, before: usize| name.len() >= before + FEWEST_DIGITS && whole.starts_with(&lower);
+        let begins = |whole: &str, before: usize| name.len() >= before + MIN_PREFIX_DIGITS && whole.starts_with(&lower);
         self.tag.as_deref() == Some(name)
             || self.commit.as_ref().is_some_and(|commit| begins(commit.as_str(), 0))
             || self.digest.as_deref().is_some_and(|digest| begins(digest, "sha256:".len()))
@@ -116,17 +116,17 @@ pub struct Commit {
 
 impl Commit {
     /// As how many commits people count it.
-    pub fn count(&self) -> u64 {
+    pub fn count_commits(&self) -> u64 {
         self.brings.len().max(1) as u64
     }
 
     /// The pull request that brought it, by the number that GitHub writes into the subject, and its address.
-    pub fn pull_request(&self) -> Option<(u64, String)> {
-        let told = match self.subject.strip_prefix("Merge pull request #") {
+    pub fn parse_pull_request(&self) -> Option<(u64, String)> {
+        let digits = match self.subject.strip_prefix("Merge pull request #") {
             Some(rest) => rest.split_whitespace().next(),
             None => self.subject.rsplit_once(" (#").and_then(|(_, rest)| rest.strip_suffix(')')),
         };
-        let number = told?.parse().ok()?;
+        let number = digits?.parse().ok()?;
         let (repository, _) = self.url.rsplit_once("/commit/")?;
         Some((number, format!("{repository}/pull/{number}")))
     }
@@ -156,7 +156,7 @@ impl Image {
         Self { name: name.into(), tag, digest }
     }
 
-    pub fn version(&self) -> Version {
+    pub fn to_version(&self) -> Version {
         Version { tag: self.tag.clone(), digest: self.digest.clone(), commit: None }
     }
 }
@@ -174,18 +174,18 @@ impl fmt::Display for Image {
     }
 }
 
-const LONGEST_TAG: usize = 128;
+const MAX_TAG_LENGTH: usize = 128;
 
 /// Whether a registry can have such a tag.
-pub fn is_tag(text: &str) -> bool {
-    let of_a_word = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
-    text.len() <= LONGEST_TAG
-        && text.bytes().next().is_some_and(of_a_word)
-        && text.bytes().all(|b| of_a_word(b) || matches!(b, b'.' | b'-'))
+pub fn is_valid_tag(text: &str) -> bool {
+    let is_word_byte = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+    text.len() <= MAX_TAG_LENGTH
+        && text.bytes().next().is_some_and(is_word_byte)
+        && text.bytes().all(|b| is_word_byte(b) || matches!(b, b'.' | b'-'))
 }
 
 /// Whether a registry can have such a digest.
-pub fn is_digest(text: &str) -> bool {
+pub fn is_valid_digest(text: &str) -> bool {
     let digits = match text.split_once(':') {
         Some(("sha256", digits)) if digits.len() == 64 => digits,
         Some(("sha384", digits)) if digits.len() == 96 => digits,
@@ -218,8 +218,8 @@ mod tests {
             (version(None, None, None), version(None, None, None), false),
         ];
         for (a, b, same) in cases {
-            assert_eq!(a.is(&b), same, "{a:?} {b:?}");
-            assert_eq!(b.is(&a), same, "{b:?} {a:?}");
+            assert_eq!(a.is_same_as(&b), same, "{a:?} {b:?}");
+            assert_eq!(b.is_same_as(&a), same, "{b:?} {a:?}");
         }
     }
 
@@ -227,13 +227,13 @@ mod tests {
     fn a_version_is_called_by_its_tag_or_the_beginning_of_its_commit_or_digest() {
         let known = version(Some("1.4"), Some("sha256:0123456789ab"), Some("a"));
         for name in ["1.4", "aaaaaaa", "AAAAAAAA", "sha256:0123456", "sha256:0123456789ab"] {
-            assert!(known.is_called(name), "{name}");
+            assert!(known.is_named(name), "{name}");
         }
         for name in ["1", "1.4.0", "aaaaaa", "sha256:", "sha256:012345", "0123456", "sha256:1123456", ""] {
-            assert!(!known.is_called(name), "{name}");
+            assert!(!known.is_named(name), "{name}");
         }
         let unnamed = version(None, Some("sha256:0123456789abcdef"), None);
-        assert!(unnamed.is_called(unnamed.label()), "by what we call it ourselves");
+        assert!(unnamed.is_named(unnamed.label()), "by what we call it ourselves");
     }
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
                 brings: Vec::new(),
                 url,
             }
-            .pull_request()
+            .parse_pull_request()
             .map(|(number, url)| format!("{number} {url}"))
         };
         let found = Some("42 https://github.com/acme/checkout/pull/42".to_owned());

@@ -3,11 +3,11 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::freeze::Window;
+use super::freeze::FreezeWindow;
 use super::lock::{Lock, LockId};
 use super::quarantine::{Hold, Quarantine};
 use crate::domain::change::ChangeId;
-use crate::domain::change::plan::Facts;
+use crate::domain::change::plan::PromotionFacts;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::promotion::Refusal;
@@ -42,33 +42,33 @@ impl Gate {
 
 /// Who passed which gates, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Overridden {
+pub struct GateOverride {
     pub by: PersonId,
     pub reason: String,
     pub gates: Vec<Gate>,
 }
 
-impl Overridden {
-    pub fn lock(&self, lock: &Lock) -> bool {
+impl GateOverride {
+    pub fn has_lock(&self, lock: &Lock) -> bool {
         self.gates.iter().any(|gate| matches!(gate, Gate::Lock { id, .. } if *id == lock.id))
     }
 
-    pub fn has(&self, gate: &Gate) -> bool {
+    pub fn has_gate(&self, gate: &Gate) -> bool {
         self.gates.contains(gate)
     }
 }
 
 /// What the gates look at.
 #[derive(Debug, Default)]
-pub struct Watch {
+pub struct GateInputs {
     /// Those in force that cover anything of what would move.
     pub locks: Vec<Lock>,
     /// The freeze that is in force.
-    pub freeze: Option<Window>,
+    pub freeze: Option<FreezeWindow>,
     /// How long a version must have run well below.
     pub soak: Option<SignedDuration>,
     /// How it did.
-    pub well: Option<Well>,
+    pub healthy_since: Option<HealthySince>,
     /// What was rolled back from and would come again.
     pub quarantines: Vec<Quarantine>,
     /// What rollbacks left there, of what would move.
@@ -78,54 +78,54 @@ pub struct Watch {
 
 /// Since when a version has run well without interruption, and until when, if it runs there no more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Well {
+pub struct HealthySince {
     pub since: Timestamp,
     pub until: Option<Timestamp>,
 }
 
 /// All that are shut, each with what is said to somebody who stands before it.
-pub(in crate::domain) fn shut(facts: &Facts<'_>) -> Vec<(Gate, Refusal)> {
-    let Facts { artefact, target, below, version, watch, .. } = facts;
+pub(in crate::domain) fn closed_gates(facts: &PromotionFacts<'_>) -> Vec<(Gate, Refusal)> {
+    let PromotionFacts { artefact, target, below, version, gate_inputs: watch, .. } = facts;
     let environment = &target.name;
-    let mut shut: Vec<(Gate, Refusal)> = Vec::new();
+    let mut closed: Vec<(Gate, Refusal)> = Vec::new();
     for quarantine in &watch.quarantines {
         let gate = Gate::Quarantine { change: quarantine.change };
         let (artefact, version, quarantine) = (artefact.name.clone(), version.clone(), quarantine.clone());
         let environment = environment.clone();
         let (quarantine, by_rollback) = (Box::new(quarantine), false);
-        shut.push((gate, Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback }));
+        closed.push((gate, Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback }));
     }
-    shut.extend(around(watch, environment));
+    closed.extend(environment_gates(watch, environment));
     if let Some(soak) = watch.soak {
-        let ran = watch.well.map(|well| well.until.unwrap_or(watch.now).duration_since(well.since));
+        let ran = watch.healthy_since.map(|well| well.until.unwrap_or(watch.now).duration_since(well.since));
         if ran.is_none_or(|ran| ran < soak) {
-            let until = watch.well.filter(|well| well.until.is_none()).map(|well| well.since + soak);
+            let until = watch.healthy_since.filter(|well| well.until.is_none()).map(|well| well.since + soak);
             let (artefact, below, version) = (artefact.name.clone(), below.name.clone(), version.clone());
             let environment = environment.clone();
-            shut.push((Gate::Soak, Refusal::Soaking { artefact, environment, below, version, soak, until }));
+            closed.push((Gate::Soak, Refusal::Soaking { artefact, environment, below, version, soak, until }));
         }
     }
-    if let Some(refusal) = checks(facts) {
-        shut.push((Gate::Checks, refusal));
+    if let Some(refusal) = find_check_refusal(facts) {
+        closed.push((Gate::Checks, refusal));
     }
-    shut
+    closed
 }
 
 /// Those that are shut around an environment, whatever would come to it.
-pub(in crate::domain) fn around(watch: &Watch, environment: &EnvironmentName) -> Vec<(Gate, Refusal)> {
+pub(in crate::domain) fn environment_gates(inputs: &GateInputs, environment: &EnvironmentName) -> Vec<(Gate, Refusal)> {
     let lock = |lock: &Lock| {
         let gate = Gate::Lock { id: lock.id, by: lock.by.clone() };
         (gate, Refusal::Locked { lock: lock.clone(), environment: environment.clone() })
     };
-    let frozen = watch.freeze.as_ref().map(|Window { until, reason, .. }| {
+    let frozen = inputs.freeze.as_ref().map(|FreezeWindow { until, reason, .. }| {
         let refusal = Refusal::Frozen { environment: environment.clone(), until: *until, reason: reason.clone() };
         (Gate::Freeze, refusal)
     });
-    watch.locks.iter().map(lock).chain(frozen).collect()
+    inputs.locks.iter().map(lock).chain(frozen).collect()
 }
 
-fn checks(facts: &Facts<'_>) -> Option<Refusal> {
-    let Facts { target, pending, checks, pinned, .. } = facts;
+fn find_check_refusal(facts: &PromotionFacts<'_>) -> Option<Refusal> {
+    let PromotionFacts { target, pending, checks, pinned, .. } = facts;
     let (pinned, url) = (pinned.clone()?, pending.commits.first().map(|lone| lone.commit.url.clone()));
     if !checks.red.is_empty() {
         return Some(Refusal::RedChecks { pinned, names: checks.red.clone(), url });
@@ -141,30 +141,35 @@ mod tests {
     use super::*;
     use crate::domain::rules::promotion;
     use crate::domain::sample;
-    use crate::domain::view::why::Blockers;
+    use crate::domain::view::why::Obstacles;
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_second(seconds).unwrap()
     }
 
-    fn watch(well: Option<Well>, soak: i64) -> Watch {
-        Watch { well, soak: Some(SignedDuration::from_secs(soak)), now: at(1_000), ..Watch::default() }
+    fn watch(well: Option<HealthySince>, soak: i64) -> GateInputs {
+        GateInputs {
+            healthy_since: well,
+            soak: Some(SignedDuration::from_secs(soak)),
+            now: at(1_000),
+            ..GateInputs::default()
+        }
     }
 
     #[test]
     fn a_soak_is_over_when_it_was_long_enough_without_interruption() {
         let catalogue = sample::catalogue();
-        let since = |since: i64| Some(Well { since: at(since), until: None });
+        let since = |since: i64| Some(HealthySince { since: at(since), until: None });
         let cases = [
             ("long enough", since(400), 600, None),
             ("to the second", since(401), 600, Some(Some(at(1_001)))),
             ("it does not run well now", None, 600, Some(None)),
-            ("it ran long enough before", Some(Well { since: at(100), until: Some(at(800)) }), 600, None),
-            ("it ran too short before", Some(Well { since: at(300), until: Some(at(800)) }), 600, Some(None)),
+            ("it ran long enough before", Some(HealthySince { since: at(100), until: Some(at(800)) }), 600, None),
+            ("it ran too short before", Some(HealthySince { since: at(300), until: Some(at(800)) }), 600, Some(None)),
         ];
         for (name, well, soak, shut) in cases {
             let facts = sample::facts(&catalogue, watch(well, soak));
-            let refused = match promotion::check(&facts, &mut Blockers::first()) {
+            let refused = match promotion::check_promotion(&facts, &mut Obstacles::new_first_only()) {
                 Ok(_) => None,
                 Err(Refusal::Soaking { until, .. }) => Some(until),
                 Err(other) => panic!("{name}: {other:?}"),
@@ -177,30 +182,33 @@ mod tests {
     fn an_override_passes_every_gate_and_names_it() {
         let catalogue = sample::catalogue();
         let lock = sample::lock();
-        let full = || Watch {
+        let full = || GateInputs {
             locks: vec![lock.clone()],
-            freeze: Some(Window { from: at(0), until: at(2_000), reason: None }),
+            freeze: Some(FreezeWindow { from: at(0), until: at(2_000), reason: None }),
             quarantines: vec![sample::quarantine()],
             ..watch(None, 60)
         };
         let mut facts = sample::facts(&catalogue, full());
         facts.checks.red.push("build".to_owned());
-        let names: Vec<_> = shut(&facts).iter().map(|(gate, _)| gate.name()).collect();
+        let names: Vec<_> = closed_gates(&facts).iter().map(|(gate, _)| gate.name()).collect();
         assert_eq!(names, ["quarantine", "lock", "freeze", "soak", "checks"]);
         assert!(
-            matches!(promotion::check(&facts, &mut Blockers::first()), Err(Refusal::Quarantined { .. })),
+            matches!(
+                promotion::check_promotion(&facts, &mut Obstacles::new_first_only()),
+                Err(Refusal::Quarantined { .. })
+            ),
             "the first of them is told"
         );
         facts.overriding = Some((PersonId::new("U0BOB"), "people cannot pay".into()));
-        let overridden = promotion::check(&facts, &mut Blockers::first())
+        let overridden = promotion::check_promotion(&facts, &mut Obstacles::new_first_only())
             .unwrap()
-            .into_overridden()
+            .into_gate_override()
             .expect("something was overridden");
-        assert!(overridden.lock(&lock) && overridden.has(&Gate::Freeze) && overridden.has(&Gate::Checks));
-        facts.watch = Watch::default();
+        assert!(overridden.has_lock(&lock) && overridden.has_gate(&Gate::Freeze) && overridden.has_gate(&Gate::Checks));
+        facts.gate_inputs = GateInputs::default();
         facts.checks.red.clear();
         assert_eq!(
-            promotion::check(&facts, &mut Blockers::first()).unwrap().into_overridden(),
+            promotion::check_promotion(&facts, &mut Obstacles::new_first_only()).unwrap().into_gate_override(),
             None,
             "where nothing is shut, nothing is overridden"
         );

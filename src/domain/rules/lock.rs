@@ -6,13 +6,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use crate::domain::change::id_at;
+use crate::domain::change::new_uuid_at;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 
 /// Nobody plans further; what is typed beyond is a slip of the finger.
-const LONGEST: SignedDuration = SignedDuration::from_hours(366 * 24);
+const MAX_DURATION: SignedDuration = SignedDuration::from_hours(366 * 24);
 
 /// Another owner makes it another lock, so that a button names what its reader saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -21,7 +21,7 @@ pub struct LockId(Uuid);
 
 impl LockId {
     pub fn new(now: Timestamp) -> Self {
-        Self(id_at(now))
+        Self(new_uuid_at(now))
     }
 
     pub fn parse(text: &str) -> Option<Self> {
@@ -49,17 +49,17 @@ pub struct Lock {
 }
 
 impl Lock {
-    pub fn in_force(&self, now: Timestamp) -> bool {
+    pub fn is_in_force(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| now < until)
     }
 
-    pub fn covers(&self, artefact: &ArtefactName) -> bool {
+    pub fn is_applicable_to(&self, artefact: &ArtefactName) -> bool {
         self.artefact.as_ref().is_none_or(|locked| locked == artefact)
     }
 }
 
 /// `2h`, `30m`, `1h30m`, `2d`: how long a lock is to last, as it is typed.
-pub fn length(text: &str) -> Option<SignedDuration> {
+pub fn parse_duration(text: &str) -> Option<SignedDuration> {
     let mut whole = SignedDuration::ZERO;
     let mut rest = text;
     while !rest.is_empty() {
@@ -74,7 +74,7 @@ pub fn length(text: &str) -> Option<SignedDuration> {
         whole = whole.checked_add(SignedDuration::from_secs(number.checked_mul(minutes * 60)?))?;
         rest = &rest[digits + 1..];
     }
-    (whole.is_positive() && whole <= LONGEST).then_some(whole)
+    (whole.is_positive() && whole <= MAX_DURATION).then_some(whole)
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_length_is_read_as_people_type_it_and_nothing_else_is_one() {
-        let minutes = |text| length(text).map(|length| length.as_mins());
+        let minutes = |text| parse_duration(text).map(|length| length.as_mins());
         for (text, expected) in [("2h", 120), ("30m", 30), ("1h30m", 90), ("2d", 2880), ("1D12H", 2160), ("90m", 90)] {
             assert_eq!(minutes(text), Some(expected), "{text}");
         }
@@ -105,13 +105,13 @@ mod tests {
             until: Some(now + SignedDuration::from_hours(2)),
         };
         let (checkout, search) = (ArtefactName::new("checkout"), ArtefactName::new("search"));
-        assert!(lock.in_force(now + SignedDuration::from_mins(119)));
-        assert!(!lock.in_force(now + SignedDuration::from_mins(120)));
-        assert!(lock.covers(&checkout) && lock.covers(&search));
+        assert!(lock.is_in_force(now + SignedDuration::from_mins(119)));
+        assert!(!lock.is_in_force(now + SignedDuration::from_mins(120)));
+        assert!(lock.is_applicable_to(&checkout) && lock.is_applicable_to(&search));
         lock.artefact = Some(checkout.clone());
-        assert!(lock.covers(&checkout) && !lock.covers(&search));
+        assert!(lock.is_applicable_to(&checkout) && !lock.is_applicable_to(&search));
         lock.until = None;
-        assert!(lock.in_force(Timestamp::MAX));
+        assert!(lock.is_in_force(Timestamp::MAX));
         assert_eq!(LockId::parse(&lock.id.to_string()), Some(lock.id));
     }
 }

@@ -4,28 +4,28 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::gate::{self, Overridden, Watch};
+use super::gate::{self, GateInputs, GateOverride};
 use super::lock::Lock;
 use super::quarantine::Quarantine;
-use crate::domain::change::plan::Facts;
+use crate::domain::change::plan::PromotionFacts;
 use crate::domain::change::{Change, ChangeId};
-use crate::domain::model::actor::{Called, PersonId};
+use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
 use crate::domain::model::environment::{Environment, EnvironmentName, Ladder};
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
-use crate::domain::view::why::Blockers;
+use crate::domain::view::why::Obstacles;
 
-/// The proof that the rules said yes. Nothing takes effect without one, and only [`check`] gives it.
+/// The proof that the rules said yes. Nothing takes effect without one, and only [`check_promotion`] gives it.
 #[derive(Debug)]
 pub struct Permit {
-    overridden: Option<Overridden>,
+    gate_override: Option<GateOverride>,
 }
 
 impl Permit {
     /// What would have held it back, had nobody overridden it.
-    pub(in crate::domain) fn into_overridden(self) -> Option<Overridden> {
-        self.overridden
+    pub(in crate::domain) fn into_gate_override(self) -> Option<GateOverride> {
+        self.gate_override
     }
 }
 
@@ -33,17 +33,17 @@ impl Permit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// The artefact is not in this environment; it is in those.
-    NotThere {
+    NotInEnvironment {
         artefact: ArtefactName,
         environment: EnvironmentName,
-        there: Vec<EnvironmentName>,
+        environments: Vec<EnvironmentName>,
     },
     /// The first rung is fed by pushes.
-    FirstRung {
+    FirstEnvironment {
         artefact: ArtefactName,
         environment: EnvironmentName,
         branch: String,
-        above: Option<EnvironmentName>,
+        next_environment: Option<EnvironmentName>,
     },
     /// The first rung is never rolled back.
     RepairByPush {
@@ -67,11 +67,11 @@ pub enum Refusal {
         below: EnvironmentName,
         version: Version,
         /// The environment has what was rolled back, so that it would lose it, too.
-        takes_back: bool,
+        would_revert_target: bool,
         restored: Option<String>,
     },
     /// The branch had it before a rollback, so Git would merge nothing.
-    BeforeRollback {
+    MergedBeforeRollback {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
@@ -79,7 +79,7 @@ pub enum Refusal {
         ran_as: String,
     },
     /// Nobody knows of a version before the one that is there.
-    NoPrevious {
+    NoPreviousVersion {
         artefact: ArtefactName,
         environment: EnvironmentName,
         current: Option<Version>,
@@ -97,43 +97,43 @@ pub enum Refusal {
         tag: String,
         /// As it ran there.
         version: Version,
-        now: Sha,
+        current_commit: Sha,
     },
     /// The change that is to be rolled back is not what is there any more.
-    NotThereAnyMore {
+    NoLongerDeployed {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
         current: Option<Version>,
     },
     /// The registry does not have the image any more, or has another one under its tag. One before it is there.
-    ImageGone {
+    ImageMissing {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
         /// Its tag is there, and is another image now.
-        moved: bool,
-        instead: Option<String>,
+        tag_moved: bool,
+        alternative: Option<String>,
     },
     /// The manifest cannot be written as it should be.
-    Manifest {
+    ManifestProblem {
         artefact: ArtefactName,
         repository: Repository,
         file: String,
         problem: String,
     },
     /// Not one of those who may.
-    MayNot {
-        act: Act,
+    NotPermitted {
+        action: RestrictedAction,
         environment: EnvironmentName,
-        who: Vec<Called>,
+        permitted: Vec<MemberLabel>,
     },
     /// Nothing is behind: all rungs have what the rung below runs.
-    NothingBehind {
+    NothingToPromote {
         artefact: ArtefactName,
     },
     /// Nothing runs below.
-    Missing {
+    NotRunningBelow {
         artefact: ArtefactName,
         below: EnvironmentName,
     },
@@ -150,7 +150,7 @@ pub enum Refusal {
         version: Option<Version>,
         reason: Arc<str>,
         /// It is not the first rung, which is only repaired by a push.
-        can_go_back: bool,
+        can_roll_back: bool,
     },
     Unreadable {
         below: EnvironmentName,
@@ -158,18 +158,18 @@ pub enum Refusal {
         since: Timestamp,
     },
     /// The version that was named never ran well below; those did.
-    NeverRan {
+    NeverRanHealthy {
         artefact: ArtefactName,
         below: EnvironmentName,
         version: String,
-        ran: Vec<String>,
+        healthy_versions: Vec<String>,
     },
     CommitUnknown {
         artefact: ArtefactName,
         below: EnvironmentName,
         version: Version,
     },
-    UnderWay(UnderWay),
+    ChangeInProgress(ChangeInProgress),
     BranchMissing {
         environment: EnvironmentName,
         repository: Repository,
@@ -185,7 +185,7 @@ pub enum Refusal {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
-        runs: Option<Version>,
+        running: Option<Version>,
     },
     /// New commits, but none that concerns this artefact.
     NothingForIt {
@@ -198,7 +198,7 @@ pub enum Refusal {
         artefact: ArtefactName,
         environment: EnvironmentName,
         version: Version,
-        runs: Option<Version>,
+        running: Option<Version>,
     },
     RedChecks {
         pinned: Sha,
@@ -238,7 +238,7 @@ pub enum Refusal {
 
 /// Somebody else is moving what would move.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UnderWay {
+pub struct ChangeInProgress {
     pub id: ChangeId,
     pub artefact: ArtefactName,
     pub environment: EnvironmentName,
@@ -247,15 +247,15 @@ pub struct UnderWay {
     pub stage: &'static str,
     /// Not merged yet: it can be cancelled.
     pub can_cancel: bool,
-    pub rolls_back: bool,
+    pub is_rollback: bool,
     /// The change itself, where it waits for approval.
-    pub waiting: Option<Box<Change>>,
-    pub asker: Asker,
+    pub awaiting_approval: Option<Box<Change>>,
+    pub asker_role: AskerRole,
 }
 
 /// What whoever asks is to a change of somebody's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asker {
+pub enum AskerRole {
     /// Asked for it, and so can cancel it and not approve it.
     Requester,
     /// May approve there, and so can cancel it as well.
@@ -263,7 +263,7 @@ pub enum Asker {
     Other,
 }
 
-impl From<&Change> for UnderWay {
+impl From<&Change> for ChangeInProgress {
     fn from(change: &Change) -> Self {
         Self {
             id: change.id,
@@ -271,18 +271,18 @@ impl From<&Change> for UnderWay {
             environment: change.plan.environment.clone(),
             requester: change.requester.clone(),
             since: change.asked_at,
-            stage: change.stage.words(),
+            stage: change.stage.display_name(),
             can_cancel: change.stage.can_cancel(),
-            rolls_back: change.plan.rollback.is_some(),
-            waiting: change.stage.awaiting().is_some().then(|| Box::new(change.clone())),
-            asker: Asker::Other,
+            is_rollback: change.plan.rollback.is_some(),
+            awaiting_approval: change.stage.awaiting().is_some().then(|| Box::new(change.clone())),
+            asker_role: AskerRole::Other,
         }
     }
 }
 
 /// What somebody may do in an environment, or may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum RestrictedAction {
     Promote,
     Approve,
     Cancel,
@@ -292,31 +292,36 @@ pub enum Act {
 }
 
 /// May the artefact be promoted into that rung at all? Gives the rung below, where it comes from.
-pub fn rung<'a>(artefact: &Artefact, target: &Environment, ladder: &'a Ladder) -> Result<&'a Environment, Refusal> {
+pub fn require_environment_below<'a>(
+    artefact: &Artefact,
+    target: &Environment,
+    ladder: &'a Ladder,
+) -> Result<&'a Environment, Refusal> {
     if !artefact.places.contains_key(&target.name) {
-        let there = ladder.rungs().iter().map(|rung| &rung.name).filter(|name| artefact.places.contains_key(*name));
-        return Err(Refusal::NotThere {
+        let there =
+            ladder.environments().iter().map(|rung| &rung.name).filter(|name| artefact.places.contains_key(*name));
+        return Err(Refusal::NotInEnvironment {
             artefact: artefact.name.clone(),
             environment: target.name.clone(),
-            there: there.cloned().collect(),
+            environments: there.cloned().collect(),
         });
     }
-    let Some(below) = ladder.below(&target.name, artefact) else {
-        return Err(Refusal::FirstRung {
+    let Some(below) = ladder.find_next_below(&target.name, artefact) else {
+        return Err(Refusal::FirstEnvironment {
             artefact: artefact.name.clone(),
             environment: target.name.clone(),
             branch: target.branch.clone(),
-            above: ladder.above(&target.name, artefact).map(|rung| rung.name.clone()),
+            next_environment: ladder.find_next_above(&target.name, artefact).map(|rung| rung.name.clone()),
         });
     };
     Ok(below)
 }
 
 /// May the artefact be rolled back in that rung at all?
-pub fn can_go_back(artefact: &Artefact, target: &Environment, ladder: &Ladder) -> Result<(), Refusal> {
-    match rung(artefact, target, ladder) {
+pub fn check_rollback_target(artefact: &Artefact, target: &Environment, ladder: &Ladder) -> Result<(), Refusal> {
+    match require_environment_below(artefact, target, ladder) {
         Ok(_) => Ok(()),
-        Err(Refusal::FirstRung { artefact, environment, branch, .. }) => {
+        Err(Refusal::FirstEnvironment { artefact, environment, branch, .. }) => {
             Err(Refusal::RepairByPush { artefact, environment, branch })
         }
         Err(refusal) => Err(refusal),
@@ -324,13 +329,13 @@ pub fn can_go_back(artefact: &Artefact, target: &Environment, ladder: &Ladder) -
 }
 
 /// The version that runs well below, if one does.
-pub fn runs_well(
+pub fn require_healthy_version(
     artefact: &Artefact,
     below: &Environment,
     rollout: &Rollout,
     ladder: &Ladder,
 ) -> Result<Version, Refusal> {
-    let can_go_back = ladder.below(&below.name, artefact).is_some();
+    let can_roll_back = ladder.find_next_below(&below.name, artefact).is_some();
     let (artefact, below) = (artefact.name.clone(), below.name.clone());
     match (&rollout.state, &rollout.version) {
         (RolloutState::Running { .. }, Some(version)) => Ok(version.clone()),
@@ -339,34 +344,34 @@ pub fn runs_well(
         }
         (RolloutState::Degraded { reason }, version) => {
             let (version, reason) = (version.clone(), reason.clone());
-            Err(Refusal::Unhealthy { artefact, below, version, reason, can_go_back })
+            Err(Refusal::Unhealthy { artefact, below, version, reason, can_roll_back })
         }
         (RolloutState::Unreadable { why, since }, _) => {
             Err(Refusal::Unreadable { below, why: why.clone(), since: *since })
         }
-        _ => Err(Refusal::Missing { artefact, below }),
+        _ => Err(Refusal::NotRunningBelow { artefact, below }),
     }
 }
 
 /// Would anything move? Everything that had to be asked of GitHub is known by now.
-pub fn moves(facts: &Facts<'_>) -> Result<(), Refusal> {
-    let Facts { artefact, target, pending, .. } = facts;
+pub fn check_has_effect(facts: &PromotionFacts<'_>) -> Result<(), Refusal> {
+    let PromotionFacts { artefact, target, pending, .. } = facts;
     let (name, environment) = (artefact.name.clone(), target.name.clone());
     let (version, runs) = (facts.version.clone(), facts.from.clone());
     // By manifest the image itself goes, which can be another of the same commit.
-    if facts.manifest.is_some() && runs.as_ref().is_some_and(|runs| runs.is_image(&version)) {
-        return Err(Refusal::NothingNew { artefact: name, environment, version, runs });
+    if facts.manifest.is_some() && runs.as_ref().is_some_and(|runs| runs.is_same_image(&version)) {
+        return Err(Refusal::NothingNew { artefact: name, environment, version, running: runs });
     }
     if facts.manifest.is_some() && pending.ahead_by == 0 && pending.behind_by > 0 {
-        return Err(Refusal::Downgrade { artefact: name, environment, version, runs });
+        return Err(Refusal::Downgrade { artefact: name, environment, version, running: runs });
     }
-    if pending.target_is_newer() && pending.ahead_by == 0 {
-        return Err(Refusal::Downgrade { artefact: name, environment, version, runs });
+    if pending.is_target_newer() && pending.ahead_by == 0 {
+        return Err(Refusal::Downgrade { artefact: name, environment, version, running: runs });
     }
     if pending.ahead_by == 0 && facts.manifest.is_none() {
-        return Err(Refusal::NothingNew { artefact: name, environment, version, runs });
+        return Err(Refusal::NothingNew { artefact: name, environment, version, running: runs });
     }
-    if pending.ahead_by > 0 && !pending.files.concern(artefact) {
+    if pending.ahead_by > 0 && !pending.files.may_be_relevant_to(artefact) {
         let paths = artefact.paths.clone();
         return Err(Refusal::NothingForIt { artefact: name, environment, commits: pending.ahead_by, paths });
     }
@@ -374,49 +379,57 @@ pub fn moves(facts: &Facts<'_>) -> Result<(), Refusal> {
 }
 
 /// The last word. There is a permit only where nothing at all was found to stand in the way.
-pub fn check(facts: &Facts<'_>, blockers: &mut Blockers) -> Result<Permit, Refusal> {
-    if let Err(nothing) = moves(facts) {
-        blockers.add(nothing)?;
+pub fn check_promotion(facts: &PromotionFacts<'_>, obstacles: &mut Obstacles) -> Result<Permit, Refusal> {
+    if let Err(nothing) = check_has_effect(facts) {
+        obstacles.record_refusal(nothing)?;
         // What does not move stands before no gate of its own; those around the environment are shut all the same.
-        check_around(&facts.watch, facts.target, blockers)?;
+        check_environment_gates(&facts.gate_inputs, facts.target, obstacles)?;
     }
     let mut overridden = Vec::new();
-    for (gate, refusal) in gate::shut(facts) {
+    for (gate, refusal) in gate::closed_gates(facts) {
         match facts.overriding {
             Some(_) => overridden.push(gate),
-            None => blockers.add(refusal)?,
+            None => obstacles.record_refusal(refusal)?,
         }
     }
-    blockers.end()?;
-    let overridden = facts.overriding.as_ref().filter(|_| !overridden.is_empty()).map(|(by, reason)| Overridden {
+    obstacles.finish_check()?;
+    let overridden = facts.overriding.as_ref().filter(|_| !overridden.is_empty()).map(|(by, reason)| GateOverride {
         by: by.clone(),
         reason: reason.to_string(),
         gates: overridden,
     });
-    Ok(Permit { overridden })
+    Ok(Permit { gate_override: overridden })
 }
 
 /// Nothing tells what would go: what is shut around the environment is known without that.
-pub fn check_around(watch: &Watch, target: &Environment, blockers: &mut Blockers) -> Result<(), Refusal> {
-    for (_, refusal) in gate::around(watch, &target.name) {
-        blockers.add(refusal)?;
+pub fn check_environment_gates(
+    inputs: &GateInputs,
+    target: &Environment,
+    obstacles: &mut Obstacles,
+) -> Result<(), Refusal> {
+    for (_, refusal) in gate::environment_gates(inputs, &target.name) {
+        obstacles.record_refusal(refusal)?;
     }
-    blockers.end()
+    obstacles.finish_check()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::change::plan::{Checks, Pending};
-    use crate::domain::git::comparison::Lone;
+    use crate::domain::change::plan::{CiChecks, PendingCommits};
+    use crate::domain::git::comparison::ListedCommit;
     use crate::domain::sample;
 
-    fn facts(catalogue: &crate::domain::model::environment::Catalogue, pending: Pending, checks: Checks) -> Facts<'_> {
-        Facts { pending, checks, ..sample::facts(catalogue, gate::Watch::default()) }
+    fn facts(
+        catalogue: &crate::domain::model::environment::Catalogue,
+        pending: PendingCommits,
+        checks: CiChecks,
+    ) -> PromotionFacts<'_> {
+        PromotionFacts { pending, checks, ..sample::facts(catalogue, gate::GateInputs::default()) }
     }
 
-    fn ahead(path: &str) -> Pending {
-        Pending { ahead_by: 1, files: sample::files(&[path]), ..Pending::default() }
+    fn ahead(path: &str) -> PendingCommits {
+        PendingCommits { ahead_by: 1, files: sample::files(&[path]), ..PendingCommits::default() }
     }
 
     #[test]
@@ -424,22 +437,22 @@ mod tests {
         let catalogue = sample::catalogue();
         let newer = {
             let (sha, commit) = (sample::sha, |digit| sample::commit(digit, ""));
-            let merge = Lone::new(commit('b'), vec![sha('0'), sha('c')], None, None);
-            let merged = Lone::new(commit('c'), vec![sha('0')], None, None);
-            Pending { head: Some(sha('b')), only_there: vec![merge, merged], ..Pending::default() }
+            let merge = ListedCommit::new(commit('b'), vec![sha('0'), sha('c')], None, None);
+            let merged = ListedCommit::new(commit('c'), vec![sha('0')], None, None);
+            PendingCommits { head: Some(sha('b')), only_in_target: vec![merge, merged], ..PendingCommits::default() }
         };
-        let red = Checks { red: vec!["build".into()], ..Checks::default() };
-        let running = Checks { running: vec!["build".into()], ..Checks::default() };
+        let red = CiChecks { red: vec!["build".into()], ..CiChecks::default() };
+        let running = CiChecks { running: vec!["build".into()], ..CiChecks::default() };
         let cases = [
-            ("it goes", ahead("mailer/a.rs"), Checks::default(), "permit"),
-            ("nothing new", Pending::default(), Checks::default(), "NothingNew"),
-            ("the target is newer", newer, Checks::default(), "Downgrade"),
-            ("nothing for it", ahead("storefront/a.rs"), Checks::default(), "NothingForIt"),
+            ("it goes", ahead("mailer/a.rs"), CiChecks::default(), "permit"),
+            ("nothing new", PendingCommits::default(), CiChecks::default(), "NothingNew"),
+            ("the target is newer", newer, CiChecks::default(), "Downgrade"),
+            ("nothing for it", ahead("storefront/a.rs"), CiChecks::default(), "NothingForIt"),
             ("a red check", ahead("mailer/a.rs"), red, "RedChecks"),
             ("a check that runs", ahead("mailer/a.rs"), running, "RunningChecks"),
         ];
         for (name, pending, checks, expected) in cases {
-            let said = match check(&facts(&catalogue, pending, checks), &mut Blockers::first()) {
+            let said = match check_promotion(&facts(&catalogue, pending, checks), &mut Obstacles::new_first_only()) {
                 Ok(_) => "permit".to_owned(),
                 Err(refusal) => format!("{refusal:?}"),
             };
@@ -450,12 +463,12 @@ mod tests {
     #[test]
     fn no_check_is_green_unless_one_is_required() {
         let catalogue = sample::catalogue();
-        let mut facts = facts(&catalogue, ahead("mailer/a.rs"), Checks::default());
-        assert!(check(&facts, &mut Blockers::first()).is_ok());
+        let mut facts = facts(&catalogue, ahead("mailer/a.rs"), CiChecks::default());
+        assert!(check_promotion(&facts, &mut Obstacles::new_first_only()).is_ok());
         facts.checks_required = true;
-        assert!(matches!(check(&facts, &mut Blockers::first()), Err(Refusal::NoChecks { .. })));
+        assert!(matches!(check_promotion(&facts, &mut Obstacles::new_first_only()), Err(Refusal::NoChecks { .. })));
         facts.checks.green = 1;
-        assert!(check(&facts, &mut Blockers::first()).is_ok());
+        assert!(check_promotion(&facts, &mut Obstacles::new_first_only()).is_ok());
     }
 
     #[test]
@@ -463,6 +476,8 @@ mod tests {
         let catalogue = sample::catalogue();
         let mut pending = ahead("storefront/a.rs");
         pending.files.cut = true;
-        assert!(check(&facts(&catalogue, pending, Checks::default()), &mut Blockers::first()).is_ok());
+        assert!(
+            check_promotion(&facts(&catalogue, pending, CiChecks::default()), &mut Obstacles::new_first_only()).is_ok()
+        );
     }
 }

@@ -27,13 +27,13 @@ pub struct Quarantine {
 
 impl Quarantine {
     /// `None` where it is not known what was rolled back from.
-    pub fn of(rollback: &Change, now: Timestamp) -> Option<Self> {
+    pub fn from_rollback(rollback: &Change, now: Timestamp) -> Option<Self> {
         let plan = &rollback.plan;
         let about = plan.rollback.as_ref()?;
         Some(Self {
             change: rollback.id,
             environment: plan.environment.clone(),
-            artefacts: plan.moving(),
+            artefacts: plan.list_artefacts(),
             version: plan.from.clone()?,
             commits: about.bad.commits.clone(),
             trees: about.bad.trees.clone(),
@@ -44,40 +44,40 @@ impl Quarantine {
     }
 
     /// Is the environment the one that was rolled back, or above it?
-    pub fn holds_in(&self, environment: &EnvironmentName, ladder: &Ladder) -> bool {
-        let place = |name: &EnvironmentName| ladder.rungs().iter().position(|rung| rung.name == *name);
+    pub fn is_effective_in(&self, environment: &EnvironmentName, ladder: &Ladder) -> bool {
+        let place = |name: &EnvironmentName| ladder.environments().iter().position(|rung| rung.name == *name);
         match (place(&self.environment), place(environment)) {
             (Some(from), Some(here)) => here >= from,
             _ => self.environment == *environment,
         }
     }
 
-    pub fn concerns(&self, artefact: &ArtefactName) -> bool {
+    pub fn has_artefact(&self, artefact: &ArtefactName) -> bool {
         self.artefacts.contains(artefact)
     }
 
     /// Is it that version? By its commit or its tree, since tags differ on every branch; by its image only where nothing
     /// tells the commit.
-    pub fn bars(&self, version: &Version, tree: Option<&Sha>) -> bool {
+    pub fn has_version(&self, version: &Version, tree: Option<&Sha>) -> bool {
         let by_tree = tree.is_some_and(|tree| self.trees.contains(tree));
         let by_digest = version.digest.is_some() && version.digest == self.version.digest;
         by_tree
             || by_digest
             || match &version.commit {
                 Some(commit) if !self.commits.is_empty() => self.commits.contains(commit),
-                _ => self.version.is_image(version),
+                _ => self.version.is_same_image(version),
             }
     }
 
     /// Is it any of these commits, or of that tree?
-    pub fn is_of(&self, sources: &[Sha], tree: Option<&Sha>) -> bool {
+    pub fn has_commit_or_tree(&self, sources: &[Sha], tree: Option<&Sha>) -> bool {
         sources.iter().any(|source| self.commits.contains(source)) || tree.is_some_and(|tree| self.trees.contains(tree))
     }
 
     /// Is it what people call by that name, be it as it ran there or by another commit of it?
-    pub fn is_called(&self, name: &str) -> bool {
+    pub fn is_named(&self, name: &str) -> bool {
         let begins = |sha: &Sha| name.len() >= 7 && sha.as_str().starts_with(&name.to_ascii_lowercase());
-        self.version.is_called(name) || self.commits.iter().any(begins)
+        self.version.is_named(name) || self.commits.iter().any(begins)
     }
 }
 
@@ -96,13 +96,13 @@ pub struct Hold {
 }
 
 impl Hold {
-    pub fn of(rollback: &Change, now: Timestamp) -> Option<Self> {
+    pub fn from_rollback(rollback: &Change, now: Timestamp) -> Option<Self> {
         let plan = &rollback.plan;
         let about = plan.rollback.as_ref()?;
         Some(Self {
             change: rollback.id,
             environment: plan.environment.clone(),
-            artefacts: plan.moving(),
+            artefacts: plan.list_artefacts(),
             from: plan.from.clone(),
             by: (!about.automatic).then(|| rollback.requester.clone()),
             at: now,
@@ -110,7 +110,7 @@ impl Hold {
         })
     }
 
-    pub fn concerns(&self, artefacts: &[ArtefactName]) -> bool {
+    pub fn has_any_artefact(&self, artefacts: &[ArtefactName]) -> bool {
         self.artefacts.iter().any(|held| artefacts.contains(held))
     }
 }
@@ -147,7 +147,7 @@ mod tests {
             ("another tag, where nothing tells the commit", version("1.4", None, None), None, false),
         ];
         for (name, version, tree, barred) in cases {
-            assert_eq!(bad.bars(&version, tree.as_ref()), barred, "{name}");
+            assert_eq!(bad.has_version(&version, tree.as_ref()), barred, "{name}");
         }
     }
 
@@ -155,9 +155,11 @@ mod tests {
     fn it_holds_where_it_was_rolled_back_and_above() {
         let catalogue = sample::catalogue();
         let quarantine = Quarantine { environment: EnvironmentName::new("staging"), ..sample::quarantine() };
-        let rungs = catalogue.ladder.rungs().iter().map(|rung| &rung.name);
-        let held: Vec<_> =
-            rungs.filter(|name| quarantine.holds_in(name, &catalogue.ladder)).map(EnvironmentName::as_str).collect();
+        let rungs = catalogue.ladder.environments().iter().map(|rung| &rung.name);
+        let held: Vec<_> = rungs
+            .filter(|name| quarantine.is_effective_in(name, &catalogue.ladder))
+            .map(EnvironmentName::as_str)
+            .collect();
         assert_eq!(held, ["staging", "prod"]);
     }
 }

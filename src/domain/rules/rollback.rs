@@ -15,21 +15,21 @@ use crate::domain::runtime::sighting::Sighting;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rollback {
     pub reason: Option<String>,
-    pub found: Found,
+    pub found: RollbackEvidence,
     /// When the version that comes back ran there, as far as anybody saw it.
-    pub ran: Option<Ran>,
+    pub ran: Option<HealthyPeriod>,
     /// Nobody asked for it: the environment's own rule did.
     pub automatic: bool,
     /// The change whose version it takes back, where that came by one.
     pub of: Option<ChangeId>,
-    pub bad: Bad,
+    pub bad: BadVersion,
     /// The locks that it passes, which whoever asked was shown.
     pub locks: Vec<Lock>,
 }
 
 /// Who told of the version that comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum RollbackEvidence {
     /// It was seen to run well there.
     Ledger,
     Git,
@@ -40,21 +40,21 @@ pub enum Found {
 
 /// The time in which a version ran well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ran {
+pub struct HealthyPeriod {
     pub since: Timestamp,
     pub until: Option<Timestamp>,
 }
 
 /// By what the version that is rolled back from would be known, should it come again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Bad {
+pub struct BadVersion {
     pub commits: Vec<Sha>,
     pub trees: Vec<Sha>,
 }
 
 /// What the registry says of the image that goes, where it was asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ImageThere {
+pub enum ImagePresence {
     #[default]
     Yes,
     /// By branch only a warning: CI builds it anew.
@@ -66,36 +66,36 @@ pub enum ImageThere {
 
 /// A version that ran well there and can be gone back to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
+pub struct HealthyVersion {
     pub version: Version,
-    pub ran: Ran,
+    pub healthy_period: HealthyPeriod,
 }
 
 /// What makes two stays one version: the code, whatever it was built as.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Code {
+enum CodeIdentity {
     Commit(Sha),
     Image(Version),
 }
 
 /// Which code it is that our own changes brought: a merge is of the commit that was pinned, a rollback of what it restored.
 #[derive(Debug, Default)]
-pub struct Codes {
+pub struct SourceMap {
     sources: HashMap<Sha, Sha>,
     restored: HashMap<Sha, Version>,
     /// What each rollback took back.
-    taken_back: Vec<Version>,
+    rolled_back_versions: Vec<Version>,
 }
 
-impl Codes {
+impl SourceMap {
     /// Of all changes that moved the same as the artefact.
-    pub fn of(changes: &[Change], artefact: &ArtefactName) -> Self {
-        let mut codes = Self::default();
+    pub fn from_changes(changes: &[Change], artefact: &ArtefactName) -> Self {
+        let mut map = Self::default();
         for change in changes {
-            let Some(result) = change.stage.result() else { continue };
+            let Some(result) = change.stage.result_commit() else { continue };
             let plan = &change.plan;
             if let Some(pinned) = &plan.pinned {
-                codes.sources.insert(result.clone(), pinned.clone());
+                map.sources.insert(result.clone(), pinned.clone());
             }
             if plan.rollback.is_some() {
                 // Of what was carried along only the commit is known: the tag is another artefact's.
@@ -103,15 +103,15 @@ impl Codes {
                     let commit = version.commit.clone();
                     if plan.artefact == *artefact { version.clone() } else { Version { commit, ..Version::default() } }
                 };
-                codes.restored.insert(result.clone(), own(&plan.version));
-                codes.taken_back.extend(plan.from.as_ref().map(own));
+                map.restored.insert(result.clone(), own(&plan.version));
+                map.rolled_back_versions.extend(plan.from.as_ref().map(own));
             }
         }
-        codes
+        map
     }
 
     /// A rollback counts as the version that it restored.
-    pub fn original(&self, version: &Version) -> Version {
+    pub fn resolve_restored(&self, version: &Version) -> Version {
         let mut version = version.clone();
         // Rollbacks to what rollbacks restored make a chain, which ends where it began.
         for _ in 0..=self.restored.len() {
@@ -124,7 +124,7 @@ impl Codes {
     }
 
     /// The commit that was pinned when this one was made, down to the first that we did not make.
-    pub fn source(&self, commit: &Sha) -> Sha {
+    pub fn resolve_source(&self, commit: &Sha) -> Sha {
         let mut commit = commit;
         for _ in 0..=self.sources.len() {
             match self.sources.get(commit) {
@@ -135,34 +135,38 @@ impl Codes {
         commit.clone()
     }
 
-    fn code(&self, version: &Version) -> Code {
+    fn identify_code(&self, version: &Version) -> CodeIdentity {
         match &version.commit {
-            Some(commit) => Code::Commit(self.source(commit)),
-            None => Code::Image(version.clone()),
+            Some(commit) => CodeIdentity::Commit(self.resolve_source(commit)),
+            None => CodeIdentity::Image(version.clone()),
         }
     }
 
-    pub fn same(&self, a: &Version, b: &Version) -> bool {
-        match (self.code(a), self.code(b)) {
-            (Code::Commit(a), Code::Commit(b)) => a == b,
-            _ => a.is_image(b),
+    pub fn is_same_code(&self, a: &Version, b: &Version) -> bool {
+        match (self.identify_code(a), self.identify_code(b)) {
+            (CodeIdentity::Commit(a), CodeIdentity::Commit(b)) => a == b,
+            _ => a.is_same_image(b),
         }
     }
 
-    fn is_taken_back(&self, version: &Version) -> bool {
-        self.taken_back.iter().any(|bad| self.same(bad, version))
+    fn is_rolled_back(&self, version: &Version) -> bool {
+        self.rolled_back_versions.iter().any(|bad| self.is_same_code(bad, version))
     }
 }
 
 /// All that ran well there and is no other code than what runs now, newest first, each once. `stays` are newest first.
-pub fn ran_well(stays: &[Sighting], codes: &Codes, current: Option<&Version>) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = Vec::new();
-    for stay in stays {
-        let Some(since) = stay.running_at else { continue };
-        let version = codes.original(&stay.version);
-        let known = found.iter().any(|other| codes.same(&other.version, &version));
-        if !known && !current.is_some_and(|current| codes.same(current, &version)) {
-            found.push(Candidate { version, ran: Ran { since, until: stay.ended_at } });
+pub fn find_healthy_versions(
+    sightings: &[Sighting],
+    source_map: &SourceMap,
+    current: Option<&Version>,
+) -> Vec<HealthyVersion> {
+    let mut found: Vec<HealthyVersion> = Vec::new();
+    for sighting in sightings {
+        let Some(since) = sighting.running_at else { continue };
+        let version = source_map.resolve_restored(&sighting.version);
+        let known = found.iter().any(|other| source_map.is_same_code(&other.version, &version));
+        if !known && !current.is_some_and(|current| source_map.is_same_code(current, &version)) {
+            found.push(HealthyVersion { version, healthy_period: HealthyPeriod { since, until: sighting.ended_at } });
         }
     }
     found
@@ -170,22 +174,26 @@ pub fn ran_well(stays: &[Sighting], codes: &Codes, current: Option<&Version>) ->
 
 /// Those of them that ran before the current version's code first did, and that nobody has rolled back from: a second
 /// rollback goes further back, and never to what was bad.
-pub fn previous(
-    stays: &[Sighting],
-    codes: &Codes,
+pub fn find_previous_versions(
+    sightings: &[Sighting],
+    source_map: &SourceMap,
     current: Option<&Version>,
     quarantines: &[Quarantine],
-) -> Vec<Candidate> {
-    let of_current = |stay: &&Sighting| current.is_some_and(|current| codes.same(current, &stay.version));
-    let first = stays.iter().filter(of_current).map(|stay| stay.seen_at).min();
+) -> Vec<HealthyVersion> {
+    let of_current = |stay: &&Sighting| current.is_some_and(|current| source_map.is_same_code(current, &stay.version));
+    let first = sightings.iter().filter(of_current).map(|stay| stay.seen_at).min();
     // What had broken by the end is not what ran well.
-    let broke = |stay: &&Sighting| stay.failed.is_some() && stay.ended_at.is_some();
-    let before: Vec<Sighting> =
-        stays.iter().filter(|stay| first.is_none_or(|first| stay.seen_at < first) && !broke(stay)).cloned().collect();
-    let mut found = ran_well(&before, codes, current);
+    let broke = |stay: &&Sighting| stay.failure.is_some() && stay.ended_at.is_some();
+    let before: Vec<Sighting> = sightings
+        .iter()
+        .filter(|stay| first.is_none_or(|first| stay.seen_at < first) && !broke(stay))
+        .cloned()
+        .collect();
+    let mut found = find_healthy_versions(&before, source_map, current);
     found.retain(|candidate| {
         let version = &candidate.version;
-        !codes.is_taken_back(version) && !quarantines.iter().any(|quarantine| quarantine.bars(version, None))
+        !source_map.is_rolled_back(version)
+            && !quarantines.iter().any(|quarantine| quarantine.has_version(version, None))
     });
     found
 }
@@ -225,8 +233,8 @@ mod tests {
                 version: version(digit.to_ascii_lowercase()),
                 seen_at,
                 running_at,
-                well_since: running_at,
-                failed: None,
+                healthy_since: running_at,
+                failure: None,
                 ended_at: None,
                 announced: true,
             });
@@ -242,7 +250,7 @@ mod tests {
         change.plan.version = version(pinned);
         change.plan.rollback = took_back.map(|_| sample::rollback());
         change.plan.from = took_back.map(version);
-        change.stage = Stage::begin().merged(sha(result), at(0), at(1)).unwrap();
+        change.stage = Stage::new_merging().into_deploying(sha(result), at(0), at(1)).unwrap();
         change
     }
 
@@ -270,31 +278,31 @@ mod tests {
         ];
         for (name, history, changes, expected) in cases {
             let stays = stays(history);
-            let codes = Codes::of(&changes, &ArtefactName::new("checkout"));
-            let found = previous(&stays, &codes, Some(&stays[0].version), &[]);
+            let codes = SourceMap::from_changes(&changes, &ArtefactName::new("checkout"));
+            let found = find_previous_versions(&stays, &codes, Some(&stays[0].version), &[]);
             assert_eq!(found.first().and_then(|it| it.version.commit.clone()), expected.map(sha), "{name}");
         }
     }
 
     #[test]
     fn what_never_arrived_leaves_what_runs_to_go_back_to() {
-        let found = previous(&stays("ab"), &Codes::default(), Some(&version('c')), &[]);
+        let found = find_previous_versions(&stays("ab"), &SourceMap::default(), Some(&version('c')), &[]);
         assert_eq!(found.first().map(|it| it.version.clone()), Some(version('b')));
-        assert_eq!(found[0].ran, Ran { since: at(100), until: None });
+        assert_eq!(found[0].healthy_period, HealthyPeriod { since: at(100), until: None });
     }
 
     #[test]
     fn what_is_quarantined_is_not_gone_back_to() {
         let quarantine = Quarantine { commits: vec![sha('b')], ..sample::quarantine() };
-        let found = previous(&stays("abc"), &Codes::default(), Some(&version('c')), &[quarantine]);
+        let found = find_previous_versions(&stays("abc"), &SourceMap::default(), Some(&version('c')), &[quarantine]);
         assert_eq!(found.first().map(|it| it.version.clone()), Some(version('a')));
     }
 
     #[test]
     fn codes_that_lead_in_a_circle_end_somewhere() {
         let both = [change('a', 'b', Some('c')), change('b', 'a', Some('c'))];
-        let codes = Codes::of(&both, &ArtefactName::new("checkout"));
-        let _ = codes.source(&sha('a'));
-        let _ = codes.original(&version('a'));
+        let codes = SourceMap::from_changes(&both, &ArtefactName::new("checkout"));
+        let _ = codes.resolve_source(&sha('a'));
+        let _ = codes.resolve_restored(&version('a'));
     }
 }

@@ -10,25 +10,25 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::{Commit, Version};
-use crate::domain::runtime::provenance::Origin;
+use crate::domain::runtime::provenance::Provenance;
 
 /// One look at one artefact in one environment.
 #[derive(Debug)]
-pub struct Look<'a> {
+pub struct Observation<'a> {
     pub artefact: &'a ArtefactName,
     pub environment: &'a EnvironmentName,
     pub rollout: &'a Rollout,
     /// What we saw there last, if anything.
-    pub before: Option<&'a Sighting>,
+    pub previous: Option<&'a Sighting>,
     /// Nothing was ever looked at here: what runs is recorded, not announced.
-    pub first: bool,
+    pub is_first: bool,
     pub deploy_timeout: SignedDuration,
     pub now: Timestamp,
 }
 
 /// What is worth telling. The reason of a failure is asked of the cluster when it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum ArrivalEvent {
     Arrived,
     Failed,
     /// It failed, that was told, and now it runs after all.
@@ -36,16 +36,16 @@ pub enum News {
 }
 
 #[derive(Debug)]
-pub struct Outcome {
+pub struct ObservationUpdate {
     pub sighting: Sighting,
-    pub news: Option<News>,
+    pub event: Option<ArrivalEvent>,
 }
 
 /// All that is told of an arrival.
 #[derive(Clone, Debug)]
 pub struct Arrival {
     /// How its message is called, and by that its stay.
-    pub name: MessageKey,
+    pub message_key: MessageKey,
     pub artefact: ArtefactName,
     pub environment: EnvironmentName,
     pub branch: String,
@@ -53,12 +53,12 @@ pub struct Arrival {
     pub commit: Option<Commit>,
     /// Whom a failure concerns; nobody is called for what runs.
     pub authors: Vec<Author>,
-    pub origin: Origin,
-    pub end: End,
+    pub provenance: Provenance,
+    pub outcome: ArrivalOutcome,
     /// The rung it could go to next; `None` on the last.
-    pub above: Option<EnvironmentName>,
+    pub next_environment: Option<EnvironmentName>,
     /// The first rung is fed by pushes, and repaired by them.
-    pub is_first_rung: bool,
+    pub is_first_environment: bool,
 }
 
 /// Who wrote what came.
@@ -70,39 +70,39 @@ pub enum Author {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum ArrivalOutcome {
     /// `took` is unknown where the rollout was over before it was seen.
-    Runs {
-        took: Option<SignedDuration>,
+    Running {
+        rollout_duration: Option<SignedDuration>,
     },
     Failed {
         reason: String,
     },
 }
 
-impl Look<'_> {
+impl Observation<'_> {
     /// `None` when nothing changed, or nothing can be known now.
-    pub fn outcome(&self) -> Option<Outcome> {
+    pub fn derive_update(&self) -> Option<ObservationUpdate> {
         match self.rollout.state {
             RolloutState::Unreadable { .. } => return None,
-            RolloutState::Missing => return self.missing(),
+            RolloutState::Missing => return self.update_missing(),
             _ => {}
         }
         let version = self.rollout.version.as_ref()?;
-        match self.before.filter(|before| before.version.is_image(version)) {
-            Some(before) => self.same_version(before),
-            None => Some(self.new_version()),
+        match self.previous.filter(|before| before.version.is_same_image(version)) {
+            Some(before) => self.update_same_version(before),
+            None => Some(self.update_new_version()),
         }
     }
 
     /// Nobody is told, but a version that comes back must run well from the start again.
-    fn missing(&self) -> Option<Outcome> {
-        let before = self.before.filter(|before| before.well_since.is_some())?;
-        Some(Outcome { sighting: Sighting { well_since: None, ..before.clone() }, news: None })
+    fn update_missing(&self) -> Option<ObservationUpdate> {
+        let before = self.previous.filter(|before| before.healthy_since.is_some())?;
+        Some(ObservationUpdate { sighting: Sighting { healthy_since: None, ..before.clone() }, event: None })
     }
 
-    fn new_version(&self) -> Outcome {
-        let first = self.first && self.before.is_none();
+    fn update_new_version(&self) -> ObservationUpdate {
+        let first = self.is_first && self.previous.is_none();
         let began = if first { self.rollout.since.unwrap_or(self.now) } else { self.now };
         let mut sighting = Sighting {
             artefact: self.artefact.clone(),
@@ -110,20 +110,20 @@ impl Look<'_> {
             version: self.rollout.version.clone().unwrap_or_default(),
             seen_at: began,
             running_at: None,
-            well_since: None,
-            failed: None,
+            healthy_since: None,
+            failure: None,
             ended_at: None,
             announced: false,
         };
         let news = match &self.rollout.state {
             RolloutState::Running { .. } => {
                 sighting.running_at = Some(began);
-                sighting.well_since = Some(began);
-                Some(News::Arrived)
+                sighting.healthy_since = Some(began);
+                Some(ArrivalEvent::Arrived)
             }
             RolloutState::Degraded { reason } => {
-                sighting.failed = Some(reason.to_string());
-                Some(News::Failed)
+                sighting.failure = Some(reason.to_string());
+                Some(ArrivalEvent::Failed)
             }
             _ => None,
         };
@@ -131,46 +131,46 @@ impl Look<'_> {
         // A rollout that was under way at the first look is told when it ends: nobody has heard of it yet.
         sighting.announced =
             news.is_some() || (first && !matches!(self.rollout.state, RolloutState::RollingOut { .. }));
-        Outcome { sighting, news }
+        ObservationUpdate { sighting, event: news }
     }
 
-    fn same_version(&self, before: &Sighting) -> Option<Outcome> {
+    fn update_same_version(&self, before: &Sighting) -> Option<ObservationUpdate> {
         let mut sighting = before.clone();
         let news = match &self.rollout.state {
             RolloutState::Running { .. } if before.running_at.is_none() => {
                 sighting.running_at = Some(self.now);
-                sighting.well_since = Some(self.now);
-                sighting.failed = None;
-                let told = before.failed.is_some() && before.announced;
-                Some(if told { News::Recovered } else { News::Arrived })
+                sighting.healthy_since = Some(self.now);
+                sighting.failure = None;
+                let failure_announced = before.failure.is_some() && before.announced;
+                Some(if failure_announced { ArrivalEvent::Recovered } else { ArrivalEvent::Arrived })
             }
-            RolloutState::Running { .. } if before.well_since.is_none() => {
-                sighting.well_since = Some(self.now);
-                sighting.failed = None;
+            RolloutState::Running { .. } if before.healthy_since.is_none() => {
+                sighting.healthy_since = Some(self.now);
+                sighting.failure = None;
                 None
             }
-            RolloutState::Degraded { reason } if before.failed.is_none() => {
-                sighting.failed = Some(reason.to_string());
-                sighting.well_since = None;
+            RolloutState::Degraded { reason } if before.failure.is_none() => {
+                sighting.failure = Some(reason.to_string());
+                sighting.healthy_since = None;
                 // A version that has run well and broke later did not fail to arrive.
-                if before.running_at.is_none() { Some(News::Failed) } else { None }
+                if before.running_at.is_none() { Some(ArrivalEvent::Failed) } else { None }
             }
             // Stateful and daemon sets have no deadline of their own, so ours ends the wait.
             RolloutState::RollingOut { ready, wanted, delayed_by }
                 if before.running_at.is_none()
-                    && before.failed.is_none()
+                    && before.failure.is_none()
                     && self.now.duration_since(before.seen_at) > self.deploy_timeout =>
             {
                 let delay = delayed_by.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
-                sighting.failed =
+                sighting.failure =
                     Some(format!("only {ready} of {wanted} ready after {:#}{delay}", self.deploy_timeout));
-                Some(News::Failed)
+                Some(ArrivalEvent::Failed)
             }
             // A rollout of the version that runs is a pod that moves or one more of them: it goes on running well.
             _ => return None,
         };
         sighting.announced |= news.is_some();
-        Some(Outcome { sighting, news })
+        Some(ObservationUpdate { sighting, event: news })
     }
 }
 
@@ -190,34 +190,34 @@ mod tests {
     }
 
     /// Looks at each state in turn, a minute apart, and says what was told at which look.
-    fn told(first: bool, states: &[(&str, RolloutState)]) -> Vec<(usize, News)> {
+    fn told(first: bool, states: &[(&str, RolloutState)]) -> Vec<(usize, ArrivalEvent)> {
         let looks = looks(first, states).into_iter().enumerate();
         looks.filter_map(|(index, (news, _))| news.map(|news| (index, news))).collect()
     }
 
     /// What each look told, and what was known after it.
-    fn looks(first: bool, states: &[(&str, RolloutState)]) -> Vec<(Option<News>, Option<Sighting>)> {
+    fn looks(first: bool, states: &[(&str, RolloutState)]) -> Vec<(Option<ArrivalEvent>, Option<Sighting>)> {
         let (artefact, environment) = (ArtefactName::new("checkout"), EnvironmentName::new("development"));
         let mut before: Option<Sighting> = None;
         let mut looks = Vec::new();
         for (index, (tag, state)) in states.iter().enumerate() {
             let rollout = if tag.is_empty() {
-                Rollout { state: state.clone(), ..Rollout::missing() }
+                Rollout { state: state.clone(), ..Rollout::new_missing() }
             } else {
                 rollout(tag, state.clone())
             };
-            let look = Look {
+            let look = Observation {
                 artefact: &artefact,
                 environment: &environment,
                 rollout: &rollout,
-                before: before.as_ref(),
-                first: first && index == 0,
+                previous: before.as_ref(),
+                is_first: first && index == 0,
                 deploy_timeout: TIMEOUT,
                 now: at(100 + 60 * i64::try_from(index).unwrap()),
             };
             let mut news = None;
-            if let Some(outcome) = look.outcome() {
-                news = outcome.news;
+            if let Some(outcome) = look.derive_update() {
+                news = outcome.event;
                 before = Some(outcome.sighting);
             }
             looks.push((news, before.clone()));
@@ -227,7 +227,7 @@ mod tests {
 
     #[test]
     fn a_version_is_told_once_and_only_when_the_cluster_shows_it() {
-        use News::*;
+        use ArrivalEvent::*;
         let running = || RolloutState::Running { ready: 2 };
         let rolling = || RolloutState::RollingOut { ready: 0, wanted: 2, delayed_by: None };
         let degraded = || RolloutState::Degraded { reason: "CrashLoopBackOff".into() };
@@ -342,7 +342,7 @@ mod tests {
         ];
         for (name, states, expected) in cases {
             let moment = |index: i64| at(100 + 60 * index);
-            let known = looks(false, &states).into_iter().map(|(_, known)| known.and_then(|known| known.well_since));
+            let known = looks(false, &states).into_iter().map(|(_, known)| known.and_then(|known| known.healthy_since));
             assert_eq!(
                 known.collect::<Vec<_>>(),
                 expected.into_iter().map(|at| at.map(moment)).collect::<Vec<_>>(),
@@ -357,14 +357,17 @@ mod tests {
             panic!("one look")
         };
         let known = known.as_ref().unwrap();
-        assert_eq!((*news, known.running_at, known.well_since), (None, Some(at(1)), Some(at(1))));
+        assert_eq!((*news, known.running_at, known.healthy_since), (None, Some(at(1)), Some(at(1))));
     }
 
     #[test]
     fn nobody_is_told_of_a_version_that_went_missing_and_came_back() {
         let (running, gone) = (("1", RolloutState::Running { ready: 1 }), ("", RolloutState::Missing));
         let looks = looks(false, &[running.clone(), gone.clone(), gone, running]);
-        assert_eq!(looks.iter().map(|(news, _)| *news).collect::<Vec<_>>(), [Some(News::Arrived), None, None, None]);
+        assert_eq!(
+            looks.iter().map(|(news, _)| *news).collect::<Vec<_>>(),
+            [Some(ArrivalEvent::Arrived), None, None, None]
+        );
         let first = looks[0].1.as_ref().unwrap();
         let last = looks[3].1.as_ref().unwrap();
         assert_eq!((last.seen_at, last.running_at, last.announced), (first.seen_at, first.running_at, true));
@@ -375,6 +378,10 @@ mod tests {
         let mut states = vec![("1", RolloutState::Running { ready: 1 })];
         states
             .extend(std::iter::repeat_n(("2", RolloutState::RollingOut { ready: 0, wanted: 1, delayed_by: None }), 25));
-        assert_eq!(told(true, &states), vec![(22, News::Failed)], "21 minutes after the look that first saw it");
+        assert_eq!(
+            told(true, &states),
+            vec![(22, ArrivalEvent::Failed)],
+            "21 minutes after the look that first saw it"
+        );
     }
 }

@@ -7,29 +7,29 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::{Commit, Sha, Version};
-use crate::domain::runtime::provenance::Origin;
+use crate::domain::runtime::provenance::Provenance;
 
 /// So soon after one another they belong together.
-const TOGETHER: SignedDuration = SignedDuration::from_secs(30);
+const MAX_GAP: SignedDuration = SignedDuration::from_secs(30);
 /// Where something always arrives, a card must end some time.
-const LONGEST: SignedDuration = SignedDuration::from_mins(5);
+const MAX_SPAN: SignedDuration = SignedDuration::from_mins(5);
 /// Fewer have each a message of their own.
-pub const FEWEST: usize = 4;
+pub const MIN_BATCH_SIZE: usize = 4;
 
 /// One artefact's part in it.
 #[derive(Clone, Debug)]
-pub struct Member {
+pub struct BatchedArrival {
     pub artefact: ArtefactName,
     pub version: Version,
     pub commit: Option<Commit>,
-    pub origin: Origin,
-    pub stand: Stand,
+    pub provenance: Provenance,
+    pub state: BatchedArrivalState,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stand {
-    RollsOut,
-    Runs,
+pub enum BatchedArrivalState {
+    RollingOut,
+    Running,
     Failed {
         reason: String,
     },
@@ -37,66 +37,66 @@ pub enum Stand {
     Replaced,
 }
 
-impl Stand {
-    pub fn of(sighting: &Sighting) -> Self {
-        match (&sighting.failed, sighting.running_at, sighting.ended_at) {
+impl BatchedArrivalState {
+    pub fn from_sighting(sighting: &Sighting) -> Self {
+        match (&sighting.failure, sighting.running_at, sighting.ended_at) {
             (Some(reason), None, _) => Self::Failed { reason: reason.clone() },
-            (_, Some(_), _) => Self::Runs,
-            (None, None, None) => Self::RollsOut,
+            (_, Some(_), _) => Self::Running,
+            (None, None, None) => Self::RollingOut,
             (None, None, Some(_)) => Self::Replaced,
         }
     }
 }
 
 #[derive(Clone, Debug)]
-pub struct Wave {
+pub struct ArrivalBatch {
     pub environment: EnvironmentName,
     pub branch: String,
     /// When the first of them was first seen.
-    pub began: Timestamp,
+    pub began_at: Timestamp,
     /// By name, each artefact once.
-    pub members: Vec<Member>,
+    pub members: Vec<BatchedArrival>,
     /// The rung they could go to next.
-    pub above: Option<EnvironmentName>,
-    pub is_first_rung: bool,
+    pub next_environment: Option<EnvironmentName>,
+    pub is_first_environment: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Count {
-    pub run: usize,
-    pub roll_out: usize,
+pub struct BatchCounts {
+    pub running: usize,
+    pub rolling_out: usize,
     pub failed: usize,
     pub replaced: usize,
 }
 
-impl Wave {
+impl ArrivalBatch {
     /// The part of it that concerns somebody.
     #[must_use]
-    pub fn only(&self, artefacts: &[ArtefactName]) -> Self {
+    pub fn filter_artefacts(&self, artefacts: &[ArtefactName]) -> Self {
         let mut part = self.clone();
         part.members.retain(|member| artefacts.contains(&member.artefact));
         part
     }
 
-    pub fn count(&self) -> Count {
-        let mut count = Count::default();
+    pub fn count_by_state(&self) -> BatchCounts {
+        let mut count = BatchCounts::default();
         for member in &self.members {
-            match member.stand {
-                Stand::RollsOut => count.roll_out += 1,
-                Stand::Runs => count.run += 1,
-                Stand::Failed { .. } => count.failed += 1,
-                Stand::Replaced => count.replaced += 1,
+            match member.state {
+                BatchedArrivalState::RollingOut => count.rolling_out += 1,
+                BatchedArrivalState::Running => count.running += 1,
+                BatchedArrivalState::Failed { .. } => count.failed += 1,
+                BatchedArrivalState::Replaced => count.replaced += 1,
             }
         }
         count
     }
 
     pub fn is_over(&self) -> bool {
-        self.count().roll_out == 0
+        self.count_by_state().rolling_out == 0
     }
 
     /// The commit that all are of, as far as their commits are known.
-    pub fn commit(&self) -> Option<&Commit> {
+    pub fn common_commit(&self) -> Option<&Commit> {
         let mut shas = self.members.iter().filter_map(|member| member.version.commit.as_ref());
         let first: &Sha = shas.next()?;
         if shas.any(|other| other != first) {
@@ -106,30 +106,30 @@ impl Wave {
     }
 
     /// As they are shown: what failed, then what goes on, then what is well.
-    pub fn by_urgency(&self) -> Vec<&Member> {
-        let mut all: Vec<&Member> = self.members.iter().collect();
-        all.sort_by_key(|member| match member.stand {
-            Stand::Failed { .. } => 0,
-            Stand::RollsOut => 1,
-            Stand::Runs => 2,
-            Stand::Replaced => 3,
+    pub fn sort_by_urgency(&self) -> Vec<&BatchedArrival> {
+        let mut all: Vec<&BatchedArrival> = self.members.iter().collect();
+        all.sort_by_key(|member| match member.state {
+            BatchedArrivalState::Failed { .. } => 0,
+            BatchedArrivalState::RollingOut => 1,
+            BatchedArrivalState::Running => 2,
+            BatchedArrivalState::Replaced => 3,
         });
         all
     }
 
-    pub fn key(environment: &EnvironmentName, began: Timestamp) -> MessageKey {
+    pub fn message_key(environment: &EnvironmentName, began: Timestamp) -> MessageKey {
         MessageKey::new(&format!("wave:{environment}:{}", began.as_microsecond()))
     }
 }
 
 /// Parts moments into those that belong together, each part as the places of its first and last; `moments` are in order.
-pub fn parts(moments: &[Timestamp]) -> Vec<std::ops::Range<usize>> {
+pub fn split_into_batches(moments: &[Timestamp]) -> Vec<std::ops::Range<usize>> {
     let mut parts: Vec<std::ops::Range<usize>> = Vec::new();
     for (at, moment) in moments.iter().enumerate() {
         match parts.last_mut() {
             Some(part)
-                if moment.duration_since(moments[part.end - 1]) <= TOGETHER
-                    && moment.duration_since(moments[part.start]) <= LONGEST =>
+                if moment.duration_since(moments[part.end - 1]) <= MAX_GAP
+                    && moment.duration_since(moments[part.start]) <= MAX_SPAN =>
             {
                 part.end = at + 1;
             }
@@ -163,7 +163,7 @@ mod tests {
         ];
         for (name, seconds, expected) in cases {
             let moments: Vec<_> = seconds.into_iter().map(at).collect();
-            let found: Vec<_> = parts(&moments).into_iter().map(|part| (part.start, part.end)).collect();
+            let found: Vec<_> = split_into_batches(&moments).into_iter().map(|part| (part.start, part.end)).collect();
             assert_eq!(found, expected, "{name}");
         }
     }
@@ -173,44 +173,44 @@ mod tests {
         fn each_moment_is_in_one_part_and_what_comes_later_moves_no_beginning(mut seconds in prop::collection::vec(0_i64..2_000, 0..60), more in 0_i64..500) {
             seconds.sort_unstable();
             let moments: Vec<_> = seconds.iter().copied().map(at).collect();
-            let known = parts(&moments);
+            let known = split_into_batches(&moments);
             prop_assert_eq!(known.iter().cloned().flatten().collect::<Vec<_>>(), (0..moments.len()).collect::<Vec<_>>());
             let later = at(seconds.last().copied().unwrap_or_default() + more);
             let grown: Vec<_> = moments.iter().copied().chain([later]).collect();
             let began = |parts: &[std::ops::Range<usize>]| parts.iter().map(|part| part.start).collect::<Vec<_>>();
-            prop_assert!(began(&parts(&grown)).starts_with(&began(&known)));
+            prop_assert!(began(&split_into_batches(&grown)).starts_with(&began(&known)));
         }
     }
 
     #[test]
     fn one_commit_is_named_once_and_what_failed_stands_first() {
-        let member = |name: &str, sha: Option<char>, stand: Stand| Member {
+        let member = |name: &str, sha: Option<char>, stand: BatchedArrivalState| BatchedArrival {
             artefact: ArtefactName::new(name),
             version: Version { commit: sha.map(sample::sha), ..Version::default() },
             commit: sha.map(|sha| sample::commit(sha, "Go on")),
-            origin: Origin::Unknown,
-            stand,
+            provenance: Provenance::Unknown,
+            state: stand,
         };
-        let failed = || Stand::Failed { reason: "CrashLoopBackOff".to_owned() };
-        let mut wave = Wave {
+        let failed = || BatchedArrivalState::Failed { reason: "CrashLoopBackOff".to_owned() };
+        let mut wave = ArrivalBatch {
             environment: EnvironmentName::new("qa"),
             branch: "qa".to_owned(),
-            began: at(0),
+            began_at: at(0),
             members: vec![
-                member("a", Some('a'), Stand::Runs),
-                member("b", None, Stand::RollsOut),
+                member("a", Some('a'), BatchedArrivalState::Running),
+                member("b", None, BatchedArrivalState::RollingOut),
                 member("c", Some('a'), failed()),
             ],
-            above: None,
-            is_first_rung: false,
+            next_environment: None,
+            is_first_environment: false,
         };
-        assert_eq!(wave.commit().map(|commit| commit.sha.clone()), Some(sample::sha('a')));
-        assert_eq!(wave.count(), Count { run: 1, roll_out: 1, failed: 1, replaced: 0 });
+        assert_eq!(wave.common_commit().map(|commit| commit.sha.clone()), Some(sample::sha('a')));
+        assert_eq!(wave.count_by_state(), BatchCounts { running: 1, rolling_out: 1, failed: 1, replaced: 0 });
         assert!(!wave.is_over());
-        let names: Vec<_> = wave.by_urgency().iter().map(|member| member.artefact.as_str().to_owned()).collect();
+        let names: Vec<_> = wave.sort_by_urgency().iter().map(|member| member.artefact.as_str().to_owned()).collect();
         assert_eq!(names, ["c", "b", "a"]);
-        wave.members[1] = member("b", Some('b'), Stand::Runs);
-        assert_eq!(wave.commit(), None, "they are of two commits");
+        wave.members[1] = member("b", Some('b'), BatchedArrivalState::Running);
+        assert_eq!(wave.common_commit(), None, "they are of two commits");
         assert!(wave.is_over());
     }
 }

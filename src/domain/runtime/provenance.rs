@@ -4,10 +4,10 @@ use crate::domain::model::version::{Sha, Version};
 
 /// Where a version in an environment comes from, as far as anybody could tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Origin {
+pub enum Provenance {
     Git,
     NotFromGit {
-        why: Unexplained,
+        mismatch: GitMismatch,
     },
     /// Nothing tells its commit, or nobody could be asked yet.
     #[default]
@@ -16,47 +16,50 @@ pub enum Origin {
 
 /// What Git says instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unexplained {
+pub enum GitMismatch {
     /// The branch of the environment does not have the commit.
     NotInBranch { branch: String, commit: Sha },
     /// The branch has it in its past, and a rollback took it away.
     RolledBack { branch: String, commit: Sha },
     /// The manifest of the environment names another image.
-    NotInManifest { file: String, says: Version },
+    NotInManifest { file: String, specified: Version },
 }
 
-impl Origin {
+impl Provenance {
     /// `contained`: the branch has the commit. `rolled_back`: it was taken away again, and nobody has released it.
-    pub fn by_branch(branch: &str, commit: &Sha, contained: bool, rolled_back: bool) -> Self {
+    pub fn from_branch(branch: &str, commit: &Sha, contained: bool, rolled_back: bool) -> Self {
         let (branch, commit) = (branch.to_owned(), commit.clone());
         match (contained, rolled_back) {
             (true, false) => Self::Git,
-            (true, true) => Self::NotFromGit { why: Unexplained::RolledBack { branch, commit } },
-            (false, _) => Self::NotFromGit { why: Unexplained::NotInBranch { branch, commit } },
+            (true, true) => Self::NotFromGit { mismatch: GitMismatch::RolledBack { branch, commit } },
+            (false, _) => Self::NotFromGit { mismatch: GitMismatch::NotInBranch { branch, commit } },
         }
     }
 
-    pub fn by_manifest(file: &str, says: &Version, runs: &Version) -> Self {
-        if runs.is_image(says) {
+    pub fn from_manifest(file: &str, specified: &Version, running: &Version) -> Self {
+        if running.is_same_image(specified) {
             return Self::Git;
         }
         // One of them has a tag and the other a digest: nobody can tell whether they are the same.
-        let comparable = (runs.tag.is_some() && says.tag.is_some()) || (runs.digest.is_some() && says.digest.is_some());
+        let comparable = (running.tag.is_some() && specified.tag.is_some())
+            || (running.digest.is_some() && specified.digest.is_some());
         if !comparable {
             return Self::Unknown;
         }
-        Self::NotFromGit { why: Unexplained::NotInManifest { file: file.to_owned(), says: says.clone() } }
+        Self::NotFromGit {
+            mismatch: GitMismatch::NotInManifest { file: file.to_owned(), specified: specified.clone() },
+        }
     }
 
-    pub fn unexplained(&self) -> Option<&Unexplained> {
+    pub fn git_mismatch(&self) -> Option<&GitMismatch> {
         match self {
-            Self::NotFromGit { why } => Some(why),
+            Self::NotFromGit { mismatch: why } => Some(why),
             Self::Git | Self::Unknown => None,
         }
     }
 
     pub fn is_not_from_git(&self) -> bool {
-        self.unexplained().is_some()
+        self.git_mismatch().is_some()
     }
 }
 
@@ -75,14 +78,14 @@ mod tests {
             ("neither there nor wanted", false, true, Some("not in branch")),
         ];
         for (name, contained, rolled_back, expected) in cases {
-            let origin = Origin::by_branch("qa", &commit, contained, rolled_back);
-            let why = origin.unexplained().map(|why| match why {
-                Unexplained::NotInBranch { .. } => "not in branch",
-                Unexplained::RolledBack { .. } => "rolled back",
-                Unexplained::NotInManifest { .. } => "not in manifest",
+            let origin = Provenance::from_branch("qa", &commit, contained, rolled_back);
+            let why = origin.git_mismatch().map(|why| match why {
+                GitMismatch::NotInBranch { .. } => "not in branch",
+                GitMismatch::RolledBack { .. } => "rolled back",
+                GitMismatch::NotInManifest { .. } => "not in manifest",
             });
             assert_eq!(why, expected, "{name}");
-            assert_eq!(origin == Origin::Git, expected.is_none(), "{name}");
+            assert_eq!(origin == Provenance::Git, expected.is_none(), "{name}");
         }
     }
 
@@ -106,8 +109,8 @@ mod tests {
             ("a digest only, and a tag only", version(None, Some("sha256:a")), tagged("1.4"), None),
         ];
         for (name, says, runs, explained) in cases {
-            let origin = Origin::by_manifest("envs/qa.yaml", &says, &runs);
-            let known = (origin != Origin::Unknown).then_some(origin == Origin::Git);
+            let origin = Provenance::from_manifest("envs/qa.yaml", &says, &runs);
+            let known = (origin != Provenance::Unknown).then_some(origin == Provenance::Git);
             assert_eq!(known, explained, "{name}");
         }
     }

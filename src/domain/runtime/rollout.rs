@@ -38,7 +38,7 @@ pub enum RolloutState {
 
 impl RolloutState {
     /// Worse states win when several workloads make one artefact.
-    fn weight(&self) -> u8 {
+    fn severity_rank(&self) -> u8 {
         match self {
             Self::Running { .. } => 0,
             Self::RollingOut { .. } => 1,
@@ -50,16 +50,16 @@ impl RolloutState {
 }
 
 impl Rollout {
-    pub fn missing() -> Self {
+    pub fn new_missing() -> Self {
         Self { version: None, state: RolloutState::Missing, since: None }
     }
 
     /// One word for several workloads: the worst state, with replicas added up where all are of that state.
-    pub fn of_all(parts: impl IntoIterator<Item = Self>) -> Self {
-        parts.into_iter().reduce(Self::and).unwrap_or_else(Self::missing)
+    pub fn from_workloads(parts: impl IntoIterator<Item = Self>) -> Self {
+        parts.into_iter().reduce(Self::merge_with).unwrap_or_else(Self::new_missing)
     }
 
-    fn and(self, other: Self) -> Self {
+    fn merge_with(self, other: Self) -> Self {
         use RolloutState::{RollingOut, Running};
         let state = match (&self.state, &other.state) {
             (Running { ready: a }, Running { ready: b }) => Running { ready: a + b },
@@ -71,12 +71,12 @@ impl Rollout {
             | (RollingOut { ready: b, wanted, delayed_by }, Running { ready: a }) => {
                 RollingOut { ready: a + b, wanted: a + wanted, delayed_by: delayed_by.clone() }
             }
-            (a, b) if a.weight() >= b.weight() => a.clone(),
+            (a, b) if a.severity_rank() >= b.severity_rank() => a.clone(),
             (_, b) => b.clone(),
         };
         // Workloads that ask for different images are in between two versions, however well each runs.
         let state = match (&self.version, &other.version, state) {
-            (Some(a), Some(b), Running { ready }) if !a.is_image(b) => {
+            (Some(a), Some(b), Running { ready }) if !a.is_same_image(b) => {
                 RollingOut { ready, wanted: ready, delayed_by: None }
             }
             (_, _, state) => state,
@@ -111,7 +111,7 @@ mod tests {
             (vec![], Missing),
         ];
         for (parts, whole) in cases {
-            assert_eq!(Rollout::of_all(parts.into_iter().map(|state| rollout("1", state))).state, whole);
+            assert_eq!(Rollout::from_workloads(parts.into_iter().map(|state| rollout("1", state))).state, whole);
         }
     }
 
@@ -119,6 +119,6 @@ mod tests {
     fn workloads_on_different_images_are_still_rolling_out() {
         let parts =
             [rollout("1", RolloutState::Running { ready: 1 }), rollout("2", RolloutState::Running { ready: 1 })];
-        assert_eq!(Rollout::of_all(parts).state, rolling_out(2, 2, None));
+        assert_eq!(Rollout::from_workloads(parts).state, rolling_out(2, 2, None));
     }
 }

@@ -16,9 +16,9 @@ pub struct Sighting {
     /// When its rollout was first seen complete.
     pub running_at: Option<Timestamp>,
     /// Since when it has run well without interruption; `None` while it does not.
-    pub well_since: Option<Timestamp>,
+    pub healthy_since: Option<Timestamp>,
     /// Why it does not run as it should, while that stands.
-    pub failed: Option<String>,
+    pub failure: Option<String>,
     /// When another version, or none, took its place.
     pub ended_at: Option<Timestamp>,
     /// The environment's channel was told, or did not have to be.

@@ -11,28 +11,28 @@ use crate::domain::model::version::{Commit, Version};
 use crate::domain::rules::lock::Lock;
 
 /// How many are shown at once, if nobody says it.
-pub const A_PAGE: u32 = 10;
+pub const DEFAULT_PAGE_SIZE: u32 = 10;
 /// More would not fit into one message.
-pub const MOST: u32 = 20;
+pub const MAX_PAGE_SIZE: u32 = 20;
 
 /// Where something stands in the ledger: what happens later has a greater number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Number(pub i64);
+pub struct LedgerPosition(pub i64);
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Happening {
-    pub number: Number,
+pub struct HistoryEntry {
+    pub position: LedgerPosition,
     pub at: Timestamp,
-    pub what: What,
+    pub event: HistoryEvent,
     /// The message that tells of it.
-    pub message: Option<MessageKey>,
+    pub message_key: Option<MessageKey>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum What {
+pub enum HistoryEvent {
     /// As it stands now, whenever it began.
     Change(Box<Change>),
-    Arrival(Box<Arrived>),
+    Arrival(Box<ArrivalRecord>),
     Locked(Lock),
     Unlocked {
         lock: Lock,
@@ -54,15 +54,15 @@ pub enum What {
 
 /// A version that came to run, or failed to, without a change of ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Arrived {
+pub struct ArrivalRecord {
     pub artefact: ArtefactName,
     pub environment: EnvironmentName,
-    pub told: ArrivalTold,
+    pub details: ArrivalDetails,
 }
 
 /// What the ledger keeps of an arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArrivalTold {
+pub struct ArrivalDetails {
     pub version: Version,
     /// Why it does not run.
     pub failed: Option<String>,
@@ -75,7 +75,7 @@ pub struct ArrivalTold {
 
 /// One entry of the ledger about a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct ChangeEvent {
     pub at: Timestamp,
     /// As the ledger has it.
     pub kind: String,

@@ -15,23 +15,23 @@ pub const LINES_PER_PAGE: usize = 25;
 const CELLS_PER_PAGE: usize = 80;
 
 /// A ladder up to this long is shown as columns; a longer one as lines, so that no page becomes too wide.
-pub const MOST_COLUMNS: usize = 6;
+pub const MAX_COLUMNS: usize = 6;
 
 /// What is asked for: everything, one artefact, one environment, or one cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct ListFilter {
     pub artefact: Option<ArtefactName>,
     pub environment: Option<EnvironmentName>,
 }
 
 /// What is known of one artefact in one environment.
 #[derive(Clone, Debug)]
-pub struct Cell {
+pub struct ListCell {
     pub version: Option<Arc<str>>,
     pub state: RolloutState,
     pub since: Option<Timestamp>,
     /// The rung below runs something that is not here; `None` until that is known.
-    pub behind: Option<bool>,
+    pub is_behind: Option<bool>,
     /// Its branch or manifest does not explain it, as far as anybody could tell.
     pub not_from_git: bool,
 }
@@ -39,45 +39,45 @@ pub struct Cell {
 /// One page.
 #[derive(Debug)]
 pub struct Listing {
-    pub filter: Filter,
-    pub shape: Shape,
+    pub filter: ListFilter,
+    pub layout: ListLayout,
     pub page: usize,
-    pub pages: usize,
+    pub page_count: usize,
     /// Artefacts in all, on whatever page.
-    pub artefacts: usize,
+    pub artefact_count: usize,
 }
 
 #[derive(Debug)]
-pub enum Shape {
+pub enum ListLayout {
     /// A line for each artefact, a column for each environment; `None` where it is not meant to be.
-    Grid { environments: Vec<EnvironmentName>, lines: Vec<(ArtefactName, Vec<Option<Cell>>)> },
+    Grid { environments: Vec<EnvironmentName>, lines: Vec<(ArtefactName, Vec<Option<ListCell>>)> },
     /// A line for each artefact in each environment.
-    Lines(Vec<(ArtefactName, EnvironmentName, Cell)>),
+    Lines(Vec<(ArtefactName, EnvironmentName, ListCell)>),
 }
 
 impl Listing {
     /// Makes page `page` (from 0; past the end is the last). `cell` is asked only for what is on it.
-    pub fn page(
+    pub fn from_catalogue(
         catalogue: &Catalogue,
-        filter: Filter,
+        filter: ListFilter,
         page: usize,
-        cell: impl Fn(&Artefact, &EnvironmentName) -> Cell,
+        cell: impl Fn(&Artefact, &EnvironmentName) -> ListCell,
     ) -> Self {
-        let rungs = catalogue.ladder.rungs().iter().map(|rung| &rung.name);
+        let rungs = catalogue.ladder.environments().iter().map(|rung| &rung.name);
         let environments: Vec<_> =
             rungs.filter(|name| filter.environment.as_ref().is_none_or(|only| only == *name)).collect();
         let whole = &catalogue.artefacts[..];
         let artefacts = match &filter.artefact {
-            Some(name) => catalogue.artefact(name.as_str()).map_or(&whole[..0], std::slice::from_ref),
+            Some(name) => catalogue.find_artefact(name.as_str()).map_or(&whole[..0], std::slice::from_ref),
             None => whole,
         };
-        let narrow = filter.artefact.is_some() || filter.environment.is_some() || environments.len() > MOST_COLUMNS;
+        let narrow = filter.artefact.is_some() || filter.environment.is_some() || environments.len() > MAX_COLUMNS;
         let (shape, page, pages) = if narrow {
             let pairs = |artefact: &'_ Artefact| {
                 environments.iter().filter(|name| artefact.places.contains_key(**name)).count()
             };
             let total: usize = artefacts.iter().map(pairs).sum();
-            let (page, pages) = clamp(page, total, LINES_PER_PAGE);
+            let (page, pages) = clamp_page(page, total, LINES_PER_PAGE);
             let lines = artefacts
                 .iter()
                 .flat_map(|artefact| environments.iter().map(move |name| (artefact, *name)))
@@ -86,14 +86,14 @@ impl Listing {
                 .take(LINES_PER_PAGE)
                 .map(|(artefact, name)| (artefact.name.clone(), name.clone(), cell(artefact, name)))
                 .collect();
-            (Shape::Lines(lines), page, pages)
+            (ListLayout::Lines(lines), page, pages)
         } else {
-            let a_page = (CELLS_PER_PAGE / environments.len().max(1)).min(LINES_PER_PAGE);
-            let (page, pages) = clamp(page, artefacts.len(), a_page);
+            let page_size = (CELLS_PER_PAGE / environments.len().max(1)).min(LINES_PER_PAGE);
+            let (page, pages) = clamp_page(page, artefacts.len(), page_size);
             let lines = artefacts
                 .iter()
-                .skip(page * a_page)
-                .take(a_page)
+                .skip(page * page_size)
+                .take(page_size)
                 .map(|artefact| {
                     let cells = environments
                         .iter()
@@ -101,14 +101,14 @@ impl Listing {
                     (artefact.name.clone(), cells.collect())
                 })
                 .collect();
-            (Shape::Grid { environments: environments.into_iter().cloned().collect(), lines }, page, pages)
+            (ListLayout::Grid { environments: environments.into_iter().cloned().collect(), lines }, page, pages)
         };
-        Self { filter, shape, page, pages, artefacts: artefacts.len() }
+        Self { filter, layout: shape, page, page_count: pages, artefact_count: artefacts.len() }
     }
 }
 
-fn clamp(page: usize, lines: usize, a_page: usize) -> (usize, usize) {
-    let pages = lines.div_ceil(a_page).max(1);
+fn clamp_page(page: usize, lines: usize, page_size: usize) -> (usize, usize) {
+    let pages = lines.div_ceil(page_size).max(1);
     (page.min(pages - 1), pages)
 }
 
@@ -120,9 +120,15 @@ mod tests {
     use crate::domain::model::environment::Ladder;
     use crate::domain::sample;
 
-    fn running(_: &Artefact, _: &EnvironmentName) -> Cell {
+    fn running(_: &Artefact, _: &EnvironmentName) -> ListCell {
         let version = Some("1".into());
-        Cell { version, state: RolloutState::Running { ready: 1 }, since: None, behind: None, not_from_git: false }
+        ListCell {
+            version,
+            state: RolloutState::Running { ready: 1 },
+            since: None,
+            is_behind: None,
+            not_from_git: false,
+        }
     }
 
     fn large(artefacts: usize) -> Catalogue {
@@ -134,12 +140,14 @@ mod tests {
     #[test]
     fn everything_is_a_grid_and_a_part_is_lines() {
         let catalogue = sample::catalogue();
-        let all = Listing::page(&catalogue, Filter::default(), 0, running);
-        let Shape::Grid { environments, lines } = &all.shape else { panic!("a grid") };
-        assert_eq!((environments.len(), lines.len(), all.pages), (4, 4, 1));
+        let all = Listing::from_catalogue(&catalogue, ListFilter::default(), 0, running);
+        let ListLayout::Grid { environments, lines } = &all.layout else { panic!("a grid") };
+        assert_eq!((environments.len(), lines.len(), all.page_count), (4, 4, 1));
 
-        let one = Filter { artefact: Some(ArtefactName::new("checkout")), environment: None };
-        let Shape::Lines(lines) = Listing::page(&catalogue, one, 0, running).shape else { panic!("lines") };
+        let one = ListFilter { artefact: Some(ArtefactName::new("checkout")), environment: None };
+        let ListLayout::Lines(lines) = Listing::from_catalogue(&catalogue, one, 0, running).layout else {
+            panic!("lines")
+        };
         assert_eq!(
             lines.iter().map(|(_, name, _)| name.as_str()).collect::<Vec<_>>(),
             ["development", "qa", "staging", "prod"]
@@ -150,12 +158,16 @@ mod tests {
     fn an_artefact_that_is_not_in_an_environment_leaves_a_gap() {
         let mut catalogue = sample::catalogue();
         catalogue.artefacts[1].places.remove(&EnvironmentName::new("qa"));
-        let Shape::Grid { lines, .. } = Listing::page(&catalogue, Filter::default(), 0, running).shape else {
+        let ListLayout::Grid { lines, .. } =
+            Listing::from_catalogue(&catalogue, ListFilter::default(), 0, running).layout
+        else {
             panic!("a grid")
         };
         assert!(lines[1].1[1].is_none() && lines[1].1[0].is_some());
-        let qa = Filter { artefact: None, environment: Some(EnvironmentName::new("qa")) };
-        let Shape::Lines(lines) = Listing::page(&catalogue, qa, 0, running).shape else { panic!("lines") };
+        let qa = ListFilter { artefact: None, environment: Some(EnvironmentName::new("qa")) };
+        let ListLayout::Lines(lines) = Listing::from_catalogue(&catalogue, qa, 0, running).layout else {
+            panic!("lines")
+        };
         assert_eq!(lines.len(), 3);
     }
 
@@ -167,24 +179,24 @@ mod tests {
             asked.set(asked.get() + 1);
             running(artefact, name)
         };
-        let listing = Listing::page(&catalogue, Filter::default(), 499, count);
-        assert_eq!((listing.pages, listing.page, asked.get()), (500, 499, CELLS_PER_PAGE));
-        assert_eq!(Listing::page(&catalogue, Filter::default(), usize::MAX, running).page, 499);
+        let listing = Listing::from_catalogue(&catalogue, ListFilter::default(), 499, count);
+        assert_eq!((listing.page_count, listing.page, asked.get()), (500, 499, CELLS_PER_PAGE));
+        assert_eq!(Listing::from_catalogue(&catalogue, ListFilter::default(), usize::MAX, running).page, 499);
     }
 
     #[test]
     fn a_long_ladder_becomes_lines() {
         let mut catalogue = sample::catalogue();
         let rungs = (0..30).map(|n| {
-            let mut rung = catalogue.ladder.rungs()[0].clone();
+            let mut rung = catalogue.ladder.environments()[0].clone();
             rung.name = EnvironmentName::new(&format!("e{n:02}"));
             rung
         });
         catalogue.ladder = Ladder::new(rungs.collect());
         let ladder = catalogue.ladder.clone();
         catalogue.artefacts = vec![sample::artefact("checkout", "acme/checkout", &ladder)];
-        let listing = Listing::page(&catalogue, Filter::default(), 1, running);
-        let Shape::Lines(lines) = &listing.shape else { panic!("lines") };
-        assert_eq!((lines.len(), listing.pages), (5, 2));
+        let listing = Listing::from_catalogue(&catalogue, ListFilter::default(), 1, running);
+        let ListLayout::Lines(lines) = &listing.layout else { panic!("lines") };
+        assert_eq!((lines.len(), listing.page_count), (5, 2));
     }
 }

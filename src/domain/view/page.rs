@@ -25,14 +25,14 @@ pub struct Page<T> {
     nearest: Vec<T>,
     order: Order,
     /// Towards the past.
-    back: bool,
-    pub earlier: bool,
-    pub later: bool,
+    is_backward: bool,
+    pub has_earlier: bool,
+    pub has_later: bool,
 }
 
 impl<T> Cursor<T> {
     /// Does one read towards the past from here?
-    pub fn is_back(&self, order: Order) -> bool {
+    pub fn is_backward(&self, order: Order) -> bool {
         match self {
             Self::Start => order == Order::NewestFirst,
             Self::Earlier(_) => true,
@@ -43,30 +43,36 @@ impl<T> Cursor<T> {
 
 impl<T> Page<T> {
     /// Of `nearest`, which are those from the cursor on, the first `most`: one more than that tells that there are more.
-    pub fn of<C>(order: Order, cursor: &Cursor<C>, mut nearest: Vec<T>, most: usize) -> Self {
-        let more = nearest.len() > most;
-        nearest.truncate(most);
-        let back = cursor.is_back(order);
+    pub fn from_cursor<C>(order: Order, cursor: &Cursor<C>, mut nearest: Vec<T>, page_size: usize) -> Self {
+        let more = nearest.len() > page_size;
+        nearest.truncate(page_size);
+        let back = cursor.is_backward(order);
         let beside = !matches!(cursor, Cursor::Start);
         let (earlier, later) = if back { (more, beside) } else { (beside, more) };
-        Self { nearest, order, back, earlier, later }
+        Self { nearest, order, is_backward: back, has_earlier: earlier, has_later: later }
     }
 
     /// It reads towards the start, and got there before it was full: the start itself shows as much and more.
-    pub fn is_stump(&self, most: usize) -> bool {
-        let to_the_start = self.back == (self.order == Order::OldestFirst);
-        let more = if self.back { self.earlier } else { self.later };
-        to_the_start && !more && self.nearest.len() < most
+    pub fn is_partial_first_page(&self, page_size: usize) -> bool {
+        let to_the_start = self.is_backward == (self.order == Order::OldestFirst);
+        let more = if self.is_backward { self.has_earlier } else { self.has_later };
+        to_the_start && !more && self.nearest.len() < page_size
     }
 
     pub fn map<U>(self, map: impl FnMut(T) -> U) -> Page<U> {
-        let Self { nearest, order, back, earlier, later } = self;
-        Page { nearest: nearest.into_iter().map(map).collect(), order, back, earlier, later }
+        let Self { nearest, order, is_backward: back, has_earlier: earlier, has_later: later } = self;
+        Page {
+            nearest: nearest.into_iter().map(map).collect(),
+            order,
+            is_backward: back,
+            has_earlier: earlier,
+            has_later: later,
+        }
     }
 
     /// The page without what there is no room for, but with one at least.
     #[must_use]
-    pub fn fitting(mut self, room: usize, size: impl Fn(&T) -> usize) -> Self {
+    pub fn truncate_to_fit(mut self, room: usize, size: impl Fn(&T) -> usize) -> Self {
         let mut taken = 0;
         let fits = self.nearest.iter().take_while(|item| {
             taken += size(item);
@@ -75,10 +81,10 @@ impl<T> Page<T> {
         let fits = fits.count().max(1);
         if fits < self.nearest.len() {
             self.nearest.truncate(fits);
-            if self.back {
-                self.earlier = true;
+            if self.is_backward {
+                self.has_earlier = true;
             } else {
-                self.later = true;
+                self.has_later = true;
             }
         }
         self
@@ -86,7 +92,7 @@ impl<T> Page<T> {
 
     /// As they are shown.
     pub fn items(&self) -> impl Iterator<Item = &T> {
-        let forwards = self.back == (self.order == Order::NewestFirst);
+        let forwards = self.is_backward == (self.order == Order::NewestFirst);
         let count = self.nearest.len();
         (0..count).map(move |at| &self.nearest[if forwards { at } else { count - 1 - at }])
     }
@@ -100,11 +106,11 @@ impl<T> Page<T> {
     }
 
     pub fn oldest(&self) -> Option<&T> {
-        if self.back { self.nearest.last() } else { self.nearest.first() }
+        if self.is_backward { self.nearest.last() } else { self.nearest.first() }
     }
 
     pub fn newest(&self) -> Option<&T> {
-        if self.back { self.nearest.first() } else { self.nearest.last() }
+        if self.is_backward { self.nearest.first() } else { self.nearest.last() }
     }
 }
 
@@ -126,11 +132,11 @@ mod tests {
             })
             .collect();
         nearest.sort_unstable();
-        if cursor.is_back(order) {
+        if cursor.is_backward(order) {
             nearest.reverse();
         }
         nearest.truncate(most + 1);
-        Page::of(order, &cursor, nearest, most)
+        Page::from_cursor(order, &cursor, nearest, most)
     }
 
     fn shown(page: &Page<u32>) -> Vec<u32> {
@@ -141,18 +147,18 @@ mod tests {
     fn pages_are_turned_forth_and_back() {
         let all: Vec<u32> = (1..=7).collect();
         let first = read(&all, Order::NewestFirst, Cursor::Start, 3);
-        assert_eq!((shown(&first), first.earlier, first.later), (vec![7, 6, 5], true, false));
+        assert_eq!((shown(&first), first.has_earlier, first.has_later), (vec![7, 6, 5], true, false));
         let second = read(&all, Order::NewestFirst, Cursor::Earlier(5), 3);
-        assert_eq!((shown(&second), second.earlier, second.later), (vec![4, 3, 2], true, true));
+        assert_eq!((shown(&second), second.has_earlier, second.has_later), (vec![4, 3, 2], true, true));
         let last = read(&all, Order::NewestFirst, Cursor::Earlier(2), 3);
-        assert_eq!((shown(&last), last.earlier, last.later), (vec![1], false, true));
+        assert_eq!((shown(&last), last.has_earlier, last.has_later), (vec![1], false, true));
         let back = read(&all, Order::NewestFirst, Cursor::Later(1), 3);
         assert_eq!(shown(&back), [4, 3, 2]);
 
         let oldest = read(&all, Order::OldestFirst, Cursor::Start, 3);
-        assert_eq!((shown(&oldest), oldest.earlier, oldest.later), (vec![1, 2, 3], false, true));
+        assert_eq!((shown(&oldest), oldest.has_earlier, oldest.has_later), (vec![1, 2, 3], false, true));
         let next = read(&all, Order::OldestFirst, Cursor::Later(3), 3);
-        assert_eq!((shown(&next), next.earlier, next.later), (vec![4, 5, 6], true, true));
+        assert_eq!((shown(&next), next.has_earlier, next.has_later), (vec![4, 5, 6], true, true));
     }
 
     #[test]
@@ -162,9 +168,9 @@ mod tests {
         all.extend([8, 9]);
         assert_eq!(read(&all, Order::NewestFirst, Cursor::Earlier(5), 3), second);
         let back = read(&all, Order::NewestFirst, Cursor::Later(4), 3);
-        assert_eq!((shown(&back), back.later), (vec![7, 6, 5], true), "what came since is on a page before it");
+        assert_eq!((shown(&back), back.has_later), (vec![7, 6, 5], true), "what came since is on a page before it");
         let top = read(&all, Order::NewestFirst, Cursor::Later(7), 3);
-        assert!(shown(&top) == [9, 8] && top.is_stump(3), "the start shows these and one more");
+        assert!(shown(&top) == [9, 8] && top.is_partial_first_page(3), "the start shows these and one more");
     }
 
     proptest! {
@@ -175,9 +181,9 @@ mod tests {
             let mut seen = Vec::new();
             let mut cursor = Cursor::Start;
             loop {
-                let page = read(&all, order, cursor, most).fitting(room, |item| *item as usize % 7);
+                let page = read(&all, order, cursor, most).truncate_to_fit(room, |item| *item as usize % 7);
                 seen.extend(shown(&page));
-                let more = if newest { page.earlier } else { page.later };
+                let more = if newest { page.has_earlier } else { page.has_later };
                 cursor = match (more, newest) {
                     (false, _) => break,
                     (true, true) => Cursor::Earlier(*page.oldest().expect("one")),

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::domain::change::{ChangeId, Pull};
+use crate::domain::change::{ChangeId, PullRequestRef};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
@@ -10,52 +10,52 @@ use crate::domain::model::version::{Commit, Sha};
 
 /// The answer for one commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Whereabouts {
+pub struct CommitLocations {
     pub repository: Repository,
     pub sha: Sha,
     /// As people know it, where anybody could tell.
     pub commit: Option<Commit>,
     /// By name; the first of them, where there are many.
-    pub artefacts: Vec<Places>,
+    pub artefacts: Vec<ArtefactLocations>,
     /// Of all artefacts, where there are more than are shown.
     pub tally: Option<Tally>,
 }
 
 /// One artefact's, lowest rung first.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Places {
+pub struct ArtefactLocations {
     pub artefact: ArtefactName,
-    pub rungs: Vec<Rung>,
+    pub environments: Vec<EnvironmentPresence>,
     /// The rung that is to get it next, and what for it waits there.
-    pub waits: Option<(EnvironmentName, Waits)>,
+    pub prerequisite: Option<(EnvironmentName, Prerequisite)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rung {
+pub struct EnvironmentPresence {
     pub environment: EnvironmentName,
-    pub standing: Standing,
+    pub presence: CommitPresence,
     /// Why the cluster cannot be read, so that this is what was last seen.
     pub unreadable: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
-    In {
+pub enum CommitPresence {
+    Present {
         /// As far as anybody saw it.
         since: Option<Timestamp>,
         /// Why what runs there does not run as it should.
-        trouble: Option<String>,
+        problem: Option<String>,
     },
     RollingOut {
         ready: u32,
         wanted: u32,
     },
-    Not {
+    Absent {
         /// It was there.
-        taken_back: Option<TakenBack>,
+        removal: Option<CodeRemoval>,
     },
     /// There is no workload.
-    Nothing,
+    NoWorkload,
     Unknown {
         why: String,
     },
@@ -63,7 +63,7 @@ pub enum Standing {
 
 /// How code that was there went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct TakenBack {
+pub struct CodeRemoval {
     /// `None`: by the environment's own rule, or by a hand that nobody knows.
     pub by: Option<PersonId>,
     pub at: Option<Timestamp>,
@@ -72,17 +72,17 @@ pub struct TakenBack {
 
 /// What has to happen before the next rung has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Waits {
+pub enum Prerequisite {
     /// The first rung follows its branch.
     Push { branch: String },
     /// A change that is under way, or did not come to its end. `brings` is `None` where nobody compared them.
-    Change { id: ChangeId, words: &'static str, brings: Option<bool> },
+    Change { id: ChangeId, stage_text: &'static str, contains_commit: Option<bool> },
     /// Somebody must promote it, which takes that it runs well below.
-    Promotion { below: EnvironmentName, trouble: Option<String> },
+    Promotion { below: EnvironmentName, problem: Option<String> },
     /// It was rolled back there, and comes back only with what repairs it.
     Repair { below: EnvironmentName },
     /// It came past this rung, whose branch does not have it.
-    Return { branch: String },
+    BackMerge { branch: String },
 }
 
 /// How many artefacts have it on each rung, lowest first.
@@ -90,12 +90,12 @@ pub enum Waits {
 pub struct Tally {
     pub artefacts: usize,
     /// With how many have it, of how many are there.
-    pub rungs: Vec<(EnvironmentName, usize, usize)>,
+    pub environments: Vec<(EnvironmentName, usize, usize)>,
 }
 
 /// One of the things that somebody can mean.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Candidate {
+pub enum QueryMatch {
     Commit {
         repository: Repository,
         sha: Sha,
@@ -104,17 +104,17 @@ pub enum Candidate {
     /// A pull request that is not merged, and so nowhere.
     Unmerged {
         repository: Repository,
-        pull: Pull,
+        pull: PullRequestRef,
         title: String,
-        closed: bool,
+        is_closed: bool,
     },
 }
 
-impl Whereabouts {
+impl CommitLocations {
     /// The change that it waits for, where there is only one: its card can be linked to.
-    pub fn card(&self) -> Option<ChangeId> {
-        let mut named = self.artefacts.iter().filter_map(|places| match &places.waits {
-            Some((_, Waits::Change { id, .. })) => Some(*id),
+    pub fn find_single_change(&self) -> Option<ChangeId> {
+        let mut named = self.artefacts.iter().filter_map(|places| match &places.prerequisite {
+            Some((_, Prerequisite::Change { id, .. })) => Some(*id),
             _ => None,
         });
         let first = named.next()?;
@@ -122,7 +122,7 @@ impl Whereabouts {
     }
 }
 
-impl Candidate {
+impl QueryMatch {
     pub fn repository(&self) -> &Repository {
         match self {
             Self::Commit { repository, .. } | Self::Unmerged { repository, .. } => repository,
@@ -130,35 +130,35 @@ impl Candidate {
     }
 }
 
-impl Standing {
-    pub fn has_it(&self) -> bool {
-        matches!(self, Self::In { .. } | Self::RollingOut { .. })
+impl CommitPresence {
+    pub fn has_commit(&self) -> bool {
+        matches!(self, Self::Present { .. } | Self::RollingOut { .. })
     }
 
-    fn lacks_it(&self) -> bool {
-        matches!(self, Self::Not { .. } | Self::Nothing)
+    fn is_absent(&self) -> bool {
+        matches!(self, Self::Absent { .. } | Self::NoWorkload)
     }
 }
 
 /// Which rung is to get it next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextEnvironment {
     /// By climbing.
-    Up(usize),
+    Upward(usize),
     /// It stands above and not here.
-    Back(usize),
+    Backward(usize),
 }
 
 /// The lowest rung without it that stands above one with it; else, where it is further up only, the lowest without it.
-pub fn next(rungs: &[Rung]) -> Option<Next> {
-    let lacks = |at: &usize| rungs[*at].standing.lacks_it();
-    let Some(lowest) = rungs.iter().position(|rung| rung.standing.has_it()) else {
+pub fn find_next_environment(environments: &[EnvironmentPresence]) -> Option<NextEnvironment> {
+    let lacks = |at: &usize| environments[*at].presence.is_absent();
+    let Some(lowest) = environments.iter().position(|rung| rung.presence.has_commit()) else {
         // What is nowhere begins at the bottom; where anything is unknown nobody can tell.
-        let known = rungs.iter().all(|rung| rung.standing.lacks_it());
-        return (0..rungs.len()).find(|_| known).map(Next::Up);
+        let known = environments.iter().all(|rung| rung.presence.is_absent());
+        return (0..environments.len()).find(|_| known).map(NextEnvironment::Upward);
     };
-    let up = (lowest..rungs.len()).find(lacks).map(Next::Up);
-    up.or_else(|| (0..lowest).find(lacks).map(Next::Back))
+    let up = (lowest..environments.len()).find(lacks).map(NextEnvironment::Upward);
+    up.or_else(|| (0..lowest).find(lacks).map(NextEnvironment::Backward))
 }
 
 #[cfg(test)]
@@ -166,13 +166,13 @@ mod tests {
     use super::*;
 
     /// `x` has it, `.` does not, `?` nobody knows.
-    fn rungs(text: &str) -> Vec<Rung> {
-        let one = |(at, mark): (usize, char)| Rung {
+    fn rungs(text: &str) -> Vec<EnvironmentPresence> {
+        let one = |(at, mark): (usize, char)| EnvironmentPresence {
             environment: EnvironmentName::new(&format!("rung-{at}")),
-            standing: match mark {
-                'x' => Standing::In { since: None, trouble: None },
-                '.' => Standing::Not { taken_back: None },
-                _ => Standing::Unknown { why: String::new() },
+            presence: match mark {
+                'x' => CommitPresence::Present { since: None, problem: None },
+                '.' => CommitPresence::Absent { removal: None },
+                _ => CommitPresence::Unknown { why: String::new() },
             },
             unreadable: None,
         };
@@ -183,19 +183,19 @@ mod tests {
     fn the_next_rung_is_the_lowest_that_it_has_to_climb_to() {
         let cases = [
             ("xxxx", None),
-            ("....", Some(Next::Up(0))),
-            ("x...", Some(Next::Up(1))),
-            ("xx..", Some(Next::Up(2))),
-            (".x..", Some(Next::Up(2))),
-            ("...x", Some(Next::Back(0))),
-            ("x.x.", Some(Next::Up(1))),
-            ("x?..", Some(Next::Up(2))),
+            ("....", Some(NextEnvironment::Upward(0))),
+            ("x...", Some(NextEnvironment::Upward(1))),
+            ("xx..", Some(NextEnvironment::Upward(2))),
+            (".x..", Some(NextEnvironment::Upward(2))),
+            ("...x", Some(NextEnvironment::Backward(0))),
+            ("x.x.", Some(NextEnvironment::Upward(1))),
+            ("x?..", Some(NextEnvironment::Upward(2))),
             ("?...", None),
             ("????", None),
             ("", None),
         ];
         for (text, expected) in cases {
-            assert_eq!(next(&rungs(text)), expected, "{text}");
+            assert_eq!(find_next_environment(&rungs(text)), expected, "{text}");
         }
     }
 }

@@ -4,35 +4,35 @@
 use crate::domain::model::artefact::Repository;
 
 /// Fewer digits begin too many commits.
-const FEWEST_HEX: usize = 4;
-const MOST_HEX: usize = 40;
+const MIN_HEX_DIGITS: usize = 4;
+const MAX_HEX_DIGITS: usize = 40;
 /// A number of so many digits is rather the beginning of a commit, which can happen to have no letter.
-const LIKE_A_COMMIT: usize = 7;
+const MIN_COMMIT_LIKE_DIGITS: usize = 7;
 /// No repository has more pull requests.
-const MOST_OF_A_NUMBER: usize = 9;
+const MAX_PULL_REQUEST_DIGITS: usize = 9;
 
 /// All that a word can be, the likeliest first; and the repository, where it says which.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sought {
+pub struct WhereQuery {
     pub repository: Option<Repository>,
-    pub kinds: Vec<Kind>,
+    pub interpretations: Vec<QueryInterpretation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum QueryInterpretation {
     /// The beginning of a commit's name, in lower case.
     Commit(String),
-    Pull(u64),
+    PullRequest(u64),
     /// Of an image or of Git.
     Tag(String),
 }
 
-impl Sought {
+impl WhereQuery {
     /// `None` where it can be nothing of the kind, as an address that leads elsewhere.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let bare = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-        if let Some(found) = address(bare.unwrap_or(text)) {
+        if let Some(found) = parse_url(bare.unwrap_or(text)) {
             return Some(found);
         }
         if bare.is_some() || text.is_empty() {
@@ -40,39 +40,48 @@ impl Sought {
         }
         if let Some((repository, number)) = text.split_once('#') {
             let repository = if repository.is_empty() { None } else { Some(repository.parse().ok()?) };
-            return Some(Self { repository, kinds: vec![Kind::Pull(pull(number)?)] });
+            return Some(Self {
+                repository,
+                interpretations: vec![QueryInterpretation::PullRequest(parse_pull_request_number(number)?)],
+            });
         }
         if let Some((repository, hex)) = text.split_once('@')
-            && let (Ok(repository), Some(hex)) = (repository.parse(), hex_of(hex))
+            && let (Ok(repository), Some(hex)) = (repository.parse(), parse_commit_prefix(hex))
         {
-            return Some(Self { repository: Some(repository), kinds: vec![Kind::Commit(hex)] });
+            return Some(Self {
+                repository: Some(repository),
+                interpretations: vec![QueryInterpretation::Commit(hex)],
+            });
         }
-        Some(Self { repository: None, kinds: word(text) })
+        Some(Self { repository: None, interpretations: interpret_word(text) })
     }
 }
 
-fn word(text: &str) -> Vec<Kind> {
-    let number = pull(text).map(Kind::Pull);
-    let commit = hex_of(text).filter(|hex| number.is_none() || hex.len() >= LIKE_A_COMMIT).map(Kind::Commit);
-    let tag = Some(Kind::Tag(text.to_owned()));
+fn interpret_word(text: &str) -> Vec<QueryInterpretation> {
+    let number = parse_pull_request_number(text).map(QueryInterpretation::PullRequest);
+    let commit = parse_commit_prefix(text)
+        .filter(|hex| number.is_none() || hex.len() >= MIN_COMMIT_LIKE_DIGITS)
+        .map(QueryInterpretation::Commit);
+    let tag = Some(QueryInterpretation::Tag(text.to_owned()));
     // Nobody gives a tag the whole name of a commit.
-    let tag = if text.len() == MOST_HEX && commit.is_some() { None } else { tag };
+    let tag = if text.len() == MAX_HEX_DIGITS && commit.is_some() { None } else { tag };
     commit.into_iter().chain(number).chain(tag).collect()
 }
 
-fn hex_of(text: &str) -> Option<String> {
-    let hex = (FEWEST_HEX..=MOST_HEX).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+fn parse_commit_prefix(text: &str) -> Option<String> {
+    let hex =
+        (MIN_HEX_DIGITS..=MAX_HEX_DIGITS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     hex.then(|| text.to_ascii_lowercase())
 }
 
-fn pull(text: &str) -> Option<u64> {
-    let digits = text.len() <= MOST_OF_A_NUMBER && text.bytes().all(|byte| byte.is_ascii_digit());
+fn parse_pull_request_number(text: &str) -> Option<u64> {
+    let digits = text.len() <= MAX_PULL_REQUEST_DIGITS && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| digits && *number > 0)
 }
 
 /// `host/owner/name/pull/42/files`, `.../commit/<sha>`, `.../releases/tag/<tag>`, as the pages of GitHub have them, wherever
 /// those stand.
-fn address(text: &str) -> Option<Sought> {
+fn parse_url(text: &str) -> Option<WhereQuery> {
     let path = text.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
     let parts: Vec<&str> = path.split('/').collect();
     let of = |at: usize| format!("{}/{}", parts[at - 2], parts[at - 1]).parse::<Repository>().ok();
@@ -80,13 +89,15 @@ fn address(text: &str) -> Option<Sought> {
     for at in 3..parts.len() {
         let behind = &parts[at + 1..];
         let kind = match (parts[at], behind) {
-            ("pull", [_, "commits", sha, ..]) | ("commit", [sha, ..]) => hex_of(sha).map(Kind::Commit),
-            ("pull", [number, ..]) => pull(number).map(Kind::Pull),
-            ("releases", ["tag", tag @ ..]) if !tag.is_empty() => Some(Kind::Tag(tag.join("/"))),
+            ("pull", [_, "commits", sha, ..]) | ("commit", [sha, ..]) => {
+                parse_commit_prefix(sha).map(QueryInterpretation::Commit)
+            }
+            ("pull", [number, ..]) => parse_pull_request_number(number).map(QueryInterpretation::PullRequest),
+            ("releases", ["tag", tag @ ..]) if !tag.is_empty() => Some(QueryInterpretation::Tag(tag.join("/"))),
             _ => None,
         };
         if let (Some(kind), Some(repository)) = (kind, of(at)) {
-            return Some(Sought { repository: Some(repository), kinds: vec![kind] });
+            return Some(WhereQuery { repository: Some(repository), interpretations: vec![kind] });
         }
     }
     None
@@ -99,11 +110,11 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> String {
-        let Some(sought) = Sought::parse(text) else { return "nothing".to_owned() };
-        let kinds = sought.kinds.iter().map(|kind| match kind {
-            Kind::Commit(hex) => format!("commit {hex}"),
-            Kind::Pull(number) => format!("pull {number}"),
-            Kind::Tag(tag) => format!("tag {tag}"),
+        let Some(sought) = WhereQuery::parse(text) else { return "nothing".to_owned() };
+        let kinds = sought.interpretations.iter().map(|kind| match kind {
+            QueryInterpretation::Commit(hex) => format!("commit {hex}"),
+            QueryInterpretation::PullRequest(number) => format!("pull {number}"),
+            QueryInterpretation::Tag(tag) => format!("tag {tag}"),
         });
         let kinds = kinds.collect::<Vec<_>>().join(" or ");
         sought.repository.map_or(kinds.clone(), |repository| format!("{repository}: {kinds}"))
@@ -150,14 +161,14 @@ mod tests {
     proptest! {
         #[test]
         fn any_word_is_answered(text in "\\PC{0,80}") {
-            if let Some(sought) = Sought::parse(&text) {
-                prop_assert!(!sought.kinds.is_empty());
+            if let Some(sought) = WhereQuery::parse(&text) {
+                prop_assert!(!sought.interpretations.is_empty());
             }
         }
 
         #[test]
         fn any_address_is_answered(parts in prop::collection::vec("[a-z0-9#.]{0,8}|pull|commit|releases|tag|commits", 0..9)) {
-            let _ = Sought::parse(&parts.join("/"));
+            let _ = WhereQuery::parse(&parts.join("/"));
         }
     }
 }

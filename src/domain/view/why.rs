@@ -2,7 +2,7 @@
 //! Both go one way through the rules, so that the one can never disagree with the other.
 
 use crate::domain::change::ChangeId;
-use crate::domain::change::approval::Awaiting;
+use crate::domain::change::approval::ApprovalState;
 use crate::domain::change::plan::Plan;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
@@ -11,78 +11,78 @@ use crate::domain::rules::promotion::Refusal;
 
 /// Gathers what stands in the way, in the order in which the rules look.
 #[derive(Debug)]
-pub struct Blockers {
-    all: bool,
-    found: Vec<Refusal>,
+pub struct Obstacles {
+    collects_all: bool,
+    refusals: Vec<Refusal>,
     version: Option<Version>,
 }
 
-impl Blockers {
+impl Obstacles {
     /// The first is enough: nothing behind it is looked at.
-    pub fn first() -> Self {
-        Self { all: false, found: Vec::new(), version: None }
+    pub fn new_first_only() -> Self {
+        Self { collects_all: false, refusals: Vec::new(), version: None }
     }
 
     /// All that can be known. Where a blocker leaves nothing more to look at, it comes back as an error here as well.
-    pub fn all() -> Self {
-        Self { all: true, ..Self::first() }
+    pub fn new_collecting_all() -> Self {
+        Self { collects_all: true, ..Self::new_first_only() }
     }
 
     /// Something stands in the way. It comes back where it is enough.
-    pub fn add(&mut self, refusal: Refusal) -> Result<(), Refusal> {
-        if !self.all {
+    pub fn record_refusal(&mut self, refusal: Refusal) -> Result<(), Refusal> {
+        if !self.collects_all {
             return Err(refusal);
         }
-        self.found.push(refusal);
+        self.refusals.push(refusal);
         Ok(())
     }
 
     /// There is nothing more to look at: the last comes back, if there was any. Only with `Ok` is the way free.
-    pub fn end(&mut self) -> Result<(), Refusal> {
-        self.found.pop().map_or(Ok(()), Err)
+    pub fn finish_check(&mut self) -> Result<(), Refusal> {
+        self.refusals.pop().map_or(Ok(()), Err)
     }
 
     /// What would go is known.
-    pub fn note(&mut self, version: &Version) {
+    pub fn set_version(&mut self, version: &Version) {
         self.version = Some(version.clone());
     }
 
     /// What would go, as far as that is known, and what was gathered.
     pub fn into_parts(self) -> (Option<Version>, Vec<Refusal>) {
-        (self.version, self.found)
+        (self.version, self.refusals)
     }
 }
 
 /// The answer to `why`: what stands between an artefact and an environment, or that nothing does.
 #[derive(Clone, Debug)]
-pub struct Why {
+pub struct WhyAnswer {
     pub artefact: ArtefactName,
     /// `None` where none is behind.
     pub environment: Option<EnvironmentName>,
     /// The environments that are behind as well, where none was named.
-    pub others: Option<Vec<EnvironmentName>>,
+    pub other_environments: Option<Vec<EnvironmentName>>,
     /// What would go, as far as that is known.
     pub version: Option<Version>,
     /// In the order in which a promotion would be refused because of them.
-    pub blockers: Vec<Refusal>,
-    pub free: Option<Free>,
+    pub obstacles: Vec<Refusal>,
+    pub ready_promotion: Option<ReadyPromotion>,
     /// Who could not be asked, so that there may be more.
-    pub unasked: Option<String>,
+    pub lookup_failure: Option<String>,
 }
 
 /// Nothing stands in the way.
 #[derive(Clone, Debug)]
-pub struct Free {
+pub struct ReadyPromotion {
     pub plan: Box<Plan>,
     /// Whom it would wait for, where it would.
-    pub awaits: Option<Awaiting>,
+    pub awaiting: Option<ApprovalState>,
 }
 
-impl Why {
+impl WhyAnswer {
     /// The change that is under way there.
-    pub fn under_way(&self) -> Option<ChangeId> {
-        self.blockers.iter().find_map(|blocker| match blocker {
-            Refusal::UnderWay(under_way) => Some(under_way.id),
+    pub fn find_change_in_progress(&self) -> Option<ChangeId> {
+        self.obstacles.iter().find_map(|blocker| match blocker {
+            Refusal::ChangeInProgress(under_way) => Some(under_way.id),
             _ => None,
         })
     }
@@ -94,10 +94,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::domain::change::plan::{Checks, Facts, ManifestFile, Pending};
+    use crate::domain::change::plan::{CiChecks, ManifestFile, PendingCommits, PromotionFacts};
     use crate::domain::model::actor::PersonId;
-    use crate::domain::rules::freeze::Window;
-    use crate::domain::rules::gate::{Watch, Well};
+    use crate::domain::rules::freeze::FreezeWindow;
+    use crate::domain::rules::gate::{GateInputs, HealthySince};
     use crate::domain::rules::promotion;
     use crate::domain::sample;
 
@@ -105,29 +105,29 @@ mod tests {
         Timestamp::from_second(seconds).unwrap()
     }
 
-    fn watch() -> impl Strategy<Value = Watch> {
+    fn watch() -> impl Strategy<Value = GateInputs> {
         (0..3_usize, 0..3_usize, any::<bool>(), any::<bool>(), prop::option::of(0..1_000_i64)).prop_map(
-            |(locks, quarantines, frozen, soaks, well)| Watch {
+            |(locks, quarantines, frozen, soaks, well)| GateInputs {
                 locks: vec![sample::lock(); locks],
                 quarantines: vec![sample::quarantine(); quarantines],
-                freeze: frozen.then(|| Window { from: at(0), until: at(2_000), reason: None }),
+                freeze: frozen.then(|| FreezeWindow { from: at(0), until: at(2_000), reason: None }),
                 soak: soaks.then(|| SignedDuration::from_secs(500)),
-                well: well.map(|since| Well { since: at(since), until: None }),
+                healthy_since: well.map(|since| HealthySince { since: at(since), until: None }),
                 holds: Vec::new(),
                 now: at(1_000),
             },
         )
     }
 
-    fn checks() -> impl Strategy<Value = Checks> {
+    fn checks() -> impl Strategy<Value = CiChecks> {
         let names = || prop::collection::vec(Just("build".to_owned()), 0..2);
-        (0..2_usize, names(), names()).prop_map(|(green, red, running)| Checks { green, red, running })
+        (0..2_usize, names(), names()).prop_map(|(green, red, running)| CiChecks { green, red, running })
     }
 
-    fn pending() -> impl Strategy<Value = Pending> {
+    fn pending() -> impl Strategy<Value = PendingCommits> {
         let path = prop::sample::select(vec!["mailer/a.rs", "storefront/a.rs"]);
         (0..2_u64, 0..2_u64, path).prop_map(|(ahead_by, behind_by, path)| {
-            let mut pending = Pending { ahead_by, behind_by, ..Pending::default() };
+            let mut pending = PendingCommits { ahead_by, behind_by, ..PendingCommits::default() };
             pending.files.changed.extend(sample::files(&[path]).changed);
             pending
         })
@@ -150,16 +150,16 @@ mod tests {
             });
             let overriding = overrides.then(|| (PersonId::new("U0BOB"), "it burns".into()));
             let facts =
-                Facts { manifest, pending, checks, checks_required, overriding, ..sample::facts(&catalogue, watch) };
+                PromotionFacts { manifest, pending, checks, checks_required, overriding, ..sample::facts(&catalogue, watch) };
             // What the facts do not tell was found before.
             let before = sample::blockers("").swap_remove(0);
-            let judged = |mut blockers: Blockers| {
-                let added = if may { Ok(()) } else { blockers.add(before.clone()) };
-                let end = added.and_then(|()| promotion::check(&facts, &mut blockers).map(drop));
+            let judged = |mut blockers: Obstacles| {
+                let added = if may { Ok(()) } else { blockers.record_refusal(before.clone()) };
+                let end = added.and_then(|()| promotion::check_promotion(&facts, &mut blockers).map(drop));
                 (end.clone().err(), [blockers.into_parts().1, end.err().into_iter().collect()].concat())
             };
-            let (refused, one) = judged(Blockers::first());
-            let (_, all) = judged(Blockers::all());
+            let (refused, one) = judged(Obstacles::new_first_only());
+            let (_, all) = judged(Obstacles::new_collecting_all());
             prop_assert_eq!(refused.as_ref(), all.first(), "{:?}", all);
             prop_assert_eq!(one.len(), all.len().min(1));
         }

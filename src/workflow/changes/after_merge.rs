@@ -8,13 +8,13 @@ use jiff::{SignedDuration, Timestamp};
 use crate::adapters::slack::render::{refusal, rollback};
 use crate::adapters::store::{Claim, Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 use crate::domain::change::plan::Plan;
-use crate::domain::change::{Change, Deploying, RolledBack, Stage};
+use crate::domain::change::{Change, DeployState, RollbackStatus, Stage};
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::artefact::ArtefactName;
-use crate::domain::model::message::{Asked as AskedBy, MessageKey, To};
-use crate::domain::rules::promotion::{Act, Refusal};
+use crate::domain::model::message::{Destination, FallbackRecipient as AskedBy, MessageKey};
+use crate::domain::rules::promotion::{Refusal, RestrictedAction};
 use crate::domain::rules::quarantine::{Hold, Quarantine};
-use crate::domain::rules::rollback::{Found, ImageThere};
+use crate::domain::rules::rollback::{ImagePresence, RollbackEvidence};
 
 use crate::workflow::commands::lock::directly;
 use crate::workflow::commands::rollback::failure;
@@ -36,17 +36,17 @@ impl Bot {
         let Some(about) = &change.plan.rollback else { return Transaction::new() };
         let now = self.clock.now();
         let mut transaction = Transaction::new();
-        if let Some(quarantine) = Quarantine::of(change, now) {
+        if let Some(quarantine) = Quarantine::from_rollback(change, now) {
             let details = Some(LedgerDetails::Quarantine(Box::new(quarantine.clone())));
             let entry = Entry { details, ..rollback_entry(change, LedgerKind::Quarantined, now) };
             transaction = transaction.quarantine(quarantine).ledger(entry);
         }
-        if let Some(hold) = Hold::of(change, now) {
+        if let Some(hold) = Hold::from_rollback(change, now) {
             transaction = transaction.hold(hold);
         }
         for lock in about.locks.iter().filter(|lock| lock.by != change.requester) {
             let told = directly(&lock.by, rollback::passed(change, lock));
-            transaction = transaction.say(told.linking(Self::card_key(change.id)));
+            transaction = transaction.say(told.with_link(Self::card_key(change.id)));
         }
         if let Some(said) = rollback::lost(change, &self.authors(change, usize::MAX).await) {
             transaction = transaction.say(self.in_thread(change, "lost", said));
@@ -58,9 +58,9 @@ impl Bot {
     pub(crate) async fn mark_taken_back(&self, rollback: &Change) -> Result<Option<(Change, Transaction)>, StoreError> {
         let Some(of) = rollback.plan.rollback.as_ref().and_then(|about| about.of) else { return Ok(None) };
         let Some(claim) = self.store.claim(vec![of]).await?.pop() else { return Ok(None) };
-        let done = RolledBack::Done { by: rollback.id, at: self.clock.now() };
+        let done = RollbackStatus::Done { by: rollback.id, at: self.clock.now() };
         let stage = claim.change.stage.clone();
-        let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(done), ..known }) else {
+        let Ok(stage) = stage.update_deploying(|known| DeployState { rolled_back: Some(done), ..known }) else {
             return Ok(None);
         };
         let due = claim.due_at.filter(|_| stage.is_open());
@@ -97,10 +97,10 @@ impl Bot {
         artefact: &ArtefactName,
         version: &str,
     ) -> Result<Work, NotNow> {
-        let Some(known) = self.config.catalogue.artefact(artefact.as_str()) else { return Ok(Work::default()) };
+        let Some(known) = self.config.catalogue.find_artefact(artefact.as_str()) else { return Ok(Work::default()) };
         let mut quarantines = self.store.quarantines().await.map_err(|error| stored(&error))?;
-        quarantines.retain(|quarantine| quarantine.concerns(&known.name));
-        let (called, others): (Vec<_>, Vec<_>) = quarantines.into_iter().partition(|it| it.is_called(version));
+        quarantines.retain(|quarantine| quarantine.has_artefact(&known.name));
+        let (called, others): (Vec<_>, Vec<_>) = quarantines.into_iter().partition(|it| it.is_named(version));
         let Some(newest) = called.first().cloned() else {
             return Ok(asked.privately(rollback::not_quarantined(&known.name, version, &others)));
         };
@@ -110,8 +110,8 @@ impl Bot {
                 Ok(true) => {}
                 Ok(false) => {
                     let who = self.called(&self.holders(&quarantine.environment)).await;
-                    let (act, environment) = (Act::Release, quarantine.environment.clone());
-                    return Ok(asked.refused(&Refusal::MayNot { act, environment, who }));
+                    let (act, environment) = (RestrictedAction::Release, quarantine.environment.clone());
+                    return Ok(asked.refused(&Refusal::NotPermitted { action: act, environment, permitted: who }));
                 }
                 Err(error) => return asked.cannot(&error),
             }
@@ -129,7 +129,7 @@ impl Bot {
             };
             let rung = self.config.catalogue.ladder.find(quarantine.environment.as_str());
             let channel = rung.map_or_else(|| asked.from.channel.clone(), |rung| rung.channel.clone());
-            let told = rollback::announced_release(&known.name, &quarantine, person).to(To::Post {
+            let told = rollback::announced_release(&known.name, &quarantine, person).to(Destination::Post {
                 channel,
                 key: MessageKey::new(&format!("release:{}", quarantine.change)),
                 thread: None,
@@ -195,9 +195,9 @@ impl Bot {
             }
             Err(error) => error.to_string(),
         };
-        let mark = RolledBack::Impossible { why: impossible };
+        let mark = RollbackStatus::Impossible { why: impossible };
         let stage = claim.change.stage.clone();
-        let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(mark), ..known }) else {
+        let Ok(stage) = stage.update_deploying(|known| DeployState { rolled_back: Some(mark), ..known }) else {
             return Ok(true);
         };
         claim.change =
@@ -213,9 +213,9 @@ impl Bot {
         }
         let channel = promotion.asked_in.clone().unwrap_or_default();
         let (change, begins) = self.begin(plan, &promotion.requester, &channel).await;
-        let begun = RolledBack::Begun { by: change.id };
+        let begun = RollbackStatus::Begun { by: change.id };
         let stage = promotion.stage.clone();
-        let Ok(stage) = stage.still_deploying(|known| Deploying { rolled_back: Some(begun), ..known }) else {
+        let Ok(stage) = stage.update_deploying(|known| DeployState { rolled_back: Some(begun), ..known }) else {
             return Ok(true);
         };
         let marked = Change { stage, ..promotion.clone() };
@@ -251,9 +251,9 @@ fn needs_a_person(plan: &Plan) -> Option<&'static str> {
     if !about.locks.is_empty() {
         return Some("it is locked, and only a person passes a lock");
     }
-    if about.found != Found::Ledger {
+    if about.found != RollbackEvidence::Ledger {
         return Some("I have seen no version before it run well there");
     }
-    let unknown = plan.manifest.is_some() && plan.image != ImageThere::Yes;
+    let unknown = plan.manifest.is_some() && plan.image != ImagePresence::Yes;
     unknown.then_some("the registry cannot tell whether the image of the version before is there")
 }

@@ -6,12 +6,14 @@ use crate::adapters::github::{GithubError, Mergeable, PullRequest, Review, Verdi
 use crate::adapters::reports::github::Notice;
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, StoreError, Transaction};
-use crate::domain::change::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Waits, Way};
+use crate::domain::change::approval::{
+    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition,
+};
 use crate::domain::change::plan::Plan;
-use crate::domain::change::{By, Change, Frozen, Stage, Trouble};
+use crate::domain::change::{CancelledBy, Change, ResultBranch, RetryState, Stage};
 use crate::domain::model::version::Sha;
 use crate::domain::rules::freeze;
-use crate::domain::rules::gate::{Gate, Overridden};
+use crate::domain::rules::gate::{Gate, GateOverride};
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::quarantine::Quarantine;
 
@@ -26,8 +28,8 @@ const COMPUTES: SignedDuration = SignedDuration::from_secs(2);
 /// What a look found of a change that waits.
 struct Standing {
     approvals: Vec<Approval>,
-    ignored: Vec<Ignored>,
-    waits_for: Vec<Waits>,
+    ignored: Vec<IgnoredReview>,
+    waits_for: Vec<MergeCondition>,
 }
 
 impl Bot {
@@ -36,7 +38,7 @@ impl Bot {
         let Stage::AwaitingApproval(awaiting) = &claim.change.stage else { return Ok(()) };
         let now = self.clock.now();
         if let Some(by) = claim.cancel_by.clone() {
-            let stage = claim.change.stage.clone().cancelled(By::Person(by), now);
+            let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Person(by), now);
             return self.become_(claim, stage, Some(now)).await;
         }
         // Woken before its time: whoever asks again and again moves the turns of all others.
@@ -52,7 +54,7 @@ impl Bot {
         let required = policy.approvals.as_ref().map_or(0, |approvals| approvals.required);
         // A rollback waits for GitHub alone.
         let required = if claim.change.plan.rollback.is_some() { 0 } else { required };
-        let awaiting = &Awaiting { required, ..awaiting.clone() };
+        let awaiting = &ApprovalState { required, ..awaiting.clone() };
         match Box::pin(self.look_at_waiting(claim, awaiting)).await {
             Ok(()) => Ok(()),
             Err(Halt::Store(error)) => Err(error),
@@ -67,15 +69,15 @@ impl Bot {
             let frozen = change.frozen.as_ref();
             let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
             let concerned = (pull.is_some() && pull == notice.pull)
-                || (notice.commit.is_some() && notice.commit.as_ref() == change.shown());
-            if concerned && change.plan.lever().0.is(&notice.repository) {
+                || (notice.commit.is_some() && notice.commit.as_ref() == change.commit_to_approve());
+            if concerned && change.plan.write_target().0.is_same_as(&notice.repository) {
                 self.changes.poke(change.id);
             }
         }
     }
 
-    async fn look_at_waiting(&self, claim: &Claim, awaiting: &Awaiting) -> Result<(), Halt> {
-        let standing = match claim.change.by_pull() {
+    async fn look_at_waiting(&self, claim: &Claim, awaiting: &ApprovalState) -> Result<(), Halt> {
+        let standing = match claim.change.pull_request_branch() {
             None => self.standing(claim, awaiting, None).await?,
             Some(frozen) => {
                 let Some(seen) = self.shown_pull(claim, frozen).await? else { return Ok(()) };
@@ -86,20 +88,20 @@ impl Bot {
             }
         };
         let Standing { approvals, ignored, waits_for } = standing;
-        let computing = waits_for.contains(&Waits::Mergeability);
+        let computing = waits_for.contains(&MergeCondition::Mergeability);
         let now = self.clock.now();
-        let learned = Awaiting { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
+        let learned = ApprovalState { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
         // Before the merge: what GitHub will not merge would else be tried for ever, and hold the lock.
         if now >= learned.deadline {
-            let stage = Stage::AwaitingApproval(learned).expired(now);
+            let stage = Stage::AwaitingApproval(learned).into_expired(now);
             return Ok(self.become_(claim, stage, Some(now)).await?);
         }
         if learned.is_approved() && learned.waits_for.is_empty() {
-            let learned = Awaiting { trouble: awaiting.trouble.clone(), ..learned };
-            let Ok(stage) = Stage::AwaitingApproval(learned).approved() else { return Ok(()) };
+            let learned = ApprovalState { trouble: awaiting.trouble.clone(), ..learned };
+            let Ok(stage) = Stage::AwaitingApproval(learned).into_merging() else { return Ok(()) };
             let change = self.advance(&claim.change, claim.fence, stage, Some(now), Transaction::new()).await?;
             let claim = Claim { change, due_at: Some(now), ..claim.clone() };
-            match claim.change.by_pull() {
+            match claim.change.pull_request_branch() {
                 Some(frozen) => self.merge_by_pull(&claim, frozen).await?,
                 None => Box::pin(self.merge(&claim)).await?,
             }
@@ -109,9 +111,9 @@ impl Bot {
     }
 
     /// It waits for these alone, whatever else may be missing.
-    pub(crate) async fn keep_waiting(&self, claim: &Claim, waits_for: Vec<Waits>) -> Result<(), StoreError> {
+    pub(crate) async fn keep_waiting(&self, claim: &Claim, waits_for: Vec<MergeCondition>) -> Result<(), StoreError> {
         let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
-        let learned = Awaiting { waits_for, trouble: None, ..awaiting.clone() };
+        let learned = ApprovalState { waits_for, trouble: None, ..awaiting.clone() };
         self.keep_learned(claim, learned, None).await
     }
 
@@ -119,16 +121,16 @@ impl Bot {
     async fn keep_learned(
         &self,
         claim: &Claim,
-        mut learned: Awaiting,
+        mut learned: ApprovalState,
         due: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         let now = self.clock.now();
         if now >= learned.deadline {
-            return self.become_(claim, Stage::AwaitingApproval(learned).expired(now), Some(now)).await;
+            return self.become_(claim, Stage::AwaitingApproval(learned).into_expired(now), Some(now)).await;
         }
-        let nudge = !learned.nudged && !learned.is_approved() && now >= learned.half_time();
+        let nudge = !learned.nudged && !learned.is_approved() && now >= learned.halfway_at();
         learned.nudged |= nudge;
-        let due = due.unwrap_or_else(|| learned.next_word());
+        let due = due.unwrap_or_else(|| learned.next_reminder_at());
         if nudge {
             // One for each time that it is asked for.
             let key = format!("nudge:{}", learned.since.as_microsecond());
@@ -141,11 +143,11 @@ impl Bot {
     }
 
     /// Something stands in the way of a merge that was on its way: it waits for that.
-    pub(crate) async fn hold(&self, claim: &Claim, waits_for: Vec<Waits>) -> Result<(), StoreError> {
+    pub(crate) async fn hold(&self, claim: &Claim, waits_for: Vec<MergeCondition>) -> Result<(), StoreError> {
         let now = self.clock.now();
         let awaiting = self.awaiting(&claim.change.plan, now).await;
-        let Ok(stage) = claim.change.stage.clone().awaiting_again(awaiting) else { return Ok(()) };
-        let held = stage.still_awaiting(|awaiting| Awaiting { waits_for, ..awaiting });
+        let Ok(stage) = claim.change.stage.clone().return_to_awaiting(awaiting) else { return Ok(()) };
+        let held = stage.update_awaiting(|awaiting| ApprovalState { waits_for, ..awaiting });
         self.become_(claim, held, Some(now)).await
     }
 
@@ -154,28 +156,33 @@ impl Bot {
         let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
         let now = self.clock.now();
         if now >= awaiting.deadline {
-            let stage = claim.change.stage.clone().expired(now);
+            let stage = claim.change.stage.clone().into_expired(now);
             return self.become_(claim, stage, Some(now)).await;
         }
-        let trouble = Trouble::again(awaiting.trouble.clone(), format!("{error}."), now);
+        let trouble = RetryState::record_failure(awaiting.trouble.clone(), format!("{error}."), now);
         let due = again(error, trouble.tries, now);
-        let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..awaiting.clone() });
+        let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..awaiting.clone() });
         self.advance(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
     }
 
-    async fn conflicts(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
+    async fn conflicts(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {
         let plan = &claim.change.plan;
-        let (repository, branch) = plan.lever();
+        let (repository, branch) = plan.write_target();
         let files = match frozen.result.as_ref().map(|result| &result.head) {
             Some(head) => self.github.changed_on_both_sides(repository, branch, head).await.unwrap_or_default(),
             None => Vec::new(),
         };
         let now = self.clock.now();
-        let stage = claim.change.stage.clone().conflicted(files, now);
+        let stage = claim.change.stage.clone().into_conflicted(files, now);
         self.become_(claim, stage, Some(now)).await
     }
 
-    async fn standing(&self, claim: &Claim, awaiting: &Awaiting, pull: Option<&PullRequest>) -> Result<Standing, Halt> {
+    async fn standing(
+        &self,
+        claim: &Claim,
+        awaiting: &ApprovalState,
+        pull: Option<&PullRequest>,
+    ) -> Result<Standing, Halt> {
         let (change, plan) = (&claim.change, &claim.change.plan);
         let mut standing = Standing { approvals: Vec::new(), ignored: Vec::new(), waits_for: Vec::new() };
         match self.approvals(change, awaiting, pull, &mut standing).await {
@@ -184,26 +191,27 @@ impl Bot {
             Err(Halting::Unknown(error)) => {
                 // What was said is not forgotten because nobody can tell now whether it counts.
                 standing.approvals.clone_from(&awaiting.approvals);
-                standing.waits_for.push(Waits::RightsUnknown { why: error.to_string() });
+                standing.waits_for.push(MergeCondition::RightsUnknown { why: error.to_string() });
             }
         }
         if let Some(pull) = pull {
             // Nobody who can tell is the same as nobody who may: the rules below say so.
             let overridden = self.overridden(plan).await.ok().flatten();
             // What ran well before is not held up by checks that are still to run, as far as it is up to us.
-            if plan.rollback.is_none() && !overridden.is_some_and(|overridden| overridden.has(&Gate::Checks)) {
+            if plan.rollback.is_none() && !overridden.is_some_and(|overridden| overridden.has_gate(&Gate::Checks)) {
                 standing.waits_for.extend(self.checks_against(plan, &pull.head).await?);
             }
             match pull.mergeable {
-                Mergeable::Computing => standing.waits_for.push(Waits::Mergeability),
+                Mergeable::Computing => standing.waits_for.push(MergeCondition::Mergeability),
                 Mergeable::Blocked => {
-                    let reviews = match self.github.required_reviews(plan.lever().0, plan.lever().1).await {
+                    let reviews = match self.github.required_reviews(plan.write_target().0, plan.write_target().1).await
+                    {
                         Ok(reviews) => reviews,
                         Err(error) if error.passes() => return Err(error.into()),
                         // It is only said, and what cannot be read is asked for nevertheless.
                         Err(_) => 0,
                     };
-                    standing.waits_for.push(Waits::GithubRules { reviews });
+                    standing.waits_for.push(MergeCondition::GithubRules { reviews });
                 }
                 Mergeable::Conflict | Mergeable::Yes => {}
             }
@@ -212,15 +220,15 @@ impl Bot {
         Ok(standing)
     }
 
-    async fn checks_against(&self, plan: &Plan, shown: &Sha) -> Result<Option<Waits>, GithubError> {
-        let checks = self.github.checks(plan.lever().0, shown).await?;
+    async fn checks_against(&self, plan: &Plan, shown: &Sha) -> Result<Option<MergeCondition>, GithubError> {
+        let checks = self.github.checks(plan.write_target().0, shown).await?;
         let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
         Ok(if !checks.red.is_empty() {
-            Some(Waits::ChecksRed { names: checks.red })
+            Some(MergeCondition::ChecksRed { names: checks.red })
         } else if !checks.running.is_empty() {
-            Some(Waits::ChecksRunning { names: checks.running })
+            Some(MergeCondition::ChecksRunning { names: checks.running })
         } else {
-            (required && checks.green == 0).then_some(Waits::NoCheck)
+            (required && checks.green == 0).then_some(MergeCondition::NoCheck)
         })
     }
 
@@ -228,18 +236,18 @@ impl Bot {
     async fn approvals(
         &self,
         change: &Change,
-        awaiting: &Awaiting,
+        awaiting: &ApprovalState,
         pull: Option<&PullRequest>,
         standing: &mut Standing,
     ) -> Result<(), Halting> {
         let plan = &change.plan;
-        for given in awaiting.approvals.iter().filter(|given| given.way == Way::Slack) {
+        for given in awaiting.approvals.iter().filter(|given| given.way == ApprovalPlatform::Slack) {
             if self.may_approve(&given.by, &plan.environment, &plan.repository).await? {
                 standing.approvals.push(given.clone());
             }
         }
         let Some(pull) = pull else { return Ok(()) };
-        let repository = plan.lever().0;
+        let repository = plan.write_target().0;
         let reviews = self.github.reviews(repository, pull.pull.number).await.map_err(Halt::from)?;
         if reviews.is_empty() {
             return Ok(());
@@ -256,43 +264,43 @@ impl Bot {
             match review.verdict {
                 Verdict::ChangesRequested if writes => objectors.push(review.login),
                 Verdict::Approved => {
-                    let ignored = |why| Ignored { login: review.login.clone(), why };
+                    let ignored = |why| IgnoredReview { login: review.login.clone(), why };
                     if !writes {
-                        standing.ignored.push(ignored(IgnoredBecause::NoAccess));
+                        standing.ignored.push(ignored(IgnoredReviewReason::NoAccess));
                         continue;
                     }
                     let Some(own) = &requester else {
-                        standing.ignored.push(ignored(IgnoredBecause::RequesterUnmapped));
+                        standing.ignored.push(ignored(IgnoredReviewReason::RequesterUnmapped));
                         continue;
                     };
                     if own.eq_ignore_ascii_case(&review.login) {
-                        standing.ignored.push(ignored(IgnoredBecause::Requester));
+                        standing.ignored.push(ignored(IgnoredReviewReason::Requester));
                         continue;
                     }
                     let Some(person) = self.person_of(&review.login, repository).await? else {
-                        standing.ignored.push(ignored(IgnoredBecause::Unmapped));
+                        standing.ignored.push(ignored(IgnoredReviewReason::Unmapped));
                         continue;
                     };
                     if person == change.requester {
-                        standing.ignored.push(ignored(IgnoredBecause::Requester));
+                        standing.ignored.push(ignored(IgnoredReviewReason::Requester));
                     } else if !self.may_approve(&person, &plan.environment, &plan.repository).await? {
-                        standing.ignored.push(ignored(IgnoredBecause::NotAsked));
+                        standing.ignored.push(ignored(IgnoredReviewReason::NotAsked));
                     } else if !standing.approvals.iter().any(|given| given.by == person) {
                         let at = review.at.unwrap_or_else(|| self.clock.now());
-                        standing.approvals.push(Approval { by: person, at, way: Way::Github });
+                        standing.approvals.push(Approval { by: person, at, way: ApprovalPlatform::Github });
                     }
                 }
                 Verdict::ChangesRequested | Verdict::Dismissed => {}
             }
         }
         if !objectors.is_empty() {
-            standing.waits_for.push(Waits::ChangesRequested { logins: objectors });
+            standing.waits_for.push(MergeCondition::ChangesRequested { logins: objectors });
         }
         Ok(())
     }
 
     /// What the rules say now, when it would take effect: they were asked before, but the world goes on.
-    pub(crate) async fn rules_against(&self, change: &Change) -> Result<Vec<Waits>, StoreError> {
+    pub(crate) async fn rules_against(&self, change: &Change) -> Result<Vec<MergeCondition>, StoreError> {
         let plan = &change.plan;
         let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
         let mut against = Vec::new();
@@ -305,32 +313,35 @@ impl Bot {
             };
             match may {
                 Ok(true) => {}
-                Ok(false) => against.push(Waits::RightLost),
-                Err(error) => against.push(Waits::RightsUnknown { why: error.to_string() }),
+                Ok(false) => against.push(MergeCondition::RightLost),
+                Err(error) => against.push(MergeCondition::RightsUnknown { why: error.to_string() }),
             }
         }
         let overridden = match self.overridden(plan).await {
             Ok(overridden) => overridden,
             Err(error) => {
-                against.push(Waits::RightsUnknown { why: error.to_string() });
+                against.push(MergeCondition::RightsUnknown { why: error.to_string() });
                 None
             }
         };
         // What moves along was written down when it was asked for; the configuration may know of more by now.
         let catalogue = &self.config.catalogue;
-        let also = catalogue.artefact(plan.artefact.as_str()).into_iter();
-        let also = also.flat_map(|artefact| catalogue.carried_along(artefact, &plan.environment));
-        let moving: Vec<_> = plan.moving().into_iter().chain(also.map(|other| other.name.clone())).collect();
+        let also = catalogue.find_artefact(plan.artefact.as_str()).into_iter();
+        let also = also.flat_map(|artefact| catalogue.iter_co_deployed(artefact, &plan.environment));
+        let moving: Vec<_> = plan.list_artefacts().into_iter().chain(also.map(|other| other.name.clone())).collect();
         let locks = self.locks_on(&plan.environment, &moving).await?;
         let shown = |lock: &Lock| rollback.is_some_and(|rollback| rollback.locks.iter().any(|it| it.id == lock.id));
-        let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.lock(lock)));
-        against.extend(locks.filter(|lock| !shown(lock)).map(|lock| Waits::Locked { lock }));
+        let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.has_lock(lock)));
+        against.extend(locks.filter(|lock| !shown(lock)).map(|lock| MergeCondition::Locked { lock }));
         against.extend(
-            self.quarantined_since(plan, overridden).await?.map(|it| Waits::Quarantined { quarantine: Box::new(it) }),
+            self.quarantined_since(plan, overridden)
+                .await?
+                .map(|it| MergeCondition::Quarantined { quarantine: Box::new(it) }),
         );
-        let freeze = freeze::in_force(&policy.freezes, self.clock.now()).filter(|_| rollback.is_none());
-        if let Some(window) = freeze.filter(|_| overridden.is_none_or(|overridden| !overridden.has(&Gate::Freeze))) {
-            against.push(Waits::Frozen { until: window.until, reason: window.reason });
+        let freeze = freeze::find_active_window(&policy.freezes, self.clock.now()).filter(|_| rollback.is_none());
+        if let Some(window) = freeze.filter(|_| overridden.is_none_or(|overridden| !overridden.has_gate(&Gate::Freeze)))
+        {
+            against.push(MergeCondition::Frozen { until: window.until, reason: window.reason });
         }
         Ok(against)
     }
@@ -339,7 +350,7 @@ impl Bot {
     async fn quarantined_since(
         &self,
         plan: &Plan,
-        overridden: Option<&Overridden>,
+        overridden: Option<&GateOverride>,
     ) -> Result<Option<Quarantine>, StoreError> {
         if plan.rollback.is_some() {
             return Ok(None);
@@ -347,19 +358,19 @@ impl Bot {
         let ladder = &self.config.catalogue.ladder;
         let quarantines = self.store.quarantines().await?.into_iter();
         let passed = |it: &Quarantine| {
-            overridden.is_some_and(|overridden| overridden.has(&Gate::Quarantine { change: it.change }))
+            overridden.is_some_and(|overridden| overridden.has_gate(&Gate::Quarantine { change: it.change }))
         };
         let mut against = quarantines.filter(|it| {
-            it.concerns(&plan.artefact)
-                && it.holds_in(&plan.environment, ladder)
-                && (it.bars(&plan.version, None) || it.is_of(&plan.sources, plan.tree.as_ref()))
+            it.has_artefact(&plan.artefact)
+                && it.is_effective_in(&plan.environment, ladder)
+                && (it.has_version(&plan.version, None) || it.has_commit_or_tree(&plan.sources, plan.tree.as_ref()))
                 && !passed(it)
         });
         Ok(against.next())
     }
 
     /// Whoever may not override any more has overridden nothing.
-    async fn overridden<'a>(&self, plan: &'a Plan) -> Result<Option<&'a Overridden>, CannotAsk> {
+    async fn overridden<'a>(&self, plan: &'a Plan) -> Result<Option<&'a GateOverride>, CannotAsk> {
         let Some(overridden) = &plan.overridden else { return Ok(None) };
         let may = self.may_override(&overridden.by, &plan.environment, &plan.repository).await?;
         Ok(may.then_some(overridden))

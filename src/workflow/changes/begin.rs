@@ -5,12 +5,12 @@ use jiff::Timestamp;
 
 use crate::adapters::slack::render;
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Shown, Transaction};
-use crate::domain::change::approval::Awaiting;
-use crate::domain::change::plan::{GOOD_FOR, Plan, Waiting};
-use crate::domain::change::{Change, ChangeId, Frozen, Stage};
+use crate::domain::change::approval::ApprovalState;
+use crate::domain::change::plan::{ConflictingChange, PLAN_VALIDITY, Plan};
+use crate::domain::change::{Change, ChangeId, ResultBranch, Stage};
 use crate::domain::model::actor::{Actor, PersonId};
-use crate::domain::model::environment::PromoteBy;
-use crate::domain::model::message::{Asked, Message, MessageKey, To};
+use crate::domain::model::environment::PromotionMethod;
+use crate::domain::model::message::{Destination, FallbackRecipient, Message, MessageKey};
 
 use crate::workflow::context::Bot;
 use crate::workflow::facts::image_commits::CannotAsk;
@@ -20,7 +20,7 @@ impl Bot {
     pub(crate) fn is_awaited(&self, plan: &Plan) -> bool {
         let policy = self.config.environments.get(&plan.environment);
         let approved = plan.rollback.is_none() && policy.is_some_and(|policy| policy.approvals.is_some());
-        plan.promote == PromoteBy::PullRequest || approved
+        plan.promote == PromotionMethod::PullRequest || approved
     }
 
     /// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
@@ -28,9 +28,9 @@ impl Bot {
         let now = self.clock.now();
         let id = ChangeId::new(now);
         let stage = if self.is_awaited(&plan) {
-            Stage::begin_awaiting(self.awaiting(&plan, now).await)
+            Stage::new_awaiting_approval(self.awaiting(&plan, now).await)
         } else {
-            Stage::begin()
+            Stage::new_merging()
         };
         let change = Change {
             id,
@@ -40,7 +40,7 @@ impl Bot {
             asked_at: now,
             taken_up_at: None,
             request: None,
-            frozen: (plan.promote == PromoteBy::PullRequest).then(|| Frozen::of(id)),
+            frozen: (plan.promote == PromotionMethod::PullRequest).then(|| ResultBranch::from_change_id(id)),
             plan,
             stage,
         };
@@ -61,7 +61,7 @@ impl Bot {
             let artefact = Some(also.artefact.clone());
             transaction = transaction.ledger(Entry { artefact, ..self.entry(&change, LedgerKind::Carried, person) });
         }
-        for hold in &change.plan.lifts {
+        for hold in &change.plan.holds_to_lift {
             transaction = transaction.lift(hold.change);
         }
         if let Some(details) = render::card::details(&change) {
@@ -71,21 +71,25 @@ impl Bot {
     }
 
     /// What a change waits for in the beginning: those who are to approve it.
-    pub(crate) async fn awaiting(&self, plan: &Plan, now: Timestamp) -> Awaiting {
+    pub(crate) async fn awaiting(&self, plan: &Plan, now: Timestamp) -> ApprovalState {
         let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
         let (required, asked) = match &policy.approvals {
             Some(approvals) if plan.rollback.is_none() => (approvals.required, self.called(&approvals.from).await),
             _ => (0, Vec::new()),
         };
-        Awaiting::new(required, asked, now, policy.approval_timeout)
+        ApprovalState::new(required, asked, now, policy.approval_timeout)
     }
 
     /// A change that waits gives way to a newer one.
-    pub(crate) async fn supersede(&self, waiting: &Waiting, by: ChangeId) -> Result<(Change, Transaction), CannotAsk> {
+    pub(crate) async fn supersede(
+        &self,
+        waiting: &ConflictingChange,
+        by: ChangeId,
+    ) -> Result<(Change, Transaction), CannotAsk> {
         let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![waiting.id]).await?.pop().ok_or_else(overtaken)?;
         let now = self.clock.now();
-        let Ok(stage) = claim.change.stage.clone().superseded(by, now) else { return Err(overtaken()) };
+        let Ok(stage) = claim.change.stage.clone().into_superseded(by, now) else { return Err(overtaken()) };
         let change = Change { stage, ..claim.change.clone() };
         let transaction = self.advanced(&claim.change, claim.fence, &change, Some(now));
         Ok((change, transaction))
@@ -101,10 +105,10 @@ impl Bot {
         let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
         let now = self.clock.now();
-        let Ok(stage) = claim.change.stage.clone().retried(now) else { return Err(overtaken()) };
+        let Ok(stage) = claim.change.stage.clone().retry_from_error(now) else { return Err(overtaken()) };
         // What was shown was put away: it is made anew. What Git was to move to is looked for.
-        let frozen = match claim.change.by_pull() {
-            Some(_) => Some(Frozen::of(claim.change.id)),
+        let frozen = match claim.change.pull_request_branch() {
+            Some(_) => Some(ResultBranch::from_change_id(claim.change.id)),
             None => claim.change.frozen.clone(),
         };
         // Whoever takes it up again is the one who wants to hear of its end.
@@ -125,7 +129,7 @@ impl Bot {
     }
 
     pub(crate) fn is_good(&self, shown: &Shown) -> bool {
-        self.clock.now().duration_since(shown.made_at) < GOOD_FOR
+        self.clock.now().duration_since(shown.made_at) < PLAN_VALIDITY
     }
 
     pub(crate) fn entry(&self, change: &Change, kind: LedgerKind, by: &PersonId) -> Entry {
@@ -139,8 +143,8 @@ impl Bot {
     /// The card as it stands now. Said again under the same name, it takes the place of the one before.
     pub(crate) fn card(&self, change: &Change) -> Message {
         let catalogue = &self.config.catalogue;
-        let artefact = catalogue.artefact(change.plan.artefact.as_str());
-        let next = artefact.and_then(|artefact| catalogue.ladder.above(&change.plan.environment, artefact));
+        let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
+        let next = artefact.and_then(|artefact| catalogue.ladder.find_next_above(&change.plan.environment, artefact));
         let said = render::card::card(change, next.map(|rung| &rung.name));
         said.to(self.post(change, Self::card_key(change.id), None))
     }
@@ -150,12 +154,12 @@ impl Bot {
         said.to(self.post(change, key, Some(Self::card_key(change.id))))
     }
 
-    fn post(&self, change: &Change, key: MessageKey, thread: Option<MessageKey>) -> To {
+    fn post(&self, change: &Change, key: MessageKey, thread: Option<MessageKey>) -> Destination {
         let rung = self.config.catalogue.ladder.find(change.plan.environment.as_str());
         // An environment that was taken out of the configuration has no channel any more.
         let channel = rung.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
-        let asked = Asked { person: change.requester.clone(), channel: change.asked_in.clone() };
-        To::Post { channel, key, thread, asked: Some(asked) }
+        let asked = FallbackRecipient { person: change.requester.clone(), channel: change.asked_in.clone() };
+        Destination::Post { channel, key, thread, asked: Some(asked) }
     }
 }
 

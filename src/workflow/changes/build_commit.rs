@@ -4,10 +4,10 @@
 use crate::adapters::github::{self, Compared, FastForward, GithubError, Promoting};
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::plan::ManifestFile;
-use crate::domain::change::{Change, Deploying, Frozen, FrozenResult};
+use crate::domain::change::{Change, DeployState, ResultBranch, ResultCommit};
 use crate::domain::git::manifest;
 use crate::domain::model::artefact::Delivery;
-use crate::domain::model::environment::PromoteBy;
+use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::version::Sha;
 
 use super::merge::commit_gone;
@@ -47,7 +47,7 @@ impl Bot {
             _ => self.github.open_rollbacks(&plan.repository, base).await?,
         };
         self.github.put_own_branch(&plan.repository, bench, base).await?;
-        let message = plan.merge_message(&change.trailers());
+        let message = plan.format_merge_message(&change.format_commit_trailers());
         let promoting = Promoting { change: change.id, pinned, message: &message };
         Ok(match self.github.make_result(&plan.repository, bench, base, &open, promoting).await? {
             github::Made::Done(commit) => Made::Done(commit),
@@ -77,7 +77,7 @@ impl Bot {
         let Some(commit) = &plan.pinned else {
             return Ok(Made::Cannot("Nothing tells what is to be restored.".into()));
         };
-        let message = plan.merge_message(&change.trailers());
+        let message = plan.format_merge_message(&change.format_commit_trailers());
         Ok(match self.github.make_rollback(&plan.repository, base, commit, &message).await? {
             Some(made) => Made::Done(made),
             None => Made::Cannot(commit_gone(plan)),
@@ -86,7 +86,7 @@ impl Bot {
 
     async fn write_manifest(&self, change: &Change, at: &ManifestFile, base: &Sha) -> Result<Made, GithubError> {
         let plan = &change.plan;
-        let Some(artefact) = self.config.catalogue.artefact(plan.artefact.as_str()) else {
+        let Some(artefact) = self.config.catalogue.find_artefact(plan.artefact.as_str()) else {
             return Ok(Made::Cannot(format!("{} is not configured any more.", plan.artefact)));
         };
         let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
@@ -96,11 +96,11 @@ impl Bot {
         let Some(text) = self.github.file(repository, base.as_str(), file).await? else {
             return Ok(Made::Cannot(format!("The file {file} is gone from {repository}.")));
         };
-        let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
-        match manifest::write(&text, &place, &plan.version) {
+        let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
+        match manifest::write_version(&text, &place, &plan.version) {
             Ok(new) if new == text => Ok(Made::AlreadyThere),
             Ok(new) => {
-                let message = plan.merge_message(&change.trailers());
+                let message = plan.format_merge_message(&change.format_commit_trailers());
                 Ok(Made::Done(self.github.commit_file(repository, base, file, &new, &message).await?))
             }
             Err(problem) => Ok(Made::Cannot(format!("I cannot write {file} of {repository}: {problem}."))),
@@ -121,7 +121,7 @@ impl Bot {
                 }
             }
         }
-        let (_, branch) = claim.change.plan.lever();
+        let (_, branch) = claim.change.plan.write_target();
         let busy = GithubError::Unavailable(format!("{branch} does not stand still"));
         self.merge_failed(&claim, busy, true).await
     }
@@ -129,8 +129,8 @@ impl Bot {
     /// `false`: the branch moved meanwhile.
     async fn moved_to_result(&self, claim: &mut Claim) -> Result<bool, Halt> {
         let Some(base) = self.environments_head(claim).await? else { return Ok(true) };
-        let frozen = claim.change.frozen.clone().unwrap_or_else(|| Frozen::of(claim.change.id));
-        if claim.change.plan.is_merged() && claim.change.frozen.is_none() {
+        let frozen = claim.change.frozen.clone().unwrap_or_else(|| ResultBranch::from_change_id(claim.change.id));
+        if claim.change.plan.is_branch_merge() && claim.change.frozen.is_none() {
             // Stored before the branch is made, so that it is put away whatever becomes of it.
             let made = Change { frozen: Some(frozen.clone()), ..claim.change.clone() };
             self.store.commit(Transaction::new().advance(made.clone(), claim.fence, Some(self.clock.now()))).await?;
@@ -144,7 +144,7 @@ impl Bot {
             }
             Made::Conflict(files) => {
                 let now = self.clock.now();
-                let stage = claim.change.stage.clone().conflicted(files, now);
+                let stage = claim.change.stage.clone().into_conflicted(files, now);
                 self.become_(claim, stage, Some(now)).await?;
                 return Ok(true);
             }
@@ -154,19 +154,19 @@ impl Bot {
             }
         };
         // Stored before Git moves: a restart looks whether the branch has it.
-        let result = Some(FrozenResult { base: base.clone(), head: head.clone() });
-        let tidy = !claim.change.plan.is_merged();
-        let made = Change { frozen: Some(Frozen { result, tidy, ..frozen }), ..claim.change.clone() };
+        let result = Some(ResultCommit { base: base.clone(), head: head.clone() });
+        let tidy = !claim.change.plan.is_branch_merge();
+        let made = Change { frozen: Some(ResultBranch { result, tidy, ..frozen }), ..claim.change.clone() };
         let kept = Transaction::new().advance(made.clone(), claim.fence, Some(self.clock.now()));
         self.store.commit(kept).await?;
         claim.change = made;
         let plan = &claim.change.plan;
-        let (repository, branch) = plan.lever();
+        let (repository, branch) = plan.write_target();
         match self.github.fast_forward(repository, branch, &head).await? {
             FastForward::Done => {
                 let unseen = plan.head.as_ref().is_some_and(|shown| *shown != base && plan.rollback.is_some());
                 let unseen = unseen.then(|| base.clone());
-                self.merged(claim, head, None, |deploying| Deploying { unseen, ..deploying }).await?;
+                self.merged(claim, head, None, |deploying| DeployState { unseen, ..deploying }).await?;
                 Ok(true)
             }
             // Where it is gone, the next try says so.
@@ -192,20 +192,20 @@ impl Bot {
     async fn go_by_pull(&self, claim: &Claim) -> Result<(), StoreError> {
         let now = self.clock.now();
         let mut next = claim.change.clone();
-        next.plan.promote = PromoteBy::PullRequest;
-        next.frozen = Some(Frozen::of(next.id));
+        next.plan.promote = PromotionMethod::PullRequest;
+        next.frozen = Some(ResultBranch::from_change_id(next.id));
         let awaiting = self.awaiting(&next.plan, now).await;
-        let Ok(stage) = next.stage.clone().awaiting_again(awaiting) else { return Ok(()) };
+        let Ok(stage) = next.stage.clone().return_to_awaiting(awaiting) else { return Ok(()) };
         next.stage = stage;
         self.advance_to(&claim.change, claim.fence, next, Some(now), Transaction::new()).await.map(drop)
     }
 
     /// The result that was stored before Git was to move to it, if the branch has it.
     pub(crate) async fn find_result(&self, change: &Change) -> Result<Option<Sha>, GithubError> {
-        let Some(FrozenResult { head, .. }) = change.frozen.as_ref().and_then(|frozen| frozen.result.as_ref()) else {
+        let Some(ResultCommit { head, .. }) = change.frozen.as_ref().and_then(|frozen| frozen.result.as_ref()) else {
             return Ok(None);
         };
-        let (repository, branch) = change.plan.lever();
+        let (repository, branch) = change.plan.write_target();
         match self.github.pending(repository, branch, head).await? {
             Compared::Pending(pending) if pending.ahead_by == 0 => Ok(Some(head.clone())),
             // What nobody points at can be gone from Git by now.

@@ -5,8 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::adapters::github::{Compared, GithubError, Merge};
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::plan::Plan;
-use crate::domain::change::{By, Change, Deploying, Merging, Stage, Trouble};
-use crate::domain::git::comparison::{Comparison, Files};
+use crate::domain::change::{CancelledBy, Change, DeployState, MergeState, RetryState, Stage};
+use crate::domain::git::comparison::{ChangedFiles, Comparison};
 use crate::domain::model::version::Sha;
 
 use crate::workflow::context::Bot;
@@ -29,7 +29,7 @@ pub(crate) fn again(error: &GithubError, tries: u32, now: Timestamp) -> Timestam
 }
 
 /// There is nothing more to know of it.
-fn same(deploying: Deploying) -> Deploying {
+fn same(deploying: DeployState) -> DeployState {
     deploying
 }
 
@@ -44,13 +44,13 @@ fn known_by_merge(change: &Change, result: &Sha, parents: &[Sha]) -> Option<Comp
         ahead_by: 0,
         behind_by: plan.behind_by + 1,
         commits: Vec::new(),
-        files: Files::default(),
+        files: ChangedFiles::default(),
         url: None,
     })
 }
 
 pub(crate) fn branch_gone(plan: &Plan) -> String {
-    let (repository, branch) = plan.lever();
+    let (repository, branch) = plan.write_target();
     let again = match (&plan.pinned, &plan.manifest) {
         (Some(pinned), None) => format!(" Make it again: git push origin {pinned}:refs/heads/{branch}"),
         _ => String::new(),
@@ -70,7 +70,7 @@ impl Bot {
         if claim.cancel_by.is_none() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
             return Ok(());
         }
-        if let Some(frozen) = claim.change.by_pull() {
+        if let Some(frozen) = claim.change.pull_request_branch() {
             return self.merge_by_pull_again(claim, frozen).await;
         }
         let mut claim = claim.clone();
@@ -84,7 +84,7 @@ impl Bot {
             }
         }
         if let Some(by) = claim.cancel_by.clone() {
-            let stage = claim.change.stage.clone().cancelled(By::Person(by), self.clock.now());
+            let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Person(by), self.clock.now());
             return self.become_(&claim, stage, None).await;
         }
         // Also before another try: what holds it back may have come since the last one.
@@ -98,7 +98,7 @@ impl Bot {
             return self.hold(&claim, against).await;
         }
         if !merging.begun {
-            let Ok(stage) = claim.change.stage.clone().merge_begun() else { return Ok(()) };
+            let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(()) };
             claim.change.stage = stage;
             self.store
                 .commit(Transaction::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now())))
@@ -106,10 +106,10 @@ impl Bot {
         }
         let plan = &claim.change.plan;
         let pinned = match &plan.pinned {
-            Some(pinned) if plan.is_straight() => pinned,
+            Some(pinned) if plan.is_single_merge() => pinned,
             _ => return Box::pin(self.move_to_result(&claim)).await,
         };
-        let message = plan.merge_message(&claim.change.trailers());
+        let message = plan.format_merge_message(&claim.change.format_commit_trailers());
         match self.github.merge(&plan.repository, &plan.branch, pinned, &message).await {
             Ok(Merge::Done { commit, parents }) => {
                 let known = known_by_merge(&claim.change, &commit, &parents);
@@ -125,7 +125,7 @@ impl Bot {
             },
             Ok(Merge::Conflict) => {
                 let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, pinned).await;
-                let stage = claim.change.stage.clone().conflicted(files.unwrap_or_default(), self.clock.now());
+                let stage = claim.change.stage.clone().into_conflicted(files.unwrap_or_default(), self.clock.now());
                 self.become_(&claim, stage, None).await
             }
             Ok(Merge::NoBranch) => self.errored(&claim, branch_gone(plan)).await,
@@ -149,10 +149,12 @@ impl Bot {
     async fn find_merge(&self, change: &Change) -> Result<Option<Sha>, GithubError> {
         let plan = &change.plan;
         let pinned = match &plan.pinned {
-            Some(pinned) if plan.is_straight() => pinned,
+            Some(pinned) if plan.is_single_merge() => pinned,
             _ => return self.find_result(change).await,
         };
-        if let Some(ours) = self.github.find_commit(&plan.repository, &plan.branch, &change.trailer()).await? {
+        if let Some(ours) =
+            self.github.find_commit(&plan.repository, &plan.branch, &change.format_change_trailer()).await?
+        {
             return Ok(Some(ours));
         }
         match self.github.pending(&plan.repository, &plan.branch, pinned).await? {
@@ -168,13 +170,13 @@ impl Bot {
         claim: &Claim,
         result: Sha,
         known: Option<Comparison>,
-        learn: impl FnOnce(Deploying) -> Deploying,
+        learn: impl FnOnce(DeployState) -> DeployState,
     ) -> Result<(), StoreError> {
         let now = self.clock.now();
         let rung = self.config.catalogue.ladder.find(claim.change.plan.environment.as_str());
         let timeout = rung.map_or(SignedDuration::ZERO, |rung| rung.deploy_timeout);
-        let merged = claim.change.stage.clone().merged(result, now, now + timeout);
-        let stage = merged.and_then(|stage| stage.still_deploying(learn));
+        let merged = claim.change.stage.clone().into_deploying(result, now, now + timeout);
+        let stage = merged.and_then(|stage| stage.update_deploying(learn));
         let Ok(stage) = stage else { return Ok(()) };
         let more = known.map_or_else(Transaction::new, |known| {
             Transaction::new().comparison(claim.change.plan.repository.clone(), known)
@@ -195,13 +197,13 @@ impl Bot {
 
     /// `begun`: GitHub may have merged it nevertheless.
     pub(crate) async fn merge_failed(&self, claim: &Claim, error: GithubError, begun: bool) -> Result<(), StoreError> {
-        let Stage::Merging(Merging { trouble, .. }) = &claim.change.stage else { return Ok(()) };
+        let Stage::Merging(MergeState { trouble, .. }) = &claim.change.stage else { return Ok(()) };
         let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
         let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
         if !error.passes() || (unavailable && tries + 1 >= MOST_TRIES) {
             let why = match error {
                 GithubError::NotFound(why) => {
-                    let (repository, _) = claim.change.plan.lever();
+                    let (repository, _) = claim.change.plan.write_target();
                     format!(
                         "GitHub does not find {repository}, or does not let me see it ({why}). Check what the token may do."
                     )
@@ -214,21 +216,21 @@ impl Bot {
         // To wait for one's turn is no failure.
         let tries = if unavailable { tries + 1 } else { tries };
         let trouble =
-            Trouble { since: trouble.as_ref().map_or(now, |before| before.since), tries, why: format!("{error}.") };
-        let stage = claim.change.stage.clone().merge_troubled(trouble, begun);
+            RetryState { since: trouble.as_ref().map_or(now, |before| before.since), tries, why: format!("{error}.") };
+        let stage = claim.change.stage.clone().record_merge_failure(trouble, begun);
         self.become_(claim, stage, Some(again(&error, tries, now))).await
     }
 
     pub(crate) async fn errored(&self, claim: &Claim, why: String) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let stage = claim.change.stage.clone().errored(why, now);
+        let stage = claim.change.stage.clone().into_errored(why, now);
         self.become_(claim, stage, claim.change.frozen.is_some().then_some(now)).await
     }
 
     pub(crate) async fn become_(
         &self,
         claim: &Claim,
-        stage: Result<Stage, crate::domain::change::Impossible>,
+        stage: Result<Stage, crate::domain::change::InvalidTransition>,
         due: Option<Timestamp>,
     ) -> Result<(), StoreError> {
         match stage {

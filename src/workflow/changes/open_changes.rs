@@ -67,12 +67,14 @@ impl Changes {
     fn keep(&self, change: Arc<Change>) -> Option<Arc<Change>> {
         let mut open = self.0.open.write().unwrap_or_else(PoisonError::into_inner);
         if change.stage.is_active() {
-            let moves = change.moves();
-            open.retain(|_, other| !other.stage.is_watched() || other.moves() != moves);
+            let moves = change.change_lock_key();
+            open.retain(|_, other| !other.stage.is_watched() || other.change_lock_key() != moves);
         }
-        let moves = change.moves();
+        let moves = change.change_lock_key();
         let over = change.stage.is_watched()
-            && open.values().any(|other| other.stage.is_active() && other.moves() == moves && other.id != change.id);
+            && open
+                .values()
+                .any(|other| other.stage.is_active() && other.change_lock_key() == moves && other.id != change.id);
         if change.is_open() && !over { open.insert(change.id, change) } else { open.remove(&change.id) }
     }
 
@@ -154,7 +156,7 @@ impl Measures {
         }
         let merged = before.stage.deploying().is_none() && now.stage.deploying().is_some();
         tell(now, kind, if merged { "merged" } else { now.stage.name() });
-        for (step, took) in now.took_since(&before.stage) {
+        for (step, took) in now.measure_phases_since(&before.stage) {
             self.steps.took([step.as_str(), kind, environment], took.as_secs_f64());
         }
         if !now.stage.is_active() {

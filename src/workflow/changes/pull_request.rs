@@ -6,9 +6,11 @@ use jiff::SignedDuration;
 use crate::adapters::github::{self, GithubError, MergePull, OpenPull, PullRequest, PullState};
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, LedgerKind, StoreError, Transaction};
-use crate::domain::change::approval::{Awaiting, VoidedBecause, Waits};
+use crate::domain::change::approval::{ApprovalState, MergeCondition, VoidReason};
 use crate::domain::change::plan::{ManifestFile, Plan};
-use crate::domain::change::{By, Change, Deploying, Frozen, FrozenResult, Merging, Pull, Stage, Trouble};
+use crate::domain::change::{
+    CancelledBy, Change, DeployState, MergeState, PullRequestRef, ResultBranch, ResultCommit, RetryState, Stage,
+};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::version::Sha;
 
@@ -41,8 +43,8 @@ impl From<StoreError> for Halt {
     }
 }
 
-fn merged_elsewhere(plan: &Plan, pull: &Pull, into: &str, commit: &Sha) -> String {
-    let (number, (_, branch), commit) = (pull.number, plan.lever(), commit.short());
+fn merged_elsewhere(plan: &Plan, pull: &PullRequestRef, into: &str, commit: &Sha) -> String {
+    let (number, (_, branch), commit) = (pull.number, plan.write_target(), commit.short());
     format!(
         "Somebody pointed the pull request #{number} at {into}, and it was merged there, as {commit}. \
          {branch} has nothing of it. Take it back in {into} if it does not belong there."
@@ -52,9 +54,9 @@ fn merged_elsewhere(plan: &Plan, pull: &Pull, into: &str, commit: &Sha) -> Strin
 impl Bot {
     /// The pull request as it stands, if it shows what it should. `None`: the change was stored with what was found out
     /// or done instead, and is looked at again when its time comes.
-    pub(crate) async fn shown_pull(&self, claim: &Claim, frozen: &Frozen) -> Result<Option<PullRequest>, Halt> {
+    pub(crate) async fn shown_pull(&self, claim: &Claim, frozen: &ResultBranch) -> Result<Option<PullRequest>, Halt> {
         let plan = &claim.change.plan;
-        let (repository, branch) = plan.lever();
+        let (repository, branch) = plan.write_target();
         let Some(pull) = &frozen.pull else {
             let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
             match &frozen.result {
@@ -88,7 +90,7 @@ impl Bot {
             PullState::Open => {}
         }
         if seen.base != branch {
-            self.keep_waiting(claim, vec![Waits::Retargeted { base: seen.base }]).await?;
+            self.keep_waiting(claim, vec![MergeCondition::Retargeted { base: seen.base }]).await?;
             return Ok(None);
         }
         let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
@@ -98,14 +100,14 @@ impl Bot {
             && self.is_beside(plan, &result.base, &base).await?
         {
             // What was shown and approved is what would be merged; it only stands on something newer.
-            let result = Some(FrozenResult { base, ..result.clone() });
-            self.keep_frozen(claim, Frozen { result, ..frozen.clone() }).await?;
+            let result = Some(ResultCommit { base, ..result.clone() });
+            self.keep_frozen(claim, ResultBranch { result, ..frozen.clone() }).await?;
             return Ok(None);
         }
         let moved = match &frozen.result {
-            Some(result) if result.head != seen.head => Some(VoidedBecause::Pushed { commit: seen.head.to_string() }),
+            Some(result) if result.head != seen.head => Some(VoidReason::Pushed { commit: seen.head.to_string() }),
             Some(result) if result.base == base => None,
-            _ => Some(VoidedBecause::BranchMoved),
+            _ => Some(VoidReason::BranchMoved),
         };
         match moved {
             None => Ok(Some(seen)),
@@ -124,7 +126,7 @@ impl Bot {
     /// Where the environment's branch stands. Where it is gone, the change is over.
     pub(crate) async fn environments_head(&self, claim: &Claim) -> Result<Option<Sha>, Halt> {
         let plan = &claim.change.plan;
-        let (repository, branch) = plan.lever();
+        let (repository, branch) = plan.write_target();
         let head = self.github.head(repository, branch).await?;
         if head.is_none() {
             self.errored(claim, branch_gone(plan)).await?;
@@ -134,25 +136,31 @@ impl Bot {
 
     /// Makes the result on top of the environment's branch. One that is shown is replaced in one move: a pull request that
     /// saw its branch without our commit would count as merged.
-    async fn freeze(&self, claim: &Claim, frozen: &Frozen, base: Sha, void: Option<VoidedBecause>) -> Result<(), Halt> {
-        let bench = if frozen.pull.is_some() { frozen.workbench() } else { frozen.branch.clone() };
+    async fn freeze(
+        &self,
+        claim: &Claim,
+        frozen: &ResultBranch,
+        base: Sha,
+        void: Option<VoidReason>,
+    ) -> Result<(), Halt> {
+        let bench = if frozen.pull.is_some() { frozen.scratch_branch() } else { frozen.branch.clone() };
         let head = match self.make_result(&claim.change, &bench, &base).await? {
             Made::Done(commit) => commit,
             Made::AlreadyThere => return Ok(self.merged_by_hand(claim, base, String::new()).await?),
             Made::Conflict(files) => {
                 let now = self.clock.now();
-                let stage = claim.change.stage.clone().conflicted(files, now);
+                let stage = claim.change.stage.clone().into_conflicted(files, now);
                 return Ok(self.become_(claim, stage, Some(now)).await?);
             }
             Made::Cannot(why) => return Ok(self.errored(claim, why).await?),
         };
-        if !claim.change.plan.is_merged() {
-            self.github.put_own_branch(claim.change.plan.lever().0, &bench, &head).await?;
+        if !claim.change.plan.is_branch_merge() {
+            self.github.put_own_branch(claim.change.plan.write_target().0, &bench, &head).await?;
         }
-        let result = FrozenResult { base, head };
+        let result = ResultCommit { base, head };
         let made = match frozen.pull {
-            Some(_) => Frozen { making: Some(result), ..frozen.clone() },
-            None => Frozen { result: Some(result), ..frozen.clone() },
+            Some(_) => ResultBranch { making: Some(result), ..frozen.clone() },
+            None => ResultBranch { result: Some(result), ..frozen.clone() },
         };
         let mut next = Change { frozen: Some(made), ..claim.change.clone() };
         let (now, mut more) = (self.clock.now(), Transaction::new());
@@ -160,8 +168,8 @@ impl Bot {
             && let Some(awaiting) = claim.change.stage.awaiting()
         {
             // Whoever pushed is told in any case; else only those whose word was lost.
-            let is_told = !awaiting.approvals.is_empty() || matches!(why, VoidedBecause::Pushed { .. });
-            next.stage = Stage::AwaitingApproval(awaiting.clone().void(why, now));
+            let is_told = !awaiting.approvals.is_empty() || matches!(why, VoidReason::Pushed { .. });
+            next.stage = Stage::AwaitingApproval(awaiting.clone().void_approvals(why, now));
             more = more.ledger(ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
             if is_told && let Some(said) = render::approve::voided(&next) {
                 more = more.say(self.in_thread(&next, &format!("voided:{}", now.as_microsecond()), said));
@@ -173,17 +181,17 @@ impl Bot {
 
     /// Points the shown branch at its new result, which is stored: whoever finds another commit there knows that it is
     /// somebody else's.
-    async fn put_in_place(&self, claim: &Claim, frozen: &Frozen, making: &FrozenResult) -> Result<(), Halt> {
-        let (repository, _) = claim.change.plan.lever();
+    async fn put_in_place(&self, claim: &Claim, frozen: &ResultBranch, making: &ResultCommit) -> Result<(), Halt> {
+        let (repository, _) = claim.change.plan.write_target();
         self.github.put_own_branch(repository, &frozen.branch, &making.head).await?;
-        self.github.delete_own_branch(repository, &frozen.workbench()).await?;
-        let placed = Frozen { result: Some(making.clone()), making: None, ..frozen.clone() };
+        self.github.delete_own_branch(repository, &frozen.scratch_branch()).await?;
+        let placed = ResultBranch { result: Some(making.clone()), making: None, ..frozen.clone() };
         self.keep_frozen(claim, placed).await
     }
 
-    async fn open(&self, claim: &Claim, frozen: &Frozen) -> Result<(), Halt> {
+    async fn open(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), Halt> {
         let (change, plan) = (&claim.change, &claim.change.plan);
-        let (repository, branch) = plan.lever();
+        let (repository, branch) = plan.write_target();
         let required = change.stage.awaiting().map_or(0, |awaiting| awaiting.required);
         let requester = self.people.name(&change.requester).await;
         let body = github::pull_request_text::body(change, &requester, required, self.clock.now());
@@ -198,17 +206,17 @@ impl Bot {
             }
             // Somebody put the branch back before it was shown: it is made anew, and not asked for in a circle.
             OpenPull::NoCommits => {
-                return self.keep_frozen(claim, Frozen { result: None, ..frozen.clone() }).await;
+                return self.keep_frozen(claim, ResultBranch { result: None, ..frozen.clone() }).await;
             }
             OpenPull::Refused(why) => {
                 let why = format!("GitHub does not let me open a pull request: {}.", why.trim_end_matches('.'));
                 return Ok(self.errored(claim, why).await?);
             }
         };
-        self.keep_frozen(claim, Frozen { pull: Some(pull), ..frozen.clone() }).await
+        self.keep_frozen(claim, ResultBranch { pull: Some(pull), ..frozen.clone() }).await
     }
 
-    async fn keep_frozen(&self, claim: &Claim, frozen: Frozen) -> Result<(), Halt> {
+    async fn keep_frozen(&self, claim: &Claim, frozen: ResultBranch) -> Result<(), Halt> {
         let next = Change { frozen: Some(frozen), ..claim.change.clone() };
         let now = self.clock.now();
         self.advance_to(&claim.change, claim.fence, next, Some(now), Transaction::new()).await?;
@@ -217,20 +225,20 @@ impl Bot {
 
     /// Somebody merged it on GitHub, or the branch came to have it: the change follows.
     async fn merged_by_hand(&self, claim: &Claim, commit: Sha, by: String) -> Result<(), StoreError> {
-        self.merged(claim, commit, None, |deploying| Deploying { by_hand: Some(by), ..deploying }).await
+        self.merged(claim, commit, None, |deploying| DeployState { by_hand: Some(by), ..deploying }).await
     }
 
     async fn closed_by_hand(&self, claim: &Claim) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let stage = claim.change.stage.clone().cancelled(By::Github { github: None }, now);
+        let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Github { github: None }, now);
         self.become_(claim, stage, Some(now)).await
     }
 
     /// Takes up a merge that was interrupted: unless it is done, everything is looked at anew, since time has passed.
-    pub(crate) async fn merge_by_pull_again(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
+    pub(crate) async fn merge_by_pull_again(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {
         let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
         if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
-            match self.github.pull(claim.change.plan.lever().0, pull.number).await {
+            match self.github.pull(claim.change.plan.write_target().0, pull.number).await {
                 // With another head it is somebody else's merge, which the next look finds.
                 Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, head, .. })) if head == result.head => {
                     return self.merged_by_us(claim, pull, result, commit).await;
@@ -244,16 +252,16 @@ impl Bot {
 
     /// Merges the pull request, right after a look that found that all holds: exactly the head that was shown and approved,
     /// or nothing.
-    pub(crate) async fn merge_by_pull(&self, claim: &Claim, frozen: &Frozen) -> Result<(), StoreError> {
+    pub(crate) async fn merge_by_pull(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {
         let (Some(pull), Some(result)) = (&frozen.pull, &frozen.result) else { return Ok(()) };
-        let Ok(stage) = claim.change.stage.clone().merge_begun() else { return Ok(()) };
+        let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(()) };
         let claim = Claim { change: Change { stage, ..claim.change.clone() }, ..claim.clone() };
         let begun = Transaction::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()));
         self.store.commit(begun).await?;
         let plan = &claim.change.plan;
         let title = github::pull_request_text::title(plan);
-        let message = plan.merge_message(&claim.change.trailers());
-        match self.github.merge_pull(plan.lever().0, pull.number, &result.head, &title, &message).await {
+        let message = plan.format_merge_message(&claim.change.format_commit_trailers());
+        match self.github.merge_pull(plan.write_target().0, pull.number, &result.head, &title, &message).await {
             Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, pull, result, commit).await,
             // The next look finds out what is different, and voids what was said to something else.
             Ok(MergePull::HeadMoved) => self.wait_because(&claim, "the head is not what was shown").await,
@@ -277,12 +285,12 @@ impl Bot {
     async fn merged_by_us(
         &self,
         claim: &Claim,
-        pull: &Pull,
-        result: &FrozenResult,
+        pull: &PullRequestRef,
+        result: &ResultCommit,
         commit: Sha,
     ) -> Result<(), StoreError> {
         let plan = &claim.change.plan;
-        let (repository, branch) = plan.lever();
+        let (repository, branch) = plan.write_target();
         let look = async {
             let into = self.github.pull(repository, pull.number).await?.map(|seen| seen.base);
             let made = self.github.commit(repository, commit.as_str()).await?;
@@ -301,7 +309,7 @@ impl Bot {
         if let Some(into) = into.filter(|into| *into != branch) {
             return self.errored(claim, merged_elsewhere(plan, pull, &into, &commit)).await;
         }
-        self.merged(claim, commit, None, |deploying| Deploying { unseen, ..deploying }).await
+        self.merged(claim, commit, None, |deploying| DeployState { unseen, ..deploying }).await
     }
 
     async fn wait_again(&self, claim: &Claim) -> Result<(), StoreError> {
@@ -310,18 +318,20 @@ impl Bot {
 
     /// GitHub says no for now: it waits again, and not in a circle.
     async fn wait_because(&self, claim: &Claim, why: &str) -> Result<(), StoreError> {
-        let Stage::Merging(Merging { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
+        let Stage::Merging(MergeState { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
         let now = self.clock.now();
         let why = format!("GitHub does not merge it yet: {}.", why.trim_end_matches('.'));
-        let trouble = Trouble::again(awaiting.trouble.clone(), why, now);
+        let trouble = RetryState::record_failure(awaiting.trouble.clone(), why, now);
         let due = now + pause(trouble.tries);
-        let stage = Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), ..(**awaiting).clone() });
+        let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..(**awaiting).clone() });
         self.advance(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
     }
 
     /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
     pub(crate) async fn tidy(&self, claim: &mut Claim) -> Result<(), StoreError> {
-        let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.must_tidy()) else { return Ok(()) };
+        let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.needs_branch_cleanup()) else {
+            return Ok(());
+        };
         // Woken before its time.
         if !claim.change.stage.is_open() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
             return Ok(());
@@ -347,26 +357,26 @@ impl Bot {
             }
             Err(error) => tracing::error!(%error, "the frozen branch stays behind"),
         }
-        let next = Change { frozen: Some(Frozen { tidy: true, ..frozen }), ..claim.change.clone() };
+        let next = Change { frozen: Some(ResultBranch { tidy: true, ..frozen }), ..claim.change.clone() };
         let due = claim.due_at.filter(|_| next.stage.is_open());
         claim.change = self.advance_to(&claim.change, claim.fence, next, due, Transaction::new()).await?;
         Ok(())
     }
 
-    async fn put_away(&self, change: &Change, frozen: &Frozen) -> Result<(), GithubError> {
-        let (repository, _) = change.plan.lever();
+    async fn put_away(&self, change: &Change, frozen: &ResultBranch) -> Result<(), GithubError> {
+        let (repository, _) = change.plan.write_target();
         if change.stage.deploying().is_none()
-            && let Some(Pull { number, .. }) = frozen.pull
+            && let Some(PullRequestRef { number, .. }) = frozen.pull
             && let Some(PullRequest { state: PullState::Open, .. }) = self.github.pull(repository, number).await?
         {
             if let Some(word) = github::pull_request_text::farewell(change) {
-                self.github.comment_once(repository, number, &word, &change.trailer()).await?;
+                self.github.comment_once(repository, number, &word, &change.format_change_trailer()).await?;
             }
             self.github.close_pull(repository, number).await?;
         }
         self.github.delete_own_branch(repository, &frozen.branch).await?;
         if frozen.pull.is_some() {
-            self.github.delete_own_branch(repository, &frozen.workbench()).await?;
+            self.github.delete_own_branch(repository, &frozen.scratch_branch()).await?;
         }
         Ok(())
     }

@@ -167,7 +167,7 @@ async fn ended(steps: &mut JoinSet<()>, busy: &mut HashMap<Id, ChangeId>) -> Opt
 impl Bot {
     fn rollout_of(&self, change: &Change, namespaces: &BTreeSet<Namespace>) -> Option<Rollout> {
         change.stage.deploying()?;
-        let artefact = self.config.catalogue.artefact(change.plan.artefact.as_str())?;
+        let artefact = self.config.catalogue.find_artefact(change.plan.artefact.as_str())?;
         let place = artefact.places.get(&change.plan.environment)?;
         namespaces.contains(&place.namespace).then(|| self.view.rollout(place, &artefact.image))
     }
@@ -250,12 +250,15 @@ impl Bot {
         let card = self.card(change);
         // Not every step is one that people see; and how far it has come in its stage can wait for a moment.
         if card != self.card(before) {
-            transaction =
-                transaction.say(if change.stage.is_only_further(&before.stage) { card.patiently() } else { card });
+            transaction = transaction.say(if change.stage.is_only_progress(&before.stage) {
+                card.with_coalescing()
+            } else {
+                card
+            });
         }
         if moved_on {
             let actor = match &change.stage {
-                Stage::Cancelled { by, .. } => by.actor(),
+                Stage::Cancelled { by, .. } => by.to_actor(),
                 Stage::Rejected { by, .. } => Actor::Person(by.clone()),
                 _ => Actor::Controller,
             };
@@ -268,7 +271,7 @@ impl Bot {
                 let end = self.in_thread(change, &format!("{}:{now}", change.stage.name()), end);
                 // What went wrong, or right after all, concerns more people than those who follow the thread.
                 let loud = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
-                transaction = transaction.say(if loud { end.to_the_channel_too() } else { end });
+                transaction = transaction.say(if loud { end.with_broadcast() } else { end });
             }
         }
         transaction

@@ -5,7 +5,9 @@ use jiff::Timestamp;
 
 use crate::adapters::github::tag_sha_candidate;
 use crate::adapters::reports::github::BuildState;
-use crate::domain::change::{BranchSeen, BuildSeen, Change, Deploying, ImageSeen, Runs, Silence, Stage};
+use crate::domain::change::{
+    BranchFinding, BuildFinding, Change, DeployState, ImageFinding, RunningInstead, Stage, StallDiagnosis,
+};
 use crate::domain::model::version::Image;
 
 use crate::workflow::changes::verify::Look;
@@ -13,20 +15,20 @@ use crate::workflow::context::Bot;
 
 impl Bot {
     /// When a change that shows no sign of life is looked into.
-    pub(crate) fn silent_from(&self, change: &Change, deploying: &Deploying) -> Timestamp {
+    pub(crate) fn silent_from(&self, change: &Change, deploying: &DeployState) -> Timestamp {
         let policy = self.config.environments.get(&change.plan.environment).cloned().unwrap_or_default();
         deploying.merged_at + policy.stall_after
     }
 
     /// What was last seen of a change, while there is no sign of life of it.
-    pub(crate) async fn silence(&self, change: &Change, look: &Look) -> Option<Box<Silence>> {
+    pub(crate) async fn silence(&self, change: &Change, look: &Look) -> Option<Box<StallDiagnosis>> {
         let deploying = change.stage.deploying()?;
         let known = deploying.silence.as_deref();
         let runs = match look {
             // Nobody can tell whether it is still silent.
             Look::Unclear(_) => return deploying.silence.clone(),
             Look::NotYet { runs, untold } if deploying.seen_at.is_none() => {
-                runs.clone().map(|version| Runs { version, untold: *untold })
+                runs.clone().map(|version| RunningInstead { version, untold: *untold })
             }
             _ => return None,
         };
@@ -45,8 +47,8 @@ impl Bot {
         }
         let fresh = known.filter(|known| now.duration_since(known.looked_at) < self.config.look_every / 2);
         Some(Box::new(match fresh {
-            Some(known) => Silence { word, runs, ..known.clone() },
-            None => Silence {
+            Some(known) => StallDiagnosis { word, runs, ..known.clone() },
+            None => StallDiagnosis {
                 looked_at: now,
                 branch: self.branch_seen(change, deploying).await,
                 build: self.build_of(change, deploying).await,
@@ -58,75 +60,77 @@ impl Bot {
     }
 
     /// When CI was done with the result, where it told. By manifest there is nothing to build.
-    pub(crate) fn built_at(&self, change: &Change, deploying: &Deploying) -> Option<Timestamp> {
+    pub(crate) fn built_at(&self, change: &Change, deploying: &DeployState) -> Option<Timestamp> {
         let plan = &change.plan;
         let build = self.builds.of(&plan.repository, &deploying.result).filter(|_| plan.manifest.is_none())?;
         let done = build.at.filter(|_| build.state == BuildState::Succeeded)?;
         Some(done.clamp(deploying.merged_at, self.clock.now().max(deploying.merged_at)))
     }
 
-    async fn branch_seen(&self, change: &Change, deploying: &Deploying) -> BranchSeen {
-        let (repository, branch) = change.plan.lever();
+    async fn branch_seen(&self, change: &Change, deploying: &DeployState) -> BranchFinding {
+        let (repository, branch) = change.plan.write_target();
         match self.github.head(repository, branch).await {
-            Ok(Some(head)) if head == deploying.result => BranchSeen::AsMerged,
-            Ok(Some(to)) => BranchSeen::MovedOn { to },
-            Ok(None) => BranchSeen::Gone,
-            Err(error) => BranchSeen::Unread { why: error.to_string() },
+            Ok(Some(head)) if head == deploying.result => BranchFinding::AsMerged,
+            Ok(Some(to)) => BranchFinding::MovedOn { to },
+            Ok(None) => BranchFinding::Gone,
+            Err(error) => BranchFinding::Unread { why: error.to_string() },
         }
     }
 
     /// What CI makes of the result: the one place that knows who tells it.
-    async fn build_of(&self, change: &Change, deploying: &Deploying) -> BuildSeen {
+    async fn build_of(&self, change: &Change, deploying: &DeployState) -> BuildFinding {
         let plan = &change.plan;
         if plan.manifest.is_some() {
-            return BuildSeen::NotNeeded;
+            return BuildFinding::NotNeeded;
         }
         // What its workflow said counts before what the checks of all workflows say together.
         if let Some(build) = self.builds.of(&plan.repository, &deploying.result) {
             match build.state {
                 BuildState::Failed { .. } => {
-                    return BuildSeen::Failed { names: vec![build.name], url: Some(build.url) };
+                    return BuildFinding::Failed { names: vec![build.name], url: Some(build.url) };
                 }
-                BuildState::Queued | BuildState::Running => return BuildSeen::Running { names: vec![build.name] },
+                BuildState::Queued | BuildState::Running => return BuildFinding::Running { names: vec![build.name] },
                 BuildState::Succeeded => {}
             }
         }
         match self.github.checks(&plan.repository, &deploying.result).await {
-            Err(error) => BuildSeen::Unread { why: error.to_string() },
+            Err(error) => BuildFinding::Unread { why: error.to_string() },
             Ok(checks) if !checks.red.is_empty() => {
-                let url = plan.web().map(|web| format!("{web}/commit/{}/checks", deploying.result));
-                BuildSeen::Failed { names: checks.red, url }
+                let url = plan.repository_url().map(|web| format!("{web}/commit/{}/checks", deploying.result));
+                BuildFinding::Failed { names: checks.red, url }
             }
-            Ok(checks) if !checks.running.is_empty() => BuildSeen::Running { names: checks.running },
-            Ok(checks) if checks.green == 0 => BuildSeen::NotBegun,
-            Ok(_) => BuildSeen::Done,
+            Ok(checks) if !checks.running.is_empty() => BuildFinding::Running { names: checks.running },
+            Ok(checks) if checks.green == 0 => BuildFinding::NotBegun,
+            Ok(_) => BuildFinding::Done,
         }
     }
 
     /// Is the image of the result in the registry? By branch only where images are named after commits.
-    async fn image_seen(&self, change: &Change, deploying: &Deploying) -> ImageSeen {
+    async fn image_seen(&self, change: &Change, deploying: &DeployState) -> ImageFinding {
         let plan = &change.plan;
-        let Some(artefact) = self.config.catalogue.artefact(plan.artefact.as_str()) else { return ImageSeen::Untold };
+        let Some(artefact) = self.config.catalogue.find_artefact(plan.artefact.as_str()) else {
+            return ImageFinding::Untold;
+        };
         let label = plan.version.label();
         if plan.manifest.is_some() {
             let (tag, digest) = (plan.version.tag.clone(), plan.version.digest.clone());
             return match self.registry.digest(&Image { name: artefact.image.clone(), tag, digest }).await {
-                Ok(Some(_)) => ImageSeen::There { tag: label.to_owned() },
-                Ok(None) => ImageSeen::Missing { name: label.to_owned() },
-                Err(error) => ImageSeen::Unread { why: error.to_string() },
+                Ok(Some(_)) => ImageFinding::There { tag: label.to_owned() },
+                Ok(None) => ImageFinding::Missing { name: label.to_owned() },
+                Err(error) => ImageFinding::Unread { why: error.to_string() },
             };
         }
         if plan.version.tag.as_deref().and_then(tag_sha_candidate).is_none() {
-            return ImageSeen::Untold;
+            return ImageFinding::Untold;
         }
         let result = &deploying.result;
         let is_its = |tag: &String| tag_sha_candidate(tag).is_some_and(|named| result.as_str().starts_with(named));
         match self.registry.tags(&artefact.image).await {
             Ok(tags) => match tags.into_iter().find(is_its) {
-                Some(tag) => ImageSeen::There { tag },
-                None => ImageSeen::Missing { name: result.short().to_owned() },
+                Some(tag) => ImageFinding::There { tag },
+                None => ImageFinding::Missing { name: result.short().to_owned() },
             },
-            Err(error) => ImageSeen::Unread { why: error.to_string() },
+            Err(error) => ImageFinding::Unread { why: error.to_string() },
         }
     }
 }

@@ -4,9 +4,10 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::adapters::github::{GithubError, MakeTag};
 use crate::adapters::store::{Claim, StoreError, Transaction};
-use crate::domain::change::plan::{tag_name, tag_number};
+use crate::domain::change::plan::{format_tag_affixes, parse_tag_number};
 use crate::domain::change::{
-    Change, Deploying, FailureEvidence, Nudge, Other, OtherState, Progress, Proof, Stage, Tag, Trouble,
+    Change, CoDeployedState, CoDeployedStatus, DeployState, FailureEvidence, Proof, ResultTag, RetryState,
+    RolloutProgress, Stage, TriggerOutcome,
 };
 use crate::domain::model::artefact::Artefact;
 use crate::domain::model::version::Sha;
@@ -47,7 +48,7 @@ pub(crate) enum Look {
         runs: Option<String>,
         untold: bool,
     },
-    Rolling(Progress),
+    Rolling(RolloutProgress),
     /// The result runs, but the observer has not recorded it yet. The observer wakes the change afterwards.
     Unrecorded {
         ready: u32,
@@ -90,7 +91,9 @@ impl Bot {
         match self.look_at_result(&claim.change, &result).await {
             Look::Runs { .. } => Ok(true),
             Look::NotYet { .. } => self.roll_back_by_rule(claim).await,
-            Look::Failed { evidence, .. } if evidence.allows_auto_rollback() => self.roll_back_by_rule(claim).await,
+            Look::Failed { evidence, .. } if evidence.can_trigger_auto_rollback() => {
+                self.roll_back_by_rule(claim).await
+            }
             Look::Failed { .. } | Look::Rolling(_) if is_late => self.roll_back_by_rule(claim).await,
             // The workload may be recovering, even if an earlier health report is still known: check again.
             Look::Failed { .. } | Look::Rolling(_) | Look::Unrecorded { .. } | Look::Unclear(_) => {
@@ -120,30 +123,32 @@ impl Bot {
             // By manifest it is the code that is tagged, at what was built.
             let marked = if plan.manifest.is_some() { plan.pinned.clone() } else { Some(deploying.result.clone()) };
             let (name, tries) = match &deploying.tag {
-                Tag::Made { .. } | Tag::Missing { .. } => return Ok(None),
-                Tag::NotYet => {
+                ResultTag::Made { .. } | ResultTag::Missing { .. } => return Ok(None),
+                ResultTag::NotYet => {
                     let name = self.next_tag(&claim.change, None).await?;
-                    self.keep_tag(claim, Tag::Chosen { name, tries: 0 }).await?;
+                    self.keep_tag(claim, ResultTag::Chosen { name, tries: 0 }).await?;
                     continue;
                 }
                 // Woken before its turn came: whoever asks again and again moves the turns of all others.
-                Tag::Chosen { .. } if claim.due_at.is_some_and(|due| due > self.clock.now()) => return Ok(claim.due_at),
-                Tag::Chosen { name, tries } => (name.clone(), *tries),
+                ResultTag::Chosen { .. } if claim.due_at.is_some_and(|due| due > self.clock.now()) => {
+                    return Ok(claim.due_at);
+                }
+                ResultTag::Chosen { name, tries } => (name.clone(), *tries),
             };
             let Some(result) = marked else {
                 let why = "nothing tells which commit the image was built from".to_owned();
-                return self.keep_tag(claim, Tag::Missing { why }).await.map(|()| None);
+                return self.keep_tag(claim, ResultTag::Missing { why }).await.map(|()| None);
             };
-            let message = plan.merge_message(&claim.change.trailer());
+            let message = plan.format_merge_message(&claim.change.format_change_trailer());
             let made = match self.github.make_tag(&plan.repository, &name, &result, &message).await {
                 Ok(MakeTag::Taken) => self.whose_tag(&claim.change, &name, &result).await,
-                Ok(MakeTag::Done) => Ok(Tag::Made { name: name.clone(), at: self.clock.now() }),
-                Ok(MakeTag::Refused(why)) => Ok(Tag::Missing { why }),
+                Ok(MakeTag::Done) => Ok(ResultTag::Made { name: name.clone(), at: self.clock.now() }),
+                Ok(MakeTag::Refused(why)) => Ok(ResultTag::Missing { why }),
                 Err(error) => Err(error),
             };
             match made {
-                Ok(Tag::Chosen { name, .. }) => {
-                    self.keep_tag(claim, Tag::Chosen { name, tries: tries + 1 }).await?;
+                Ok(ResultTag::Chosen { name, .. }) => {
+                    self.keep_tag(claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
                 }
                 Ok(tag) => return self.keep_tag(claim, tag).await.map(|()| None),
                 // To wait for one's turn is no failure.
@@ -151,29 +156,29 @@ impl Bot {
                     return Ok(Some(again(&error, tries, self.clock.now())));
                 }
                 Err(error) if error.passes() && tries + 1 < MOST_TAG_TRIES => {
-                    self.keep_tag(claim, Tag::Chosen { name, tries: tries + 1 }).await?;
+                    self.keep_tag(claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
                     return Ok(Some(again(&error, tries, self.clock.now())));
                 }
                 Err(error) => {
                     let why = error.to_string();
-                    return self.keep_tag(claim, Tag::Missing { why }).await.map(|()| None);
+                    return self.keep_tag(claim, ResultTag::Missing { why }).await.map(|()| None);
                 }
             }
         }
-        self.keep_tag(claim, Tag::Missing { why: "every name that I chose was taken".to_owned() }).await?;
+        self.keep_tag(claim, ResultTag::Missing { why: "every name that I chose was taken".to_owned() }).await?;
         Ok(None)
     }
 
     /// A tag of our name that is there already is ours if it marks our result; else the next number is free.
-    async fn whose_tag(&self, change: &Change, name: &str, result: &Sha) -> Result<Tag, GithubError> {
+    async fn whose_tag(&self, change: &Change, name: &str, result: &Sha) -> Result<ResultTag, GithubError> {
         let repository = &change.plan.repository;
         if self.github.tag_commit(repository, name).await?.as_ref() == Some(result) {
-            return Ok(Tag::Made { name: name.to_owned(), at: self.clock.now() });
+            return Ok(ResultTag::Made { name: name.to_owned(), at: self.clock.now() });
         }
         let (before, _) = self.tag_form(change);
         let taken = self.github.tags_beginning(repository, &before).await?;
         match self.next_tag(change, Some(&taken)).await {
-            Ok(name) => Ok(Tag::Chosen { name, tries: 0 }),
+            Ok(name) => Ok(ResultTag::Chosen { name, tries: 0 }),
             Err(error) => Err(GithubError::Unavailable(error.to_string())),
         }
     }
@@ -181,7 +186,7 @@ impl Bot {
     fn tag_form(&self, change: &Change) -> (String, String) {
         let policy = self.config.environments.get(&change.plan.environment);
         let template = policy.and_then(|policy| policy.tag.as_deref());
-        tag_name(template, &change.plan, self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date())
+        format_tag_affixes(template, &change.plan, self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date())
     }
 
     /// The first name that is free as far as we know.
@@ -189,17 +194,17 @@ impl Bot {
         let form = self.tag_form(change);
         let ours = self.store.tag_names(&change.plan.repository, &form.0).await?;
         let names = ours.iter().chain(taken.into_iter().flatten());
-        let last = names.filter_map(|name| tag_number(name, &form)).max().unwrap_or_default();
+        let last = names.filter_map(|name| parse_tag_number(name, &form)).max().unwrap_or_default();
         Ok(format!("{}{}{}", form.0, last.saturating_add(1), form.1))
     }
 
     /// Stores what became of the tag. A name is stored before it is used.
-    async fn keep_tag(&self, claim: &mut Claim, tag: Tag) -> Result<(), StoreError> {
+    async fn keep_tag(&self, claim: &mut Claim, tag: ResultTag) -> Result<(), StoreError> {
         let mut transaction = Transaction::new();
-        if let Tag::Chosen { name, .. } = &tag {
+        if let ResultTag::Chosen { name, .. } = &tag {
             transaction = transaction.name_tag(claim.change.plan.repository.clone(), name, claim.change.id);
         }
-        let Ok(stage) = claim.change.stage.clone().still_deploying(|now| Deploying { tag, ..now }) else {
+        let Ok(stage) = claim.change.stage.clone().update_deploying(|now| DeployState { tag, ..now }) else {
             return Ok(());
         };
         let due = Some(self.clock.now());
@@ -209,7 +214,7 @@ impl Bot {
     }
 
     /// Tells the controller to look, once, where the environment says how.
-    async fn nudge(&self, change: &Change) -> Option<Nudge> {
+    async fn nudge(&self, change: &Change) -> Option<TriggerOutcome> {
         let deploying = change.stage.deploying()?;
         if deploying.nudge.is_some() {
             return deploying.nudge.clone();
@@ -217,24 +222,29 @@ impl Bot {
         let plan = &change.plan;
         let trigger = self.config.environments.get(&plan.environment)?.trigger.as_ref()?;
         match self.controller.nudge(trigger, plan, &deploying.result).await {
-            Ok(()) => Some(Nudge::Done),
-            Err(why) => Some(Nudge::Failed { why }),
+            Ok(()) => Some(TriggerOutcome::Done),
+            Err(why) => Some(TriggerOutcome::Failed { why }),
         }
     }
 
     /// Green only when the cluster runs it.
-    async fn judge(&self, claim: &Claim, nudge: Option<Nudge>, tag_due: Option<Timestamp>) -> Result<(), StoreError> {
+    async fn judge(
+        &self,
+        claim: &Claim,
+        nudge: Option<TriggerOutcome>,
+        tag_due: Option<Timestamp>,
+    ) -> Result<(), StoreError> {
         let before = claim.change.stage.clone();
         let Some(deploying) = before.deploying() else { return Ok(()) };
         if matches!(before, Stage::Deployed { .. }) {
             return self.keep_stage(claim, before, tag_due).await;
         }
         let (deadline, tries) = (deploying.deadline, deploying.trouble.as_ref().map_or(0, |trouble| trouble.tries));
-        let artefact = self.config.catalogue.artefact(claim.change.plan.artefact.as_str());
+        let artefact = self.config.catalogue.find_artefact(claim.change.plan.artefact.as_str());
         let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
         if place.is_some_and(|place| !self.view.is_read(place)) {
             // After a start, nothing can be said before the first look, not even that it is too late.
-            let Ok(told) = before.still_deploying(|known| Deploying { nudge, ..known }) else { return Ok(()) };
+            let Ok(told) = before.update_deploying(|known| DeployState { nudge, ..known }) else { return Ok(()) };
             return self.keep_stage(claim, told, Some(self.clock.now() + UNREAD)).await;
         }
         let look = self.look_at_result(&claim.change, &deploying.result).await;
@@ -250,7 +260,7 @@ impl Bot {
             }),
         };
         let now = self.clock.now();
-        let learned = before.clone().still_deploying(|known| Deploying {
+        let learned = before.clone().update_deploying(|known| DeployState {
             nudge,
             others,
             silence,
@@ -263,12 +273,12 @@ impl Bot {
             },
             rollout: match &look {
                 Look::Rolling(progress) => Some(progress.clone()),
-                Look::Unrecorded { ready } => Some(Progress { ready: *ready, wanted: *ready, delayed_by: None }),
+                Look::Unrecorded { ready } => Some(RolloutProgress { ready: *ready, wanted: *ready, delayed_by: None }),
                 Look::NotYet { .. } | Look::Unclear(_) => known.rollout,
                 Look::Runs { .. } | Look::Failed { .. } => None,
             },
             trouble: match &look {
-                Look::Unclear(why) => Some(Trouble::again(known.trouble, why.clone(), now)),
+                Look::Unclear(why) => Some(RetryState::record_failure(known.trouble, why.clone(), now)),
                 _ => None,
             },
             ..known
@@ -279,23 +289,23 @@ impl Bot {
         let unconfirmed = learned.unconfirmed_failure().map(str::to_owned);
         let confirms = unconfirmed.filter(|_| now >= deadline && now.duration_since(deadline) < CONFIRM_WITHIN);
         let stage = match look {
-            Look::Runs { ready, proof } => learned.deployed(ready, proof, now),
+            Look::Runs { ready, proof } => learned.into_deployed(ready, proof, now),
             Look::Failed { reason, evidence, .. }
                 if !matches!(learned, Stage::Failed { .. })
-                    || (learned.unconfirmed_failure().is_some() && evidence.allows_auto_rollback()) =>
+                    || (learned.unconfirmed_failure().is_some() && evidence.can_trigger_auto_rollback()) =>
             {
-                learned.failed(reason, evidence, now)
+                learned.into_failed(reason, evidence, now)
             }
             Look::Failed { .. } | Look::NotYet { .. } | Look::Rolling(_) if let Some(reason) = confirms => {
-                learned.failed(reason, FailureEvidence::Deadline, now)
+                learned.into_failed(reason, FailureEvidence::Deadline, now)
             }
-            Look::NotYet { runs, .. } if late => learned.stalled(runs, false, now),
-            Look::Rolling(Progress { ready, wanted, delayed_by }) if late => {
+            Look::NotYet { runs, .. } if late => learned.into_stalled(runs, false, now),
+            Look::Rolling(RolloutProgress { ready, wanted, delayed_by }) if late => {
                 let delay = delayed_by.map(|reason| format!(" ({reason})")).unwrap_or_default();
-                learned.stalled(Some(format!("{ready} of {wanted} replicas of it{delay}")), false, now)
+                learned.into_stalled(Some(format!("{ready} of {wanted} replicas of it{delay}")), false, now)
             }
             Look::Unclear(why) if late => {
-                learned.stalled(Some(format!("something, but nobody can tell what: {why}")), true, now)
+                learned.into_stalled(Some(format!("something, but nobody can tell what: {why}")), true, now)
             }
             // Of what is only watched, the periodic look is soon enough.
             Look::Unclear(_) if waiting => {
@@ -321,7 +331,7 @@ impl Bot {
     }
 
     /// When the rollout of the result was first seen, as far as it was.
-    fn first_seen(&self, change: &Change, deploying: &Deploying, look: &Look) -> Option<Timestamp> {
+    fn first_seen(&self, change: &Change, deploying: &DeployState, look: &Look) -> Option<Timestamp> {
         let plan = &change.plan;
         let seen = match look {
             Look::Rolling(_) | Look::Unrecorded { .. } | Look::Runs { .. } | Look::Failed { seen: true, .. } => {
@@ -341,7 +351,7 @@ impl Bot {
             return stage;
         }
         let authors = self.authors(before, MOST_AUTHORS).await;
-        match stage.clone().still_deploying(|known| Deploying { authors: Some(authors), ..known }) {
+        match stage.clone().update_deploying(|known| DeployState { authors: Some(authors), ..known }) {
             Ok(named) => named,
             Err(_) => stage,
         }
@@ -367,7 +377,7 @@ impl Bot {
 
     async fn look_at_result(&self, change: &Change, result: &Sha) -> Look {
         let catalogue = &self.config.catalogue;
-        let artefact = catalogue.artefact(change.plan.artefact.as_str());
+        let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
         let place = artefact.and_then(|artefact| artefact.places.get(&change.plan.environment));
         let (Some(artefact), Some(place)) = (artefact, place) else {
             return Look::Unclear(format!("{} is not configured there any more", change.plan.artefact));
@@ -378,7 +388,8 @@ impl Bot {
         }
         let runs = rollout.version.as_ref().map(|version| version.label().to_owned());
         let seen = self.seen.sighting(&artefact.name, &change.plan.environment);
-        let seen = seen.filter(|seen| rollout.version.as_ref().is_some_and(|version| seen.version.is_image(version)));
+        let seen =
+            seen.filter(|seen| rollout.version.as_ref().is_some_and(|version| seen.version.is_same_image(version)));
         let mut untold = false;
         let ours = match &seen {
             // Nothing runs, or the observer is about to tell of it, and wakes us then.
@@ -403,7 +414,7 @@ impl Bot {
             (Some(_), RolloutState::Running { ready }) => Look::Unrecorded { ready },
             (Some(_), RolloutState::RollingOut { ready, wanted, delayed_by }) if told.is_none() => {
                 let delayed_by = delayed_by.map(|reason| reason.to_string());
-                Look::Rolling(Progress { ready, wanted, delayed_by })
+                Look::Rolling(RolloutProgress { ready, wanted, delayed_by })
             }
             (Some(_), RolloutState::Degraded { reason }) => Look::Failed {
                 reason: self.reason_of(artefact, change).await.unwrap_or_else(|| match told {
@@ -434,13 +445,13 @@ impl Bot {
     ) -> Result<Belonging, CannotAsk> {
         // What ran there before is not what the change brings, whatever its commit contains.
         if change.plan.artefact == artefact.name
-            && change.plan.from.as_ref().is_some_and(|from| from.is_image(&seen.version))
+            && change.plan.from.as_ref().is_some_and(|from| from.is_same_image(&seen.version))
         {
             return Ok(Belonging::Foreign);
         }
         // By manifest it is exactly what was written, whatever it was built from.
         if change.plan.manifest.is_some() {
-            let ours = change.plan.version.is_image(&seen.version);
+            let ours = change.plan.version.is_same_image(&seen.version);
             return Ok(if ours { Belonging::Ours(Proof::Image) } else { Belonging::Foreign });
         }
         let Some((commit, proof)) = self.source_of(artefact, seen).await? else { return Ok(Belonging::Unknown) };
@@ -460,18 +471,18 @@ impl Bot {
     }
 
     /// What the artefacts that are carried along are doing, for the card.
-    fn others(&self, change: &Change) -> Vec<Other> {
-        let one = |also: &crate::domain::change::plan::Also| {
-            let artefact = self.config.catalogue.artefact(also.artefact.as_str())?;
+    fn others(&self, change: &Change) -> Vec<CoDeployedStatus> {
+        let one = |also: &crate::domain::change::plan::CoDeployed| {
+            let artefact = self.config.catalogue.find_artefact(also.artefact.as_str())?;
             let rollout = self.view.rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
             let state = match rollout.state {
-                RolloutState::Running { ready } => OtherState::Runs { ready },
-                RolloutState::RollingOut { ready, wanted, .. } => OtherState::RollsOut { ready, wanted },
-                RolloutState::Degraded { reason } => OtherState::Fails { reason: reason.to_string() },
-                RolloutState::Missing | RolloutState::Unreadable { .. } => OtherState::Unknown,
+                RolloutState::Running { ready } => CoDeployedState::Runs { ready },
+                RolloutState::RollingOut { ready, wanted, .. } => CoDeployedState::RollsOut { ready, wanted },
+                RolloutState::Degraded { reason } => CoDeployedState::Fails { reason: reason.to_string() },
+                RolloutState::Missing | RolloutState::Unreadable { .. } => CoDeployedState::Unknown,
             };
             let version = rollout.version.map(|version| version.label().to_owned());
-            Some(Other { artefact: artefact.name.clone(), version, state })
+            Some(CoDeployedStatus { artefact: artefact.name.clone(), version, state })
         };
         change.plan.also.iter().filter_map(one).collect()
     }

@@ -3,11 +3,11 @@
 use crate::adapters::slack::incoming::Origin;
 use crate::adapters::slack::render::{approve, status};
 use crate::adapters::store::LedgerKind;
-use crate::domain::change::approval::{Awaiting, Way, Yes};
+use crate::domain::change::approval::{ApprovalOutcome, ApprovalPlatform, ApprovalState};
 use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::rules::promotion::{Act, Refusal};
+use crate::domain::rules::promotion::{Refusal, RestrictedAction};
 use crate::workflow::changes::begin::ledger_entry;
 use crate::workflow::context::Bot;
 use crate::workflow::requests::dispatch::{Asked, stored};
@@ -40,19 +40,19 @@ impl Bot {
         let person = &asked.from.person;
         let (change, mut awaiting) = self.waiting_change(asked, value).await?;
         // There is nothing to say yes to, whatever the button says; a no needs nothing to look at.
-        if change.shown().is_none() {
+        if change.commit_to_approve().is_none() {
             return Err(asked.linking(approve::changed_since(&change), change.id).into());
         }
-        match awaiting.approve(person, Way::Slack, &change.requester, self.clock.now()) {
-            Yes::Counts => {}
-            Yes::Twice => return Err(asked.privately(approve::approved_before()).into()),
-            Yes::OwnChange => return Err(asked.privately(approve::own_change()).into()),
+        match awaiting.record_approval(person, ApprovalPlatform::Slack, &change.requester, self.clock.now()) {
+            ApprovalOutcome::Counted => {}
+            ApprovalOutcome::Duplicate => return Err(asked.privately(approve::approved_before()).into()),
+            ApprovalOutcome::OwnChange => return Err(asked.privately(approve::own_change()).into()),
         }
         self.may_decide(asked, &change).await?;
         let mut work = self.decided(&change, Stage::AwaitingApproval(awaiting)).await?;
         let entry = ledger_entry(&change, LedgerKind::Approved, Actor::Person(person.clone()), self.clock.now());
         // Whoever said yes on the card sees it there.
-        let noted = asked.private(approve::noted(&change)).elsewhere(Self::card_key(change.id));
+        let noted = asked.private(approve::noted(&change)).with_link_if_elsewhere(Self::card_key(change.id));
         work.transaction = work.transaction.ledger(entry).say(noted);
         Ok(work)
     }
@@ -105,7 +105,7 @@ impl Bot {
         let (change, _) = self.waiting_change(asked, value).await?;
         self.may_decide(asked, &change).await?;
         let reason: String = reason.trim().chars().take(approve::LONGEST_REASON).collect();
-        let rejected = change.stage.clone().rejected(asked.from.person.clone(), reason, self.clock.now());
+        let rejected = change.stage.clone().into_rejected(asked.from.person.clone(), reason, self.clock.now());
         match rejected {
             Ok(stage) => self.decided(&change, stage).await,
             Err(_) => Err(asked.privately(approve::moved_on(&change)).into()),
@@ -113,16 +113,16 @@ impl Bot {
     }
 
     /// The change that a button is about, if it still waits and still shows what whoever pressed has seen.
-    async fn waiting_change(&self, asked: Asked<'_>, value: &str) -> Result<(Change, Awaiting), Undecided> {
+    async fn waiting_change(&self, asked: Asked<'_>, value: &str) -> Result<(Change, ApprovalState), Undecided> {
         let named = value.split_once(':').and_then(|(id, seen)| Some((ChangeId::parse(id)?, seen)));
         let Some((id, seen)) = named else { return Err(Work::default().into()) };
         let Some(change) = self.store.change(id).await.map_err(|error| stored(&error))? else {
-            return Err(asked.privately(status::unknown(&id.short())).into());
+            return Err(asked.privately(status::unknown(&id.to_short_id())).into());
         };
         let Stage::AwaitingApproval(awaiting) = change.stage.clone() else {
             return Err(asked.privately(approve::moved_on(&change)).into());
         };
-        if change.shown().map_or("", |shown| shown.as_str()) != seen {
+        if change.commit_to_approve().map_or("", |shown| shown.as_str()) != seen {
             return Err(asked.linking(approve::changed_since(&change), change.id).into());
         }
         Ok((change, awaiting))
@@ -132,15 +132,17 @@ impl Bot {
         let plan = &change.plan;
         match self.may_approve(&asked.from.person, &plan.environment, &plan.repository).await {
             Ok(true) => Ok(()),
-            Ok(false) => Err(asked.refused(&self.may_not_approve(Act::Approve, &plan.environment).await).into()),
+            Ok(false) => {
+                Err(asked.refused(&self.may_not_approve(RestrictedAction::Approve, &plan.environment).await).into())
+            }
             Err(error) => Err(asked.cannot(&error)?.into()),
         }
     }
 
-    pub(crate) async fn may_not_approve(&self, act: Act, environment: &EnvironmentName) -> Refusal {
+    pub(crate) async fn may_not_approve(&self, act: RestrictedAction, environment: &EnvironmentName) -> Refusal {
         let policy = self.config.environments.get(environment).cloned().unwrap_or_default();
         let members = policy.approvals.map_or(policy.promoters, |approvals| approvals.from);
-        Refusal::MayNot { act, environment: environment.clone(), who: self.called(&members).await }
+        Refusal::NotPermitted { action: act, environment: environment.clone(), permitted: self.called(&members).await }
     }
 
     /// Writes a decision, if nobody moved the change meanwhile: else it is asked again, and answered as it is then.

@@ -5,18 +5,18 @@ use std::time::Duration;
 use futures::StreamExt;
 use tokio::time::{Instant, timeout_at};
 
-use crate::domain::change::Moves;
-use crate::domain::change::plan::Pending;
-use crate::domain::git::comparison::{Comparison, Lone, folded};
-use crate::domain::git::text_diff::{Difference, Unseen};
+use crate::domain::change::ChangeLockKey;
+use crate::domain::change::plan::PendingCommits;
+use crate::domain::git::comparison::{Comparison, ListedCommit, collapse_merges};
+use crate::domain::git::text_diff::{LineDiff, OmissionReason};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Repository};
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::version::{Commit, Sha, Version};
 use crate::domain::rules::promotion::Refusal;
-use crate::domain::rules::rollback::Codes;
+use crate::domain::rules::rollback::SourceMap;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::diff;
-use crate::domain::view::diff::{Between, Diff, InGit, Side, Text, Undeployed};
+use crate::domain::view::diff::{Diff, DiffResult, DiffSide, GitState, ManifestDiff, UndeployedCommits};
 
 use crate::adapters::github::{Found, Patched};
 use crate::adapters::slack::render::Said;
@@ -44,7 +44,7 @@ const FILLED: Duration = Duration::from_secs(3);
 /// One of the two environments, with what has to be known to compare it.
 struct Known<'a> {
     rung: &'a Environment,
-    side: Side,
+    side: DiffSide,
     /// The commit that runs.
     commit: Option<Sha>,
     /// The commit whose code that is: after a rollback, the one that was restored.
@@ -71,15 +71,15 @@ impl Bot {
         if source.name == target.name {
             return Ok(asked.privately(render::same_environment(&source.name)));
         }
-        let Some(artefact) = wanted.artefact.as_ref().and_then(|name| catalogue.artefact(name.as_str())) else {
+        let Some(artefact) = wanted.artefact.as_ref().and_then(|name| catalogue.find_artefact(name.as_str())) else {
             return self.diff_all(asked, source, target, openly).await;
         };
         let diff = match self.diff_of(artefact, source, target).await {
             Ok(diff) => diff,
             Err(error) => return asked.cannot(&error),
         };
-        let code = match &diff.compared {
-            Some((upper, lower)) if wanted.code && matches!(diff.between, Between::Differs { .. }) => {
+        let code = match &diff.compared_commits {
+            Some((upper, lower)) if wanted.code && matches!(diff.result, DiffResult::Different { .. }) => {
                 match self.code_between(artefact, upper, lower).await {
                     Ok(code) => Some(code),
                     Err(error) => return asked.cannot(&error),
@@ -92,7 +92,7 @@ impl Bot {
             render::one(&diff, code.as_deref(), &catalogue.ladder, &authors, self.clock.now());
         let mut work = if openly { asked.openly(said) } else { asked.privately(said) };
         if cut {
-            let texts = code.as_deref().unwrap_or_default().iter().chain(&diff.manifest);
+            let texts = code.as_deref().unwrap_or_default().iter().chain(&diff.manifest_diff);
             work.transaction =
                 work.transaction.say(asked.beside(render::whole(&diff), render::file(&diff, texts), openly));
         }
@@ -100,19 +100,25 @@ impl Bot {
     }
 
     /// The text of what differs, of the files that concern the artefact.
-    async fn code_between(&self, artefact: &Artefact, upper: &Sha, lower: &Sha) -> Result<Vec<Text>, CannotAsk> {
+    async fn code_between(
+        &self,
+        artefact: &Artefact,
+        upper: &Sha,
+        lower: &Sha,
+    ) -> Result<Vec<ManifestDiff>, CannotAsk> {
         let patches = match self.github.patches(&artefact.repository, upper, lower).await? {
             Found::Yes(patches) => patches,
             Found::No(why) => return Err(CannotAsk::never(why)),
         };
-        let concerned =
-            patches.into_iter().filter(|patched| patched.file.concerns(artefact)).map(|Patched { file, patch }| {
+        let concerned = patches.into_iter().filter(|patched| patched.file.is_relevant_to(artefact)).map(
+            |Patched { file, patch }| {
                 // What was only moved has no text that differs, and neither has what is no text.
                 let is_long = file.additions + file.deletions > 0;
-                let unseen = if is_long { Unseen::TooLong } else { Unseen::Binary };
-                let unseen = || Difference { unseen: Some(unseen), ..Difference::default() };
-                Text { difference: patch.as_deref().map_or_else(unseen, Difference::from_patch), file: file.path }
-            });
+                let unseen = if is_long { OmissionReason::TooLong } else { OmissionReason::Binary };
+                let unseen = || LineDiff { omitted: Some(unseen), ..LineDiff::default() };
+                ManifestDiff { difference: patch.as_deref().map_or_else(unseen, LineDiff::from_patch), file: file.path }
+            },
+        );
         Ok(concerned.collect())
     }
 
@@ -191,7 +197,7 @@ impl Bot {
 
     /// Who wrote what is shown, as far as that is known.
     fn known_authors(&self, diff: &Diff, repository: &Repository) -> Authors {
-        let Between::Differs { drift, .. } = &diff.between else { return Authors::new() };
+        let DiffResult::Different { drift, .. } = &diff.result else { return Authors::new() };
         let logins = drift.commits.iter().chain(&drift.hotfixes).filter_map(|commit| commit.login.clone());
         logins.filter_map(|login| self.known_person(&login, repository).map(|person| (login, person))).collect()
     }
@@ -205,38 +211,49 @@ impl Bot {
     ) -> Result<Diff, CannotAsk> {
         let ladder = &self.config.catalogue.ladder;
         let (mut from, mut to) = (self.known_of(artefact, source).await?, self.known_of(artefact, target).await?);
-        let (lower, upper) =
-            if diff::above(ladder, &source.name, &target.name) { (&mut to, &mut from) } else { (&mut from, &mut to) };
+        let (lower, upper) = if diff::is_above(ladder, &source.name, &target.name) {
+            (&mut to, &mut from)
+        } else {
+            (&mut from, &mut to)
+        };
         if matches!(artefact.delivery, Delivery::Manifest { .. }) {
             self.look_at_manifest(artefact, lower).await?;
             self.look_at_manifest(artefact, upper).await?;
         }
-        let same_image = match (&lower.side.runs, &upper.side.runs) {
-            (Some(below), Some(above)) => below.is_image(above),
+        let same_image = match (&lower.side.running, &upper.side.running) {
+            (Some(below), Some(above)) => below.is_same_image(above),
             _ => false,
         };
         let between = match missing(artefact, lower).or_else(|| missing(artefact, upper)) {
-            Some(Between::CommitUnknown(_)) if same_image => Between::Same,
+            Some(DiffResult::CommitUnknown(_)) if same_image => DiffResult::Same,
             Some(between) => between,
             None => self.lies_between(artefact, lower, upper).await?,
         };
-        let is_first = matches!(&between, Between::NothingRuns(name) if *name == upper.rung.name);
+        let is_first = matches!(&between, DiffResult::NotRunning(name) if *name == upper.rung.name);
         // What a rollback restored is older code with the bad one in its history: it goes nowhere.
         let restored = lower.commit != lower.code;
-        let next = if !restored && (between.behind().is_some() || is_first) {
-            diff::next(artefact, &lower.side, upper.rung, ladder)
+        let next = if !restored && (between.behind_environment().is_some() || is_first) {
+            diff::find_next_promotion(artefact, &lower.side, upper.rung, ladder)
         } else {
             None
         };
         let compared = upper.code.clone().zip(lower.code.clone());
         let manifest = match (upper.manifest.take(), lower.manifest.take()) {
             (Some((file, above)), Some((_, below))) if above != below => {
-                Some(Text { file, difference: Difference::of(&above, &below) })
+                Some(ManifestDiff { file, difference: LineDiff::from_texts(&above, &below) })
             }
             _ => None,
         };
         let artefact = artefact.name.clone();
-        Ok(Diff { artefact, source: from.side, target: to.side, between, next, compared, manifest })
+        Ok(Diff {
+            artefact,
+            source: from.side,
+            target: to.side,
+            result: between,
+            next_promotion: next,
+            compared_commits: compared,
+            manifest_diff: manifest,
+        })
     }
 
     /// The same of many, as they become known: first what nobody has to be asked for.
@@ -260,29 +277,35 @@ impl Bot {
             artefact: artefact.name.clone(),
             source: side(source),
             target: side(target),
-            between: Between::Unknown(why),
-            next: None,
-            compared: None,
-            manifest: None,
+            result: DiffResult::Unknown(why),
+            next_promotion: None,
+            compared_commits: None,
+            manifest_diff: None,
         }
     }
 
     /// What runs there, by the cluster's word; where it cannot be read, what was seen last.
-    fn side(&self, artefact: &Artefact, rung: &Environment) -> Side {
+    fn side(&self, artefact: &Artefact, rung: &Environment) -> DiffSide {
         let environment = rung.name.clone();
         let Some(place) = artefact.places.get(&rung.name) else {
-            return Side { environment, runs: None, state: RolloutState::Missing, since: None, git: InGit::Unknown };
+            return DiffSide {
+                environment,
+                running: None,
+                state: RolloutState::Missing,
+                since: None,
+                git: GitState::Unknown,
+            };
         };
         let rollout = self.view.rollout(place, &artefact.image);
         let seen = self.seen.sighting(&artefact.name, &rung.name);
         let unreadable = matches!(rollout.state, RolloutState::Unreadable { .. });
         let known = seen.filter(|seen| match &rollout.version {
-            Some(version) => seen.version.is_image(version),
+            Some(version) => seen.version.is_same_image(version),
             None => unreadable,
         });
         let since = known.as_ref().and_then(|seen| seen.running_at).or(rollout.since);
         let version = known.map(|seen| seen.version).or(rollout.version);
-        Side { environment, runs: version, state: rollout.state, since, git: InGit::Unknown }
+        DiffSide { environment, running: version, state: rollout.state, since, git: GitState::Unknown }
     }
 
     async fn known_of<'a>(&self, artefact: &Artefact, rung: &'a Environment) -> Result<Known<'a>, CannotAsk> {
@@ -290,12 +313,12 @@ impl Bot {
             return Err(CannotAsk::later(format!("what runs in {} has not been read yet", rung.name)));
         }
         let mut side = self.side(artefact, rung);
-        let Some(version) = &mut side.runs else {
+        let Some(version) = &mut side.running else {
             return Ok(Known { rung, side, commit: None, code: None, manifest: None });
         };
         if version.commit.is_none() {
             version.commit = match self.seen.sighting(&artefact.name, &rung.name) {
-                Some(seen) if seen.version.is_image(version) => self.source_of(artefact, &seen).await?,
+                Some(seen) if seen.version.is_same_image(version) => self.source_of(artefact, &seen).await?,
                 _ => self.commit_of(artefact, version).await?,
             }
             .map(|(commit, _)| commit);
@@ -315,9 +338,9 @@ impl Bot {
         if matches!(artefact.delivery, Delivery::Manifest { .. }) {
             return Ok(version.commit.clone());
         }
-        let moves = Moves::branch(&artefact.repository, &rung.branch);
+        let moves = ChangeLockKey::from_branch(&artefact.repository, &rung.branch);
         let changes = self.store.changes_of(&moves, REMEMBERED).await?;
-        Ok(Codes::of(&changes, &artefact.name).original(version).commit)
+        Ok(SourceMap::from_changes(&changes, &artefact.name).resolve_restored(version).commit)
     }
 
     async fn lies_between(
@@ -325,14 +348,17 @@ impl Bot {
         artefact: &Artefact,
         lower: &mut Known<'_>,
         upper: &mut Known<'_>,
-    ) -> Result<Between, CannotAsk> {
-        let (Some(down), Some(up)) = (lower.code.clone(), upper.code.clone()) else { return Ok(Between::NoComparison) };
+    ) -> Result<DiffResult, CannotAsk> {
+        let (Some(down), Some(up)) = (lower.code.clone(), upper.code.clone()) else {
+            return Ok(DiffResult::Incomparable);
+        };
         let pending = if matches!(artefact.delivery, Delivery::Manifest { .. }) {
             self.pending_between(&artefact.repository, &up, &down).await?
         } else {
             self.pending_by_branch(artefact, lower, upper, (&down, &up)).await?
         };
-        Ok(pending.map_or(Between::NoComparison, |pending| Between::of(&pending, artefact, &upper.rung.name)))
+        Ok(pending
+            .map_or(DiffResult::Incomparable, |pending| DiffResult::from_pending(&pending, artefact, &upper.rung.name)))
     }
 
     /// What lies between, and where the branches stand. One question for each branch tells both, in most cases.
@@ -342,7 +368,7 @@ impl Bot {
         lower: &mut Known<'_>,
         upper: &mut Known<'_>,
         (down, up): (&Sha, &Sha),
-    ) -> Result<Option<Pending>, CannotAsk> {
+    ) -> Result<Option<PendingCommits>, CannotAsk> {
         let repository = &artefact.repository;
         let Some(there) = self.beyond(artefact, up, down, lower).await? else { return Ok(None) };
         let back = if there.behind_by == 0 {
@@ -351,15 +377,15 @@ impl Bot {
         } else {
             self.beyond(artefact, down, up, upper).await?
         };
-        let pending = Pending::of(there, back);
+        let pending = PendingCommits::from_comparisons(there, back);
         if upper.commit == upper.code && pending.may_be_rolled_back() {
             // A hotfix upon a rollback, or one that the ledger does not know: what runs is what was restored.
             let open = self.github.open_rollbacks(repository, up).await?;
             if let Some(newest) = open.first()
                 && let Some(live) = self.pending_between(repository, &newest.restores, down).await?
             {
-                let Pending { ahead_by, commits, files, url, .. } = live;
-                return Ok(Some(Pending { ahead_by, commits, files, url, ..pending }));
+                let PendingCommits { ahead_by, commits, files, url, .. } = live;
+                return Ok(Some(PendingCommits { ahead_by, commits, files, url, ..pending }));
             }
         }
         Ok(Some(pending))
@@ -383,19 +409,23 @@ impl Bot {
             known.side.git = self.incomparable_branch(artefact, known.rung).await?;
             return self.comparison(repository, base, code).await;
         };
-        let told = known.commit.as_ref().filter(|commit| head.has(commit)).and_then(|commit| head.up_to(commit));
+        let told = known
+            .commit
+            .as_ref()
+            .filter(|commit| head.has_commit(commit))
+            .and_then(|commit| head.restrict_to_ancestor(commit));
         match told.filter(|_| artefact.paths.is_empty()) {
             Some(deployed) => {
                 let tree =
                     |of: &Sha| head.commits.iter().find(|lone| lone.commit.sha == *of).and_then(|it| it.tree.as_ref());
                 let same_tree = tree(&head.head).is_some() && tree(&head.head) == tree(&deployed.head);
                 let undeployed = if same_tree {
-                    Undeployed::Nothing
+                    UndeployedCommits::Nothing
                 } else {
-                    undeployed(head.commits.iter().filter(|lone| !deployed.has(&lone.commit.sha)))
+                    undeployed(head.commits.iter().filter(|lone| !deployed.has_commit(&lone.commit.sha)))
                 };
                 let branch = known.rung.branch.clone();
-                known.side.git = InGit::Branch { branch, head: head.head.clone(), undeployed };
+                known.side.git = GitState::Branch { branch, head: head.head.clone(), undeployed };
             }
             None => self.look_at_branch(artefact, known).await?,
         }
@@ -412,25 +442,25 @@ impl Bot {
         known.side.git = match self.comparison_with_head(&artefact.repository, commit, &branch).await? {
             None => self.incomparable_branch(artefact, known.rung).await?,
             Some(head) => {
-                let changes = head.files.cut || head.files.changed.iter().any(|file| file.concerns(artefact));
+                let changes = head.files.cut || head.files.changed.iter().any(|file| file.is_relevant_to(artefact));
                 let undeployed = match head.behind_by {
                     0 if changes => undeployed(head.commits.iter()),
                     // The same code under another name, or nothing that is built for it.
-                    0 => Undeployed::Nothing,
-                    _ => Undeployed::Other,
+                    0 => UndeployedCommits::Nothing,
+                    _ => UndeployedCommits::Diverged,
                 };
-                InGit::Branch { branch, head: head.head, undeployed }
+                GitState::Branch { branch, head: head.head, undeployed }
             }
         };
         Ok(())
     }
 
     /// A branch that has nothing in common with what runs, or that is not there.
-    async fn incomparable_branch(&self, artefact: &Artefact, rung: &Environment) -> Result<InGit, CannotAsk> {
+    async fn incomparable_branch(&self, artefact: &Artefact, rung: &Environment) -> Result<GitState, CannotAsk> {
         let branch = rung.branch.clone();
         Ok(match self.github.head(&artefact.repository, &branch).await? {
-            Some(head) => InGit::Branch { branch, head, undeployed: Undeployed::Other },
-            None => InGit::NoBranch { branch },
+            Some(head) => GitState::Branch { branch, head, undeployed: UndeployedCommits::Diverged },
+            None => GitState::NoBranch { branch },
         })
     }
 
@@ -444,9 +474,9 @@ impl Bot {
         };
         match read.await {
             Ok(Some((file, text, says))) => {
-                let runs = known.side.runs.as_ref().is_some_and(|runs| runs.is_image(&says));
+                let runs = known.side.running.as_ref().is_some_and(|runs| runs.is_same_image(&says));
                 known.manifest = Some((file.clone(), text));
-                known.side.git = InGit::Manifest { file, says, runs };
+                known.side.git = GitState::Manifest { file, specified: says, is_running: runs };
             }
             Ok(None) => {}
             Err(No::Refused(refusal)) => known.side.git = unreadable(refusal),
@@ -456,35 +486,35 @@ impl Bot {
     }
 }
 
-fn unreadable(refusal: Refusal) -> InGit {
+fn unreadable(refusal: Refusal) -> GitState {
     match refusal {
-        Refusal::Manifest { file, problem, .. } => InGit::Unreadable { file, why: problem },
-        _ => InGit::Unknown,
+        Refusal::ManifestProblem { file, problem, .. } => GitState::Unreadable { file, why: problem },
+        _ => GitState::Unknown,
     }
 }
 
-fn missing(artefact: &Artefact, known: &Known<'_>) -> Option<Between> {
+fn missing(artefact: &Artefact, known: &Known<'_>) -> Option<DiffResult> {
     let name = known.rung.name.clone();
     if !artefact.places.contains_key(&name) {
-        return Some(Between::NotThere(name));
+        return Some(DiffResult::NotInEnvironment(name));
     }
-    match (&known.side.runs, &known.code) {
+    match (&known.side.running, &known.code) {
         (None, _) if let RolloutState::Unreadable { why, .. } = &known.side.state => {
-            Some(Between::Unknown(format!("the cluster of {name} cannot be read: {why}")))
+            Some(DiffResult::Unknown(format!("the cluster of {name} cannot be read: {why}")))
         }
-        (None, _) => Some(Between::NothingRuns(name)),
-        (Some(_), None) => Some(Between::CommitUnknown(name)),
+        (None, _) => Some(DiffResult::NotRunning(name)),
+        (Some(_), None) => Some(DiffResult::CommitUnknown(name)),
         _ => None,
     }
 }
 
 /// As people count what was merged and does not run.
-fn undeployed<'a>(commits: impl Iterator<Item = &'a Lone>) -> Undeployed {
-    let commits: Vec<Lone> = commits.cloned().collect();
+fn undeployed<'a>(commits: impl Iterator<Item = &'a ListedCommit>) -> UndeployedCommits {
+    let commits: Vec<ListedCommit> = commits.cloned().collect();
     if commits.is_empty() {
-        return Undeployed::Nothing;
+        return UndeployedCommits::Nothing;
     }
-    let count: u64 = folded(&commits).iter().map(Commit::count).sum();
+    let count: u64 = collapse_merges(&commits).iter().map(Commit::count_commits).sum();
     // Merges alone make an image too.
-    Undeployed::Commits(count.max(1))
+    UndeployedCommits::Commits(count.max(1))
 }

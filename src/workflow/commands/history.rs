@@ -6,8 +6,10 @@ use crate::adapters::slack::render::page_buttons::For;
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Past, StoreError};
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::message::MessageKey;
-use crate::domain::view::history::{A_PAGE, Arrived, Happening, MOST, Number, What};
-use crate::domain::view::list::Filter;
+use crate::domain::view::history::{
+    ArrivalRecord, DEFAULT_PAGE_SIZE, HistoryEntry, HistoryEvent, LedgerPosition, MAX_PAGE_SIZE,
+};
+use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order, Page};
 
 use crate::workflow::context::Bot;
@@ -15,45 +17,45 @@ use crate::workflow::context::Bot;
 impl Bot {
     pub(crate) async fn history(
         &self,
-        filter: Filter,
+        filter: ListFilter,
         count: Option<u32>,
-        cursor: Cursor<Number>,
+        cursor: Cursor<LedgerPosition>,
         whom: For<'_>,
     ) -> Result<Said, StoreError> {
-        let most = count.unwrap_or(A_PAGE).clamp(1, MOST);
+        let most = count.unwrap_or(DEFAULT_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
         let mut page = self.happened(&filter, cursor, most).await?;
-        if page.is_stump(most as usize) {
+        if page.is_partial_first_page(most as usize) {
             page = self.happened(&filter, Cursor::Start, most).await?;
         }
-        let keys: Vec<MessageKey> = page.items().filter_map(|happening| happening.message.clone()).collect();
+        let keys: Vec<MessageKey> = page.items().filter_map(|happening| happening.message_key.clone()).collect();
         let links = self.addresses(&keys).await?;
         Ok(render::history::history(&filter, count, page, &links, whom, self.clock.now()))
     }
 
     async fn happened(
         &self,
-        filter: &Filter,
-        cursor: Cursor<Number>,
+        filter: &ListFilter,
+        cursor: Cursor<LedgerPosition>,
         most: u32,
-    ) -> Result<Page<Happening>, StoreError> {
+    ) -> Result<Page<HistoryEntry>, StoreError> {
         let nearest = self.store.past(filter, cursor, most + 1).await?;
-        Ok(Page::of(Order::NewestFirst, &cursor, nearest, most as usize).map(happening))
+        Ok(Page::from_cursor(Order::NewestFirst, &cursor, nearest, most as usize).map(happening))
     }
 }
 
-fn happening(past: Past) -> Happening {
+fn happening(past: Past) -> HistoryEntry {
     let Past { number, entry, change } = past;
     let at = entry.at;
     let key = |name: &str, id: &str| Some(MessageKey::new(&format!("{name}:{id}")));
     let (what, message) = match (entry.kind, change) {
         (LedgerKind::Begun | LedgerKind::Carried, Some(change)) => {
             let card = Bot::card_key(change.id);
-            (Some(What::Change(Box::new(change))), Some(card))
+            (Some(HistoryEvent::Change(Box::new(change))), Some(card))
         }
         (LedgerKind::Arrived | LedgerKind::ArrivalFailed, _) => match arrived(entry) {
             Some(arrived) => {
-                let message = arrived.told.message.clone();
-                (Some(What::Arrival(Box::new(arrived))), message)
+                let message = arrived.details.message.clone();
+                (Some(HistoryEvent::Arrival(Box::new(arrived))), message)
             }
             None => (None, None),
         },
@@ -62,9 +64,9 @@ fn happening(past: Past) -> Happening {
                 let id = lock.id.to_string();
                 let message = key(if kind == LedgerKind::Unlocked { "unlock" } else { "lock" }, &id);
                 let what = match kind {
-                    LedgerKind::Locked => What::Locked(lock),
-                    LedgerKind::Unlocked => What::Unlocked { lock, by: person(entry.actor) },
-                    _ => What::TakenOver { lock, from: taken_from },
+                    LedgerKind::Locked => HistoryEvent::Locked(lock),
+                    LedgerKind::Unlocked => HistoryEvent::Unlocked { lock, by: person(entry.actor) },
+                    _ => HistoryEvent::TakenOver { lock, from: taken_from },
                 };
                 (Some(what), message)
             }
@@ -76,17 +78,17 @@ fn happening(past: Past) -> Happening {
         }
         _ => (None, None),
     };
-    Happening { number, at, what: what.unwrap_or(What::Unreadable), message }
+    HistoryEntry { position: number, at, event: what.unwrap_or(HistoryEvent::Unreadable), message_key: message }
 }
 
-fn arrived(entry: Entry) -> Option<Arrived> {
+fn arrived(entry: Entry) -> Option<ArrivalRecord> {
     let Some(LedgerDetails::Arrival(told)) = entry.details else { return None };
-    Some(Arrived { artefact: entry.artefact?, environment: entry.environment?, told: *told })
+    Some(ArrivalRecord { artefact: entry.artefact?, environment: entry.environment?, details: *told })
 }
 
-fn released(entry: Entry) -> Option<What> {
+fn released(entry: Entry) -> Option<HistoryEvent> {
     let Some(LedgerDetails::Released { version }) = entry.details else { return None };
-    Some(What::Released {
+    Some(HistoryEvent::Released {
         artefact: entry.artefact?,
         environment: entry.environment?,
         version,

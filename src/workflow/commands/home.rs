@@ -14,15 +14,15 @@ use crate::adapters::slack::render::list::list;
 use crate::adapters::slack::render::page_buttons::For;
 use crate::adapters::slack::render::{Said, help, notice};
 use crate::adapters::store::{StoreError, Transaction};
-use crate::domain::change::approval::{Way, Yes};
+use crate::domain::change::approval::{ApprovalOutcome, ApprovalPlatform};
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::actor::{PersonId, Role};
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::model::message::{Message, MessageKey, To};
+use crate::domain::model::message::{Destination, Message, MessageKey};
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::RolloutState;
-use crate::domain::view::list::Filter;
+use crate::domain::view::list::ListFilter;
 
 use crate::workflow::context::Bot;
 use crate::workflow::facts::image_commits::CannotAsk;
@@ -139,7 +139,7 @@ impl Bot {
             return Ok(Work::default());
         }
         let said = help::welcome(&self.config.catalogue);
-        let to = To::Post { channel: from.channel.clone(), key, thread: None, asked: None };
+        let to = Destination::Post { channel: from.channel.clone(), key, thread: None, asked: None };
         Ok(Transaction::new().say(said.to(to)).into())
     }
 
@@ -191,7 +191,7 @@ impl Bot {
         }
         let shown = [&waiting, &mine, &others].into_iter().flat_map(|changes| changes.iter().take(MOST));
         let known = self.known(&shown.map(|change| change.id).collect::<Vec<_>>()).await?;
-        let rungs = self.config.catalogue.ladder.rungs();
+        let rungs = self.config.catalogue.ladder.environments();
         let neighbours = rungs.windows(2).map(|pair| (pair[0].name.clone(), pair[1].name.clone())).collect();
         Ok(home::home(&Home {
             waiting,
@@ -199,7 +199,7 @@ impl Bot {
             mine,
             others,
             known,
-            ladder: list(&self.listing(Filter::default(), 0), For::Person, made_at).without_tables(),
+            ladder: list(&self.listing(ListFilter::default(), 0), For::Person, made_at).without_tables(),
             promotions: self.promotions().await?,
             neighbours,
             now: made_at,
@@ -209,8 +209,10 @@ impl Bot {
     /// Would this person's yes count? Or why nobody can tell.
     async fn awaits(&self, person: &PersonId, change: &Change) -> Result<bool, String> {
         let Stage::AwaitingApproval(awaiting) = &change.stage else { return Ok(false) };
-        let counts = awaiting.clone().approve(person, Way::Slack, &change.requester, self.clock.now()) == Yes::Counts;
-        if !counts || awaiting.is_approved() || change.shown().is_none() {
+        let counts =
+            awaiting.clone().record_approval(person, ApprovalPlatform::Slack, &change.requester, self.clock.now())
+                == ApprovalOutcome::Counted;
+        if !counts || awaiting.is_approved() || change.commit_to_approve().is_none() {
             return Ok(false);
         }
         let plan = &change.plan;
@@ -224,9 +226,9 @@ impl Bot {
         let quarantines = self.store.quarantines().await?;
         let mut found = Vec::new();
         for artefact in &catalogue.artefacts {
-            for rung in catalogue.ladder.rungs() {
+            for rung in catalogue.ladder.environments() {
                 let (Some(below), Some(place)) =
-                    (catalogue.ladder.below(&rung.name, artefact), artefact.places.get(&rung.name))
+                    (catalogue.ladder.find_next_below(&rung.name, artefact), artefact.places.get(&rung.name))
                 else {
                     continue;
                 };
@@ -244,7 +246,9 @@ impl Bot {
                     continue;
                 }
                 let barred = quarantines.iter().any(|it| {
-                    it.concerns(&artefact.name) && it.holds_in(&rung.name, &catalogue.ladder) && it.bars(&newer, None)
+                    it.has_artefact(&artefact.name)
+                        && it.is_effective_in(&rung.name, &catalogue.ladder)
+                        && it.has_version(&newer, None)
                 });
                 if barred || self.is_rollback(artefact, &below.name, &newer).await? {
                     continue;
@@ -266,10 +270,10 @@ impl Bot {
         version: &Version,
     ) -> Result<bool, StoreError> {
         for hold in self.store.holds(environment).await? {
-            if hold.concerns(std::slice::from_ref(&artefact.name))
+            if hold.has_any_artefact(std::slice::from_ref(&artefact.name))
                 && let Some(rollback) = self.store.change(hold.change).await?
                 && version.commit.is_some()
-                && rollback.stage.result() == version.commit.as_ref()
+                && rollback.stage.result_commit() == version.commit.as_ref()
             {
                 return Ok(true);
             }
@@ -280,7 +284,7 @@ impl Bot {
 
 fn publish(person: &PersonId, said: Said) -> Message {
     let key = MessageKey::new(&format!("home:{person}"));
-    said.to(To::Home { person: person.clone(), key })
+    said.to(Destination::Home { person: person.clone(), key })
 }
 
 fn digest(said: &Said) -> u64 {

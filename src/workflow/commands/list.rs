@@ -4,13 +4,13 @@ use crate::adapters::slack::render::Said;
 use crate::adapters::slack::render::list::list;
 use crate::adapters::slack::render::page_buttons::For;
 use crate::domain::runtime::rollout::RolloutState;
-use crate::domain::view::list::{Cell, Filter, Listing};
+use crate::domain::view::list::{ListCell, ListFilter, Listing};
 
 use crate::workflow::context::Bot;
 use crate::workflow::notifications::outbox::TableSupport;
 
 impl Bot {
-    pub fn list(&self, filter: Filter, page: usize, whom: For<'_>) -> Said {
+    pub fn list(&self, filter: ListFilter, page: usize, whom: For<'_>) -> Said {
         let said = list(&self.listing(filter, page), whom, self.clock.now());
         match self.tables.support() {
             TableSupport::Refused => said.without_tables(),
@@ -18,21 +18,22 @@ impl Bot {
         }
     }
 
-    pub(crate) fn listing(&self, filter: Filter, page: usize) -> Listing {
-        Listing::page(&self.config.catalogue, filter, page, |artefact, environment| {
+    pub(crate) fn listing(&self, filter: ListFilter, page: usize) -> Listing {
+        Listing::from_catalogue(&self.config.catalogue, filter, page, |artefact, environment| {
             let Some(place) = artefact.places.get(environment) else {
                 let state = RolloutState::Missing;
-                return Cell { version: None, state, since: None, behind: None, not_from_git: false };
+                return ListCell { version: None, state, since: None, is_behind: None, not_from_git: false };
             };
             let rollout = self.view.rollout(place, &artefact.image);
             let version = rollout.version;
             let running = matches!(rollout.state, RolloutState::Running { .. });
-            let below = self.config.catalogue.ladder.below(environment, artefact);
+            let below = self.config.catalogue.ladder.find_next_below(environment, artefact);
             self.seen.with(&artefact.name, |seen| {
                 let entry = seen.of(environment);
                 let below = below.and_then(|rung| seen.of(&rung.name)?.sighting.version.commit.as_ref());
-                let here = entry
-                    .filter(|entry| version.as_ref().is_some_and(|version| entry.sighting.version.is_image(version)));
+                let here = entry.filter(|entry| {
+                    version.as_ref().is_some_and(|version| entry.sighting.version.is_same_image(version))
+                });
                 // A cluster that cannot be read is shown with what was last seen there.
                 let last = if version.is_none() && matches!(rollout.state, RolloutState::Unreadable { .. }) {
                     entry
@@ -41,11 +42,11 @@ impl Bot {
                 };
                 let shown = version.as_ref().or(last.map(|entry| &entry.sighting.version));
                 let label = shown.map(|version| version.tag.clone().unwrap_or_else(|| version.label().into()));
-                Cell {
+                ListCell {
                     version: label,
                     // What broke later is as old as its breaking, not as the version.
                     since: here.filter(|_| running).and_then(|entry| entry.sighting.running_at).or(rollout.since),
-                    behind: here.and_then(|entry| entry.behind_of(below?)),
+                    is_behind: here.and_then(|entry| entry.behind_of(below?)),
                     not_from_git: here.is_some_and(|entry| entry.origin.is_not_from_git()),
                     state: rollout.state,
                 }

@@ -11,7 +11,7 @@ use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Trans
 use crate::domain::model::actor::{Actor, Member, PersonId};
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::model::message::{Asked, Message, MessageKey, To};
+use crate::domain::model::message::{Destination, FallbackRecipient, Message, MessageKey};
 use crate::domain::rules::lock::{Lock, LockId};
 use crate::domain::rules::promotion::Refusal;
 
@@ -81,7 +81,7 @@ impl Bot {
         artefacts: &[ArtefactName],
     ) -> Result<Vec<Lock>, StoreError> {
         let mut locks = self.store.locks(Some(environment)).await?;
-        locks.retain(|lock| artefacts.iter().any(|artefact| lock.covers(artefact)));
+        locks.retain(|lock| artefacts.iter().any(|artefact| lock.is_applicable_to(artefact)));
         Ok(locks)
     }
 
@@ -94,7 +94,7 @@ impl Bot {
         reason: &str,
     ) -> Result<Reply, NotNow> {
         if let Some(not_there) = self.not_there(&environment, artefact.as_ref()) {
-            return Ok(Reply::refused(not_there.name(), render::refusal::refusal(&not_there)));
+            return Ok(Reply::refused(not_there.code(), render::refusal::refusal(&not_there)));
         }
         if let Some(no) = self.may_not_hold(&from.person, &environment, artefact.as_ref()).await? {
             return Ok(no);
@@ -217,19 +217,19 @@ impl Bot {
     /// By whose commits people are told on GitHub: the artefact's repository, else any of the environment, else any.
     fn repository_there(&self, environment: &EnvironmentName, artefact: Option<&ArtefactName>) -> Option<&Repository> {
         let all = &self.config.catalogue.artefacts;
-        let named = artefact.and_then(|name| self.config.catalogue.artefact(name.as_str()));
+        let named = artefact.and_then(|name| self.config.catalogue.find_artefact(name.as_str()));
         let there = || all.iter().find(|it| it.places.contains_key(environment));
         named.or_else(there).or(all.first()).map(|it| &it.repository)
     }
 
     fn not_there(&self, environment: &EnvironmentName, artefact: Option<&ArtefactName>) -> Option<Refusal> {
         let catalogue = &self.config.catalogue;
-        let artefact = catalogue.artefact(artefact?.as_str())?;
-        let rungs = catalogue.ladder.rungs().iter().map(|rung| &rung.name);
+        let artefact = catalogue.find_artefact(artefact?.as_str())?;
+        let rungs = catalogue.ladder.environments().iter().map(|rung| &rung.name);
         let there = rungs.filter(|name| artefact.places.contains_key(*name)).cloned().collect();
         let (name, environment) = (artefact.name.clone(), environment.clone());
         let absent = !artefact.places.contains_key(&environment);
-        absent.then_some(Refusal::NotThere { artefact: name, environment, there })
+        absent.then_some(Refusal::NotInEnvironment { artefact: name, environment, environments: there })
     }
 
     fn lock_entry(&self, lock: &Lock, kind: LedgerKind, by: &PersonId) -> Entry {
@@ -248,9 +248,9 @@ impl Bot {
     fn openly(&self, lock: &Lock, what: &str, said: Said, from: &Origin) -> Message {
         let rung = self.config.catalogue.ladder.find(lock.environment.as_str());
         let channel = rung.map_or_else(|| from.channel.clone(), |rung| rung.channel.clone());
-        let asked = Asked { person: from.person.clone(), channel: Some(from.channel.clone()) };
+        let asked = FallbackRecipient { person: from.person.clone(), channel: Some(from.channel.clone()) };
         let key = MessageKey::new(&format!("{what}:{}", lock.id));
-        said.to(To::Post { channel, key, thread: None, asked: Some(asked) })
+        said.to(Destination::Post { channel, key, thread: None, asked: Some(asked) })
     }
 
     /// Reminds whom it is time to remind, and says when it will be the next time.
@@ -270,5 +270,5 @@ impl Bot {
 
 pub(crate) fn directly(person: &PersonId, said: Said) -> Message {
     let person = person.clone();
-    said.to(To::Person { person, channel: None, thread: None, response_url: None, replace: false })
+    said.to(Destination::Person { person, channel: None, thread: None, response_url: None, replace: false })
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use crate::adapters::slack::render::{rollback, status};
 use crate::adapters::store::{Shown, Transaction};
-use crate::domain::change::plan::{Plan, Waiting};
+use crate::domain::change::plan::{ConflictingChange, Plan};
 use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
-use crate::domain::rules::promotion::{Refusal, UnderWay};
+use crate::domain::rules::promotion::{ChangeInProgress, Refusal};
 
 use crate::workflow::context::Bot;
 use crate::workflow::planning::rollback::{BackDecision, BackTo, BackWish};
@@ -49,7 +49,7 @@ impl Bot {
     pub(crate) async fn clicked_rollback(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
         let Some(id) = ChangeId::parse(value) else { return Ok(Work::default()) };
         let Some(change) = self.store.change(id).await.map_err(|error| stored(&error))? else {
-            return Ok(asked.privately(status::unknown(&id.short())));
+            return Ok(asked.privately(status::unknown(&id.to_short_id())));
         };
         let wish = BackWish {
             by: asked.from.person.clone(),
@@ -65,12 +65,12 @@ impl Bot {
 
     /// The button on the card of a rollback that ended in an error.
     pub(crate) async fn retry_rollback(&self, asked: Asked<'_>, change: Change) -> Result<Work, NotNow> {
-        let newest = self.store.changes_of(&change.moves(), 1).await.map_err(|error| stored(&error))?;
+        let newest = self.store.changes_of(&change.change_lock_key(), 1).await.map_err(|error| stored(&error))?;
         let is_newest = newest.first().is_some_and(|newest| newest.id == change.id);
         if !is_newest || !matches!(change.stage, Stage::Errored { .. }) {
             // Something else has happened there since: whoever wants to go back now must see from what.
             let Plan { artefact, environment, version, .. } = change.plan;
-            return Ok(asked.refused(&Refusal::NotThereAnyMore { artefact, environment, version, current: None }));
+            return Ok(asked.refused(&Refusal::NoLongerDeployed { artefact, environment, version, current: None }));
         }
         self.roll_back(asked, &wish_of(asked, &change.plan)).await
     }
@@ -80,7 +80,7 @@ impl Bot {
         let catalogue = &self.config.catalogue;
         let mut parts = value.splitn(3, ':');
         let target = parts.next().and_then(|environment| catalogue.ladder.find(environment));
-        let artefact = parts.next().and_then(|artefact| catalogue.artefact(artefact));
+        let artefact = parts.next().and_then(|artefact| catalogue.find_artefact(artefact));
         let (Some(target), Some(artefact)) = (target, artefact) else { return Ok(Work::default()) };
         let reason = parts.next().filter(|reason| !reason.is_empty());
         match self.other_versions(artefact, target).await {
@@ -113,10 +113,10 @@ impl Bot {
     }
 
     /// A promotion is being merged there. Which one it was is kept, so that the choice is for that one alone.
-    fn ask_what_becomes_of(&self, asked: Asked<'_>, plan: Plan, holder: &UnderWay) -> Work {
+    fn ask_what_becomes_of(&self, asked: Asked<'_>, plan: Plan, holder: &ChangeInProgress) -> Work {
         let mut shown = self.show(plan, &asked.from.person);
         let mut work = asked.privately(rollback::meets(&shown.plan, holder, shown.id));
-        shown.plan.supersedes = Some(Waiting {
+        shown.plan.supersedes = Some(ConflictingChange {
             id: holder.id,
             requester: holder.requester.clone(),
             version: Version::default(),
@@ -151,7 +151,7 @@ impl Bot {
                     let cancel = Transaction::new().ask_to_cancel(holder.id, asked.from.person.clone());
                     self.store.commit(cancel).await.map_err(|error| stored(&error))?;
                 }
-                let why = format!("change {} is being merged", holder.id.short());
+                let why = format!("change {} is being merged", holder.id.to_short_id());
                 return Err(NotNow::patiently(why, rollback::gave_up(&plan)));
             }
             Ok(BackDecision::Refused(no)) => return Ok(asked.refused(&no)),
@@ -228,7 +228,7 @@ fn is_news_after(plan: &Plan, shown: &Plan) -> bool {
 
 fn is_same_from(plan: &Plan, shown: &Plan) -> bool {
     match (&plan.from, &shown.from) {
-        (Some(now), Some(then)) => now.is(then),
+        (Some(now), Some(then)) => now.is_same_as(then),
         (now, then) => now.is_none() && then.is_none(),
     }
 }

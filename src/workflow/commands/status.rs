@@ -9,8 +9,8 @@ use crate::adapters::store::{LedgerFilter, StoreError};
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::command::Command;
 use crate::domain::model::message::MessageKey;
-use crate::domain::view::history::Step;
-use crate::domain::view::list::Filter;
+use crate::domain::view::history::ChangeEvent;
+use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order, Page};
 
 use crate::workflow::context::Bot;
@@ -24,11 +24,11 @@ impl Bot {
         match command {
             Command::Status { change: Some(digits), .. } => self.status_of(digits).await,
             Command::Status { artefact, environment, .. } => {
-                let filter = Filter { artefact: artefact.clone(), environment: environment.clone() };
+                let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
                 self.status(filter, Cursor::Start, whom).await
             }
             Command::History { artefact, environment, count } => {
-                let filter = Filter { artefact: artefact.clone(), environment: environment.clone() };
+                let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
                 self.history(filter, *count, Cursor::Start, whom).await
             }
             _ => return Ok(None),
@@ -38,7 +38,7 @@ impl Bot {
 
     pub(crate) async fn status(
         &self,
-        filter: Filter,
+        filter: ListFilter,
         cursor: Cursor<ChangeId>,
         whom: For<'_>,
     ) -> Result<Said, StoreError> {
@@ -48,14 +48,14 @@ impl Bot {
             .map(AsRef::as_ref)
             .filter(|change: &&Change| {
                 (change.stage.is_active() || change.stage.is_watched())
-                    && filter.artefact.as_ref().is_none_or(|name| change.plan.moving().contains(name))
+                    && filter.artefact.as_ref().is_none_or(|name| change.plan.list_artefacts().contains(name))
                     && filter.environment.as_ref().is_none_or(|name| change.plan.environment == *name)
             })
             .collect();
         let watched = listed.iter().filter(|change| change.stage.is_watched()).count();
         let count = Count { under_way: listed.len() - watched, watched };
         let asked_for = page(&listed, cursor);
-        let page = if asked_for.is_stump(A_PAGE) { page(&listed, Cursor::Start) } else { asked_for };
+        let page = if asked_for.is_partial_first_page(A_PAGE) { page(&listed, Cursor::Start) } else { asked_for };
         let known = self.known(&page.items().map(|change| change.id).collect::<Vec<_>>()).await?;
         Ok(status::status(&filter, page, count, &known, whom, self.clock.now()))
     }
@@ -70,8 +70,11 @@ impl Bot {
         for change in called {
             let filter = LedgerFilter { change: Some(change.id.to_string()), ..LedgerFilter::default() };
             let entries = self.store.ledger(&filter, MOST_STEPS).await?.into_iter().rev();
-            let steps =
-                entries.map(|entry| Step { at: entry.at, kind: entry.kind.as_str().to_owned(), by: entry.actor });
+            let steps = entries.map(|entry| ChangeEvent {
+                at: entry.at,
+                kind: entry.kind.as_str().to_owned(),
+                by: entry.actor,
+            });
             changes.push((change, steps.collect()));
         }
         Ok(status::details(&changes, &known, self.clock.now()))
@@ -102,8 +105,8 @@ fn page<'a>(all: &[&'a Change], cursor: Cursor<ChangeId>) -> Page<&'a Change> {
         Cursor::Earlier(than) => change.id < than,
         Cursor::Later(than) => change.id > than,
     });
-    if cursor.is_back(Order::OldestFirst) {
+    if cursor.is_backward(Order::OldestFirst) {
         nearest.reverse();
     }
-    Page::of(Order::OldestFirst, &cursor, nearest, A_PAGE)
+    Page::from_cursor(Order::OldestFirst, &cursor, nearest, A_PAGE)
 }

@@ -2,8 +2,8 @@
 
 use crate::adapters::slack::render::page_buttons::{For, Request, Turn, Way};
 use crate::adapters::store::Transaction;
-use crate::domain::model::message::To;
-use crate::domain::view::list::Filter;
+use crate::domain::model::message::Destination;
+use crate::domain::view::list::ListFilter;
 
 use crate::workflow::context::Bot;
 use crate::workflow::requests::dispatch::{Asked, stored};
@@ -35,13 +35,13 @@ impl Bot {
             }
         };
         let (in_channel, replace) = (turn.way != Way::Private, turn.way != Way::Share);
-        Ok(Transaction::new().say(said.to(To::Reply { response_url, in_channel, replace })).into())
+        Ok(Transaction::new().say(said.to(Destination::Reply { response_url, in_channel, replace })).into())
     }
 
     /// A button says no more than anybody could type.
-    fn can_be_typed(&self, filter: &Filter) -> bool {
+    fn can_be_typed(&self, filter: &ListFilter) -> bool {
         let catalogue = &self.config.catalogue;
-        filter.artefact.as_ref().is_none_or(|name| catalogue.artefact(name.as_str()).is_some())
+        filter.artefact.as_ref().is_none_or(|name| catalogue.find_artefact(name.as_str()).is_some())
             && filter.environment.as_ref().is_none_or(|name| catalogue.ladder.find(name.as_str()).is_some())
     }
 }

@@ -6,7 +6,7 @@ use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::promotion::Refusal;
-use crate::domain::view::why::{Blockers, Free, Why};
+use crate::domain::view::why::{Obstacles, ReadyPromotion, WhyAnswer};
 
 use crate::workflow::context::Bot;
 use crate::workflow::error::No;
@@ -25,7 +25,7 @@ impl Bot {
         openly: bool,
     ) -> Result<Work, NotNow> {
         match self.stands(asked.from.person.clone(), artefact, environment).await {
-            Ok(stands) => Ok(asked.answered(why::why(&stands), openly, stands.under_way())),
+            Ok(stands) => Ok(asked.answered(why::why(&stands), openly, stands.find_change_in_progress())),
             Err(error) => asked.cannot(&error),
         }
     }
@@ -35,37 +35,53 @@ impl Bot {
         by: PersonId,
         artefact: ArtefactName,
         environment: Option<EnvironmentName>,
-    ) -> Result<Why, CannotAsk> {
+    ) -> Result<WhyAnswer, CannotAsk> {
         let wish = Wish { by, artefact, environment, what: What::RunsBelow, overriding: None };
         let (artefact, target, others) = match self.aim(&wish).await {
             Ok(aim) => aim,
             Err(No::Refused(refusal)) => return Ok(nowhere(wish, refusal)),
             Err(No::CannotAsk(error)) => return Err(error),
         };
-        let mut blockers = Blockers::all();
+        let mut blockers = Obstacles::new_collecting_all();
         // Boxed: it is large, and most who come by here do not ask for it.
         let judged = Box::pin(self.judged(&wish, artefact, target, &mut blockers)).await;
         let (version, blockers) = blockers.into_parts();
         let (artefact, environment) = (artefact.name.clone(), Some(target.name.clone()));
-        let mut why = Why { artefact, environment, others, version, blockers, free: None, unasked: None };
+        let mut why = WhyAnswer {
+            artefact,
+            environment,
+            other_environments: others,
+            version,
+            obstacles: blockers,
+            ready_promotion: None,
+            lookup_failure: None,
+        };
         match judged {
-            Ok((plan, _)) => why.free = Some(self.free(*plan).await),
-            Err(No::Refused(last)) => why.blockers.push(last),
+            Ok((plan, _)) => why.ready_promotion = Some(self.free(*plan).await),
+            Err(No::Refused(last)) => why.obstacles.push(last),
             // What is known is worth more than an answer some minutes later.
-            Err(No::CannotAsk(error)) if !why.blockers.is_empty() => why.unasked = Some(error.to_string()),
+            Err(No::CannotAsk(error)) if !why.obstacles.is_empty() => why.lookup_failure = Some(error.to_string()),
             Err(No::CannotAsk(error)) => return Err(error),
         }
         Ok(why)
     }
 
-    async fn free(&self, plan: Plan) -> Free {
+    async fn free(&self, plan: Plan) -> ReadyPromotion {
         let awaits = if self.is_awaited(&plan) { Some(self.awaiting(&plan, self.clock.now()).await) } else { None };
-        Free { plan: Box::new(plan), awaits }
+        ReadyPromotion { plan: Box::new(plan), awaiting: awaits }
     }
 }
 
 /// No environment is behind.
-fn nowhere(wish: Wish, refusal: Refusal) -> Why {
+fn nowhere(wish: Wish, refusal: Refusal) -> WhyAnswer {
     let (artefact, environment) = (wish.artefact, wish.environment);
-    Why { artefact, environment, others: None, version: None, blockers: vec![refusal], free: None, unasked: None }
+    WhyAnswer {
+        artefact,
+        environment,
+        other_environments: None,
+        version: None,
+        obstacles: vec![refusal],
+        ready_promotion: None,
+        lookup_failure: None,
+    }
 }

@@ -10,8 +10,10 @@ use crate::adapters::store::Transaction;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::message::MessageKey;
-use crate::domain::runtime::arrival::{Author, News};
-use crate::domain::runtime::arrival_batch::{FEWEST, Member, Stand, Wave, parts};
+use crate::domain::runtime::arrival::{ArrivalEvent, Author};
+use crate::domain::runtime::arrival_batch::{
+    ArrivalBatch, BatchedArrival, BatchedArrivalState, MIN_BATCH_SIZE, split_into_batches,
+};
 use crate::domain::runtime::sighting::Sighting;
 
 use crate::workflow::context::Bot;
@@ -68,7 +70,7 @@ impl Bot {
     /// All that one look found of a wave, in one transaction with its card.
     pub(crate) async fn tell_wave(&self, began: Timestamp, found: Vec<Found<'_>>) {
         let Some(environment) = found.first().map(|found| found.environment) else { return };
-        let key = Wave::key(&environment.name, began);
+        let key = ArrivalBatch::message_key(&environment.name, began);
         let asked: Vec<_> = found
             .into_iter()
             .map(|mut found| async move {
@@ -88,9 +90,9 @@ impl Bot {
         let mut wave = self.wave(environment, began, &sightings);
         for (found, known) in &found {
             let member = wave.members.iter_mut().find(|member| member.artefact == found.artefact.name);
-            if let Some(member) = member.filter(|member| member.version.is(&found.sighting.version)) {
+            if let Some(member) = member.filter(|member| member.version.is_same_as(&found.sighting.version)) {
                 member.commit = known.commit.clone().or(member.commit.take());
-                member.origin = known.origin.clone();
+                member.provenance = known.origin.clone();
             }
         }
         transaction = transaction.and(self.say_arrival(environment, told(&wave, key.clone())));
@@ -109,46 +111,46 @@ impl Bot {
 
     /// The card, with `newer` in the place of what was known.
     pub(crate) fn told_wave(&self, environment: &Environment, began: Timestamp, newer: &[Sighting]) -> Told {
-        told(&self.wave(environment, began, newer), Wave::key(&environment.name, began))
+        told(&self.wave(environment, began, newer), ArrivalBatch::message_key(&environment.name, began))
     }
 
-    fn wave(&self, environment: &Environment, began: Timestamp, newer: &[Sighting]) -> Wave {
+    fn wave(&self, environment: &Environment, began: Timestamp, newer: &[Sighting]) -> ArrivalBatch {
         let stays = self.foreign_stays(&environment.name, newer);
         let found = waves(&stays).into_iter().find(|wave| wave.iter().any(|stay| stay.sighting.seen_at == began));
         // Of two stays of an artefact, the later is told.
-        let mut members: BTreeMap<&ArtefactName, Member> = BTreeMap::new();
+        let mut members: BTreeMap<&ArtefactName, BatchedArrival> = BTreeMap::new();
         for Stay { sighting, commit, .. } in found.unwrap_or_default() {
             let origin = self.seen.with(&sighting.artefact, |seen| {
                 let entry = seen.of(&environment.name).filter(|entry| is_stay(&entry.sighting, sighting));
                 entry.map(|entry| entry.origin.clone()).unwrap_or_default()
             });
-            let member = Member {
+            let member = BatchedArrival {
                 artefact: sighting.artefact.clone(),
                 version: sighting.version.clone(),
                 commit: commit.clone(),
-                origin,
-                stand: Stand::of(sighting),
+                provenance: origin,
+                state: BatchedArrivalState::from_sighting(sighting),
             };
             members.insert(&sighting.artefact, member);
         }
         let catalogue = &self.config.catalogue;
-        let known = members.keys().find_map(|name| catalogue.artefact(name.as_str()));
-        let above = known.and_then(|artefact| catalogue.ladder.above(&environment.name, artefact));
-        let below = known.and_then(|artefact| catalogue.ladder.below(&environment.name, artefact));
-        Wave {
+        let known = members.keys().find_map(|name| catalogue.find_artefact(name.as_str()));
+        let above = known.and_then(|artefact| catalogue.ladder.find_next_above(&environment.name, artefact));
+        let below = known.and_then(|artefact| catalogue.ladder.find_next_below(&environment.name, artefact));
+        ArrivalBatch {
             environment: environment.name.clone(),
             branch: environment.branch.clone(),
-            began,
-            above: above.map(|rung| rung.name.clone()),
-            is_first_rung: below.is_none(),
+            began_at: began,
+            next_environment: above.map(|rung| rung.name.clone()),
+            is_first_environment: below.is_none(),
             members: members.into_values().collect(),
         }
     }
 
     /// What failed or recovered since the last look. Each author is called once in a wave.
-    fn replies(wave: &Wave, key: &MessageKey, found: &[(Found<'_>, Known)]) -> Vec<Told> {
+    fn replies(wave: &ArrivalBatch, key: &MessageKey, found: &[(Found<'_>, Known)]) -> Vec<Told> {
         let member = |found: &Found<'_>| wave.members.iter().find(|member| member.artefact == found.artefact.name);
-        let news = |kind: News| found.iter().filter(move |(found, _)| found.news == Some(kind));
+        let news = |kind: ArrivalEvent| found.iter().filter(move |(found, _)| found.news == Some(kind));
         let reply = |what: &str, artefacts: Vec<ArtefactName>, tells, said, beside| Told {
             artefacts,
             tells,
@@ -158,16 +160,19 @@ impl Bot {
             beside: Beside::Said(beside),
         };
         let mut replies = Vec::new();
-        let is_new = |member: &&Member| news(News::Failed).any(|(found, _)| found.artefact.name == member.artefact);
-        let failed: Vec<&Member> = wave.members.iter().filter(|it| matches!(it.stand, Stand::Failed { .. })).collect();
-        let earlier: Vec<&Member> = failed.iter().copied().filter(|member| !is_new(member)).collect();
+        let is_new = |member: &&BatchedArrival| {
+            news(ArrivalEvent::Failed).any(|(found, _)| found.artefact.name == member.artefact)
+        };
+        let failed: Vec<&BatchedArrival> =
+            wave.members.iter().filter(|it| matches!(it.state, BatchedArrivalState::Failed { .. })).collect();
+        let earlier: Vec<&BatchedArrival> = failed.iter().copied().filter(|member| !is_new(member)).collect();
         // Who was called for an earlier one of the same wave has been told of the wave.
         let logins = earlier.iter().filter_map(|member| member.commit.as_ref()?.login.as_deref());
         let mut called_logins: BTreeSet<&str> = logins.collect();
         let mut called: Vec<Author> = Vec::new();
         let mut rest: Vec<&str> = Vec::new();
         let mut rest_authors: Vec<Author> = Vec::new();
-        for (at, (found, known)) in news(News::Failed).enumerate() {
+        for (at, (found, known)) in news(ArrivalEvent::Failed).enumerate() {
             let Some(member) = member(found) else { continue };
             let login = known.commit.as_ref().and_then(|commit| commit.login.as_deref());
             let is_called = login.is_some_and(|login| !called_logins.insert(login));
@@ -195,7 +200,7 @@ impl Bot {
             let what = format!("failed:more:{}", earlier.len());
             replies.push(reply(&what, artefacts, FAILED, said, beside));
         }
-        for (found, _) in news(News::Recovered) {
+        for (found, _) in news(ArrivalEvent::Recovered) {
             let Some(member) = member(found) else { continue };
             let what = format!("runs:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
             let said = render::recovered(member, &wave.environment);
@@ -205,7 +210,7 @@ impl Bot {
     }
 }
 
-fn told(wave: &Wave, key: MessageKey) -> Told {
+fn told(wave: &ArrivalBatch, key: MessageKey) -> Told {
     let artefacts = wave.members.iter().map(|member| member.artefact.clone()).collect();
     let beside = Beside::Wave(wave.clone());
     Told { artefacts, tells: told_by(wave), key, thread: None, said: render::wave(wave), beside }
@@ -214,10 +219,10 @@ fn told(wave: &Wave, key: MessageKey) -> Told {
 /// Those that are large enough; `stays` are in order.
 fn waves(stays: &[Stay]) -> Vec<&[Stay]> {
     let moments: Vec<Timestamp> = stays.iter().map(|stay| stay.sighting.seen_at).collect();
-    let parts = parts(&moments).into_iter().map(|part| &stays[part]);
+    let parts = split_into_batches(&moments).into_iter().map(|part| &stays[part]);
     let is_wave = |part: &&[Stay]| {
         let artefacts: BTreeSet<&ArtefactName> = part.iter().map(|stay| &stay.sighting.artefact).collect();
-        artefacts.len() >= FEWEST
+        artefacts.len() >= MIN_BATCH_SIZE
     };
     parts.filter(is_wave).collect()
 }

@@ -10,17 +10,17 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::adapters::slack::render::{self, Said, arrival};
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Transaction};
-use crate::domain::change::subscription::{Ear, State};
+use crate::domain::change::subscription::{SubscribedChannel, SubscribedState};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
 use crate::domain::model::environment::{Environment, EnvironmentName};
-use crate::domain::model::message::{MessageKey, To};
+use crate::domain::model::message::{Destination, MessageKey};
 use crate::domain::model::version::{Commit, Sha};
-use crate::domain::runtime::arrival::{Arrival, Author, End, News};
-use crate::domain::runtime::arrival_batch::Wave;
-use crate::domain::runtime::provenance::Origin;
+use crate::domain::runtime::arrival::{Arrival, ArrivalEvent, ArrivalOutcome, Author};
+use crate::domain::runtime::arrival_batch::ArrivalBatch;
+use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
-use crate::domain::view::history::ArrivalTold;
+use crate::domain::view::history::ArrivalDetails;
 
 use crate::workflow::changes::verify::Belonging;
 use crate::workflow::context::Bot;
@@ -40,27 +40,27 @@ pub(crate) struct Found<'a> {
     pub(crate) artefact: &'a Artefact,
     pub(crate) environment: &'a Environment,
     pub(crate) sighting: Sighting,
-    pub(crate) news: Option<News>,
+    pub(crate) news: Option<ArrivalEvent>,
 }
 
 /// What was found out about an arrival in time.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     pub(crate) commit: Option<Commit>,
-    pub(crate) origin: Origin,
+    pub(crate) origin: Provenance,
     /// Whom a failure concerns.
     pub(crate) authors: Vec<Author>,
 }
 
 /// What a message tells, for channels that listen to some of it: any of these is enough.
-type Tells = &'static [State];
+type Tells = &'static [SubscribedState];
 
 /// Of a wave some run, and some still roll out.
-pub(crate) const ARRIVING: Tells = &[State::Started, State::Deployed];
-pub(crate) const RUNS: Tells = &[State::Deployed];
-pub(crate) const FAILED: Tells = &[State::Failed];
+pub(crate) const ARRIVING: Tells = &[SubscribedState::Started, SubscribedState::Deployed];
+pub(crate) const RUNS: Tells = &[SubscribedState::Deployed];
+pub(crate) const FAILED: Tells = &[SubscribedState::Failed];
 /// Who heard of the failure hears that it is over.
-pub(crate) const RECOVERED: Tells = &[State::Deployed, State::Failed];
+pub(crate) const RECOVERED: Tells = &[SubscribedState::Deployed, SubscribedState::Failed];
 
 /// One message about arrivals, before it is known who gets it.
 #[derive(Debug)]
@@ -80,7 +80,7 @@ pub(crate) enum Beside {
     Said(Said),
     Nothing,
     /// Of a wave, each channel is told of what it listens to.
-    Wave(Wave),
+    Wave(ArrivalBatch),
 }
 
 /// Where an arrival was told, and all that is needed to say it again.
@@ -99,19 +99,19 @@ impl Bot {
     pub(crate) fn say_arrival(&self, environment: &Environment, told: Told) -> Transaction {
         let Told { artefacts, tells, key, thread, said, beside } = told;
         let audience = &self.config.audience;
-        let wanted: BTreeSet<State> =
-            artefacts.iter().flat_map(|artefact| audience.at_home(artefact, environment)).collect();
-        let hears = |wanted: &BTreeSet<State>, tells: Tells| tells.iter().any(|state| wanted.contains(state));
+        let wanted: BTreeSet<SubscribedState> =
+            artefacts.iter().flat_map(|artefact| audience.own_channel_states(artefact, environment)).collect();
+        let hears = |wanted: &BTreeSet<SubscribedState>, tells: Tells| tells.iter().any(|state| wanted.contains(state));
         let patient = matches!(beside, Beside::Wave(_));
         let place = |channel: &str, key, thread| At { channel: channel.to_owned(), key, thread, patient };
         let mut transaction =
             say(place(&environment.channel, key.clone(), thread.clone()), said, hears(&wanted, tells));
-        for (ear, heard) in audience.beside_of(&artefacts, environment) {
+        for (ear, heard) in audience.group_subscribed_channels(&artefacts, environment) {
             let (tells, said) = match &beside {
                 Beside::Nothing => continue,
                 Beside::Said(said) => (tells, said.clone()),
                 Beside::Wave(wave) => {
-                    let wave = wave.only(&heard);
+                    let wave = wave.filter_artefacts(&heard);
                     (told_by(&wave), render::arrival_batch::wave(&wave))
                 }
             };
@@ -186,7 +186,7 @@ impl Bot {
         let mut transaction = Transaction::new().saw(sighting.clone()).ledger(entry);
         let origin = known.origin.clone();
         let arrival = self.arrival(artefact, environment, sighting, known);
-        if found.news == Some(News::Recovered) {
+        if found.news == Some(ArrivalEvent::Recovered) {
             transaction = transaction.and(self.say_arrival(environment, recovered(&arrival)));
         }
         transaction = transaction.and(self.say_arrival(environment, told(&arrival)));
@@ -206,8 +206,9 @@ impl Bot {
         // A change that waits for its proof, or may still get it, does not wait for a mark: that is known, or comes a little later.
         let origin = if self.changes.bringing(&artefact.name, &environment.name).is_some() {
             self.seen.with(&artefact.name, |seen| {
-                let entry =
-                    seen.of(&environment.name).filter(|entry| entry.sighting.version.is(&found.sighting.version));
+                let entry = seen
+                    .of(&environment.name)
+                    .filter(|entry| entry.sighting.version.is_same_as(&found.sighting.version));
                 entry.map(|entry| entry.origin.clone()).unwrap_or_default()
             })
         } else {
@@ -215,9 +216,9 @@ impl Bot {
             asked.ok().and_then(Result::ok).unwrap_or_default()
         };
         let mut authors = Vec::new();
-        if found.news == Some(News::Failed) {
+        if found.news == Some(ArrivalEvent::Failed) {
             if let Some(reason) = self.reason(artefact, environment).await {
-                found.sighting.failed = Some(reason);
+                found.sighting.failure = Some(reason);
             }
             let asked = self.authors_of(artefact, environment, &found.sighting, commit.as_ref());
             let named = || commit.iter().map(|commit| Author::Named(commit.author.clone())).collect();
@@ -283,7 +284,7 @@ impl Bot {
         sha: &Sha,
     ) -> Vec<Commit> {
         let stays = self.store.sightings(&artefact.name, &environment.name, 2).await.unwrap_or_default();
-        let before = stays.into_iter().find(|stay| !stay.version.is_image(&sighting.version));
+        let before = stays.into_iter().find(|stay| !stay.version.is_same_image(&sighting.version));
         let Some(before) = before.and_then(|stay| stay.version.commit) else { return Vec::new() };
         let comparison = self.comparison(&artefact.repository, &before, sha).await;
         let Ok(Some(comparison)) = comparison else { return Vec::new() };
@@ -293,9 +294,9 @@ impl Bot {
     /// For the ledger, which `history` reads.
     pub(crate) fn arrival_entry(&self, found: &Found<'_>, commit: Option<Commit>, message: MessageKey) -> Entry {
         let sighting = &found.sighting;
-        let told = ArrivalTold {
+        let told = ArrivalDetails {
             version: sighting.version.clone(),
-            failed: sighting.failed.clone(),
+            failed: sighting.failure.clone(),
             commit,
             took: took(sighting),
             message: Some(message),
@@ -303,7 +304,11 @@ impl Bot {
         Entry {
             at: self.clock.now(),
             change: None,
-            kind: if found.news == Some(News::Failed) { LedgerKind::ArrivalFailed } else { LedgerKind::Arrived },
+            kind: if found.news == Some(ArrivalEvent::Failed) {
+                LedgerKind::ArrivalFailed
+            } else {
+                LedgerKind::Arrived
+            },
             artefact: Some(found.artefact.name.clone()),
             environment: Some(found.environment.name.clone()),
             actor: Some(Actor::Controller),
@@ -313,22 +318,22 @@ impl Bot {
 
     fn arrival(&self, artefact: &Artefact, environment: &Environment, sighting: &Sighting, known: Known) -> Arrival {
         let ladder = &self.config.catalogue.ladder;
-        let end = match &sighting.failed {
-            Some(reason) => End::Failed { reason: reason.clone() },
-            None => End::Runs { took: took(sighting) },
+        let end = match &sighting.failure {
+            Some(reason) => ArrivalOutcome::Failed { reason: reason.clone() },
+            None => ArrivalOutcome::Running { rollout_duration: took(sighting) },
         };
         Arrival {
-            name: arrival_key(&artefact.name, &environment.name, sighting),
+            message_key: arrival_key(&artefact.name, &environment.name, sighting),
             artefact: artefact.name.clone(),
             environment: environment.name.clone(),
             branch: environment.branch.clone(),
             version: sighting.version.clone(),
             commit: known.commit,
             authors: known.authors,
-            origin: known.origin,
-            end,
-            above: ladder.above(&environment.name, artefact).map(|rung| rung.name.clone()),
-            is_first_rung: ladder.below(&environment.name, artefact).is_none(),
+            provenance: known.origin,
+            outcome: end,
+            next_environment: ladder.find_next_above(&environment.name, artefact).map(|rung| rung.name.clone()),
+            is_first_environment: ladder.find_next_below(&environment.name, artefact).is_none(),
         }
     }
 
@@ -349,7 +354,7 @@ impl Bot {
         let mut key = own;
         if !self.store.is_spoken(&key).await? {
             let Some(began) = self.wave_of(&environment.name, sighting) else { return Ok(None) };
-            key = Wave::key(&environment.name, began);
+            key = ArrivalBatch::message_key(&environment.name, began);
             if !self.store.is_spoken(&key).await? {
                 return Ok(None);
             }
@@ -359,7 +364,7 @@ impl Bot {
             Some(sha) => self.github.commit(&artefact.repository, sha.as_str()).await?.map(Into::into),
             None => None,
         };
-        let failed = wave.is_none() && sighting.failed.is_some();
+        let failed = wave.is_none() && sighting.failure.is_some();
         let authors =
             if failed { self.authors_of(artefact, environment, sighting, commit.as_ref()).await } else { Vec::new() };
         let stands = self.store.said(&key).await?.is_some();
@@ -408,12 +413,12 @@ impl Bot {
 
 /// The message of an arrival.
 fn told(of: &Arrival) -> Told {
-    let tells = match of.end {
-        End::Runs { .. } => RUNS,
-        End::Failed { .. } => FAILED,
+    let tells = match of.outcome {
+        ArrivalOutcome::Running { .. } => RUNS,
+        ArrivalOutcome::Failed { .. } => FAILED,
     };
     let beside = Beside::Said(arrival::arrival(&Arrival { authors: Vec::new(), ..of.clone() }));
-    let (artefacts, key) = (vec![of.artefact.clone()], of.name.clone());
+    let (artefacts, key) = (vec![of.artefact.clone()], of.message_key.clone());
     Told { artefacts, tells, key, thread: None, said: arrival::arrival(of), beside }
 }
 
@@ -429,18 +434,18 @@ fn concerned(of: &Arrival) -> Told {
 }
 
 fn in_thread(of: &Arrival, what: &str, tells: Tells, said: Said, beside: Beside) -> Told {
-    let key = MessageKey::new(&format!("{}:{what}", of.name));
-    Told { artefacts: vec![of.artefact.clone()], tells, key, thread: Some(of.name.clone()), said, beside }
+    let key = MessageKey::new(&format!("{}:{what}", of.message_key));
+    Told { artefacts: vec![of.artefact.clone()], tells, key, thread: Some(of.message_key.clone()), said, beside }
 }
 
 /// A reply stands in the channel too. What a channel does not listen to is said only in the place of what stands there, or
 /// to what stands there.
 fn say(at: At, said: Said, heard: bool) -> Transaction {
     let At { channel, key, thread, patient } = at;
-    let message = said.to(To::Post { channel, key: key.clone(), thread: thread.clone(), asked: None });
-    let message = if patient { message.patiently() } else { message };
+    let message = said.to(Destination::Post { channel, key: key.clone(), thread: thread.clone(), asked: None });
+    let message = if patient { message.with_coalescing() } else { message };
     match (thread, heard) {
-        (Some(thread), true) => Transaction::new().say_upon(thread, message.to_the_channel_too()),
+        (Some(thread), true) => Transaction::new().say_upon(thread, message.with_broadcast()),
         (Some(_), false) => Transaction::new(),
         (None, true) => Transaction::new().say(message),
         (None, false) => Transaction::new().say_upon(key, message),
@@ -457,13 +462,13 @@ struct At {
 }
 
 /// How a message is called in another channel.
-fn there(key: &MessageKey, ear: &Ear) -> MessageKey {
+fn there(key: &MessageKey, ear: &SubscribedChannel) -> MessageKey {
     MessageKey::new(&format!("{key}@{}", ear.channel))
 }
 
-pub(crate) fn told_by(wave: &Wave) -> Tells {
-    let count = wave.count();
-    match (count.failed, count.roll_out) {
+pub(crate) fn told_by(wave: &ArrivalBatch) -> Tells {
+    let count = wave.count_by_state();
+    match (count.failed, count.rolling_out) {
         (1.., _) => FAILED,
         (0, 1..) => ARRIVING,
         (0, 0) => RUNS,

@@ -8,7 +8,10 @@ use crate::adapters::reports::{Outcome, Report, Sender};
 use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::{Artefact, Place};
-use crate::domain::runtime::attribution::{Applied, Attribution, Known, Object, Stray, Told, Unmapped};
+use crate::domain::runtime::attribution::{
+    AppliedWorkload, Attribution, AttributionSubject, ControllerObject, ReportAttributor, UnmappedReason,
+    UnmappedReport,
+};
 
 use crate::workflow::context::Bot;
 
@@ -26,7 +29,8 @@ impl Bot {
             let Some(LedgerDetails::Report { report, artefacts: found, .. }) = entry.details else { continue };
             let Ok(report) = serde_json::from_value::<Report>(report) else { continue };
             let names = found.or_else(|| Some(self.attribute(&report)?.ok()?.artefacts));
-            let artefacts = names.iter().flatten().filter_map(|name| self.config.catalogue.artefact(name.as_str()));
+            let artefacts =
+                names.iter().flatten().filter_map(|name| self.config.catalogue.find_artefact(name.as_str()));
             for artefact in artefacts.filter(|artefact| artefact.places.contains_key(&report.environment)) {
                 self.sources.hear(artefact, &report, entry.at);
             }
@@ -45,8 +49,8 @@ impl Bot {
         let mut attribution = None;
         let (more, fate) = match found {
             None => (Transaction::new(), Fate::Noise),
-            Some(Ok(Attribution { artefacts, by })) => {
-                for artefact in artefacts.iter().filter_map(|name| self.config.catalogue.artefact(name.as_str())) {
+            Some(Ok(Attribution { artefacts, method: by })) => {
+                for artefact in artefacts.iter().filter_map(|name| self.config.catalogue.find_artefact(name.as_str())) {
                     self.sources.hear(artefact, report, now);
                     if let Some(change) = self.changes.bringing(&artefact.name, &report.environment) {
                         self.changes.poke(change.id);
@@ -58,7 +62,7 @@ impl Bot {
                 (object(report).map_or_else(Transaction::new, repaired), Fate::Mapped)
             }
             Some(Err(why)) => {
-                let (environment, sender, why_not) = (&report.environment, report.sender.name(), why.reason());
+                let (environment, sender, why_not) = (&report.environment, report.sender.name(), why.code());
                 tracing::info!(%environment, sender, why = why_not, "a report is about nobody");
                 (Transaction::new().unmapped(stray(report, &why, now)), Fate::Unmapped)
             }
@@ -78,13 +82,15 @@ impl Bot {
     }
 
     /// `None` for what says nothing about any artefact.
-    fn attribute(&self, report: &Report) -> Option<Result<Attribution, Unmapped>> {
+    fn attribute(&self, report: &Report) -> Option<Result<Attribution, UnmappedReason>> {
         if report.outcome == Outcome::Noise {
             return None;
         }
-        let applied = |artefact: &Artefact, place: &Place| -> Applied { self.view.applied(place, &artefact.image) };
-        let known = Known { catalogue: &self.config.catalogue, rules: &self.config.reports, applied: &applied };
-        Some(known.attribute(&told(report)))
+        let applied =
+            |artefact: &Artefact, place: &Place| -> AppliedWorkload { self.view.applied(place, &artefact.image) };
+        let known =
+            ReportAttributor { catalogue: &self.config.catalogue, rules: &self.config.reports, applied: &applied };
+        Some(known.attribute_report(&told(report)))
     }
 
     /// Something of that environment was not looked at since we started.
@@ -94,16 +100,16 @@ impl Bot {
     }
 }
 
-fn object(report: &Report) -> Option<Object> {
+fn object(report: &Report) -> Option<ControllerObject> {
     let about = &report.about;
-    Object::new(&about.kind, &about.namespace, &about.name)
+    ControllerObject::new(&about.kind, &about.namespace, &about.name)
 }
 
-fn told(report: &Report) -> Told<'_> {
+fn told(report: &Report) -> AttributionSubject<'_> {
     let about = &report.about;
-    Told {
+    AttributionSubject {
         sender: report.sender.name(),
-        place: place(report.sender),
+        naming_hint: place(report.sender),
         environment: &report.environment,
         object: object(report),
         artefact: about.artefact.as_deref(),
@@ -123,14 +129,14 @@ fn place(sender: Sender) -> &'static str {
     }
 }
 
-fn stray(report: &Report, why: &Unmapped, at: Timestamp) -> Stray {
+fn stray(report: &Report, why: &UnmappedReason, at: Timestamp) -> UnmappedReport {
     let told = told(report);
-    Stray {
+    UnmappedReport {
         environment: Some(report.environment.clone()),
         sender: report.sender.name().to_owned(),
-        reason: why.reason().to_owned(),
-        sentence: why.sentence(&told),
-        repair: why.repair(&told),
+        reason: why.code().to_owned(),
+        problem: why.describe_problem(&told),
+        repair: why.describe_repair(&told),
         message: report.message.clone(),
         object: told.object,
         at,

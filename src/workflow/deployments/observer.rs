@@ -12,7 +12,7 @@ use crate::adapters::store::Transaction;
 use crate::domain::model::artefact::{Artefact, ArtefactName, Namespace, Place};
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::runtime::arrival::Look;
+use crate::domain::runtime::arrival::Observation;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
 
@@ -133,7 +133,7 @@ impl Observer {
         let config = self.bot.config.clone();
         let mut found = Vec::new();
         for artefact in &config.catalogue.artefacts {
-            for environment in config.catalogue.ladder.rungs() {
+            for environment in config.catalogue.ladder.environments() {
                 let Some(place) = artefact.places.get(&environment.name) else { continue };
                 if only.is_none_or(|only| only.contains(&place.namespace)) {
                     found.extend(self.look_at(artefact, environment, place));
@@ -156,20 +156,20 @@ impl Observer {
         let here = (artefact.name.clone(), environment.name.clone());
         let first = !self.looked.contains(&here);
         let before = self.bot.seen.sighting(&artefact.name, &environment.name);
-        let look = Look {
+        let look = Observation {
             artefact: &artefact.name,
             environment: &environment.name,
             rollout: &rollout,
-            before: before.as_ref(),
-            first,
+            previous: before.as_ref(),
+            is_first: first,
             deploy_timeout: environment.deploy_timeout,
             now: self.bot.clock.now(),
         };
-        let Some(outcome) = look.outcome() else {
+        let Some(outcome) = look.derive_update() else {
             self.looked.insert(here);
             return None;
         };
-        Some(Found { artefact, environment, sighting: outcome.sighting, news: outcome.news })
+        Some(Found { artefact, environment, sighting: outcome.sighting, news: outcome.event })
     }
 
     async fn record(&self, found: Vec<Found<'_>>) {
@@ -255,7 +255,7 @@ impl Bot {
 
     async fn settle_source(&self, artefact: &Artefact) -> Result<(), CannotAsk> {
         let mut below: Option<Sha> = None;
-        for environment in self.config.catalogue.ladder.rungs() {
+        for environment in self.config.catalogue.ladder.environments() {
             let Some(sighting) = self.seen.sighting(&artefact.name, &environment.name) else { continue };
             let commit = match &sighting.version.commit {
                 Some(commit) => Some(commit.clone()),
@@ -291,7 +291,7 @@ impl Bot {
         // Asking took time: only what still stands there is completed.
         let _alone = self.seen.alone().await;
         let now_there = self.seen.sighting(&artefact.name, &environment.name);
-        let Some(mut sighting) = now_there.filter(|there| there.version.is_image(&seen.version)) else {
+        let Some(mut sighting) = now_there.filter(|there| there.version.is_same_image(&seen.version)) else {
             return Ok(None);
         };
         sighting.version.commit = Some(sha.clone());

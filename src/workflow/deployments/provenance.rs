@@ -7,7 +7,7 @@ use crate::domain::git::manifest;
 use crate::domain::model::artefact::{Artefact, Delivery};
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::runtime::provenance::Origin;
+use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 
 use crate::workflow::context::Bot;
@@ -35,11 +35,11 @@ impl Bot {
         artefact: &Artefact,
         environment: &Environment,
         sighting: &Sighting,
-    ) -> Result<Origin, CannotAsk> {
+    ) -> Result<Provenance, CannotAsk> {
         let version = &sighting.version;
         match (&artefact.delivery, &version.commit) {
             (Delivery::Branch, Some(commit)) => self.origin_by_branch(artefact, environment, version, commit).await,
-            (Delivery::Branch, None) => Ok(Origin::Unknown),
+            (Delivery::Branch, None) => Ok(Provenance::Unknown),
             (Delivery::Manifest { .. }, _) => self.origin_by_manifest(artefact, environment, sighting).await,
         }
     }
@@ -50,17 +50,17 @@ impl Bot {
         environment: &Environment,
         version: &Version,
         commit: &Sha,
-    ) -> Result<Origin, CannotAsk> {
+    ) -> Result<Provenance, CannotAsk> {
         let branch = &environment.branch;
         let Some(contained) = self.contains(&artefact.repository, branch, commit).await? else {
-            return Ok(Origin::Unknown);
+            return Ok(Provenance::Unknown);
         };
         // A branch keeps in its past what a rollback took away. Of environments above, their own branch tells.
         let quarantines = if contained { self.store.quarantines().await? } else { Vec::new() };
-        let rolled_back = quarantines
-            .iter()
-            .any(|it| it.environment == environment.name && it.concerns(&artefact.name) && it.bars(version, None));
-        Ok(Origin::by_branch(branch, commit, contained, rolled_back))
+        let rolled_back = quarantines.iter().any(|it| {
+            it.environment == environment.name && it.has_artefact(&artefact.name) && it.has_version(version, None)
+        });
+        Ok(Provenance::from_branch(branch, commit, contained, rolled_back))
     }
 
     async fn origin_by_manifest(
@@ -68,12 +68,12 @@ impl Bot {
         artefact: &Artefact,
         environment: &Environment,
         sighting: &Sighting,
-    ) -> Result<Origin, CannotAsk> {
+    ) -> Result<Provenance, CannotAsk> {
         let version = &sighting.version;
         let read = async {
             let Some(at) = self.manifest_file(artefact, environment).await? else { return Ok(None) };
             let says = self.manifest_says(artefact, &at).await?;
-            let origin = Origin::by_manifest(&at.file, &says, version);
+            let origin = Provenance::from_manifest(&at.file, &says, version);
             // Who pushes twice sees the first arrive while the file names the second.
             let fresh = self.clock.now().duration_since(sighting.seen_at) < OVERTAKEN;
             if fresh && origin.is_not_from_git() && self.said_before(artefact, &at, version).await? {
@@ -83,7 +83,7 @@ impl Bot {
         };
         match read.await {
             Ok(Some(origin)) => Ok(origin),
-            Ok(None) | Err(No::Refused(_)) => Ok(Origin::Unknown),
+            Ok(None) | Err(No::Refused(_)) => Ok(Provenance::Unknown),
             Err(No::CannotAsk(error)) => Err(error),
         }
     }
@@ -91,12 +91,12 @@ impl Bot {
     /// Did the file name it right before what it names now?
     async fn said_before(&self, artefact: &Artefact, at: &ManifestFile, version: &Version) -> Result<bool, CannotAsk> {
         let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(false) };
-        let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
+        let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
         let history = self.github.file_history(&at.repository, &at.branch, &at.file, 2).await?;
         let Some(before) = history.get(1) else { return Ok(false) };
         let text = self.github.file(&at.repository, before.sha.as_str(), &at.file).await?;
-        let said = text.and_then(|text| manifest::read(&text, &place).ok());
-        Ok(said.is_some_and(|said| said.version.is_image(version)))
+        let said = text.and_then(|text| manifest::read_version(&text, &place).ok());
+        Ok(said.is_some_and(|said| said.version.is_same_image(version)))
     }
 
     /// What could not be found out while it was told is asked for at the next look.
@@ -105,9 +105,9 @@ impl Bot {
         artefact: &Artefact,
         environment: &Environment,
         sighting: &Sighting,
-        origin: Origin,
+        origin: Provenance,
     ) {
-        if origin != Origin::Unknown {
+        if origin != Provenance::Unknown {
             self.seen.explain(&artefact.name, &environment.name, &sighting.version, origin, self.clock.now());
         }
     }
@@ -116,7 +116,7 @@ impl Bot {
     pub(crate) async fn settle_origins(&self) {
         let (mut failures, mut asked) = (0, 0);
         for artefact in &self.config.catalogue.artefacts {
-            for environment in self.config.catalogue.ladder.rungs() {
+            for environment in self.config.catalogue.ladder.environments() {
                 match self.settle_origin(artefact, environment).await {
                     Ok(false) => {}
                     Ok(true) => (failures, asked) = (0, asked + 1),
@@ -146,9 +146,9 @@ impl Bot {
         let rests = |pause| entry.origin_asked.is_some_and(|asked| now.duration_since(asked) < pause);
         let settled = match &entry.origin {
             // What a branch has had it keeps; a file, or a rollback, may take it away.
-            Origin::Git => rests(EXPLAINED),
-            Origin::NotFromGit { .. } => rests(MARKED),
-            Origin::Unknown => rests(UNKNOWN),
+            Provenance::Git => rests(EXPLAINED),
+            Provenance::NotFromGit { .. } => rests(MARKED),
+            Provenance::Unknown => rests(UNKNOWN),
         };
         let version = &entry.sighting.version;
         let untold = artefact.delivery == Delivery::Branch && version.commit.is_none();

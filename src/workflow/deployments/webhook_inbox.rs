@@ -6,7 +6,7 @@ use crate::adapters::reports::disposition::Fate;
 use crate::adapters::reports::github::{Build, Notice};
 use crate::adapters::reports::{Heard, Report, Sender, Unread};
 use crate::adapters::store::{Receipt, Source, StoreError, Transaction};
-use crate::domain::runtime::attribution::Stray;
+use crate::domain::runtime::attribution::UnmappedReport;
 use crate::telemetry;
 
 use crate::workflow::context::Bot;
@@ -54,12 +54,12 @@ impl Bot {
 
     /// What nobody could make anything of is not dropped in silence.
     pub(crate) async fn keep_unread(&self, unread: &Unread) -> bool {
-        let stray = Stray {
+        let stray = UnmappedReport {
             environment: unread.environment.clone(),
             sender: unread.sender.name().to_owned(),
             object: None,
             reason: "unread".to_owned(),
-            sentence: unread.why.clone(),
+            problem: unread.why.clone(),
             repair: "Repair what sends it: the README says what is understood.".to_owned(),
             message: unread.body.clone(),
             at: self.clock.now(),

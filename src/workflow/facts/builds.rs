@@ -102,12 +102,12 @@ impl Bot {
     /// A build began or ended: whoever waits for its commit is looked at. Those of other people's repositories are not ours.
     pub(crate) fn built(&self, build: &Build) -> Option<Entry> {
         let mut ours = self.config.catalogue.artefacts.iter();
-        if !ours.any(|artefact| artefact.repository.is(&build.repository)) || !self.builds.hear(build) {
+        if !ours.any(|artefact| artefact.repository.is_same_as(&build.repository)) || !self.builds.hear(build) {
             return None;
         }
         for change in self.changes.all() {
             let waits = change.stage.deploying().is_some_and(|deploying| deploying.result == build.commit);
-            if waits && change.plan.lever().0.is(&build.repository) {
+            if waits && change.plan.write_target().0.is_same_as(&build.repository) {
                 self.changes.poke(change.id);
             }
         }

@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 
 use crate::adapters::github::Found;
 use crate::adapters::store::Transaction;
-use crate::domain::change::plan::Pending;
+use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::comparison::Comparison;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
@@ -120,13 +120,13 @@ impl Bot {
         repository: &Repository,
         base: &Sha,
         head: &Sha,
-    ) -> Result<Option<Pending>, CannotAsk> {
+    ) -> Result<Option<PendingCommits>, CannotAsk> {
         let Some(there) = self.comparison(repository, base, head).await? else { return Ok(None) };
         let back = match there.behind_by {
             0 => None,
             _ => self.comparison(repository, head, base).await?,
         };
-        Ok(Some(Pending::of(there, back)))
+        Ok(Some(PendingCommits::from_comparisons(there, back)))
     }
 
     /// A failure to keep it costs only another question later.

@@ -11,7 +11,7 @@ use crate::adapters::github::{self, GithubError, tag_sha_candidate};
 use crate::adapters::registry::{self, RegistryError};
 use crate::adapters::reports::Report;
 use crate::adapters::store::{ImageCommit, Transaction};
-use crate::domain::change::{FailureEvidence, Proof, Word};
+use crate::domain::change::{ControllerMessage, FailureEvidence, Proof};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Image, Sha, Version};
@@ -63,7 +63,11 @@ impl Sources {
     }
 
     /// The last that a controller said of an artefact there.
-    pub(crate) fn last_word(&self, environment: &EnvironmentName, artefact: &ArtefactName) -> Option<Word> {
+    pub(crate) fn last_word(
+        &self,
+        environment: &EnvironmentName,
+        artefact: &ArtefactName,
+    ) -> Option<ControllerMessage> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
         memory.words.get(&(environment.clone(), artefact.clone()))?.last().cloned()
     }
@@ -180,7 +184,7 @@ impl Bot {
         if let Some(found) = self.commit_of(artefact, &sighting.version).await? {
             return Ok(Some(found));
         }
-        let running = sighting.running_at.is_some() && sighting.failed.is_none();
+        let running = sighting.running_at.is_some() && sighting.failure.is_none();
         // By manifest it is a commit of the manifests, which tells nothing of the code.
         let of_code = artefact.delivery == Delivery::Branch;
         let told = self.sources.reported(sighting).filter(|_| running && of_code);
@@ -298,7 +302,7 @@ fn reference(version: &Version) -> Option<Arc<str>> {
 mod tests {
     use super::*;
     use crate::adapters::reports::flux;
-    use crate::domain::change::WordSaid;
+    use crate::domain::change::ReportedOutcome;
     use crate::domain::sample;
 
     fn at(seconds: i64) -> Timestamp {
@@ -308,15 +312,15 @@ mod tests {
     #[test]
     fn the_last_word_is_kept_whatever_it_says() {
         let catalogue = sample::catalogue();
-        let mailer = catalogue.artefact("mailer").unwrap();
+        let mailer = catalogue.find_artefact("mailer").unwrap();
         let environment = EnvironmentName::new("qa");
         let sources = Sources::default();
         let last = || sources.last_word(&environment, &mailer.name).map(|word| (word.said, word.at));
         assert_eq!(last(), None);
         let words = [
-            ("ReconciliationSucceeded", "info", 10, (WordSaid::Succeeded, at(10))),
-            ("HealthCheckFailed", "error", 20, (WordSaid::Failed, at(20))),
-            ("ReconciliationSucceeded", "info", 15, (WordSaid::Failed, at(20))),
+            ("ReconciliationSucceeded", "info", 10, (ReportedOutcome::Succeeded, at(10))),
+            ("HealthCheckFailed", "error", 20, (ReportedOutcome::Failed, at(20))),
+            ("ReconciliationSucceeded", "info", 15, (ReportedOutcome::Failed, at(20))),
         ];
         for (reason, severity, seconds, kept) in words {
             let event = serde_json::json!({
@@ -333,7 +337,7 @@ mod tests {
     #[test]
     fn a_report_counts_for_what_ran_shortly_before_it_and_for_nothing_else() {
         let catalogue = sample::catalogue();
-        let mailer = catalogue.artefact("mailer").unwrap();
+        let mailer = catalogue.find_artefact("mailer").unwrap();
         let environment = EnvironmentName::new("qa");
         let stay = Sighting {
             artefact: mailer.name.clone(),
@@ -341,12 +345,12 @@ mod tests {
             version: Version { tag: Some("build-7".into()), ..Version::default() },
             seen_at: at(0),
             running_at: Some(at(60)),
-            well_since: Some(at(60)),
-            failed: None,
+            healthy_since: Some(at(60)),
+            failure: None,
             ended_at: None,
             announced: true,
         };
-        let rolling = Sighting { running_at: None, well_since: None, ..stay.clone() };
+        let rolling = Sighting { running_at: None, healthy_since: None, ..stay.clone() };
         let cases = [
             ("before it came", -1, &stay, false),
             ("while it rolled out", 30, &stay, true),

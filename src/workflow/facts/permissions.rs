@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use crate::adapters::github::{self, GithubError};
 use crate::adapters::slack::client::{Account, SendError};
 use crate::clock::Clock;
-use crate::domain::model::actor::{Called, Member, PersonId, Role};
+use crate::domain::model::actor::{Member, MemberLabel, PersonId, Role};
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::EnvironmentName;
 
@@ -166,24 +166,24 @@ impl Rights {
         self.0.logins.iter().find(same).map(|(person, _)| person)
     }
 
-    async fn called(&self, members: &[Member]) -> Vec<Called> {
+    async fn called(&self, members: &[Member]) -> Vec<MemberLabel> {
         if members.is_empty() {
-            return vec![Called::Everyone];
+            return vec![MemberLabel::Everyone];
         }
         let by_group = |member: &Member| matches!(member, Member::Group(_) | Member::Handle(_));
         let groups = if members.iter().any(by_group) { self.0.people.groups().await.ok() } else { None };
         let groups = groups.as_deref().unwrap_or_default();
         let called = |member: &Member| match member {
-            Member::Person(person) => Called::Person(person.clone()),
-            Member::Team { organisation, team } => Called::Team(format!("{organisation}/{team}")),
+            Member::Person(person) => MemberLabel::Person(person.clone()),
+            Member::Team { organisation, team } => MemberLabel::Team(format!("{organisation}/{team}")),
             Member::Group(id) => {
                 let known = groups.iter().find(|group| group.id == *id);
                 let handle = known.map_or_else(|| id.clone(), |group| group.handle.clone());
-                Called::Group { id: id.clone(), handle }
+                MemberLabel::Group { id: id.clone(), handle }
             }
             Member::Handle(handle) => match groups.iter().find(|group| group.handle.eq_ignore_ascii_case(handle)) {
-                Some(group) => Called::Group { id: group.id.clone(), handle: group.handle.clone() },
-                None => Called::Handle(handle.clone()),
+                Some(group) => MemberLabel::Group { id: group.id.clone(), handle: group.handle.clone() },
+                None => MemberLabel::Handle(handle.clone()),
             },
         };
         members.iter().map(called).collect()
@@ -278,7 +278,7 @@ impl Bot {
     }
 
     /// How these people are called in a message. What Slack cannot tell now stays a handle.
-    pub(crate) async fn called(&self, members: &[Member]) -> Vec<Called> {
+    pub(crate) async fn called(&self, members: &[Member]) -> Vec<MemberLabel> {
         self.rights.called(members).await
     }
 }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use crate::adapters::reports::{Outcome, Report};
-use crate::domain::change::{FailureEvidence, Word, WordSaid};
+use crate::domain::change::{ControllerMessage, FailureEvidence, ReportedOutcome};
 use crate::domain::model::version::Sha;
 
 /// As much of a word as people read.
@@ -16,7 +16,7 @@ pub(crate) struct Words {
     succeeded: Option<(Sha, Timestamp)>,
     failed: Option<(Sha, Timestamp, String, FailureEvidence)>,
     /// The last that was said, whatever it was.
-    last: Option<Word>,
+    last: Option<ControllerMessage>,
 }
 
 impl Words {
@@ -49,11 +49,11 @@ impl Words {
                 let overtaken = self.succeeded.as_ref().is_some_and(|(_, last)| *last > at)
                     || self.failed.as_ref().is_some_and(|(_, last, ..)| *last > at);
                 // A health report must not replace a stronger report on the same commit.
-                let is_weaker = !evidence.allows_auto_rollback()
+                let is_weaker = !evidence.can_trigger_auto_rollback()
                     && self
                         .failed
                         .as_ref()
-                        .is_some_and(|(failed, _, _, known)| failed == commit && known.allows_auto_rollback());
+                        .is_some_and(|(failed, _, _, known)| failed == commit && known.can_trigger_auto_rollback());
                 if !tried_again && !overtaken && !is_weaker {
                     self.failed = Some((commit.clone(), at, message.clone(), *evidence));
                 }
@@ -63,19 +63,19 @@ impl Words {
 
     fn keep_last(&mut self, report: &Report, at: Timestamp) {
         let (said, text) = match &report.outcome {
-            Outcome::Succeeded => (WordSaid::Succeeded, &report.message),
-            Outcome::Failed { message, .. } => (WordSaid::Failed, message),
-            Outcome::Progressing => (WordSaid::Progressing, &report.message),
+            Outcome::Succeeded => (ReportedOutcome::Succeeded, &report.message),
+            Outcome::Failed { message, .. } => (ReportedOutcome::Failed, message),
+            Outcome::Progressing => (ReportedOutcome::Progressing, &report.message),
             Outcome::Noise => return,
         };
         if self.last.as_ref().is_none_or(|before| before.at <= at) {
             let text = text.chars().take(LONGEST_WORD).collect();
             let (by, commit) = (report.sender.name().to_owned(), report.commit.clone());
-            self.last = Some(Word { by, said, text, commit, at });
+            self.last = Some(ControllerMessage { by, said, text, commit, at });
         }
     }
 
-    pub(crate) fn last(&self) -> Option<&Word> {
+    pub(crate) fn last(&self) -> Option<&ControllerMessage> {
         self.last.as_ref()
     }
 

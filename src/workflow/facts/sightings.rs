@@ -11,7 +11,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Commit, Sha, Version};
-use crate::domain::runtime::provenance::Origin;
+use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 
 /// Longer than any card of a wave is edited.
@@ -52,7 +52,7 @@ pub struct Entry {
     /// The commits that were compared: here and below.
     pub compared: Option<(Sha, Sha)>,
     /// Whether Git explains it, as it was found out last.
-    pub origin: Origin,
+    pub origin: Provenance,
     pub origin_asked: Option<Timestamp>,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Stay {
 
 impl Entry {
     fn new(sighting: Sighting) -> Self {
-        Self { sighting, behind: None, compared: None, origin: Origin::Unknown, origin_asked: None }
+        Self { sighting, behind: None, compared: None, origin: Provenance::Unknown, origin_asked: None }
     }
 
     /// Whether it is behind `below`, if that is what it was compared with.
@@ -112,7 +112,7 @@ impl Seen {
         let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
         let entries = seen.entry(sighting.artefact.clone()).or_default();
         match entries.of_mut(&sighting.environment) {
-            Some(entry) if entry.sighting.version.is(&sighting.version) => entry.sighting = sighting,
+            Some(entry) if entry.sighting.version.is_same_as(&sighting.version) => entry.sighting = sighting,
             Some(entry) => *entry = Entry::new(sighting),
             None => entries.0.push(Entry::new(sighting)),
         }
@@ -122,7 +122,7 @@ impl Seen {
         let mut recent = self.0.recent.write().unwrap_or_else(PoisonError::into_inner);
         let stays = recent.entry(sighting.environment.clone()).or_default();
         let here = (sighting.seen_at, sighting.artefact.clone());
-        let same = |stay: &&mut Stay| stay.sighting.version.is_image(&sighting.version);
+        let same = |stay: &&mut Stay| stay.sighting.version.is_same_image(&sighting.version);
         if let Some(stay) = stays.get_mut(&here).filter(same) {
             stay.sighting = sighting.clone();
         } else {
@@ -170,12 +170,12 @@ impl Seen {
         artefact: &ArtefactName,
         environment: &EnvironmentName,
         version: &Version,
-        origin: Origin,
+        origin: Provenance,
         now: Timestamp,
     ) {
         let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
         let entry = seen.get_mut(artefact).and_then(|entries| entries.of_mut(environment));
-        if let Some(entry) = entry.filter(|entry| entry.sighting.version.is(version)) {
+        if let Some(entry) = entry.filter(|entry| entry.sighting.version.is_same_as(version)) {
             entry.origin = origin;
             entry.origin_asked = Some(now);
         }

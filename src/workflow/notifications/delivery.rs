@@ -7,7 +7,9 @@ use serde_json::{Value, json};
 
 use crate::adapters::slack::client::{Client, Known, SendError};
 use crate::adapters::store::{Store, StoreError};
-use crate::domain::model::message::{Asked, LinkTo, Message, MessageKey, Place, To};
+use crate::domain::model::message::{
+    Destination, FallbackRecipient, Message, MessageKey, MessageLink, MessageLocation,
+};
 use crate::workflow::notifications::outbox::{TableSupport, Tables};
 
 /// How long a message waits for the one that it leads to, before it looks again.
@@ -18,7 +20,7 @@ const LINK_WITHIN: SignedDuration = SignedDuration::from_secs(30);
 
 #[derive(Debug)]
 pub(crate) struct Delivered {
-    pub(crate) at: Option<Place>,
+    pub(crate) at: Option<MessageLocation>,
     pub(crate) note: Option<String>,
     pub(crate) plain: bool,
     /// What is still to be said after it: its file, which Slack takes as a message of its own.
@@ -46,18 +48,21 @@ pub(crate) async fn deliver(
         None => None,
     };
     let thread = match &message.to {
-        To::Post { thread: Some(key), .. } | To::Person { thread: Some(key), .. } => store.said(key).await?,
+        Destination::Post { thread: Some(key), .. } | Destination::Person { thread: Some(key), .. } => {
+            store.said(key).await?
+        }
         _ => None,
     };
     // A private answer holds up nobody but its reader.
-    let waits = !matches!(message.to, To::Post { .. }) || now.duration_since(created_at) < LINK_WITHIN;
-    if let Some(LinkTo { key, only_elsewhere }) = message.link_to.take() {
+    let waits = !matches!(message.to, Destination::Post { .. }) || now.duration_since(created_at) < LINK_WITHIN;
+    if let Some(MessageLink { key, only_elsewhere }) = message.link_to.take() {
         let place = store.said(&key).await?.map(|said| said.place);
         if place.is_none() && waits && store.is_spoken(&key).await? {
             // What it leads to is still on its way, though not for so long that others wait behind this.
             return Ok(Err(SendError::RateLimited { retry_after: BEHIND_ITS_LINK, everywhere: false }));
         }
-        if let (To::Person { channel: Some(channel), .. }, Some(place), true) = (&message.to, &place, only_elsewhere)
+        if let (Destination::Person { channel: Some(channel), .. }, Some(place), true) =
+            (&message.to, &place, only_elsewhere)
             && *channel == place.channel
         {
             return Ok(Ok(Delivered::nothing()));
@@ -71,12 +76,12 @@ pub(crate) async fn deliver(
             },
             None => None,
         };
-        message = message.linked(address.as_deref());
+        message = message.resolve_link(address.as_deref());
     }
     let (at, mut note) = said.map_or((None, None), |said| (Some(said.place), said.note));
     let mut known = Known { at, thread: thread.map(|parent| parent.place) };
 
-    if let To::Person { response_url, .. } = &mut message.to {
+    if let Destination::Person { response_url, .. } = &mut message.to {
         response_url.take_if(|url| url.until <= now);
     }
     let skip_table = tables.support() == TableSupport::Refused && message.has_table();
@@ -107,14 +112,14 @@ pub(crate) async fn deliver(
 
 /// The file of a message that now stands at `at`, for the thread there. Where the message had to go elsewhere, so does
 /// the file.
-fn file_of(message: &Message, at: &Place, elsewhere: bool) -> Option<Message> {
+fn file_of(message: &Message, at: &MessageLocation, elsewhere: bool) -> Option<Message> {
     let file = message.file.clone()?;
     let (key, thread) = match &message.to {
-        To::Post { key, thread, .. } => (key, thread.clone().filter(|_| !elsewhere)),
-        To::Edit { key } => (key, None),
-        To::Person { .. } | To::Reply { .. } | To::Home { .. } => return None,
+        Destination::Post { key, thread, .. } => (key, thread.clone().filter(|_| !elsewhere)),
+        Destination::Edit { key } => (key, None),
+        Destination::Person { .. } | Destination::Reply { .. } | Destination::Home { .. } => return None,
     };
-    let to = To::Post {
+    let to = Destination::Post {
         channel: at.channel.clone(),
         key: MessageKey::new(&format!("{key}:file")),
         thread: Some(thread.unwrap_or_else(|| key.clone())),
@@ -137,14 +142,14 @@ fn without_file(mut message: Message, why: &str) -> Message {
 }
 
 /// Changes the way to the next best one. Each step takes a possibility away, so this comes to an end.
-fn next_way(to: &mut To, known: &mut Known, note: &mut Option<String>, error: &SendError) -> bool {
+fn next_way(to: &mut Destination, known: &mut Known, note: &mut Option<String>, error: &SendError) -> bool {
     match (to, error) {
-        (To::Person { response_url: url @ Some(_), .. }, SendError::UrlSpent) => {
+        (Destination::Person { response_url: url @ Some(_), .. }, SendError::UrlSpent) => {
             *url = None;
             true
         }
         (
-            To::Person { channel: channel @ Some(_), thread, response_url: None, .. },
+            Destination::Person { channel: channel @ Some(_), thread, response_url: None, .. },
             SendError::ChannelUnwritable { .. },
         ) => {
             *channel = None;
@@ -152,19 +157,19 @@ fn next_way(to: &mut To, known: &mut Known, note: &mut Option<String>, error: &S
             known.thread = None;
             true
         }
-        (to @ (To::Post { .. } | To::Edit { .. }), SendError::Gone) => {
+        (to @ (Destination::Post { .. } | Destination::Edit { .. }), SendError::Gone) => {
             let Some(gone) = known.at.take() else { return false };
-            if let To::Edit { key } = to {
-                *to = To::Post { channel: gone.channel, key: key.clone(), thread: None, asked: None };
+            if let Destination::Edit { key } = to {
+                *to = Destination::Post { channel: gone.channel, key: key.clone(), thread: None, asked: None };
             }
             true
         }
-        (To::Post { channel, asked, .. }, SendError::ChannelUnwritable { code }) => {
-            let Some(Asked { person, channel: theirs }) = asked.take() else { return false };
+        (Destination::Post { channel, asked, .. }, SendError::ChannelUnwritable { code }) => {
+            let Some(FallbackRecipient { person, channel: theirs }) = asked.take() else { return false };
             *note = Some(why_here(note.as_deref(), channel, code));
             *channel = match theirs {
                 Some(theirs) if theirs != *channel => {
-                    *asked = Some(Asked { person, channel: None });
+                    *asked = Some(FallbackRecipient { person, channel: None });
                     theirs
                 }
                 _ => person.as_str().to_owned(),

@@ -2,9 +2,9 @@
 
 use crate::adapters::github::{Compared, GithubError};
 use crate::adapters::registry::RegistryError;
-use crate::domain::change::plan::{ManifestFile, Pending};
-use crate::domain::change::{ChangeId, Moves};
-use crate::domain::git::comparison::Files;
+use crate::domain::change::plan::{ManifestFile, PendingCommits};
+use crate::domain::change::{ChangeId, ChangeLockKey};
+use crate::domain::git::comparison::ChangedFiles;
 use crate::domain::git::manifest;
 use crate::domain::git::manifest::Pin;
 use crate::domain::model::artefact::{Artefact, Delivery};
@@ -12,7 +12,7 @@ use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Image, Sha, Version};
 use crate::domain::rules::promotion::Refusal;
 use crate::domain::rules::quarantine::Quarantine;
-use crate::domain::rules::rollback::{Codes, ImageThere};
+use crate::domain::rules::rollback::{ImagePresence, SourceMap};
 
 use crate::workflow::context::Bot;
 use crate::workflow::error::No;
@@ -23,7 +23,7 @@ use crate::workflow::planning::rollback_candidates::REMEMBERED;
 const MERGES: usize = 10;
 
 /// What would come, and the rollbacks that are undone for it, newest first.
-pub(crate) type Coming = (Pending, Vec<ChangeId>);
+pub(crate) type Coming = (PendingCommits, Vec<ChangeId>);
 
 impl Bot {
     /// The file that says which version is to run, where the artefact goes by one.
@@ -86,23 +86,24 @@ impl Bot {
     pub(crate) async fn can_write(&self, artefact: &Artefact, at: &ManifestFile, version: &Version) -> Result<(), No> {
         let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(()) };
         let text = self.manifest_text(artefact, at).await?;
-        let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
-        manifest::write(&text, &place, version).map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
+        let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
+        manifest::write_version(&text, &place, version)
+            .map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
         Ok(())
     }
 
     /// Whether the registry has the image, with its digest.
-    pub(crate) async fn image_there(&self, artefact: &Artefact, version: &Version) -> (ImageThere, Option<String>) {
+    pub(crate) async fn image_there(&self, artefact: &Artefact, version: &Version) -> (ImagePresence, Option<String>) {
         // Where the digest is written it decides; else the tag, which may have moved on.
         let by_digest = version.tag.is_none() || pins_digest(artefact);
         let digest = version.digest.clone().filter(|_| by_digest);
         let tag = version.tag.clone().filter(|_| digest.is_none());
         let image = Image { name: artefact.image.clone(), tag, digest };
         match self.registry.digest(&image).await {
-            Ok(Some(digest)) => (ImageThere::Yes, Some(digest)),
-            Ok(None) => (ImageThere::Gone, None),
+            Ok(Some(digest)) => (ImagePresence::Yes, Some(digest)),
+            Ok(None) => (ImagePresence::Gone, None),
             Err(error @ (RegistryError::Unavailable(_) | RegistryError::Unauthorised(_) | RegistryError::Other(_))) => {
-                (ImageThere::Unknown { why: error.to_string() }, None)
+                (ImagePresence::Unknown { why: error.to_string() }, None)
             }
         }
     }
@@ -111,10 +112,12 @@ impl Bot {
     pub(crate) fn has_what_is_written(
         artefact: &Artefact,
         version: &Version,
-        there: &ImageThere,
+        there: &ImagePresence,
     ) -> Result<(), CannotAsk> {
         match (&artefact.delivery, there) {
-            (Delivery::Manifest { pin: Pin::Digest, .. }, ImageThere::Unknown { why }) if version.digest.is_none() => {
+            (Delivery::Manifest { pin: Pin::Digest, .. }, ImagePresence::Unknown { why })
+                if version.digest.is_none() =>
+            {
                 Err(CannotAsk::later(format!("{why}, and {} is written by its digest", version.label())))
             }
             _ => Ok(()),
@@ -169,15 +172,15 @@ impl Bot {
             }
             // Undoing all rollbacks gives what was there before the first of them, and nothing in between.
             let before = self.pending_between(repository, &oldest.parent, pinned).await?;
-            if !before.is_some_and(|before| before.ahead_by == 0 && !before.target_is_newer()) {
+            if !before.is_some_and(|before| before.ahead_by == 0 && !before.is_target_newer()) {
                 let ran_as = self.called_there(artefact, target, version, pinned).await?;
                 let (artefact, environment, version) = (artefact.name.clone(), target.name.clone(), version.clone());
-                return Err(Refusal::BeforeRollback { artefact, environment, version, ran_as }.into());
+                return Err(Refusal::MergedBeforeRollback { artefact, environment, version, ran_as }.into());
             }
         }
-        let Pending { ahead_by, commits, files, url, sources, tree, .. } = live;
+        let PendingCommits { ahead_by, commits, files, url, sources, tree, .. } = live;
         Ok((
-            Pending { ahead_by, commits, files, sources, tree, url, ..pending },
+            PendingCommits { ahead_by, commits, files, sources, tree, url, ..pending },
             open.into_iter().map(|rollback| rollback.change).collect(),
         ))
     }
@@ -190,11 +193,11 @@ impl Bot {
         version: &Version,
         pinned: &Sha,
     ) -> Result<String, CannotAsk> {
-        let moves = Moves::branch(&artefact.repository, &target.branch);
-        let codes = Codes::of(&self.store.changes_of(&moves, REMEMBERED).await?, &artefact.name);
+        let moves = ChangeLockKey::from_branch(&artefact.repository, &target.branch);
+        let codes = SourceMap::from_changes(&self.store.changes_of(&moves, REMEMBERED).await?, &artefact.name);
         let stays = self.store.sightings(&artefact.name, &target.name, REMEMBERED).await?;
         let mut ran: Vec<_> = stays.into_iter().filter(|stay| stay.running_at.is_some()).map(|it| it.version).collect();
-        if let Some(same) = ran.iter().find(|ran| codes.same(ran, version)) {
+        if let Some(same) = ran.iter().find(|ran| codes.is_same_code(ran, version)) {
             return Ok(same.label().to_owned());
         }
         // What other hands merged is known by the second parent.
@@ -217,13 +220,13 @@ impl Bot {
         version: Version,
         takes_back: bool,
     ) -> Refusal {
-        let below = self.config.catalogue.ladder.below(&target.name, artefact).unwrap_or(target);
-        let moves = Moves::branch(&artefact.repository, &below.branch);
+        let below = self.config.catalogue.ladder.find_next_below(&target.name, artefact).unwrap_or(target);
+        let moves = ChangeLockKey::from_branch(&artefact.repository, &below.branch);
         let changes = self.store.changes_of(&moves, REMEMBERED).await.unwrap_or_default();
-        let restored = Codes::of(&changes, &artefact.name).original(&version);
+        let restored = SourceMap::from_changes(&changes, &artefact.name).resolve_restored(&version);
         let restored = (restored != version).then(|| restored.label().to_owned());
         let (artefact, environment, below) = (artefact.name.clone(), target.name.clone(), below.name.clone());
-        Refusal::RolledBackBelow { artefact, environment, below, version, takes_back, restored }
+        Refusal::RolledBackBelow { artefact, environment, below, version, would_revert_target: takes_back, restored }
     }
 
     /// What an environment would get whose manifest names another image: the commits between the two.
@@ -232,12 +235,12 @@ impl Bot {
         artefact: &Artefact,
         from: Option<&Version>,
         pinned: Option<&Sha>,
-    ) -> Result<Pending, CannotAsk> {
+    ) -> Result<PendingCommits, CannotAsk> {
         let (Some(here), Some(pinned)) = (from.and_then(|from| from.commit.as_ref()), pinned) else {
             return Ok(unknown());
         };
         let pending = self.pending_between(&artefact.repository, here, pinned).await?;
-        Ok(pending.map_or_else(unknown, |pending| Pending { head: None, ..pending }))
+        Ok(pending.map_or_else(unknown, |pending| PendingCommits { head: None, ..pending }))
     }
 
     /// The quarantines that the version is under in that environment: by itself, by what was merged into it, by its tree.
@@ -246,13 +249,15 @@ impl Bot {
         artefact: &Artefact,
         target: &Environment,
         version: &Version,
-        pending: &mut Pending,
+        pending: &mut PendingCommits,
     ) -> Result<Vec<Quarantine>, CannotAsk> {
         let mut quarantines = self.quarantines_on(artefact, target).await?;
         if let (None, Some(commit), false) = (&pending.tree, &version.commit, quarantines.is_empty()) {
             pending.tree = self.github.tree_of(&artefact.repository, commit).await?;
         }
-        quarantines.retain(|it| it.bars(version, None) || it.is_of(&pending.sources, pending.tree.as_ref()));
+        quarantines.retain(|it| {
+            it.has_version(version, None) || it.has_commit_or_tree(&pending.sources, pending.tree.as_ref())
+        });
         Ok(quarantines)
     }
 
@@ -264,7 +269,7 @@ impl Bot {
     ) -> Result<Vec<Quarantine>, CannotAsk> {
         let ladder = &self.config.catalogue.ladder;
         let mut quarantines = self.store.quarantines().await?;
-        quarantines.retain(|it| it.concerns(&artefact.name) && it.holds_in(&target.name, ladder));
+        quarantines.retain(|it| it.has_artefact(&artefact.name) && it.is_effective_in(&target.name, ladder));
         Ok(quarantines)
     }
 }
@@ -274,19 +279,19 @@ pub(crate) fn says(artefact: &Artefact, at: &ManifestFile, text: &str) -> Result
     let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
         return Err(unwritable(artefact, at, "it does not go by manifest".to_owned()));
     };
-    let place = manifest::Place { image: &artefact.image, path: path.as_deref(), pin: *pin };
-    let said = manifest::read(text, &place).map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
+    let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
+    let said = manifest::read_version(text, &place).map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
     Ok(said.version)
 }
 
 fn unwritable(artefact: &Artefact, at: &ManifestFile, problem: String) -> Refusal {
     let (artefact, repository, file) = (artefact.name.clone(), at.repository.clone(), at.file.clone());
-    Refusal::Manifest { artefact, repository, file, problem }
+    Refusal::ManifestProblem { artefact, repository, file, problem }
 }
 
 /// What nothing tells may concern anybody.
-pub(crate) fn unknown() -> Pending {
-    Pending { ahead_by: 1, files: Files::unknown(), ..Pending::default() }
+pub(crate) fn unknown() -> PendingCommits {
+    PendingCommits { ahead_by: 1, files: ChangedFiles::new_unknown(), ..PendingCommits::default() }
 }
 
 /// Does the manifest name the image by its digest?

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::config::Policy;
-use crate::domain::change::plan::{Facts, ManifestFile, Plan, Waiting};
-use crate::domain::change::{Change, Moves, Stage};
+use crate::domain::change::plan::{ConflictingChange, ManifestFile, Plan, PromotionFacts};
+use crate::domain::change::{Change, ChangeLockKey, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
-use crate::domain::model::environment::{Environment, EnvironmentName, PromoteBy};
+use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::freeze;
-use crate::domain::rules::gate::{Watch, Well};
+use crate::domain::rules::gate::{GateInputs, HealthySince};
 use crate::domain::rules::promotion;
-use crate::domain::rules::promotion::{Act, Asker, Refusal, UnderWay};
-use crate::domain::rules::rollback::ImageThere;
+use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, Refusal, RestrictedAction};
+use crate::domain::rules::rollback::ImagePresence;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::runtime::sighting::Sighting;
-use crate::domain::view::why::Blockers;
+use crate::domain::view::why::Obstacles;
 
 use crate::workflow::context::Bot;
 use crate::workflow::error::{No, known};
@@ -83,14 +83,14 @@ pub(crate) enum Decision {
 impl Bot {
     /// Has no effect, and locks nothing.
     pub(crate) async fn decide(&self, wish: &Wish) -> Result<Decision, CannotAsk> {
-        match self.planned(wish, &mut Blockers::first()).await {
+        match self.planned(wish, &mut Obstacles::new_first_only()).await {
             Ok(decision) => Ok(decision),
             Err(No::Refused(refusal)) => Ok(Decision::Refused(refusal)),
             Err(No::CannotAsk(error)) => Err(error),
         }
     }
 
-    async fn planned(&self, wish: &Wish, blockers: &mut Blockers) -> Result<Decision, No> {
+    async fn planned(&self, wish: &Wish, blockers: &mut Obstacles) -> Result<Decision, No> {
         let (artefact, target, others) = self.aim(wish).await?;
         let (plan, errored) = self.judged(wish, artefact, target, blockers).await?;
         Ok(Decision::Planned { plan, others, errored })
@@ -98,7 +98,7 @@ impl Bot {
 
     /// What goes where; and the rungs that are behind as well, where none was named.
     pub(crate) async fn aim(&self, wish: &Wish) -> Result<Aim<'_>, No> {
-        let Some(artefact) = self.config.catalogue.artefact(wish.artefact.as_str()) else {
+        let Some(artefact) = self.config.catalogue.find_artefact(wish.artefact.as_str()) else {
             return Err(CannotAsk::never(format!("there is no artefact {}", wish.artefact)).into());
         };
         if let Some(name) = &wish.environment {
@@ -106,7 +106,7 @@ impl Bot {
         }
         let behind = self.rungs_behind(artefact).await?;
         let Some((target, others)) = behind.split_first() else {
-            return Err(Refusal::NothingBehind { artefact: artefact.name.clone() }.into());
+            return Err(Refusal::NothingToPromote { artefact: artefact.name.clone() }.into());
         };
         Ok((artefact, *target, Some(others.iter().map(|rung| rung.name.clone()).collect())))
     }
@@ -118,11 +118,11 @@ impl Bot {
         wish: &Wish,
         artefact: &Artefact,
         target: &Environment,
-        blockers: &mut Blockers,
+        blockers: &mut Obstacles,
     ) -> Result<(Box<Plan>, Option<Box<Change>>), No> {
         let catalogue = &self.config.catalogue;
         let policy = self.config.environments.get(&target.name).cloned().unwrap_or_default();
-        let below = promotion::rung(artefact, target, &catalogue.ladder)?;
+        let below = promotion::require_environment_below(artefact, target, &catalogue.ladder)?;
         self.check_rights(wish, artefact, target, &policy, blockers).await?;
         for rung in [below, target] {
             // After a start, what the cluster runs is not known yet: that is no reason to refuse anything.
@@ -137,12 +137,14 @@ impl Bot {
         let manifest = known(self.manifest_file(artefact, target).await, blockers)?;
         let mut supersedes = None;
         if let Some(manifest) = &manifest {
-            let moves = Moves::of(&artefact.repository, &target.branch, manifest.as_ref());
+            let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
             match self.store.holder(&moves).await? {
                 Some(holder) if goes.as_ref().is_some_and(|(version, _)| gives_way(&holder, artefact, version)) => {
-                    supersedes = Waiting::of(&holder);
+                    supersedes = ConflictingChange::from_change(&holder);
                 }
-                Some(holder) => blockers.add(Refusal::UnderWay(self.under_way(&holder, &wish.by).await))?,
+                Some(holder) => {
+                    blockers.record_refusal(Refusal::ChangeInProgress(self.under_way(&holder, &wish.by).await))?;
+                }
                 None => {}
             }
         }
@@ -150,10 +152,10 @@ impl Bot {
         let Some((mut version, well)) = goes else {
             // Nothing tells what would go: what holds the environment itself is known without that.
             let watch = self.watch(artefact, target, &policy, None).await?;
-            promotion::check_around(&watch, target, blockers)?;
+            promotion::check_environment_gates(&watch, target, blockers)?;
             return Err(CannotAsk::later(format!("what runs in {} is not known", below.name)).into());
         };
-        blockers.note(&version);
+        blockers.set_version(&version);
         let pinned = version.commit.clone();
         let coming = match (&manifest, &pinned) {
             (None, _) => None,
@@ -166,7 +168,7 @@ impl Bot {
             }
             _ => {
                 let (artefact, below, version) = (artefact.name.clone(), below.name.clone(), version.clone());
-                blockers.add(Refusal::CommitUnknown { artefact, below, version })?;
+                blockers.record_refusal(Refusal::CommitUnknown { artefact, below, version })?;
                 None
             }
         };
@@ -177,13 +179,13 @@ impl Bot {
         };
         let (mut pending, undoes) = coming.unwrap_or_else(|| (unknown(), Vec::new()));
         let checks = match (&pinned, pending.ahead_by) {
-            (None, _) | (_, 0) => crate::domain::change::plan::Checks::default(),
+            (None, _) | (_, 0) => crate::domain::change::plan::CiChecks::default(),
             (Some(pinned), _) => self.github.checks(&artefact.repository, pinned).await?,
         };
         let errored = self.errored_before(artefact, target, &version).await?;
         let quarantines = self.quarantines_of(artefact, target, &version, &mut pending).await?;
-        let watch = Watch { quarantines, ..self.watch(artefact, target, &policy, well).await? };
-        let facts = Facts {
+        let watch = GateInputs { quarantines, ..self.watch(artefact, target, &policy, well).await? };
+        let facts = PromotionFacts {
             artefact,
             target,
             below,
@@ -196,16 +198,16 @@ impl Bot {
             pending,
             checks,
             checks_required: policy.checks_required,
-            watch,
+            gate_inputs: watch,
             overriding: wish.overriding.clone().map(|reason| (wish.by.clone(), reason)),
             supersedes,
         };
-        if let (Err(Refusal::NothingNew { .. }), Some(errored)) = (promotion::moves(&facts), &errored) {
+        if let (Err(Refusal::NothingNew { .. }), Some(errored)) = (promotion::check_has_effect(&facts), &errored) {
             // It may have been merged before it ended in an error: then the branch has it, and it goes on from there.
-            blockers.end()?;
+            blockers.finish_check()?;
             return Ok((Box::new(errored.plan.clone()), Some(errored.clone())));
         }
-        let permit = promotion::check(&facts, blockers)?;
+        let permit = promotion::check_promotion(&facts, blockers)?;
         let plan = Box::new(Plan::new(permit, facts, catalogue));
         let errored = errored.filter(|errored| self.goes_on(errored, &plan));
         Ok((plan, errored))
@@ -217,35 +219,36 @@ impl Bot {
         artefact: &Artefact,
         target: &Environment,
         policy: &Policy,
-        blockers: &mut Blockers,
+        blockers: &mut Obstacles,
     ) -> Result<(), No> {
         if !self.may_promote(&wish.by, &target.name, &artefact.repository).await? {
-            let (act, environment, who) = (Act::Promote, target.name.clone(), self.called(&policy.promoters).await);
-            blockers.add(Refusal::MayNot { act, environment, who })?;
+            let (act, environment, who) =
+                (RestrictedAction::Promote, target.name.clone(), self.called(&policy.promoters).await);
+            blockers.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
         }
         if wish.overriding.is_some() && !self.may_override(&wish.by, &target.name, &artefact.repository).await? {
             // Unlike elsewhere, where nobody is named nobody may.
             let who = if policy.overriders.is_empty() { Vec::new() } else { self.called(&policy.overriders).await };
-            let (act, environment) = (Act::Override, target.name.clone());
-            blockers.add(Refusal::MayNot { act, environment, who })?;
+            let (act, environment) = (RestrictedAction::Override, target.name.clone());
+            blockers.record_refusal(Refusal::NotPermitted { action: act, environment, permitted: who })?;
         }
         Ok(())
     }
 
     /// What is under way, as it is for whoever asks.
-    async fn under_way(&self, holder: &Change, by: &PersonId) -> UnderWay {
+    async fn under_way(&self, holder: &Change, by: &PersonId) -> ChangeInProgress {
         let plan = &holder.plan;
         let asker = if holder.requester == *by {
-            Asker::Requester
+            AskerRole::Requester
         // Where nobody can tell, nothing is offered.
         } else if holder.stage.can_cancel()
             && self.may_approve(by, &plan.environment, &plan.repository).await.unwrap_or_default()
         {
-            Asker::Approver
+            AskerRole::Approver
         } else {
-            Asker::Other
+            AskerRole::Other
         };
-        UnderWay { asker, ..UnderWay::from(holder) }
+        ChangeInProgress { asker_role: asker, ..ChangeInProgress::from(holder) }
     }
 
     /// The last change there, if it wanted the same and did not come to its end.
@@ -257,14 +260,14 @@ impl Bot {
     ) -> Result<Option<Box<Change>>, No> {
         let last = self.store.last_change(&artefact.name, &target.name).await?;
         let errored = last.filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_none());
-        Ok(errored.filter(|last| last.plan.version.is(version)).map(Box::new))
+        Ok(errored.filter(|last| last.plan.version.is_same_as(version)).map(Box::new))
     }
 
     /// Is the plan that of the change which ended in an error? Where it was overridden, or the rules have been changed since,
     /// it makes another change: what was asked and said then is not asked and said now.
     fn goes_on(&self, errored: &Change, plan: &Plan) -> bool {
         let waited = matches!(&errored.stage, Stage::Errored { merging, .. } if merging.awaiting.is_some());
-        errored.moves() == plan.moves()
+        errored.change_lock_key() == plan.change_lock_key()
             && errored.plan.promote == plan.promote
             && errored.plan.overridden == plan.overridden
             && (waited || !self.is_awaited(plan))
@@ -276,16 +279,16 @@ impl Bot {
         artefact: &Artefact,
         target: &Environment,
         policy: &Policy,
-        well: Option<Well>,
-    ) -> Result<Watch, CannotAsk> {
+        well: Option<HealthySince>,
+    ) -> Result<GateInputs, CannotAsk> {
         let now = self.clock.now();
-        let also = self.config.catalogue.carried_along(artefact, &target.name).map(|also| also.name.clone());
+        let also = self.config.catalogue.iter_co_deployed(artefact, &target.name).map(|also| also.name.clone());
         let moving: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(also).collect();
         let locks = self.locks_on(&target.name, &moving).await?;
-        let freeze = freeze::in_force(&policy.freezes, now);
+        let freeze = freeze::find_active_window(&policy.freezes, now);
         let mut holds = self.store.holds(&target.name).await?;
-        holds.retain(|hold| hold.concerns(&moving));
-        Ok(Watch { locks, freeze, soak: policy.soak, well, quarantines: Vec::new(), holds, now })
+        holds.retain(|hold| hold.has_any_artefact(&moving));
+        Ok(GateInputs { locks, freeze, soak: policy.soak, healthy_since: well, quarantines: Vec::new(), holds, now })
     }
 
     fn rung(&self, name: &EnvironmentName) -> Result<&Environment, No> {
@@ -297,8 +300,9 @@ impl Bot {
     async fn rungs_behind<'a>(&'a self, artefact: &Artefact) -> Result<Vec<&'a Environment>, CannotAsk> {
         let ladder = &self.config.catalogue.ladder;
         let (mut behind, mut unknown) = (Vec::new(), Vec::new());
-        for rung in ladder.rungs() {
-            let (Some(place), Some(below)) = (artefact.places.get(&rung.name), ladder.below(&rung.name, artefact))
+        for rung in ladder.environments() {
+            let (Some(place), Some(below)) =
+                (artefact.places.get(&rung.name), ladder.find_next_below(&rung.name, artefact))
             else {
                 continue;
             };
@@ -327,18 +331,19 @@ impl Bot {
         artefact: &Artefact,
         below: &Environment,
         what: &What,
-    ) -> Result<(Version, Option<Well>), No> {
+    ) -> Result<(Version, Option<HealthySince>), No> {
         let stay = match what {
             What::RunsBelow => {
                 let Some(place) = artefact.places.get(&below.name) else {
                     let (artefact, below) = (artefact.name.clone(), below.name.clone());
-                    return Err(Refusal::Missing { artefact, below }.into());
+                    return Err(Refusal::NotRunningBelow { artefact, below }.into());
                 };
                 let rollout = self.view.rollout(place, &artefact.image);
-                let version = promotion::runs_well(artefact, below, &rollout, &self.config.catalogue.ladder)?;
+                let version =
+                    promotion::require_healthy_version(artefact, below, &rollout, &self.config.catalogue.ladder)?;
                 let seen = self.seen.sighting(&artefact.name, &below.name);
                 // The observer is about to record it: what it knows of the version is not known here yet.
-                seen.filter(|seen| seen.version.is_image(&version)).ok_or_else(|| {
+                seen.filter(|seen| seen.version.is_same_image(&version)).ok_or_else(|| {
                     CannotAsk::later(format!("{} has just come to run in {}", version.label(), below.name))
                 })?
             }
@@ -347,7 +352,7 @@ impl Bot {
             }
         };
         let commit = self.commit_of_stay(artefact, &stay).await?;
-        let well = stay.well_since.map(|since| Well { since, until: stay.ended_at });
+        let well = stay.healthy_since.map(|since| HealthySince { since, until: stay.ended_at });
         Ok((Version { commit, ..stay.version }, well))
     }
 
@@ -357,7 +362,7 @@ impl Bot {
         let rollout = self.view.rollout(place, &artefact.image);
         let (RolloutState::RollingOut { .. } | RolloutState::Degraded { .. }) = rollout.state else { return Ok(None) };
         let seen = self.seen.sighting(&artefact.name, &below.name);
-        let Some(stay) = seen.filter(|seen| rollout.version.is_some_and(|now| seen.version.is_image(&now))) else {
+        let Some(stay) = seen.filter(|seen| rollout.version.is_some_and(|now| seen.version.is_same_image(&now))) else {
             return Ok(None);
         };
         let commit = self.commit_of_stay(artefact, &stay).await?;
@@ -378,7 +383,7 @@ impl Bot {
         target: &Environment,
         file: &ManifestFile,
         version: &mut Version,
-    ) -> Result<ImageThere, No> {
+    ) -> Result<ImagePresence, No> {
         let (there, digest) = self.image_there(artefact, version).await;
         let moved = match (&digest, &version.digest) {
             (None, _) => false,
@@ -386,11 +391,16 @@ impl Bot {
             (Some(now), Some(seen)) => **now != **seen,
             (Some(_), None) => self.is_of_another_commit(artefact, version).await,
         };
-        if there == ImageThere::Gone || moved {
+        if there == ImagePresence::Gone || moved {
             let (artefact, environment) = (artefact.name.clone(), target.name.clone());
-            return Err(
-                Refusal::ImageGone { artefact, environment, version: version.clone(), moved, instead: None }.into()
-            );
+            return Err(Refusal::ImageMissing {
+                artefact,
+                environment,
+                version: version.clone(),
+                tag_moved: moved,
+                alternative: None,
+            }
+            .into());
         }
         if let Some(digest) = digest {
             version.digest = Some(digest.into());
@@ -405,9 +415,9 @@ impl Bot {
         let stays = self.store.sightings(&artefact.name, &below.name, REMEMBERED_STAYS).await?;
         let well: Vec<Sighting> = stays.into_iter().filter(|stay| stay.running_at.is_some()).collect();
         let is = |stay: &&Sighting| match what {
-            What::Named(name) => stay.version.is_called(name),
+            What::Named(name) => stay.version.is_named(name),
             What::Commit(sha) => stay.version.commit.as_ref() == Some(sha),
-            What::Image(version) => stay.version.is_image(version),
+            What::Image(version) => stay.version.is_same_image(version),
             What::Stay(seen_at) => stay.seen_at == *seen_at,
             What::RunsBelow => true,
         };
@@ -427,7 +437,7 @@ impl Bot {
                 && let Some(place) = artefact.places.get(&below.name)
             {
                 let rollout = self.view.rollout(place, &artefact.image);
-                promotion::runs_well(artefact, below, &rollout, &self.config.catalogue.ladder)?;
+                promotion::require_healthy_version(artefact, below, &rollout, &self.config.catalogue.ladder)?;
             }
             return Ok(found);
         }
@@ -440,7 +450,13 @@ impl Bot {
         let mut ran: Vec<String> = well.iter().map(|stay| stay.version.label().to_owned()).collect();
         ran.dedup();
         ran.truncate(OFFERED);
-        Err(Refusal::NeverRan { artefact: artefact.name.clone(), below: below.name.clone(), version, ran }.into())
+        Err(Refusal::NeverRanHealthy {
+            artefact: artefact.name.clone(),
+            below: below.name.clone(),
+            version,
+            healthy_versions: ran,
+        }
+        .into())
     }
 
     /// What runs in the target now. Where that cannot be read, nobody could tell later whether the change arrived.
@@ -451,22 +467,22 @@ impl Bot {
             return Err(Refusal::Unreadable { below: target.name.clone(), why, since });
         }
         let seen = self.seen.sighting(&artefact.name, &target.name);
-        let known = seen.filter(|seen| rollout.version.as_ref().is_some_and(|now| seen.version.is_image(now)));
+        let known = seen.filter(|seen| rollout.version.as_ref().is_some_and(|now| seen.version.is_same_image(now)));
         Ok(known.map(|seen| seen.version).or(rollout.version))
     }
 }
 
 /// Nothing but the commit is there for people to approve.
 fn is_by_commit(target: &Environment, policy: &Policy) -> bool {
-    policy.approvals.is_some() && target.promote == PromoteBy::Merge
+    policy.approvals.is_some() && target.promotion_method == PromotionMethod::Merge
 }
 
 /// A change that waits for approval gives way to another version of the same artefact, and a rollback to nothing.
 fn gives_way(holder: &Change, artefact: &Artefact, version: &Version) -> bool {
     let plan = &holder.plan;
-    Waiting::of(holder).is_some()
+    ConflictingChange::from_change(holder).is_some()
         && holder.stage.can_cancel()
         && plan.artefact == artefact.name
         && plan.rollback.is_none()
-        && !plan.version.is(version)
+        && !plan.version.is_same_as(version)
 }

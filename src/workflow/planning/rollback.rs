@@ -3,15 +3,15 @@
 
 use std::sync::Arc;
 
-use crate::domain::change::plan::{Also, Pending, Plan, Waiting};
-use crate::domain::change::{Change, ChangeId, Moves, Stage, Tag};
+use crate::domain::change::plan::{CoDeployed, ConflictingChange, PendingCommits, Plan};
+use crate::domain::change::{Change, ChangeId, ChangeLockKey, ResultTag, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
-use crate::domain::model::environment::{Environment, EnvironmentName, PromoteBy};
+use crate::domain::model::environment::{Environment, EnvironmentName, PromotionMethod};
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::promotion;
-use crate::domain::rules::promotion::{Act, Refusal, UnderWay};
-use crate::domain::rules::rollback::{Bad, Found, ImageThere, Ran, Rollback};
+use crate::domain::rules::promotion::{ChangeInProgress, Refusal, RestrictedAction};
+use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
 
 use crate::workflow::context::Bot;
 use crate::workflow::error::No;
@@ -44,8 +44,8 @@ pub(crate) enum BackTo {
     /// What was shown.
     Shown {
         version: Version,
-        found: Found,
-        ran: Option<Ran>,
+        found: RollbackEvidence,
+        ran: Option<HealthyPeriod>,
     },
 }
 
@@ -60,15 +60,16 @@ pub(crate) enum BackDecision {
     /// A promotion is being merged there: the rollback waits for that or cancels it, as the person chooses.
     Meets {
         plan: Box<Plan>,
-        holder: UnderWay,
+        holder: ChangeInProgress,
     },
 }
 
 impl Past<'_> {
     /// What promotions brought that is called so below.
     fn brought<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Version> {
-        let promotions = self.changes.iter().filter(|it| it.plan.rollback.is_none() && it.stage.result().is_some());
-        promotions.map(|change| &change.plan.version).filter(move |version| version.is_called(name))
+        let promotions =
+            self.changes.iter().filter(|it| it.plan.rollback.is_none() && it.stage.result_commit().is_some());
+        promotions.map(|change| &change.plan.version).filter(move |version| version.is_named(name))
     }
 }
 
@@ -86,18 +87,18 @@ impl Bot {
     async fn planned_back(&self, wish: &BackWish) -> Result<BackDecision, No> {
         let (artefact, target) = self.may_go_back(wish).await?;
         let manifest = self.manifest_file(artefact, target).await?;
-        let moves = Moves::of(&artefact.repository, &target.branch, manifest.as_ref());
+        let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
         let holder = self.store.holder(&moves).await?;
         let meets = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
         if let Some(holder) = meets.filter(|holder| holder.plan.rollback.is_some()) {
-            return Err(Refusal::UnderWay(UnderWay::from(holder)).into());
+            return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
         }
         // Of the same file another artefact may be changed: that is not taken back by this, and does not give way to it.
         if let Some(holder) = holder.as_ref().filter(|it| manifest.is_some() && it.plan.artefact != artefact.name) {
-            return Err(Refusal::UnderWay(UnderWay::from(holder)).into());
+            return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
         }
-        let supersedes = holder.as_ref().and_then(Waiting::of);
-        let meets = meets.map(UnderWay::from);
+        let supersedes = holder.as_ref().and_then(ConflictingChange::from_change);
+        let meets = meets.map(ChangeInProgress::from);
         let changes = self.store.changes_of(&moves, REMEMBERED).await?;
         // Git may have it, though nobody heard of it: then what is left is to write that down.
         if let Some(last) = changes.first().filter(|last| is_errored(last, &artefact.name))
@@ -111,15 +112,16 @@ impl Bot {
         let backs = self.backs(&past, wish).await?;
         let Some(back) = backs.first() else {
             let (artefact, environment) = (artefact.name.clone(), target.name.clone());
-            return Err(Refusal::NoPrevious { artefact, environment, current: past.current }.into());
+            return Err(Refusal::NoPreviousVersion { artefact, environment, current: past.current }.into());
         };
         let mut version = back.version.clone();
         let image = self.image_of(&past, &mut version, &backs).await?;
         let lost = self.lost(&past, &version).await?;
         let bad = self.bad(&past).await?;
-        let also = self.config.catalogue.carried_along(artefact, &target.name);
-        let also: Vec<Also> =
-            also.map(|other| Also { artefact: other.name.clone(), changes: lost.files.concern(other) }).collect();
+        let also = self.config.catalogue.iter_co_deployed(artefact, &target.name);
+        let also: Vec<CoDeployed> = also
+            .map(|other| CoDeployed { artefact: other.name.clone(), changes: lost.files.may_be_relevant_to(other) })
+            .collect();
         let moving: Vec<_> =
             std::iter::once(artefact.name.clone()).chain(also.iter().map(|also| also.artefact.clone())).collect();
         let locks = self.locks_on(&target.name, &moving).await?;
@@ -133,14 +135,14 @@ impl Bot {
             locks,
         };
         let policy = self.config.environments.get(&target.name);
-        let promote = policy.map_or(PromoteBy::Merge, |policy| policy.rollback);
+        let promote = policy.map_or(PromotionMethod::Merge, |policy| policy.rollback);
         let head = past.head.clone();
         let from = match past.current.clone() {
             Some(current) => Some(self.with_digest(&past, current).await),
             None => None,
         };
         let changes = past.changes;
-        let plan = Plan::back(artefact, target, version, from, &lost, rollback);
+        let plan = Plan::new_rollback(artefact, target, version, from, &lost, rollback);
         let plan = Box::new(Plan { manifest, also, head, promote, supersedes, image, ..plan });
         if let Some(holder) = meets {
             return Ok(BackDecision::Meets { plan, holder });
@@ -149,23 +151,28 @@ impl Bot {
         let errored = changes
             .into_iter()
             .next()
-            .filter(|last| is_errored(last, &plan.artefact) && last.plan.version.is(&plan.version));
+            .filter(|last| is_errored(last, &plan.artefact) && last.plan.version.is_same_as(&plan.version));
         Ok(BackDecision::Planned { plan, errored: errored.map(Box::new) })
     }
 
     /// The artefact and the rung, where it can be rolled back and the person may do it.
     async fn may_go_back(&self, wish: &BackWish) -> Result<(&Artefact, &Environment), No> {
         let catalogue = &self.config.catalogue;
-        let Some(artefact) = catalogue.artefact(wish.artefact.as_str()) else {
+        let Some(artefact) = catalogue.find_artefact(wish.artefact.as_str()) else {
             return Err(CannotAsk::never(format!("there is no artefact {}", wish.artefact)).into());
         };
         let Some(target) = catalogue.ladder.find(wish.environment.as_str()) else {
             return Err(CannotAsk::never(format!("there is no environment {}", wish.environment)).into());
         };
-        promotion::can_go_back(artefact, target, &catalogue.ladder)?;
+        promotion::check_rollback_target(artefact, target, &catalogue.ladder)?;
         if !wish.automatic && !self.may_hold(&wish.by, &target.name, &artefact.repository).await? {
             let who = self.called(&self.holders(&target.name)).await;
-            return Err(Refusal::MayNot { act: Act::RollBack, environment: target.name.clone(), who }.into());
+            return Err(Refusal::NotPermitted {
+                action: RestrictedAction::RollBack,
+                environment: target.name.clone(),
+                permitted: who,
+            }
+            .into());
         }
         if artefact.places.get(&target.name).is_some_and(|place| !self.view.is_read(place)) {
             return Err(CannotAsk::later(format!("what runs in {} has not been read yet", target.name)).into());
@@ -179,7 +186,7 @@ impl Bot {
             BackTo::Previous => self.versions_before(past).await,
             BackTo::Shown { version, found, ran } => {
                 let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
-                if let Some(barred) = past.quarantines.iter().find(|it| it.bars(version, None)) {
+                if let Some(barred) = past.quarantines.iter().find(|it| it.has_version(version, None)) {
                     let (version, quarantine) = (version.clone(), Box::new(barred.clone()));
                     let by_rollback = true;
                     let barred = Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback };
@@ -197,11 +204,12 @@ impl Bot {
         let ran = past.ran_well();
         let tagged = self.tagged(past, name).await?;
         let is = |version: &Version| {
-            version.is_called(name)
-                || tagged.as_ref().is_some_and(|tagged| past.codes.same(tagged, version))
-                || past.brought(name).any(|brought| past.codes.same(brought, version))
+            version.is_named(name)
+                || tagged.as_ref().is_some_and(|tagged| past.codes.is_same_code(tagged, version))
+                || past.brought(name).any(|brought| past.codes.is_same_code(brought, version))
         };
-        if let Some(current) = past.current.as_ref().filter(|current| is(current) || is(&past.codes.original(current)))
+        if let Some(current) =
+            past.current.as_ref().filter(|current| is(current) || is(&past.codes.resolve_restored(current)))
         {
             return Err(Refusal::SameCode { artefact: short, environment, version: current.clone() }.into());
         }
@@ -216,10 +224,10 @@ impl Bot {
             }
             let names = ran.iter().take(OFFERED).map(|candidate| candidate.version.label().to_owned()).collect();
             let (below, version) = (environment, name.to_owned());
-            return Err(Refusal::NeverRan { artefact: short, below, version, ran: names }.into());
+            return Err(Refusal::NeverRanHealthy { artefact: short, below, version, healthy_versions: names }.into());
         };
         let mut backs: Vec<Back> = ran.into_iter().skip(at).map(Back::from).collect();
-        if let Some(barred) = past.quarantines.iter().find(|it| it.bars(&backs[0].version, None)) {
+        if let Some(barred) = past.quarantines.iter().find(|it| it.has_version(&backs[0].version, None)) {
             let (version, quarantine) = (backs[0].version.clone(), Box::new(barred.clone()));
             let by_rollback = true;
             return Err(Refusal::Quarantined { artefact: short, environment, version, quarantine, by_rollback }.into());
@@ -235,18 +243,19 @@ impl Bot {
     async fn tagged(&self, past: &Past<'_>, name: &str) -> Result<Option<Version>, No> {
         let tagged = past.changes.iter().find(|change| {
             let tag = change.stage.deploying().map(|deploying| &deploying.tag);
-            matches!(tag, Some(Tag::Made { name: made, .. }) if made == name)
+            matches!(tag, Some(ResultTag::Made { name: made, .. }) if made == name)
         });
         let Some(change) = tagged else { return Ok(None) };
-        let result = change.stage.result().cloned();
-        let version = past.codes.original(&Version { commit: result.clone(), ..change.plan.version.clone() });
+        let result = change.stage.result_commit().cloned();
+        let version = past.codes.resolve_restored(&Version { commit: result.clone(), ..change.plan.version.clone() });
         let marked = if past.manifest.is_some() { change.plan.pinned.clone() } else { result };
         match (self.github.tag_commit(&past.artefact.repository, name).await?, marked) {
             (Some(now), Some(marked)) if now != marked => {
-                let ran = past.ran_well().into_iter().find(|ran| past.codes.same(&ran.version, &version));
+                let ran = past.ran_well().into_iter().find(|ran| past.codes.is_same_code(&ran.version, &version));
                 let version = ran.map_or(version, |ran| ran.version);
                 let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
-                Err(Refusal::TagMoved { artefact, environment, tag: name.to_owned(), version, now }.into())
+                Err(Refusal::TagMoved { artefact, environment, tag: name.to_owned(), version, current_commit: now }
+                    .into())
             }
             _ => Ok(Some(version)),
         }
@@ -254,14 +263,14 @@ impl Bot {
 
     /// By manifest the image itself returns, so it must be there and be the one that ran; by branch that is only worth a
     /// word.
-    async fn image_of(&self, past: &Past<'_>, version: &mut Version, backs: &[Back]) -> Result<ImageThere, No> {
+    async fn image_of(&self, past: &Past<'_>, version: &mut Version, backs: &[Back]) -> Result<ImagePresence, No> {
         let artefact = past.artefact;
         let Some(file) = past.manifest else {
             // A version that Git tells of has no image that we know of.
-            let known = backs.first().is_some_and(|back| back.found != Found::Git) && version.tag.is_some();
-            return Ok(if known { self.image_there(artefact, version).await.0 } else { ImageThere::Yes });
+            let known = backs.first().is_some_and(|back| back.found != RollbackEvidence::Git) && version.tag.is_some();
+            return Ok(if known { self.image_there(artefact, version).await.0 } else { ImagePresence::Yes });
         };
-        if past.current.as_ref().is_some_and(|current| current.is_image(version)) {
+        if past.current.as_ref().is_some_and(|current| current.is_same_image(version)) {
             let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
             return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
         }
@@ -270,11 +279,18 @@ impl Bot {
             Some(digest) => self.has_moved(past, version, digest).await,
             None => false,
         };
-        if there == ImageThere::Gone || moved {
+        if there == ImagePresence::Gone || moved {
             let instead = self.still_there(past, backs.get(1..).unwrap_or_default()).await;
             let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
             let version = version.clone();
-            return Err(Refusal::ImageGone { artefact, environment, version, moved, instead }.into());
+            return Err(Refusal::ImageMissing {
+                artefact,
+                environment,
+                version,
+                tag_moved: moved,
+                alternative: instead,
+            }
+            .into());
         }
         if let Some(digest) = digest {
             version.digest = Some(digest.into());
@@ -291,7 +307,7 @@ impl Bot {
             plan.version
                 .digest
                 .as_deref()
-                .filter(|_| plan.version.tag == version.tag && change.stage.result().is_some())
+                .filter(|_| plan.version.tag == version.tag && change.stage.result_commit().is_some())
         });
         if pins_digest(past.artefact) && version.digest.is_some() {
             // The image was asked for by its digest, which is never another one's.
@@ -308,7 +324,7 @@ impl Bot {
         if past.manifest.is_none() || current.digest.is_some() {
             return current;
         }
-        let written = past.changes.iter().find(|change| change.plan.version.is_image(&current));
+        let written = past.changes.iter().find(|change| change.plan.version.is_same_image(&current));
         let digest = match written.and_then(|change| change.plan.version.digest.clone()) {
             Some(digest) => Some(digest),
             None => self.image_there(past.artefact, &current).await.1.map(Into::into),
@@ -317,14 +333,14 @@ impl Bot {
     }
 
     /// What the environment would lose: what is there and not in the version that comes back.
-    async fn lost(&self, past: &Past<'_>, version: &Version) -> Result<Pending, No> {
+    async fn lost(&self, past: &Past<'_>, version: &Version) -> Result<PendingCommits, No> {
         let repository = &past.artefact.repository;
         let there = match past.manifest {
             Some(_) => past.current.as_ref().and_then(|current| current.commit.clone()),
             // What a rollback took away before is not lost once more.
             None => past.head.clone().map(|head| {
                 let stood = Version { commit: Some(head.clone()), ..Version::default() };
-                past.codes.original(&stood).commit.unwrap_or(head)
+                past.codes.resolve_restored(&stood).commit.unwrap_or(head)
             }),
         };
         let (Some(there), Some(restored)) = (there, &version.commit) else {
@@ -332,7 +348,7 @@ impl Bot {
                 let why = format!("the branch {} is not in {repository}", past.target.branch);
                 return Err(CannotAsk::never(why).into());
             }
-            return Ok(Pending::default());
+            return Ok(PendingCommits::default());
         };
         if past.manifest.is_none() {
             let trees =
@@ -351,18 +367,18 @@ impl Bot {
     }
 
     /// By what the version that is there would be known again: its commits, what they were merged from, and their trees.
-    async fn bad(&self, past: &Past<'_>) -> Result<Bad, No> {
+    async fn bad(&self, past: &Past<'_>) -> Result<BadVersion, No> {
         let repository = &past.artefact.repository;
-        let mut bad = Bad::default();
+        let mut bad = BadVersion::default();
         let mut add = |commit: Sha| {
             if !bad.commits.contains(&commit) {
                 bad.commits.push(commit);
             }
         };
         let current = past.current.as_ref().and_then(|current| current.commit.clone());
-        let original = past.current.as_ref().and_then(|current| past.codes.original(current).commit);
+        let original = past.current.as_ref().and_then(|current| past.codes.resolve_restored(current).commit);
         for commit in current.into_iter().chain(original) {
-            let source = past.codes.source(&commit);
+            let source = past.codes.resolve_source(&commit);
             // Where it was merged by other hands, its second parent is what was merged.
             let merged = match past.manifest {
                 None if source == commit => self.github.commit(repository, commit.as_str()).await?,
@@ -390,7 +406,7 @@ impl Bot {
     /// Must a person say yes to what was found? In production, and wherever it is not just the version before.
     pub(crate) fn asks_before_rollback(&self, plan: &Plan) -> bool {
         let policy = self.config.environments.get(&plan.environment);
-        let rung = self.config.catalogue.ladder.rungs().iter().rev().map(|rung| &rung.name).next();
+        let rung = self.config.catalogue.ladder.environments().iter().rev().map(|rung| &rung.name).next();
         let production = rung == Some(&plan.environment)
             || policy.is_some_and(|policy| policy.approvals.is_some())
             || self
@@ -398,9 +414,9 @@ impl Bot {
                 .catalogue
                 .ladder
                 .find(plan.environment.as_str())
-                .is_some_and(|rung| rung.promote == PromoteBy::PullRequest);
-        let unsure = plan.rollback.as_ref().is_some_and(|rollback| rollback.found != Found::Ledger)
-            || (plan.manifest.is_some() && plan.image != ImageThere::Yes);
+                .is_some_and(|rung| rung.promotion_method == PromotionMethod::PullRequest);
+        let unsure = plan.rollback.as_ref().is_some_and(|rollback| rollback.found != RollbackEvidence::Ledger)
+            || (plan.manifest.is_some() && plan.image != ImagePresence::Yes);
         let locked = plan.rollback.as_ref().is_some_and(|rollback| !rollback.locks.is_empty());
         production || unsure || locked || !plan.also.is_empty() || plan.supersedes.is_some()
     }
@@ -410,13 +426,13 @@ impl Bot {
         &self,
         artefact: &Artefact,
         target: &Environment,
-    ) -> Result<Vec<(Version, Ran)>, CannotAsk> {
+    ) -> Result<Vec<(Version, HealthyPeriod)>, CannotAsk> {
         let manifest = match self.manifest_file(artefact, target).await {
             Ok(manifest) => manifest,
             Err(No::CannotAsk(error)) => return Err(error),
             Err(No::Refused(_)) => return Ok(Vec::new()),
         };
-        let moves = Moves::of(&artefact.repository, &target.branch, manifest.as_ref());
+        let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
         let changes = self.store.changes_of(&moves, REMEMBERED).await?;
         let past = match self.past(artefact, target, manifest.as_ref(), changes).await {
             Ok(past) => past,
@@ -424,34 +440,34 @@ impl Bot {
             Err(No::Refused(_)) => return Ok(Vec::new()),
         };
         let mut ran = past.ran_well();
-        ran.retain(|it| !past.quarantines.iter().any(|quarantine| quarantine.bars(&it.version, None)));
-        Ok(ran.into_iter().take(OFFERED).map(|candidate| (candidate.version, candidate.ran)).collect())
+        ran.retain(|it| !past.quarantines.iter().any(|quarantine| quarantine.has_version(&it.version, None)));
+        Ok(ran.into_iter().take(OFFERED).map(|candidate| (candidate.version, candidate.healthy_period)).collect())
     }
 
     /// Where an artefact can be rolled back at all.
     pub(crate) fn can_go_back_in(&self, artefact: &ArtefactName) -> Vec<EnvironmentName> {
         let catalogue = &self.config.catalogue;
-        let Some(artefact) = catalogue.artefact(artefact.as_str()) else { return Vec::new() };
-        let rungs = catalogue.ladder.rungs().iter();
-        let can = |rung: &&Environment| promotion::can_go_back(artefact, rung, &catalogue.ladder).is_ok();
+        let Some(artefact) = catalogue.find_artefact(artefact.as_str()) else { return Vec::new() };
+        let rungs = catalogue.ladder.environments().iter();
+        let can = |rung: &&Environment| promotion::check_rollback_target(artefact, rung, &catalogue.ladder).is_ok();
         rungs.filter(can).map(|rung| rung.name.clone()).collect()
     }
 }
 
 /// The change that brought what is there, if one did. A button on the card of another is too late.
 fn taken_back(past: &Past<'_>, wish: &BackWish) -> Result<Option<ChangeId>, Refusal> {
-    let last = past.changes.iter().find(|change| change.stage.result().is_some());
+    let last = past.changes.iter().find(|change| change.stage.result_commit().is_some());
     let brought = last.filter(|change| {
-        let result = change.stage.result();
-        past.current
-            .as_ref()
-            .is_some_and(|current| current.commit.as_ref() == result || past.codes.same(current, &change.plan.version))
+        let result = change.stage.result_commit();
+        past.current.as_ref().is_some_and(|current| {
+            current.commit.as_ref() == result || past.codes.is_same_code(current, &change.plan.version)
+        })
     });
     if let Some(of) = wish.of
         && brought.is_none_or(|change| change.id != of)
     {
         let version = past.changes.iter().find(|change| change.id == of).map(|change| change.plan.version.clone());
-        return Err(Refusal::NotThereAnyMore {
+        return Err(Refusal::NoLongerDeployed {
             artefact: past.artefact.name.clone(),
             environment: past.target.name.clone(),
             version: version.unwrap_or_default(),

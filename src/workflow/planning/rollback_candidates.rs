@@ -13,7 +13,9 @@ use crate::domain::model::artefact::{Artefact, Delivery};
 use crate::domain::model::environment::Environment;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::quarantine::Quarantine;
-use crate::domain::rules::rollback::{Candidate, Codes, Found, Ran, previous, ran_well};
+use crate::domain::rules::rollback::{
+    HealthyPeriod, HealthyVersion, RollbackEvidence, SourceMap, find_healthy_versions, find_previous_versions,
+};
 use crate::domain::runtime::sighting::Sighting;
 
 use super::rollback::OFFERED;
@@ -37,7 +39,7 @@ pub(crate) struct Past<'a> {
     pub(crate) manifest: Option<&'a ManifestFile>,
     /// All that moved the same, newest first.
     pub(crate) changes: Vec<Change>,
-    pub(crate) codes: Codes,
+    pub(crate) codes: SourceMap,
     /// Newest first.
     pub(crate) stays: Vec<Sighting>,
     pub(crate) quarantines: Vec<Quarantine>,
@@ -51,28 +53,28 @@ pub(crate) struct Past<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Back {
     pub(crate) version: Version,
-    pub(crate) ran: Option<Ran>,
-    pub(crate) found: Found,
+    pub(crate) ran: Option<HealthyPeriod>,
+    pub(crate) found: RollbackEvidence,
 }
 
-impl From<Candidate> for Back {
-    fn from(candidate: Candidate) -> Self {
-        Self { version: candidate.version, ran: Some(candidate.ran), found: Found::Ledger }
+impl From<HealthyVersion> for Back {
+    fn from(candidate: HealthyVersion) -> Self {
+        Self { version: candidate.version, ran: Some(candidate.healthy_period), found: RollbackEvidence::Ledger }
     }
 }
 
 impl Past<'_> {
     /// All that ran well there, newest first.
-    pub(crate) fn ran_well(&self) -> Vec<Candidate> {
-        ran_well(&self.stays, &self.codes, self.current.as_ref())
+    pub(crate) fn ran_well(&self) -> Vec<HealthyVersion> {
+        find_healthy_versions(&self.stays, &self.codes, self.current.as_ref())
     }
 
     fn is_barred(&self, version: &Version) -> bool {
-        self.quarantines.iter().any(|quarantine| quarantine.bars(version, None))
-            || self.current.as_ref().is_some_and(|current| self.codes.same(current, version))
+        self.quarantines.iter().any(|quarantine| quarantine.has_version(version, None))
+            || self.current.as_ref().is_some_and(|current| self.codes.is_same_code(current, version))
             || self.changes.iter().any(|change| {
-                let taken_back = change.plan.rollback.is_some() && change.stage.result().is_some();
-                taken_back && change.plan.from.as_ref().is_some_and(|from| self.codes.same(from, version))
+                let taken_back = change.plan.rollback.is_some() && change.stage.result_commit().is_some();
+                taken_back && change.plan.from.as_ref().is_some_and(|from| self.codes.is_same_code(from, version))
             })
     }
 }
@@ -101,7 +103,7 @@ impl Bot {
             None => self.github.head(&artefact.repository, &target.branch).await?,
         };
         let mut past = Past {
-            codes: Codes::of(&changes, &artefact.name),
+            codes: SourceMap::from_changes(&changes, &artefact.name),
             quarantines: self.quarantines_on(artefact, target).await?,
             artefact,
             target,
@@ -121,17 +123,17 @@ impl Bot {
         let runs = past.stays.first().filter(|stay| stay.ended_at.is_none()).map(|stay| stay.version.clone());
         if let Some(file) = past.manifest {
             let says = self.manifest_says(artefact, file).await?;
-            if let Some(runs) = runs.filter(|runs| runs.is_image(&says)) {
+            if let Some(runs) = runs.filter(|runs| runs.is_same_image(&says)) {
                 return Ok(Some(runs));
             }
-            let known = past.changes.iter().find(|change| change.plan.version.is_image(&says));
+            let known = past.changes.iter().find(|change| change.plan.version.is_same_image(&says));
             let commit = match known.and_then(|change| change.plan.version.commit.clone()) {
                 Some(commit) => Some(commit),
                 None => self.commit_of(artefact, &says).await.ok().flatten().map(|(commit, _)| commit),
             };
             return Ok(Some(Version { commit, ..says }));
         }
-        let last = past.changes.iter().find_map(|change| Some((change, change.stage.result()?)));
+        let last = past.changes.iter().find_map(|change| Some((change, change.stage.result_commit()?)));
         let Some((change, result)) = last else { return Ok(runs) };
         if let Some(commit) = runs.as_ref().and_then(|runs| runs.commit.as_ref()) {
             // What runs is of the last change, or newer: somebody pushed a hotfix.
@@ -148,7 +150,7 @@ impl Bot {
     /// The versions to go back to, the best first; all of them are of one source.
     pub(crate) async fn versions_before(&self, past: &Past<'_>) -> Result<Vec<Back>, No> {
         let by_branch = past.manifest.is_none();
-        let seen = previous(&past.stays, &past.codes, past.current.as_ref(), &past.quarantines);
+        let seen = find_previous_versions(&past.stays, &past.codes, past.current.as_ref(), &past.quarantines);
         // By branch it is the code that comes back: of what commit it was must be known.
         let seen: Vec<Back> =
             seen.into_iter().map(Back::from).filter(|back| !by_branch || back.version.commit.is_some()).collect();
@@ -193,7 +195,7 @@ impl Bot {
         for commit in before.iter().filter(by_people) {
             let version = Version { tag: tag_of(&commit.sha), digest: None, commit: Some(commit.sha.clone()) };
             if !past.is_barred(&version) {
-                found.push(Back { version, ran: None, found: Found::Git });
+                found.push(Back { version, ran: None, found: RollbackEvidence::Git });
             }
         }
         // Stable: of those with a tag, and of those without, the newest stays first.
@@ -205,18 +207,18 @@ impl Bot {
     async fn before_by_file(&self, past: &Past<'_>, at: &ManifestFile) -> Result<Vec<Back>, No> {
         let ManifestFile { repository, branch, file } = at;
         let Delivery::Manifest { path, pin, .. } = &past.artefact.delivery else { return Ok(Vec::new()) };
-        let place = manifest::Place { image: &past.artefact.image, path: path.as_deref(), pin: *pin };
+        let place = manifest::ImageSelector { image: &past.artefact.image, path: path.as_deref(), pin: *pin };
         let mut found: Vec<Back> = Vec::new();
         for commit in self.github.file_history(repository, branch, file, FILES).await?.into_iter().skip(1) {
             let Some(text) = self.github.file(repository, commit.sha.as_str(), file).await? else { continue };
             // As it was then it may not have been one that can be read.
-            let Ok(said) = manifest::read(&text, &place) else { continue };
+            let Ok(said) = manifest::read_version(&text, &place) else { continue };
             let version = said.version;
             let commit = self.commit_of(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
             let version = Version { commit, ..version };
-            let known = found.iter().any(|other| other.version.is_image(&version));
+            let known = found.iter().any(|other| other.version.is_same_image(&version));
             if !known && !past.is_barred(&version) {
-                found.push(Back { version, ran: None, found: Found::Git });
+                found.push(Back { version, ran: None, found: RollbackEvidence::Git });
             }
             // The image of the first may be gone.
             if found.len() == OFFERED {
@@ -239,8 +241,8 @@ impl Bot {
                 return Vec::new();
             }
         };
-        let versions = history.into_iter().map(|past| past.image.version());
-        self.told_of(past, versions.collect(), Found::Cluster).await
+        let versions = history.into_iter().map(|past| past.image.to_version());
+        self.told_of(past, versions.collect(), RollbackEvidence::Cluster).await
     }
 
     /// The tags below the current one, as people count. Nobody saw them run there.
@@ -257,11 +259,11 @@ impl Bot {
         tags.sort_by(|a, b| by_number(b, a));
         tags.truncate(TAGS);
         let versions = tags.into_iter().map(|tag| Version { tag: Some(tag.into()), ..Version::default() });
-        self.told_of(past, versions.collect(), Found::Registry).await
+        self.told_of(past, versions.collect(), RollbackEvidence::Registry).await
     }
 
     /// Those that can be gone back to, with their commits.
-    async fn told_of(&self, past: &Past<'_>, versions: Vec<Version>, found: Found) -> Vec<Back> {
+    async fn told_of(&self, past: &Past<'_>, versions: Vec<Version>, found: RollbackEvidence) -> Vec<Back> {
         let mut backs = Vec::new();
         for version in versions.into_iter().take(TAGS) {
             let commit = self.commit_of(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);

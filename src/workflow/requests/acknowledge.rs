@@ -11,7 +11,7 @@ use crate::adapters::store::{Receipt, Source, StoreError};
 use crate::config::ListTo;
 use crate::domain::command::{self, Command, Verb};
 use crate::domain::model::actor::Role;
-use crate::domain::view::list::Filter;
+use crate::domain::view::list::ListFilter;
 use crate::telemetry;
 
 use crate::workflow::context::Bot;
@@ -59,7 +59,7 @@ impl Bot {
                 if role.is_some() && self.tables.support() != TableSupport::Unknown =>
             {
                 self.measures.answered(Some(Verb::List));
-                let filter = Filter { artefact, environment };
+                let filter = ListFilter { artefact, environment };
                 match self.config.slack.list_to {
                     ListTo::Person => Ack::Words(self.list(filter, 0, For::Person).ack(false)),
                     ListTo::Channel => Ack::Words(self.list(filter, 0, For::Channel { shared_by: None }).ack(true)),

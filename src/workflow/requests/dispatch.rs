@@ -16,10 +16,10 @@ use crate::domain::command::{self, Command};
 use crate::domain::model::actor::Role;
 use crate::domain::model::artefact::{ArtefactName, Delivery};
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::model::message::{File, Message, MessageKey, Place, To};
-use crate::domain::rules::promotion::{Act, Refusal};
-use crate::domain::rules::rollback::ImageThere;
-use crate::domain::view::list::Filter;
+use crate::domain::model::message::{Destination, Message, MessageFile, MessageKey, MessageLocation};
+use crate::domain::rules::promotion::{Refusal, RestrictedAction};
+use crate::domain::rules::rollback::ImagePresence;
+use crate::domain::view::list::ListFilter;
 
 use super::inbox::{NotNow, Work};
 use crate::workflow::commands::diff::Wanted;
@@ -67,7 +67,7 @@ impl Bot {
         Ok(match command {
             Command::Help { about } => asked.privately(help::help(about, catalogue)),
             Command::List { artefact, environment } => {
-                let filter = Filter { artefact, environment };
+                let filter = ListFilter { artefact, environment };
                 if in_thread || self.config.slack.list_to == ListTo::Channel {
                     asked.openly(self.list(filter, 0, For::Channel { shared_by: None }))
                 } else {
@@ -122,7 +122,7 @@ impl Bot {
             rollback::ROLL_BACK => self.clicked_rollback(asked, value).await,
             rollback::ANOTHER => self.clicked_another(asked, value).await,
             card::CANCEL => match ChangeId::parse(value) {
-                Some(id) => self.cancel(asked, &id.short()).await,
+                Some(id) => self.cancel(asked, &id.to_short_id()).await,
                 None => Ok(Work::default()),
             },
             card::RETRY => self.clicked_retry(asked, value).await,
@@ -163,7 +163,7 @@ impl Bot {
             }
             // The quick actions of the App Home.
             Ok(Command::List { artefact, environment }) => {
-                Ok(instead.privately(self.list(Filter { artefact, environment }, 0, For::Person)))
+                Ok(instead.privately(self.list(ListFilter { artefact, environment }, 0, For::Person)))
             }
             Ok(Command::Status { .. } | Command::History { .. } | Command::Locks { .. } | Command::Help { .. }) => {
                 self.reply(instead, text, false).await
@@ -182,8 +182,8 @@ impl Bot {
         if dry_run {
             return Ok(asked.privately(plan::dry_run(&plan, others.unwrap_or_default())));
         }
-        let unsure = plan.manifest.is_some() && plan.image != ImageThere::Yes;
-        if let Some(errored) = errored.filter(|_| !unsure && plan.lifts.is_empty()) {
+        let unsure = plan.manifest.is_some() && plan.image != ImagePresence::Yes;
+        if let Some(errored) = errored.filter(|_| !unsure && plan.holds_to_lift.is_empty()) {
             let again = self.retry(&errored, plan, &asked.from.person).await;
             let (change, transaction) = match again {
                 Ok(again) => again,
@@ -194,7 +194,7 @@ impl Bot {
         let asks = !plan.also.is_empty()
             || plan.overridden.is_some()
             || plan.supersedes.is_some()
-            || !plan.lifts.is_empty()
+            || !plan.holds_to_lift.is_empty()
             || unsure;
         if asks || self.is_awaited(&plan) {
             return Ok(self.show_plan(asked, plan, others.unwrap_or_default()));
@@ -247,9 +247,9 @@ impl Bot {
             Ok(Decision::Planned { plan, .. })
                 if plan.supersedes != shown.plan.supersedes
                     || plan.overridden != shown.plan.overridden
-                    || plan.lifts != shown.plan.lifts
+                    || plan.holds_to_lift != shown.plan.holds_to_lift
                     || plan.image != shown.plan.image
-                    || (plan.manifest.is_some() && !plan.version.is_image(&shown.plan.version)) =>
+                    || (plan.manifest.is_some() && !plan.version.is_same_image(&shown.plan.version)) =>
             {
                 self.show_plan(asked, *plan, &[])
             }
@@ -279,7 +279,7 @@ impl Bot {
     async fn clicked_retry(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
         let Some(id) = ChangeId::parse(value) else { return Ok(Work::default()) };
         let Some(change) = self.store.change(id).await.map_err(|error| stored(&error))? else {
-            return Ok(asked.privately(status::unknown(&id.short())));
+            return Ok(asked.privately(status::unknown(&id.to_short_id())));
         };
         if change.plan.rollback.is_some() {
             return self.retry_rollback(asked, change).await;
@@ -298,7 +298,9 @@ impl Bot {
     async fn clicked_promote(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
         let Some((artefact, environment, seen_at)) = self.arrival_named(value) else { return Ok(Work::default()) };
         let catalogue = &self.config.catalogue;
-        let above = catalogue.artefact(artefact.as_str()).and_then(|it| catalogue.ladder.above(&environment, it));
+        let above = catalogue
+            .find_artefact(artefact.as_str())
+            .and_then(|it| catalogue.ladder.find_next_above(&environment, it));
         let Some(above) = above else { return Ok(Work::default()) };
         let by = asked.from.person.clone();
         let wish =
@@ -310,7 +312,7 @@ impl Bot {
     async fn clicked_shown(&self, asked: Asked<'_>, value: &str) -> Result<Work, NotNow> {
         let Some((artefact, environment, version)) = promote_button::shown(value) else { return Ok(Work::default()) };
         let catalogue = &self.config.catalogue;
-        let Some(known) = catalogue.artefact(artefact.as_str()) else { return Ok(Work::default()) };
+        let Some(known) = catalogue.find_artefact(artefact.as_str()) else { return Ok(Work::default()) };
         if catalogue.ladder.find(environment.as_str()).is_none() {
             return Ok(Work::default());
         }
@@ -336,7 +338,9 @@ impl Bot {
         if *person != change.requester {
             match self.may_approve(person, &plan.environment, &plan.repository).await {
                 Ok(true) => {}
-                Ok(false) => return Ok(asked.refused(&self.may_not_approve(Act::Cancel, &plan.environment).await)),
+                Ok(false) => {
+                    return Ok(asked.refused(&self.may_not_approve(RestrictedAction::Cancel, &plan.environment).await));
+                }
                 Err(error) => return asked.cannot(&error),
             }
         }
@@ -353,7 +357,7 @@ impl Bot {
     fn arrival_named(&self, key: &str) -> Option<(ArtefactName, EnvironmentName, Timestamp)> {
         let mut parts = key.strip_prefix("arrival:")?.split(':');
         let environment = self.config.catalogue.ladder.find(parts.next()?)?.name.clone();
-        let artefact = self.config.catalogue.artefact(parts.next()?)?.name.clone();
+        let artefact = self.config.catalogue.find_artefact(parts.next()?)?.name.clone();
         let seen_at = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
         Some((artefact, environment, seen_at))
     }
@@ -390,7 +394,7 @@ impl Asked<'_> {
     pub(crate) fn answered(self, said: Said, openly: bool, change: Option<ChangeId>) -> Work {
         let message = if openly { self.open(said) } else { self.private(said) };
         let message = match change {
-            Some(change) => message.linking(Bot::card_key(change)),
+            Some(change) => message.with_link(Bot::card_key(change)),
             None => message,
         };
         Transaction::new().say(message).into()
@@ -402,14 +406,14 @@ impl Asked<'_> {
         // By a button in a thread, what does not take its message's place belongs into that thread.
         let may_reply = self.replace || from.thread.is_none();
         if let Some(response_url) = from.response_url(self.received.received_at).filter(|_| may_reply) {
-            return said.to(To::Reply { response_url, in_channel: true, replace: self.replace });
+            return said.to(Destination::Reply { response_url, in_channel: true, replace: self.replace });
         }
         let key = MessageKey::new(&format!("answer:{}", from.key));
-        said.to(To::Post { channel: from.channel.clone(), key, thread: thread(from), asked: None })
+        said.to(Destination::Post { channel: from.channel.clone(), key, thread: thread(from), asked: None })
     }
 
     /// A file that belongs to the answer: into the thread where that stands or, if it is private, directly.
-    pub(crate) fn beside(self, said: Said, file: File, openly: bool) -> Message {
+    pub(crate) fn beside(self, said: Said, file: MessageFile, openly: bool) -> Message {
         let from = self.from;
         let key = MessageKey::new(&format!("file:{}", from.key));
         let answer = MessageKey::new(&format!("answer:{}", from.key));
@@ -418,20 +422,20 @@ impl Asked<'_> {
         } else {
             (from.person.as_str().to_owned(), None)
         };
-        said.to(To::Post { channel, key, thread, asked: None }).with_file(file)
+        said.to(Destination::Post { channel, key, thread, asked: None }).with_file(file)
     }
 
     pub(crate) fn linking(self, said: Said, change: ChangeId) -> Work {
-        Transaction::new().say(self.private(said).linking(Bot::card_key(change))).into()
+        Transaction::new().say(self.private(said).with_link(Bot::card_key(change))).into()
     }
 
     pub(crate) fn refused(self, no: &Refusal) -> Work {
         let said = refusal::refusal(no);
         let work = match no {
-            Refusal::UnderWay(under_way) => self.linking(said, under_way.id),
+            Refusal::ChangeInProgress(under_way) => self.linking(said, under_way.id),
             _ => self.privately(said),
         };
-        Work { refused: Some(no.name()), ..work }
+        Work { refused: Some(no.code()), ..work }
     }
 
     /// Whoever must be asked does not answer: again later, or never.
@@ -444,9 +448,9 @@ impl Asked<'_> {
     pub(crate) fn begun(self, change: Change, transaction: Transaction, others: Option<&[EnvironmentName]>) -> Work {
         let key = Bot::card_key(change.id);
         let pointer = match others {
-            Some(others) => self.private(plan::chosen(&change.plan, others)).linking(key),
-            None if self.replace => self.private(plan::elsewhere(&change.plan)).linking(key),
-            None => self.private(plan::elsewhere(&change.plan)).elsewhere(key),
+            Some(others) => self.private(plan::chosen(&change.plan, others)).with_link(key),
+            None if self.replace => self.private(plan::elsewhere(&change.plan)).with_link(key),
+            None => self.private(plan::elsewhere(&change.plan)).with_link_if_elsewhere(key),
         };
         Work { transaction: transaction.say(pointer), changes: vec![change], refused: None }
     }
@@ -454,9 +458,10 @@ impl Asked<'_> {
     pub(crate) fn private(self, said: Said) -> Message {
         let message = privately(self.from, self.received, said);
         match message.to {
-            To::Person { person, channel, thread, response_url, .. } => {
-                Message { to: To::Person { person, channel, thread, response_url, replace: self.replace }, ..message }
-            }
+            Destination::Person { person, channel, thread, response_url, .. } => Message {
+                to: Destination::Person { person, channel, thread, response_url, replace: self.replace },
+                ..message
+            },
             _ => message,
         }
     }
@@ -467,7 +472,7 @@ pub(crate) fn stored(error: &StoreError) -> NotNow {
 }
 
 pub(crate) fn privately(from: &Origin, received: &Received, said: Said) -> Message {
-    said.to(To::Person {
+    said.to(Destination::Person {
         person: from.person.clone(),
         // A modal stands in no channel.
         channel: Some(from.channel.clone()).filter(|channel| !channel.is_empty()),
@@ -479,5 +484,5 @@ pub(crate) fn privately(from: &Origin, received: &Received, said: Said) -> Messa
 
 /// The thread in which it was asked, named by the message that it hangs on.
 fn thread(from: &Origin) -> Option<MessageKey> {
-    from.thread.clone().map(|ts| MessageKey::at(&Place { channel: from.channel.clone(), ts }))
+    from.thread.clone().map(|ts| MessageKey::from_location(&MessageLocation { channel: from.channel.clone(), ts }))
 }

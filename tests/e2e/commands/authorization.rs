@@ -7,7 +7,7 @@ use gantry::adapters::slack::render::{
     ACTIONS, INPUTS, MODALS, approve, arrival, card, command_button, list, lock, page_buttons, plan, promote_button,
     rollback,
 };
-use gantry::domain::command::{TABLE, Verb};
+use gantry::domain::command::{COMMANDS, Verb};
 
 use crate::architecture::house::{all_sources, part};
 use walk::{Door, Way, walk};
@@ -113,7 +113,7 @@ const RELEASE: Who = &[(Promoter, Releases), (Approver, Releases), (Overrider, R
 
 /// What is typed, whichever way: who has an effect by it in development, in qa and in prod.
 /// `{change}` is the one that waits for prod, and unknown digits elsewhere; `{bad}` is what was rolled back from in prod.
-const COMMANDS: &[(Verb, &str, Scene, [Who; 3])] = &[
+const COMMAND_RULES: &[(Verb, &str, Scene, [Who; 3])] = &[
     (Verb::List, "list {environment}", Waiting, [NOBODY; 3]),
     (
         Verb::Promote,
@@ -234,8 +234,8 @@ const ROUTES: &[(&str, Key)] = &[
 
 #[test]
 fn every_verb_button_modal_and_route_has_its_rule() {
-    for entry in TABLE {
-        assert!(COMMANDS.iter().any(|(verb, ..)| *verb == entry.verb), "`{}` has no rule", entry.names[0]);
+    for entry in COMMANDS {
+        assert!(COMMAND_RULES.iter().any(|(verb, ..)| *verb == entry.verb), "`{}` has no rule", entry.names[0]);
     }
     let mut ruled = sorted(&BUTTONS.iter().map(|(action, ..)| *action).collect::<Vec<_>>());
     ruled.dedup();
@@ -296,7 +296,7 @@ fn sorted<'a>(names: &[&'a str]) -> Vec<&'a str> {
 async fn types_everything(door: Door) {
     for scene in [Quiet, Waiting, Locked, Quarantined] {
         let mut ways = Vec::new();
-        for (verb, text, _, everywhere) in COMMANDS.iter().filter(|(_, _, when, _)| *when == scene) {
+        for (verb, text, _, everywhere) in COMMAND_RULES.iter().filter(|(_, _, when, _)| *when == scene) {
             for (environment, who) in ENVIRONMENTS.into_iter().zip(everywhere) {
                 // A slash command is its own verb, and cannot be talked into another.
                 let who = if door.takes(*verb) { *who } else { NOBODY };
@@ -309,7 +309,7 @@ async fn types_everything(door: Door) {
 
 #[tokio::test]
 async fn who_types_a_command_of_its_own() {
-    for entry in TABLE.iter().filter(|entry| entry.slash) {
+    for entry in COMMANDS.iter().filter(|entry| entry.has_slash_command) {
         types_everything(Door::Slash(entry.names[0])).await;
     }
 }

@@ -345,7 +345,7 @@ async fn a_cluster_that_cannot_be_read_is_no_place_where_nothing_runs() {
     let town = Town::open().await;
     town.sim.cluster.forbid("prod");
     let catalogue = &town.bot.config.catalogue;
-    let checkout = catalogue.artefact("checkout").unwrap();
+    let checkout = catalogue.find_artefact("checkout").unwrap();
     let place = &checkout.places[&catalogue.ladder.find("prod").unwrap().name];
     while !matches!(town.bot.view.rollout(place, &checkout.image).state, RolloutState::Unreadable { .. }) {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;

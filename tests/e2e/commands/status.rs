@@ -188,8 +188,8 @@ async fn of_two_changes_with_the_same_digits_both_are_shown() {
     asked(&town).await;
     let change = waiting_change(&town).await;
     let id = change.id.to_string();
-    let stage =
-        Stage::begin().cancelled(gantry::domain::change::By::Person(change.requester.clone()), town.clock.now());
+    let stage = Stage::new_merging()
+        .into_cancelled(gantry::domain::change::CancelledBy::Person(change.requester.clone()), town.clock.now());
     let namesake = Change {
         id: ChangeId::parse(&format!("01939f3e{}", &id[8..])).unwrap(),
         stage: stage.unwrap(),

@@ -101,7 +101,7 @@ fn stands(town: &Town, thing: &Thing, environment: &str) -> (String, &'static st
 
 /// The same as we keep it.
 fn kept(sighting: &Sighting) -> (String, &'static str) {
-    let word = match (&sighting.failed, sighting.well_since) {
+    let word = match (&sighting.failure, sighting.healthy_since) {
         (Some(_), _) => "degraded",
         (None, Some(_)) => "running",
         (None, None) => "rolling_out",
@@ -142,7 +142,7 @@ async fn newest(town: &Town, thing: &Thing, environment: &str) -> Option<Change>
     let store = &town.bot.store;
     let (artefact, environment) = (ArtefactName::new(thing.name), EnvironmentName::new(environment));
     let change = store.last_change(&artefact, &environment).await.unwrap()?;
-    let newest = store.changes_of(&change.moves(), 1).await.unwrap().pop()?;
+    let newest = store.changes_of(&change.change_lock_key(), 1).await.unwrap().pop()?;
     (newest.id == change.id && !change.stage.is_active()).then_some(change)
 }
 

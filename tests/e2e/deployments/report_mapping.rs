@@ -210,7 +210,7 @@ async fn an_artefact_that_is_not_in_the_reports_environment_is_not_guessed_elsew
     send(&town, "qa", &failure(&town, "x", &sha, &json!({ "artefact": "checkout" }))).await;
     send(&town, "qa", &failure(&town, "checkout", &sha, &json!({}))).await;
     let all = town.bot.store.unmapped().await.unwrap();
-    let said: Vec<&str> = all.iter().map(|strays| strays.last.sentence.as_str()).collect();
+    let said: Vec<&str> = all.iter().map(|strays| strays.last.problem.as_str()).collect();
     assert_eq!(said, ["It is about checkout, which is not in qa."; 2]);
     send(&town, "staging", &failure(&town, "checkout", &sha, &json!({}))).await;
     assert_eq!(found(&town).await.0, json!(["checkout"]));

@@ -6,7 +6,7 @@ use gantry::adapters::reports::BODY_LIMIT;
 use gantry::adapters::reports::github::BuildState;
 use gantry::adapters::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Transaction};
 use gantry::domain::model::version::Sha;
-use gantry::domain::runtime::attribution::Stray;
+use gantry::domain::runtime::attribution::UnmappedReport;
 use gantry::sim::faults::Fault;
 use gantry::sim::town::GITHUB_WEBHOOK_SECRET;
 use jiff::SignedDuration;
@@ -37,7 +37,7 @@ async fn reports(town: &Town) -> Vec<Value> {
 }
 
 /// How much came that could not be read, and the newest of it.
-async fn unread(town: &Town) -> (usize, Option<Stray>) {
+async fn unread(town: &Town) -> (usize, Option<UnmappedReport>) {
     let strays = town.bot.store.unmapped().await.unwrap();
     let unread: Vec<_> = strays.into_iter().filter(|strays| strays.last.reason == "unread").collect();
     let count: u64 = unread.iter().map(|strays| strays.count).sum();
@@ -177,7 +177,7 @@ async fn a_deployment_of_githubs_is_found_by_an_alias_and_kept_where_it_is_not_o
     assert_eq!(send(&town, By::Github.path(), By::Github.headers(GITHUB_WEBHOOK_SECRET, &pages), pages).await.0, 202);
     let (count, last) = unread(&town).await;
     assert_eq!(count, 1);
-    let why = last.unwrap().sentence;
+    let why = last.unwrap().problem;
     assert!(why.ends_with("goes to `github-pages`, which is no environment of ours."), "{why}");
 }
 
@@ -216,7 +216,7 @@ async fn what_is_too_large_is_refused_and_what_cannot_be_read_is_answered_in_wor
         let (count, last) = unread(&town).await;
         let last = last.unwrap();
         assert_eq!((count, last.message.as_str()), (n + 1, body), "{by:?}");
-        assert!(last.sentence.starts_with(sentence), "{by:?}");
+        assert!(last.problem.starts_with(sentence), "{by:?}");
         let environment = last.environment.as_ref().map(gantry::domain::model::environment::EnvironmentName::as_str);
         assert_eq!(environment, (by != By::Github).then_some("qa"), "{by:?}");
         // Nobody without the secret fills our books.

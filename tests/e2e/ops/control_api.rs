@@ -183,7 +183,7 @@ async fn production_is_guarded_as_a_team_would_guard_it_and_nobody_has_to_wait_f
     let prod = gantry::domain::model::environment::EnvironmentName::new("prod");
     let policy = &town.bot.config.environments[&prod];
     let rung = town.bot.config.catalogue.ladder.find("prod").unwrap();
-    assert_eq!(rung.promote, gantry::domain::model::environment::PromoteBy::PullRequest);
+    assert_eq!(rung.promotion_method, gantry::domain::model::environment::PromotionMethod::PullRequest);
     assert_eq!(policy.approvals.as_ref().map(|approvals| approvals.required), Some(1));
     assert!(policy.soak.is_some_and(|soak| soak <= jiff::SignedDuration::from_secs(10)));
     assert!(policy.freezes.is_empty() && !policy.overriders.is_empty());

@@ -9,7 +9,7 @@ use gantry::adapters::slack::incoming::Incoming;
 use gantry::adapters::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Line, Store, Transaction};
 use gantry::clock::Clock;
 use gantry::domain::change::ChangeId;
-use gantry::domain::model::message::{Message, To};
+use gantry::domain::model::message::{Destination, Message};
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use sqlx::{Connection, SqliteConnection};
@@ -149,7 +149,7 @@ async fn everything_was_said(town: &Town, found: &Found, name: &str) {
     let texts = texts(town);
     for message in &found.unsaid {
         let arrived = message.key().is_some_and(|key| key.as_str().starts_with("arrival:"));
-        if arrived || matches!(message.to, To::Person { .. } | To::Reply { .. }) {
+        if arrived || matches!(message.to, Destination::Person { .. } | Destination::Reply { .. }) {
             let text = message.text.replace(FORMER, &town.origin);
             assert!(texts.contains(&text), "{name}: nobody was told {text:?}, but {texts:#?}");
         }
@@ -192,7 +192,7 @@ async fn the_past_is_told(town: &Town, found: &Found, name: &str) {
     let watched = found.changes.iter().any(|(_, stage)| stage == "deploying");
     assert_eq!(status.contains("*storefront*"), watched, "{name}: {status}");
     for (id, stage) in &found.changes {
-        let status = town.alice().types(&format!("/gantry status {}", id.short())).await;
+        let status = town.alice().types(&format!("/gantry status {}", id.to_short_id())).await;
         assert!(status.contains("asked by"), "{name}: {stage}: {status}");
         let missing = status.contains("*Why:* GitHub does not have it: the pull request");
         assert_eq!(missing, stage == "awaiting_approval", "{name}: {status}");

@@ -69,7 +69,7 @@ impl History<'_> {
         };
         let target = self.now(rung).1.clone();
         assert_eq!(pending.ahead_by == 0, self.holds(rung, &pinned), "{branch} has {pinned} or not");
-        let fixes: BTreeSet<String> = pending.hotfixes().map(|commit| commit.subject.clone()).collect();
+        let fixes: BTreeSet<String> = pending.iter_hotfixes().map(|commit| commit.subject.clone()).collect();
         for fix in target.iter().filter(|name| self.hotfixes.contains(*name) && !brings.contains(*name)) {
             assert!(fixes.contains(fix), "{fix} is only in {branch}");
         }

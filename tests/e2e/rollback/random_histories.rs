@@ -202,7 +202,7 @@ impl History<'_> {
         let (client, repository) = (&self.rungs.hub.client, &self.rungs.repository);
         if contained && let Some(oldest) = rung.open.last() {
             let newer = match client.pending(repository, oldest.parent.as_str(), &commit).await.unwrap() {
-                Compared::Pending(pending) => pending.ahead_by == 0 && pending.target_is_newer(),
+                Compared::Pending(pending) => pending.ahead_by == 0 && pending.is_target_newer(),
                 other => panic!("{other:?}"),
             };
             // Git cannot merge it, and what was rolled back from would come in its place.
@@ -260,11 +260,11 @@ impl History<'_> {
         let Compared::Pending(pending) = client.pending(repository, BRANCHES[at], pinned).await.unwrap() else {
             panic!("the branches have a common ancestor");
         };
-        let told: BTreeSet<&str> = pending.hotfixes().map(|commit| commit.subject.as_str()).collect();
+        let told: BTreeSet<&str> = pending.iter_hotfixes().map(|commit| commit.subject.as_str()).collect();
         let made: BTreeSet<&str> =
             self.rung[at].hotfixes.iter().map(|one| self.changes.0[*one].name.as_str()).collect();
         assert_eq!(told, made);
-        assert!(!pending.target_is_newer());
+        assert!(!pending.is_target_newer());
     }
 
     /// Every branch moved at most once, to where it should stand, and holds what it should hold.

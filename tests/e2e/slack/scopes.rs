@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gantry::domain::command::TABLE;
+use gantry::domain::command::COMMANDS;
 use gantry::sim::github::Verdict;
 use gantry::sim::slack::manifest::{HTTP, Manifest, SOCKET, scopes_of, scopes_of_event};
 use serde_json::json;
@@ -25,7 +25,7 @@ fn both_manifests_are_the_same_but_for_the_way_in() {
 
 #[test]
 fn the_commands_are_those_of_the_grammar() {
-    let own = TABLE.iter().filter(|entry| entry.slash).map(|entry| format!("/{}", entry.names[0]));
+    let own = COMMANDS.iter().filter(|entry| entry.has_slash_command).map(|entry| format!("/{}", entry.names[0]));
     let known: BTreeSet<String> = own.chain(["/gantry".to_owned()]).collect();
     assert_eq!(Manifest::parse(HTTP).unwrap().commands, known);
 }

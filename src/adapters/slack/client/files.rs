@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{Client, Taken};
 use crate::adapters::slack::client::response;
 use crate::adapters::slack::client::response::SendError;
-use crate::domain::model::message::{File, Place};
+use crate::domain::model::message::{MessageFile, MessageLocation};
 
 #[derive(Deserialize)]
 struct Room {
@@ -19,7 +19,12 @@ struct Room {
 
 impl Client {
     /// Into the thread below `parent`, with `comment` above the file.
-    pub(super) async fn share(&self, file: &File, comment: &str, parent: &Place) -> Result<(), SendError> {
+    pub(super) async fn share(
+        &self,
+        file: &MessageFile,
+        comment: &str,
+        parent: &MessageLocation,
+    ) -> Result<(), SendError> {
         let length = file.text.len().to_string();
         let named = vec![("filename", Some(file.name.as_str())), ("length", Some(length.as_str()))];
         let room: Room = self.read("files.getUploadURLExternal", named).await?;
@@ -51,12 +56,12 @@ mod tests {
     use super::super::fake::{Answer, FakeSlack};
     use super::*;
 
-    fn file() -> File {
-        File { name: "checkout & co.diff".into(), title: "All of it".into(), text: "-old\n+нове\n".into() }
+    fn file() -> MessageFile {
+        MessageFile { name: "checkout & co.diff".into(), title: "All of it".into(), text: "-old\n+нове\n".into() }
     }
 
-    fn parent() -> Place {
-        Place { channel: "C0DEPLOYS".into(), ts: "7.0".into() }
+    fn parent() -> MessageLocation {
+        MessageLocation { channel: "C0DEPLOYS".into(), ts: "7.0".into() }
     }
 
     async fn share(slack: &FakeSlack) -> Result<(), SendError> {

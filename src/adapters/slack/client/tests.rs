@@ -7,16 +7,16 @@ use super::*;
 use crate::domain::model::actor::Role;
 use crate::domain::model::message::MessageKey;
 
-fn message(to: To) -> Message {
+fn message(to: Destination) -> Message {
     Message::new(to, "checkout 1.4 runs".into(), vec![json!({ "type": "divider" })])
 }
 
 fn post() -> Message {
-    message(To::Post { channel: "#deploys".into(), key: MessageKey::new("card"), thread: None, asked: None })
+    message(Destination::Post { channel: "#deploys".into(), key: MessageKey::new("card"), thread: None, asked: None })
 }
 
 fn person(channel: Option<&str>, response_url: Option<String>) -> Message {
-    message(To::Person {
+    message(Destination::Person {
         person: PersonId::new("U0ALICE"),
         channel: channel.map(Into::into),
         thread: None,
@@ -25,8 +25,8 @@ fn person(channel: Option<&str>, response_url: Option<String>) -> Message {
     })
 }
 
-fn place(channel: &str, ts: &str) -> Place {
-    Place { channel: channel.into(), ts: ts.into() }
+fn place(channel: &str, ts: &str) -> MessageLocation {
+    MessageLocation { channel: channel.into(), ts: ts.into() }
 }
 
 #[tokio::test]
@@ -52,7 +52,7 @@ async fn a_known_message_is_edited_and_a_thread_is_answered_where_it_stands() {
     let no_blocks = Message { blocks: vec![], ..post() };
     client.send(&no_blocks, &Known { at: Some(at.clone()), thread: None }).await.unwrap();
     client.send(&post(), &Known { at: None, thread: Some(at.clone()) }).await.unwrap();
-    let (loud, nowhere) = (post().to_the_channel_too(), Known::default());
+    let (loud, nowhere) = (post().with_broadcast(), Known::default());
     client.send(&loud, &Known { at: None, thread: Some(at) }).await.unwrap();
     client.send(&loud, &nowhere).await.unwrap();
     let heard = slack.heard();

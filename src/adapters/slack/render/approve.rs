@@ -6,9 +6,11 @@ use super::Said;
 use super::blocks::{Block, Button, Confirm, actions, button, section};
 use super::card::head;
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::change::approval::{Approval, Awaiting, Ignored, IgnoredBecause, VoidedBecause, Waits, Way};
+use crate::domain::change::approval::{
+    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition, VoidReason,
+};
 use crate::domain::change::{Change, Stage};
-use crate::domain::model::actor::Called;
+use crate::domain::model::actor::MemberLabel;
 
 pub const APPROVE: &str = "change_approve";
 pub const REJECT: &str = "change_reject";
@@ -22,14 +24,14 @@ pub const LONGEST_REASON: usize = 500;
 
 /// What the buttons carry: the change, and the commit that whoever presses has seen.
 pub fn value(change: &Change) -> Option<String> {
-    change.shown().map(|shown| format!("{}:{shown}", change.id))
+    change.commit_to_approve().map(|shown| format!("{}:{shown}", change.id))
 }
 
 /// How far a change that waits has come.
-pub(super) fn waiting(change: &Change, awaiting: &Awaiting) -> Vec<Block> {
+pub(super) fn waiting(change: &Change, awaiting: &ApprovalState) -> Vec<Block> {
     let mut lines = Mrkdwn::default();
-    if let Some(frozen) = change.by_pull() {
-        lines = match (&frozen.pull, change.shown()) {
+    if let Some(frozen) = change.pull_request_branch() {
+        lines = match (&frozen.pull, change.commit_to_approve()) {
             (Some(pull), Some(shown)) => lines
                 .raw(":twisted_rightwards_arrows: pull request ")
                 .link(&pull.url, &format!("#{}", pull.number))
@@ -39,7 +41,7 @@ pub(super) fn waiting(change: &Change, awaiting: &Awaiting) -> Vec<Block> {
         };
     }
     if awaiting.required > 0 {
-        lines = if change.by_pull().is_some() { lines.raw("\n") } else { lines };
+        lines = if change.pull_request_branch().is_some() { lines.raw("\n") } else { lines };
         let (given, required) = (awaiting.approvals.len(), awaiting.required);
         lines = lines.plain(&format!("{given} of {required} {}", plural(required, "approval", "approvals")));
         if !awaiting.is_approved() {
@@ -58,7 +60,7 @@ pub(super) fn waiting(change: &Change, awaiting: &Awaiting) -> Vec<Block> {
             awaiting
                 .waits_for
                 .iter()
-                .filter(|waits| **waits != Waits::Mergeability)
+                .filter(|waits| **waits != MergeCondition::Mergeability)
                 .map(|waits| waits_for(change, waits)),
         )
         .chain(awaiting.ignored.iter().map(|ignored| ignored_words(change, ignored)))
@@ -75,13 +77,13 @@ pub(super) fn given(approvals: &[Approval]) -> Mrkdwn {
         let text =
             text.raw("\n:white_check_mark: approved by ").person(&approval.by).raw(" \u{b7} ").moment(approval.at);
         match approval.way {
-            Way::Slack => text,
-            Way::Github => text.raw(" \u{b7} by a review on GitHub"),
+            ApprovalPlatform::Slack => text,
+            ApprovalPlatform::Github => text.raw(" \u{b7} by a review on GitHub"),
         }
     })
 }
 
-pub(super) fn buttons(change: &Change, awaiting: &Awaiting) -> Block {
+pub(super) fn buttons(change: &Change, awaiting: &ApprovalState) -> Block {
     let cancel = button("Cancel", super::card::CANCEL, change.id.to_string());
     let Some(value) = value(change).filter(|_| awaiting.required > 0) else { return actions(vec![cancel]) };
     let reject = button("Reject", REJECT, value.clone()).danger();
@@ -102,7 +104,7 @@ pub(super) fn approve(change: &Change, value: String) -> Button {
         .raw(" goes to ")
         .bold(plan.environment.as_str())
         .raw(", frozen at ")
-        .code(change.shown().map_or("", |shown| shown.short()))
+        .code(change.commit_to_approve().map_or("", |shown| shown.short()))
         .raw(".");
     let confirm = Confirm { title: "Approve this change?", text, yes: "Approve", no: "Back" };
     button("Approve", APPROVE, value).primary().confirmed(confirm)
@@ -110,13 +112,13 @@ pub(super) fn approve(change: &Change, value: String) -> Button {
 
 /// Whose yes a change still needs, who gave theirs, and what else it waits for; what holds the environment itself is said
 /// apart from that.
-pub(super) fn still(change: &Change, awaiting: &Awaiting) -> Mrkdwn {
-    let text = match awaiting.missing() {
+pub(super) fn still(change: &Change, awaiting: &ApprovalState) -> Mrkdwn {
+    let text = match awaiting.count_missing() {
         0 => Mrkdwn::default(),
         1 => Mrkdwn::new(" It still needs 1 approval of "),
         missing => Mrkdwn::default().plain(&format!(" It still needs {missing} approvals of ")),
     };
-    let text = match awaiting.missing() {
+    let text = match awaiting.count_missing() {
         0 => text,
         _ => text.called(&awaiting.asked).raw(", not of ").person(&change.requester).raw("."),
     };
@@ -126,15 +128,18 @@ pub(super) fn still(change: &Change, awaiting: &Awaiting) -> Mrkdwn {
         });
     let text = if awaiting.approvals.is_empty() { text } else { text.raw(".") };
     let own = awaiting.waits_for.iter().filter(|waits| match waits {
-        Waits::Mergeability | Waits::Locked { .. } | Waits::Frozen { .. } | Waits::Quarantined { .. } => false,
-        Waits::ChecksRunning { .. }
-        | Waits::ChecksRed { .. }
-        | Waits::NoCheck
-        | Waits::ChangesRequested { .. }
-        | Waits::GithubRules { .. }
-        | Waits::Retargeted { .. }
-        | Waits::RightLost
-        | Waits::RightsUnknown { .. } => true,
+        MergeCondition::Mergeability
+        | MergeCondition::Locked { .. }
+        | MergeCondition::Frozen { .. }
+        | MergeCondition::Quarantined { .. } => false,
+        MergeCondition::ChecksRunning { .. }
+        | MergeCondition::ChecksRed { .. }
+        | MergeCondition::NoCheck
+        | MergeCondition::ChangesRequested { .. }
+        | MergeCondition::GithubRules { .. }
+        | MergeCondition::Retargeted { .. }
+        | MergeCondition::RightLost
+        | MergeCondition::RightsUnknown { .. } => true,
     });
     own.fold(text, |text, waits| text.raw("\n").and(&waits_for(change, waits)).raw("."))
 }
@@ -144,90 +149,90 @@ pub fn noted(change: &Change) -> Said {
     said(Mrkdwn::new("Approved: ").and(&head(change)).raw(", <{link}|follow it here>."))
 }
 
-pub(super) fn waits_for(change: &Change, waits: &Waits) -> Mrkdwn {
+pub(super) fn waits_for(change: &Change, waits: &MergeCondition) -> Mrkdwn {
     let plan = &change.plan;
     let text = Mrkdwn::new(":hourglass_flowing_sand: ");
     let stop = Mrkdwn::new(":no_entry: ");
     match waits {
-        Waits::ChecksRunning { names } => all(text.raw("checks are still running: "), names),
-        Waits::ChecksRed { names } => {
+        MergeCondition::ChecksRunning { names } => all(text.raw("checks are still running: "), names),
+        MergeCondition::ChecksRed { names } => {
             all(stop.raw("checks are red: "), names).raw(". Repair them, or run them again on GitHub")
         }
-        Waits::NoCheck => {
+        MergeCondition::NoCheck => {
             stop.bold(plan.environment.as_str()).raw(" requires a green check, and none ran on the frozen branch")
         }
-        Waits::ChangesRequested { logins } => all(stop.raw("changes are requested on GitHub by "), logins)
+        MergeCondition::ChangesRequested { logins } => all(stop.raw("changes are requested on GitHub by "), logins)
             .raw(". It goes on when that review is changed or dismissed"),
-        Waits::Mergeability => text.raw("GitHub computes whether it can be merged"),
-        Waits::GithubRules { reviews: 0 } => text
+        MergeCondition::Mergeability => text.raw("GitHub computes whether it can be merged"),
+        MergeCondition::GithubRules { reviews: 0 } => text
             .raw("GitHub's own rules for ")
-            .code(plan.lever().1)
+            .code(plan.write_target().1)
             .raw(" ask for something that is still missing there"),
-        Waits::GithubRules { reviews } => text
+        MergeCondition::GithubRules { reviews } => text
             .raw("GitHub's own rules for ")
-            .code(plan.lever().1)
+            .code(plan.write_target().1)
             .plain(&format!(" want {reviews} approving {} there", if *reviews == 1 { "review" } else { "reviews" }))
             .raw(": an approval in Slack is none"),
-        Waits::Retargeted { base } => stop
+        MergeCondition::Retargeted { base } => stop
             .raw("somebody pointed the pull request at ")
             .code(base)
             .raw(". Point it back at ")
-            .code(plan.lever().1)
+            .code(plan.write_target().1)
             .raw(" on GitHub, or cancel"),
-        Waits::Locked { lock } => {
+        MergeCondition::Locked { lock } => {
             let text = stop.bold(plan.environment.as_str()).raw(" is locked by ").person(&lock.by).raw(": ");
             text.plain(&shorten(&lock.reason, WORDS)).raw(". It goes on after ").code(&super::lock::unlock(lock))
         }
-        Waits::Frozen { until, reason } => {
+        MergeCondition::Frozen { until, reason } => {
             let text = stop.bold(plan.environment.as_str()).raw(" is frozen until ").moment(*until);
             match reason {
                 Some(reason) => text.raw(": ").plain(&shorten(reason, WORDS)),
                 None => text,
             }
         }
-        Waits::Quarantined { quarantine } => stop
+        MergeCondition::Quarantined { quarantine } => stop
             .raw("it is quarantined: ")
             .and(&super::rollback::quarantined(quarantine))
             .raw(". It goes on after ")
             .code(&format!("/gantry release {} {}", plan.artefact, quarantine.version.label())),
-        Waits::RightLost => stop
+        MergeCondition::RightLost => stop
             .person(&change.requester)
             .raw(" may not promote to ")
             .bold(plan.environment.as_str())
             .raw(" any more. Somebody who may must ask for it anew"),
-        Waits::RightsUnknown { why } => stop
+        MergeCondition::RightsUnknown { why } => stop
             .bold(plan.environment.as_str())
             .raw(" stays shut while nobody can tell who may: ")
             .plain(shorten(why, WORDS).trim_end_matches('.')),
     }
 }
 
-fn ignored_words(change: &Change, ignored: &Ignored) -> Mrkdwn {
+fn ignored_words(change: &Change, ignored: &IgnoredReview) -> Mrkdwn {
     let text =
         Mrkdwn::new(":grey_question: the review of ").code(&shorten(&ignored.login, 80)).raw(" does not count: ");
     match ignored.why {
-        IgnoredBecause::Unmapped => text
+        IgnoredReviewReason::Unmapped => text
             .raw("I do not know who that is in Slack. Name them under ")
             .code("people")
             .raw(" in my configuration, or let their e-mail addresses be the same"),
-        IgnoredBecause::RequesterUnmapped => text
+        IgnoredReviewReason::RequesterUnmapped => text
             .raw("I do not know who ")
             .person(&change.requester)
             .raw(" is on GitHub, so it could be the same person. Name them under ")
             .code("people")
             .raw(" in my configuration"),
-        IgnoredBecause::Requester => text.raw("nobody approves what they asked for"),
-        IgnoredBecause::NotAsked => text.raw("they are none of those who may approve here"),
-        IgnoredBecause::NoAccess => text.raw("they cannot write to the repository"),
+        IgnoredReviewReason::Requester => text.raw("nobody approves what they asked for"),
+        IgnoredReviewReason::NotAsked => text.raw("they are none of those who may approve here"),
+        IgnoredReviewReason::NoAccess => text.raw("they cannot write to the repository"),
     }
 }
 
-fn void_words(count: u32, why: &VoidedBecause) -> Mrkdwn {
+fn void_words(count: u32, why: &VoidReason) -> Mrkdwn {
     let text = match why {
-        VoidedBecause::BranchMoved => {
+        VoidReason::BranchMoved => {
             Mrkdwn::new(":recycle: the branch moved, so the frozen branch was made anew on top of it")
         }
-        VoidedBecause::Pushed { commit } => {
+        VoidReason::Pushed { commit } => {
             Mrkdwn::new(":recycle: somebody pushed ").code(commit.get(..7).unwrap_or(commit)).raw(
                 " to the frozen branch. It was not seen running below, so it is left out, and the branch was made anew",
             )
@@ -249,7 +254,7 @@ pub fn voided(change: &Change) -> Option<Said> {
 }
 
 /// At half time, to those who can approve.
-pub fn nudge(change: &Change, awaiting: &Awaiting) -> Said {
+pub fn nudge(change: &Change, awaiting: &ApprovalState) -> Said {
     let text = called(Mrkdwn::new(":wave: "), &awaiting.asked).raw(" ").and(&head(change));
     said(text.raw(". It waits until ").moment(awaiting.deadline).raw(" and is given up then."))
 }
@@ -287,7 +292,7 @@ pub fn approved_before() -> Said {
 pub fn no_modal(change: &Change) -> Said {
     said(
         Mrkdwn::new("Slack did not let me ask for the reason in time. Press again, or type ")
-            .code(&format!("/gantry reject {} <reason>", change.id.short()))
+            .code(&format!("/gantry reject {} <reason>", change.id.to_short_id()))
             .raw("."),
     )
 }
@@ -329,7 +334,7 @@ pub fn modal_about(metadata: &str) -> Option<(&str, &str)> {
     metadata.split_once(' ')
 }
 
-fn called(text: Mrkdwn, who: &[Called]) -> Mrkdwn {
+fn called(text: Mrkdwn, who: &[MemberLabel]) -> Mrkdwn {
     let mut text = text;
     for (at, one) in who.iter().take(NAMES).enumerate() {
         text = if at > 0 { text.raw(", ") } else { text };

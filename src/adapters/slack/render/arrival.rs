@@ -3,8 +3,8 @@
 use super::Said;
 use super::blocks::{actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use crate::domain::runtime::arrival::{Arrival, Author, End};
-use crate::domain::runtime::provenance::Unexplained;
+use crate::domain::runtime::arrival::{Arrival, ArrivalOutcome, Author};
+use crate::domain::runtime::provenance::GitMismatch;
 
 pub const PROMOTE: &str = "arrival_promote";
 
@@ -14,9 +14,9 @@ const NAME: usize = 60;
 const FILE: usize = 120;
 
 pub fn arrival(arrival: &Arrival) -> Said {
-    let (light, words) = match &arrival.end {
-        End::Runs { .. } => (":large_green_circle: ", " runs in "),
-        End::Failed { .. } => (":red_circle: ", " failed in "),
+    let (light, words) = match &arrival.outcome {
+        ArrivalOutcome::Running { .. } => (":large_green_circle: ", " runs in "),
+        ArrivalOutcome::Failed { .. } => (":red_circle: ", " failed in "),
     };
     let head = Mrkdwn::new(light)
         .bold(arrival.artefact.as_str())
@@ -28,15 +28,15 @@ pub fn arrival(arrival: &Arrival) -> Said {
     let text = Mrkdwn::default().plain(&text).into_string();
 
     let mut blocks = vec![section(head.raw("\n").and(&commit(arrival)))];
-    if let End::Failed { reason } = &arrival.end {
+    if let ArrivalOutcome::Failed { reason } = &arrival.outcome {
         blocks.push(section(Mrkdwn::new("*Why:* ").plain(&shorten(reason, REASON))));
     }
-    if let Some(why) = arrival.origin.unexplained() {
+    if let Some(why) = arrival.provenance.git_mismatch() {
         blocks.push(section(not_from_git(why)));
     }
     blocks.push(context(next(arrival)));
-    if let (End::Runs { .. }, Some(_)) = (&arrival.end, &arrival.above) {
-        blocks.push(actions(vec![button("Promote", PROMOTE, arrival.name.as_str().to_owned())]));
+    if let (ArrivalOutcome::Running { .. }, Some(_)) = (&arrival.outcome, &arrival.next_environment) {
+        blocks.push(actions(vec![button("Promote", PROMOTE, arrival.message_key.as_str().to_owned())]));
     }
     Said { text, blocks }
 }
@@ -68,23 +68,23 @@ pub fn concerned(arrival: &Arrival) -> Said {
 }
 
 /// What Git says instead, and what to do about it.
-pub(super) fn not_from_git(why: &Unexplained) -> Mrkdwn {
+pub(super) fn not_from_git(why: &GitMismatch) -> Mrkdwn {
     let text = Mrkdwn::new(":warning: not from Git: ");
     match why {
-        Unexplained::NotInBranch { branch, commit } => text
+        GitMismatch::NotInBranch { branch, commit } => text
             .code(&shorten(branch, NAME))
             .raw(" does not contain ")
             .code(commit.short())
             .raw(". Bring it into ")
             .code(&shorten(branch, NAME))
             .raw(", or let the controller put back what Git says."),
-        Unexplained::RolledBack { branch, commit } => text
+        GitMismatch::RolledBack { branch, commit } => text
             .raw("a rollback took ")
             .code(commit.short())
             .raw(" away from ")
             .code(&shorten(branch, NAME))
             .raw(". Let the controller put back what Git says, or release it and promote it again."),
-        Unexplained::NotInManifest { file, says } => text
+        GitMismatch::NotInManifest { file, specified: says } => text
             .code(&shorten(file, FILE))
             .raw(" says ")
             .code(&shorten(says.label(), NAME))
@@ -110,8 +110,8 @@ pub(super) fn named(authors: &[Author]) -> Mrkdwn {
 }
 
 fn written_by(arrival: &Arrival, author: &str) -> Mrkdwn {
-    match (&arrival.end, &arrival.authors[..]) {
-        (End::Failed { .. }, [_, ..]) => named(&arrival.authors),
+    match (&arrival.outcome, &arrival.authors[..]) {
+        (ArrivalOutcome::Failed { .. }, [_, ..]) => named(&arrival.authors),
         _ => Mrkdwn::default().plain(&shorten(author, SUBJECT)),
     }
 }
@@ -127,8 +127,8 @@ fn commit(arrival: &Arrival) -> Mrkdwn {
         (None, Some(sha)) => Mrkdwn::new("commit ").code(sha.short()),
         (None, None) => Mrkdwn::new("its image does not tell which commit it was built from"),
     };
-    match &arrival.end {
-        End::Runs { took: Some(took) } => {
+    match &arrival.outcome {
+        ArrivalOutcome::Running { rollout_duration: Some(took) } => {
             let (count, unit) = span(*took);
             line.raw(" \u{b7} rolled out in ").plain(&format!("{count} {unit}"))
         }
@@ -139,16 +139,20 @@ fn commit(arrival: &Arrival) -> Mrkdwn {
 /// What to type or do next.
 fn next(arrival: &Arrival) -> Mrkdwn {
     let artefact = arrival.artefact.as_str();
-    match (&arrival.end, &arrival.above) {
-        (End::Runs { .. }, Some(above)) => Mrkdwn::new("Next: ").code(&format!("/promote {artefact} {above}")),
-        (End::Runs { .. }, None) => {
+    match (&arrival.outcome, &arrival.next_environment) {
+        (ArrivalOutcome::Running { .. }, Some(above)) => {
+            Mrkdwn::new("Next: ").code(&format!("/promote {artefact} {above}"))
+        }
+        (ArrivalOutcome::Running { .. }, None) => {
             Mrkdwn::new("That was the last rung: ").code(&format!("/list {artefact}")).raw(" shows it everywhere.")
         }
-        (End::Failed { .. }, _) if arrival.is_first_rung => Mrkdwn::new("Next: push a repair to ")
+        (ArrivalOutcome::Failed { .. }, _) if arrival.is_first_environment => Mrkdwn::new("Next: push a repair to ")
             .code(&arrival.branch)
             .raw("; ")
             .code(&format!("/list {artefact}"))
             .raw(" shows what runs."),
-        (End::Failed { .. }, _) => Mrkdwn::new("Next: ").code(&format!("/rollback {artefact} {}", arrival.environment)),
+        (ArrivalOutcome::Failed { .. }, _) => {
+            Mrkdwn::new("Next: ").code(&format!("/rollback {artefact} {}", arrival.environment))
+        }
     }
 }

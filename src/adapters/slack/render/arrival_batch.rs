@@ -7,7 +7,7 @@ use super::mrkdwn::{Mrkdwn, shorten};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Commit;
 use crate::domain::runtime::arrival::Author;
-use crate::domain::runtime::arrival_batch::{Member, Stand, Wave};
+use crate::domain::runtime::arrival_batch::{ArrivalBatch, BatchedArrival, BatchedArrivalState};
 
 /// More lines would hide what matters; `list` has them all.
 pub const LINES: usize = 20;
@@ -20,9 +20,9 @@ const WHOLE_REASON: usize = 600;
 /// A section must stay below 3000 characters.
 const SECTION: usize = 2800;
 
-pub fn wave(wave: &Wave) -> Said {
-    let count = wave.count();
-    let light = match (count.failed, count.roll_out) {
+pub fn wave(wave: &ArrivalBatch) -> Said {
+    let count = wave.count_by_state();
+    let light = match (count.failed, count.rolling_out) {
         (1.., _) => ":red_circle: ",
         (0, 1..) => ":large_yellow_circle: ",
         (0, 0) => ":large_green_circle: ",
@@ -35,8 +35,8 @@ pub fn wave(wave: &Wave) -> Said {
     };
     let number = wave.members.len().to_string();
     let parts = [
-        (count.run, "run"),
-        (count.roll_out, "roll out"),
+        (count.running, "run"),
+        (count.rolling_out, "roll out"),
         (count.failed, "failed"),
         (count.replaced, "replaced by something newer"),
     ];
@@ -45,7 +45,7 @@ pub fn wave(wave: &Wave) -> Said {
     let head = Mrkdwn::new(light).bold(&number).raw(arrive).bold(wave.environment.as_str()).raw(": ").plain(&stand);
     let text = Mrkdwn::default().plain(&format!("{number}{arrive}{}: {stand}", wave.environment)).into_string();
 
-    let common = wave.commit();
+    let common = wave.common_commit();
     let head = match common {
         Some(one) => head.raw("\n").and(&commit(one)),
         None => head,
@@ -65,8 +65,8 @@ fn commit(commit: &Commit) -> Mrkdwn {
         .plain(&shorten(&commit.author, NAME))
 }
 
-fn lines(wave: &Wave, one_commit: bool) -> Vec<Block> {
-    let members = wave.by_urgency();
+fn lines(wave: &ArrivalBatch, one_commit: bool) -> Vec<Block> {
+    let members = wave.sort_by_urgency();
     let mut blocks = Vec::new();
     let mut text = Mrkdwn::default();
     for member in members.iter().take(LINES) {
@@ -88,19 +88,19 @@ fn lines(wave: &Wave, one_commit: bool) -> Vec<Block> {
     blocks
 }
 
-fn line(member: &Member, one_commit: bool) -> Mrkdwn {
-    let (light, stands) = match &member.stand {
-        Stand::RollsOut => (":large_yellow_circle: ", " rolls out"),
-        Stand::Runs => (":large_green_circle: ", " runs"),
-        Stand::Failed { .. } => (":red_circle: ", " failed: "),
-        Stand::Replaced => (":white_circle: ", " was replaced by something newer"),
+fn line(member: &BatchedArrival, one_commit: bool) -> Mrkdwn {
+    let (light, stands) = match &member.state {
+        BatchedArrivalState::RollingOut => (":large_yellow_circle: ", " rolls out"),
+        BatchedArrivalState::Running => (":large_green_circle: ", " runs"),
+        BatchedArrivalState::Failed { .. } => (":red_circle: ", " failed: "),
+        BatchedArrivalState::Replaced => (":white_circle: ", " was replaced by something newer"),
     };
     let mut line = Mrkdwn::new(light)
         .bold(&shorten(member.artefact.as_str(), NAME))
         .raw(" ")
         .code(&shorten(member.version.label(), VERSION))
         .raw(stands);
-    if let Stand::Failed { reason } = &member.stand {
+    if let BatchedArrivalState::Failed { reason } = &member.state {
         line = line.plain(&shorten(reason, REASON));
     }
     line = match (&member.commit, &member.version.commit) {
@@ -109,15 +109,15 @@ fn line(member: &Member, one_commit: bool) -> Mrkdwn {
         (None, Some(sha)) => line.raw(" \u{b7} commit ").code(sha.short()),
         (None, None) => line,
     };
-    if member.origin.is_not_from_git() { line.raw(" \u{b7} :warning: not from Git") } else { line }
+    if member.provenance.is_not_from_git() { line.raw(" \u{b7} :warning: not from Git") } else { line }
 }
 
 /// What to type or do next.
-fn next(wave: &Wave) -> Mrkdwn {
+fn next(wave: &ArrivalBatch) -> Mrkdwn {
     let list = format!("/list {}", wave.environment);
-    let failed = wave.members.iter().find(|member| matches!(member.stand, Stand::Failed { .. }));
-    match (failed, &wave.above) {
-        (Some(_), _) if wave.is_first_rung => {
+    let failed = wave.members.iter().find(|member| matches!(member.state, BatchedArrivalState::Failed { .. }));
+    match (failed, &wave.next_environment) {
+        (Some(_), _) if wave.is_first_environment => {
             Mrkdwn::new("Next: push a repair to ").code(&wave.branch).raw("; ").code(&list).raw(" shows what runs.")
         }
         (Some(member), _) => Mrkdwn::new("Next: ")
@@ -135,9 +135,9 @@ fn next(wave: &Wave) -> Mrkdwn {
 }
 
 /// For the thread, and the channel too: one that failed, and whom it concerns.
-pub fn failed(member: &Member, environment: &EnvironmentName, authors: &[Author]) -> Said {
-    let reason = match &member.stand {
-        Stand::Failed { reason } => reason.as_str(),
+pub fn failed(member: &BatchedArrival, environment: &EnvironmentName, authors: &[Author]) -> Said {
+    let reason = match &member.state {
+        BatchedArrivalState::Failed { reason } => reason.as_str(),
         _ => "",
     };
     let head = about(":red_circle: ", member).raw(" failed in ").bold(environment.as_str());
@@ -163,12 +163,12 @@ pub fn failed_too(artefacts: &[&str], environment: &EnvironmentName, authors: &[
 }
 
 /// For the thread, and the channel too: what was told as failed came to run.
-pub fn recovered(member: &Member, environment: &EnvironmentName) -> Said {
+pub fn recovered(member: &BatchedArrival, environment: &EnvironmentName) -> Said {
     let text = about(":large_green_circle: ", member).raw(" runs in ").bold(environment.as_str()).raw(" after all.");
     Said { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
-fn about(light: &'static str, member: &Member) -> Mrkdwn {
+fn about(light: &'static str, member: &BatchedArrival) -> Mrkdwn {
     Mrkdwn::new(light)
         .bold(&shorten(member.artefact.as_str(), NAME))
         .raw(" ")

@@ -10,8 +10,8 @@ use super::plan::what;
 use super::{Said, rollback};
 use crate::adapters::slack::render::commit_summary::{Authors, FEW, lines};
 use crate::adapters::slack::render::{approve, progress, stall_diagnosis};
-use crate::domain::change::approval::{Awaiting, Waits};
-use crate::domain::change::{By, Change, Deploying, Merging, RolledBack, Stage};
+use crate::domain::change::approval::{ApprovalState, MergeCondition};
+use crate::domain::change::{CancelledBy, Change, DeployState, MergeState, RollbackStatus, Stage};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Commit, Version};
 
@@ -43,7 +43,9 @@ pub fn card(change: &Change, next: Option<&EnvironmentName>) -> Said {
         }
         _ => asked.person(&change.requester),
     };
-    blocks.push(context(asked.raw(" \u{b7} ").moment(change.asked_at).raw(" \u{b7} change ").code(&change.id.short())));
+    blocks.push(context(
+        asked.raw(" \u{b7} ").moment(change.asked_at).raw(" \u{b7} change ").code(&change.id.to_short_id()),
+    ));
     Said { text: head.into_string(), blocks }
 }
 
@@ -53,7 +55,7 @@ pub fn details(change: &Change) -> Option<Said> {
     if plan.drift.commits.len() <= FEW {
         return None;
     }
-    let (shown, all) = (plan.drift.commits.iter().map(Commit::count).sum(), plan.drift.commits_in_all);
+    let (shown, all) = (plan.drift.commits.iter().map(Commit::count_commits).sum(), plan.drift.commits_in_all);
     let what = if plan.rollback.is_some() { "that are lost by this rollback" } else { "of this change" };
     let text = if all > shown {
         format!("The newest {shown} of {all} commits {what}")
@@ -145,7 +147,7 @@ pub(super) fn head(change: &Change) -> Mrkdwn {
     match &change.stage {
         Stage::AwaitingApproval(awaiting) => {
             let name = name.raw(" for ").bold(environment).raw(": waiting for ");
-            match awaiting.missing() {
+            match awaiting.count_missing() {
                 0 if awaiting.waits_for.is_empty() => name.raw("GitHub"),
                 0 => name.raw("what the rules ask for"),
                 1 => name.raw("1 approval"),
@@ -193,7 +195,7 @@ fn head_back(change: &Change) -> Mrkdwn {
     let name = Mrkdwn::default().bold(artefact).raw(" back to ").code(&label(&plan.version));
     let here = name.clone().raw(" in ").bold(environment);
     match &change.stage {
-        Stage::AwaitingApproval(awaiting) if awaiting.waits_for.iter().all(Waits::is_githubs) => {
+        Stage::AwaitingApproval(awaiting) if awaiting.waits_for.iter().all(MergeCondition::is_decided_by_github) => {
             here.raw(": waiting for GitHub")
         }
         Stage::AwaitingApproval(_) => here.raw(": waiting for what the rules ask for"),
@@ -235,9 +237,9 @@ fn trouble(change: &Change) -> Option<Block> {
     let why = |text: &str| Mrkdwn::new("*Why:* ").plain(&shorten(text, REASON));
     let still = |text: &str| Mrkdwn::new(":warning: ").plain(&shorten(text, REASON)).raw(" I keep trying.");
     match &change.stage {
-        Stage::Merging(Merging { trouble: Some(trouble), .. })
-        | Stage::AwaitingApproval(Awaiting { trouble: Some(trouble), .. })
-        | Stage::Deploying(Deploying { trouble: Some(trouble), .. }) => Some(section(still(&trouble.why))),
+        Stage::Merging(MergeState { trouble: Some(trouble), .. })
+        | Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), .. })
+        | Stage::Deploying(DeployState { trouble: Some(trouble), .. }) => Some(section(still(&trouble.why))),
         Stage::Failed { reason, deploying, .. } if change.plan.rollback.is_some() => {
             let text = why(reason);
             Some(section(match &deploying.runs_as {
@@ -274,7 +276,7 @@ fn trouble(change: &Change) -> Option<Block> {
         }
         Stage::Expired { awaiting, .. } => {
             let text = Mrkdwn::new("*Why:* after ").plain(&lasted(awaiting.since, awaiting.deadline));
-            Some(section(match awaiting.missing() {
+            Some(section(match awaiting.count_missing() {
                 0 => text.raw(" it still could not be merged."),
                 missing => text.plain(&format!(" {missing} of {} approvals were still missing.", awaiting.required)),
             }))
@@ -315,10 +317,10 @@ pub(super) fn advice(change: &Change, next: Option<&EnvironmentName>) -> Option<
             .raw(", ")
             .code(&again),
         Stage::Errored { .. } => Mrkdwn::new("Next: once that is repaired, ").code(&again).raw(" goes on from there."),
-        Stage::Cancelled { by: By::Person(by), .. } => {
+        Stage::Cancelled { by: CancelledBy::Person(by), .. } => {
             Mrkdwn::new("Cancelled by ").person(by).raw("; nothing was merged. Again: ").code(&again)
         }
-        Stage::Cancelled { by: By::Github { .. }, .. } => {
+        Stage::Cancelled { by: CancelledBy::Github { .. }, .. } => {
             Mrkdwn::new("Its pull request was closed on GitHub; nothing was merged. Again: ").code(&again)
         }
         Stage::Rejected { by, .. } => {
@@ -326,24 +328,27 @@ pub(super) fn advice(change: &Change, next: Option<&EnvironmentName>) -> Option<
         }
         Stage::Expired { .. } => Mrkdwn::new("Nothing was merged. Again: ").code(&again),
         Stage::Superseded { by, deploying: Some(_), .. } => {
-            Mrkdwn::new("It was merged, and is taken back by change ").code(&by.short())
+            Mrkdwn::new("It was merged, and is taken back by change ").code(&by.to_short_id())
         }
-        Stage::Superseded { by, .. } => Mrkdwn::new("Nothing was merged. It goes on as change ").code(&by.short()),
+        Stage::Superseded { by, .. } => {
+            Mrkdwn::new("Nothing was merged. It goes on as change ").code(&by.to_short_id())
+        }
         Stage::AwaitingApproval(_) | Stage::Merging(_) | Stage::Deploying(_) => return None,
     })
 }
 
 /// What became of a promotion after its end.
-fn rolled_back(deploying: &Deploying) -> Option<Mrkdwn> {
+fn rolled_back(deploying: &DeployState) -> Option<Mrkdwn> {
     Some(match deploying.rolled_back.as_ref()? {
-        RolledBack::Done { by, at } => {
-            Mrkdwn::new(":leftwards_arrow_with_hook: Rolled back ").moment(*at).raw(" by change ").code(&by.short())
-        }
-        RolledBack::Begun { by } => {
+        RollbackStatus::Done { by, at } => Mrkdwn::new(":leftwards_arrow_with_hook: Rolled back ")
+            .moment(*at)
+            .raw(" by change ")
+            .code(&by.to_short_id()),
+        RollbackStatus::Begun { by } => {
             Mrkdwn::new(":leftwards_arrow_with_hook: I roll it back, as the environment's rule says: change ")
-                .code(&by.short())
+                .code(&by.to_short_id())
         }
-        RolledBack::Impossible { why } => {
+        RollbackStatus::Impossible { why } => {
             Mrkdwn::new(":warning: The environment's rule says to roll it back, but I cannot: ")
                 .plain(shorten(why, REASON).trim_end_matches('.'))
                 .raw(". Next: *Roll back* yourself, choose *Another version*, or push a repair and promote it.")
@@ -376,17 +381,17 @@ fn advice_back(change: &Change) -> Option<Mrkdwn> {
         Stage::Errored { .. } | Stage::Conflicted { .. } => {
             Mrkdwn::new("Next: once that is repaired, ").code(&again).raw(" goes on from there.")
         }
-        Stage::Cancelled { by: By::Person(by), .. } => {
+        Stage::Cancelled { by: CancelledBy::Person(by), .. } => {
             Mrkdwn::new("Cancelled by ").person(by).raw("; nothing was taken back. Again: ").code(&again)
         }
-        Stage::Cancelled { by: By::Github { .. }, .. } => {
+        Stage::Cancelled { by: CancelledBy::Github { .. }, .. } => {
             Mrkdwn::new("Its pull request was closed on GitHub; nothing was taken back. Again: ").code(&again)
         }
         Stage::Rejected { by, .. } => {
             Mrkdwn::new("Rejected by ").person(by).raw("; nothing was taken back. Again: ").code(&again)
         }
         Stage::Expired { .. } => Mrkdwn::new("Nothing was taken back. Again: ").code(&again),
-        Stage::Superseded { by, .. } => Mrkdwn::new("It goes on as change ").code(&by.short()),
+        Stage::Superseded { by, .. } => Mrkdwn::new("It goes on as change ").code(&by.to_short_id()),
         Stage::AwaitingApproval(_) | Stage::Merging(_) | Stage::Deploying(_) => return None,
     })
 }
@@ -395,7 +400,7 @@ fn buttons(change: &Change) -> Option<Block> {
     match &change.stage {
         Stage::AwaitingApproval(awaiting) => Some(approve::buttons(change, awaiting)),
         // Only where it takes long enough to press it.
-        Stage::Merging(Merging { trouble: Some(_), .. }) => {
+        Stage::Merging(MergeState { trouble: Some(_), .. }) => {
             Some(actions(vec![button("Cancel", CANCEL, change.id.to_string())]))
         }
         Stage::Errored { .. } => {
@@ -407,11 +412,11 @@ fn buttons(change: &Change) -> Option<Block> {
             let failed = stage.is_watched();
             match (&change.plan.rollback, &deploying.rolled_back) {
                 // Somebody is at it, or it is done.
-                (_, Some(RolledBack::Done { .. } | RolledBack::Begun { .. })) => None,
+                (_, Some(RollbackStatus::Done { .. } | RollbackStatus::Begun { .. })) => None,
                 (Some(_), _) if failed => Some(actions(vec![rollback::another(&change.plan)])),
                 (Some(_), _) => None,
                 // What the rule could not do, a person may.
-                (None, Some(RolledBack::Impossible { .. }) | None) if failed => {
+                (None, Some(RollbackStatus::Impossible { .. }) | None) if failed => {
                     Some(actions(vec![rollback::roll_back(change), rollback::another(&change.plan)]))
                 }
                 (None, _) => Some(actions(vec![rollback::roll_back(change)])),

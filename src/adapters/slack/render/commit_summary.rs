@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::git::commit_summary::{Drift, FileCount};
+use crate::domain::git::commit_summary::{CommitSummary, FileSummary};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::version::Commit;
 
@@ -28,20 +28,20 @@ pub(super) fn lines(commits: &[Commit], authors: &Authors) -> Mrkdwn {
 }
 
 /// How many come, and the newest of them.
-pub(super) fn commits(drift: &Drift, most: usize, authors: &Authors) -> Mrkdwn {
+pub(super) fn commits(drift: &CommitSummary, most: usize, authors: &Authors) -> Mrkdwn {
     let head = Mrkdwn::default().plain(&format!("{}:", counted(drift.commits_in_all, "commit"))).raw("\n");
     let shown = &drift.commits[..most.min(drift.commits.len())];
     more(head.and(&lines(shown, authors)), drift.commits_in_all, shown)
 }
 
 /// The hotfixes below what is said of them.
-pub(super) fn hotfixes(head: Mrkdwn, drift: &Drift, most: usize, authors: &Authors) -> Mrkdwn {
+pub(super) fn hotfixes(head: Mrkdwn, drift: &CommitSummary, most: usize, authors: &Authors) -> Mrkdwn {
     let shown = &drift.hotfixes[..most.min(drift.hotfixes.len())];
     more(head.raw("\n").and(&lines(shown, authors)), drift.hotfixes_in_all, shown)
 }
 
 fn more(text: Mrkdwn, count: u64, shown: &[Commit]) -> Mrkdwn {
-    match count.saturating_sub(shown.iter().map(Commit::count).sum()) {
+    match count.saturating_sub(shown.iter().map(Commit::count_commits).sum()) {
         0 => text,
         left => text.raw("\n").plain(&format!("and {left} more")),
     }
@@ -52,7 +52,7 @@ pub(super) fn counted(count: u64, what: &str) -> String {
 }
 
 /// `12 files, +120 −30`, with what concerns the artefact where not all do; `None` where nobody knows of any.
-pub(super) fn files(count: &FileCount) -> Option<Mrkdwn> {
+pub(super) fn files(count: &FileSummary) -> Option<Mrkdwn> {
     if count.files == 0 {
         return None;
     }
@@ -68,7 +68,7 @@ pub(super) fn files(count: &FileCount) -> Option<Mrkdwn> {
 }
 
 /// The files that changed most, a line each.
-pub(super) fn most_changed(count: &FileCount, most: usize) -> Mrkdwn {
+pub(super) fn most_changed(count: &FileSummary, most: usize) -> Mrkdwn {
     let mut text = Mrkdwn::default();
     for (at, file) in count.most.iter().take(most).enumerate() {
         text = if at > 0 { text.raw("\n") } else { text };
@@ -83,7 +83,7 @@ pub(super) fn most_changed(count: &FileCount, most: usize) -> Mrkdwn {
 }
 
 fn commit(commit: &Commit, authors: &Authors) -> Mrkdwn {
-    let pull = commit.pull_request();
+    let pull = commit.parse_pull_request();
     let subject = match &pull {
         // The number stands behind, as a link.
         Some((number, _)) => commit.subject.strip_suffix(&format!(" (#{number})")).unwrap_or(&commit.subject),

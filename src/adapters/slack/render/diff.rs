@@ -1,4 +1,4 @@
-//! The answer to `diff`: one artefact in full and what to do about it, or [`all`] of them.
+//! The answer to `diff`: one artefact in full and what to do about it, or all of them.
 
 use jiff::Timestamp;
 
@@ -8,12 +8,12 @@ use super::mrkdwn::{Mrkdwn, shorten, span};
 use crate::adapters::slack::render::commit_summary;
 use crate::adapters::slack::render::commit_summary::{Authors, counted};
 use crate::adapters::slack::render::{command_button, promote_button, text_diff};
-use crate::domain::git::commit_summary::Drift;
-use crate::domain::git::text_diff::Difference;
+use crate::domain::git::commit_summary::CommitSummary;
+use crate::domain::git::text_diff::LineDiff;
 use crate::domain::model::environment::{EnvironmentName, Ladder};
-use crate::domain::model::message::File;
+use crate::domain::model::message::MessageFile;
 use crate::domain::runtime::rollout::RolloutState;
-use crate::domain::view::diff::{Between, Diff, InGit, Next, Side, Text, Undeployed};
+use crate::domain::view::diff::{Diff, DiffResult, DiffSide, GitState, ManifestDiff, NextPromotion, UndeployedCommits};
 
 mod all;
 
@@ -47,24 +47,24 @@ pub struct One {
 }
 
 /// One artefact in full. `code` is the text of what differs, where it was asked for.
-pub fn one(diff: &Diff, code: Option<&[Text]>, ladder: &Ladder, authors: &Authors, now: Timestamp) -> One {
+pub fn one(diff: &Diff, code: Option<&[ManifestDiff]>, ladder: &Ladder, authors: &Authors, now: Timestamp) -> One {
     let head = head(diff, ladder);
     let text = head.as_str().to_owned();
-    let is_short = match &diff.between {
-        Between::Same => !diff.is_undeployed() && diff.manifest.is_none(),
-        Between::NotThere(_) => true,
+    let is_short = match &diff.result {
+        DiffResult::Same => !diff.has_undeployed() && diff.manifest_diff.is_none(),
+        DiffResult::NotInEnvironment(_) => true,
         _ => false,
     };
     if is_short {
         return One { said: Said { text, blocks: vec![section(head)] }, cut: false };
     }
     let mut blocks = vec![section(head), section(columns(diff, now))];
-    if let Between::Differs { drift, newer, .. } = &diff.between {
+    if let DiffResult::Different { drift, upper_is_newer: newer, .. } = &diff.result {
         blocks.extend(commits(drift, authors));
         blocks.extend(only_above(diff, drift, *newer, ladder, authors));
         blocks.extend(files(drift));
     }
-    let (texts, cut) = texts(diff.manifest.iter().chain(code.unwrap_or_default()));
+    let (texts, cut) = texts(diff.manifest_diff.iter().chain(code.unwrap_or_default()));
     blocks.extend(texts);
     blocks.extend(to_do(diff).map(section));
     blocks.extend(buttons(diff, code.is_some()));
@@ -72,9 +72,9 @@ pub fn one(diff: &Diff, code: Option<&[Text]>, ladder: &Ladder, authors: &Author
 }
 
 /// As much of the texts as fits into a message.
-fn texts<'a>(all: impl Iterator<Item = &'a Text>) -> (Vec<Block>, bool) {
+fn texts<'a>(all: impl Iterator<Item = &'a ManifestDiff>) -> (Vec<Block>, bool) {
     let (mut blocks, mut left, mut cut) = (Vec::new(), text_diff::MOST, false);
-    for Text { file, difference } in all {
+    for ManifestDiff { file, difference } in all {
         if left < LEAST_TEXT || blocks.len() >= MOST_TEXTS {
             cut = true;
             break;
@@ -82,15 +82,15 @@ fn texts<'a>(all: impl Iterator<Item = &'a Text>) -> (Vec<Block>, bool) {
         let shown = text_diff::difference(difference, left);
         left = left.saturating_sub(length(difference));
         cut |= shown.cut;
-        let counts = format!(" +{} \u{2212}{}", difference.come, difference.gone);
+        let counts = format!(" +{} \u{2212}{}", difference.added, difference.removed);
         blocks.push(context(Mrkdwn::default().code(&shorten(file, PATH)).plain(&counts)));
         blocks.extend(shown.blocks);
     }
     (blocks, cut)
 }
 
-fn length(difference: &Difference) -> usize {
-    difference.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.text().chars().count() + 1).sum()
+fn length(difference: &LineDiff) -> usize {
+    difference.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.to_text().chars().count() + 1).sum()
 }
 
 /// What stands above the file with all of it.
@@ -105,24 +105,24 @@ pub fn whole(diff: &Diff) -> Said {
 }
 
 /// All of it as a file.
-pub fn file<'a>(diff: &Diff, texts: impl Iterator<Item = &'a Text>) -> File {
+pub fn file<'a>(diff: &Diff, texts: impl Iterator<Item = &'a ManifestDiff>) -> MessageFile {
     let (artefact, source, target) = (&diff.artefact, &diff.source.environment, &diff.target.environment);
     let text: String = texts
-        .map(|Text { file, difference }| match difference.unseen {
+        .map(|ManifestDiff { file, difference }| match difference.omitted {
             Some(_) => format!("{file}: not shown\n"),
-            None => difference.unified(file),
+            None => difference.to_unified_patch(file),
         })
         .collect();
     let title = format!("{artefact} between {source} and {target}");
-    File { name: format!("{artefact}-{source}-{target}.diff"), title, text }
+    MessageFile { name: format!("{artefact}-{source}-{target}.diff"), title, text }
 }
 
 fn buttons(diff: &Diff, code_is_shown: bool) -> Option<Block> {
     let mut buttons = Vec::new();
-    if let Some(Next { environment, version: Some(version) }) = &diff.next {
+    if let Some(NextPromotion { environment, version: Some(version) }) = &diff.next_promotion {
         buttons.push(promote_button::promote(&diff.artefact, environment, version));
     }
-    if matches!(&diff.between, Between::Differs { drift, .. } if drift.files.files > 0) && !code_is_shown {
+    if matches!(&diff.result, DiffResult::Different { drift, .. } if drift.files.files > 0) && !code_is_shown {
         let (source, target) = (&diff.source.environment, &diff.target.environment);
         buttons.push(command_button::runs("Show code", format!("diff {source} {target} {} --code", diff.artefact)));
     }
@@ -133,24 +133,24 @@ fn buttons(diff: &Diff, code_is_shown: bool) -> Option<Block> {
 fn head(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
     let (source, target) = (diff.source.environment.as_str(), diff.target.environment.as_str());
     let name = Mrkdwn::default().bold(diff.artefact.as_str());
-    match &diff.between {
-        Between::NotThere(environment) => name.raw(" is not in ").bold(environment.as_str()).raw("."),
-        Between::NothingRuns(environment) => name.raw(" does not run in ").bold(environment.as_str()).raw(" yet."),
-        Between::CommitUnknown(environment) => name
+    match &diff.result {
+        DiffResult::NotInEnvironment(environment) => name.raw(" is not in ").bold(environment.as_str()).raw("."),
+        DiffResult::NotRunning(environment) => name.raw(" does not run in ").bold(environment.as_str()).raw(" yet."),
+        DiffResult::CommitUnknown(environment) => name
             .raw(": nothing tells which commit runs in ")
             .bold(environment.as_str())
             .raw(", so the code cannot be compared."),
-        Between::NoComparison => {
+        DiffResult::Incomparable => {
             name.raw(": what runs in ").bold(source).raw(" and in ").bold(target).raw(" has no history in common.")
         }
-        Between::Unknown(why) => {
+        DiffResult::Unknown(why) => {
             name.raw(" could not be compared: ").plain(shorten(why, WHY).trim_end_matches('.')).raw(".")
         }
-        Between::Same => name.raw(": ").bold(source).raw(" and ").bold(target).raw(" run the same code."),
-        Between::Differs { behind: Some(behind), drift, .. } => {
+        DiffResult::Same => name.raw(": ").bold(source).raw(" and ").bold(target).raw(" run the same code."),
+        DiffResult::Different { behind: Some(behind), drift, .. } => {
             let count = counted(drift.commits_in_all, "commit");
             let ahead = if *behind == diff.source.environment { target } else { source };
-            if diff.is_turned(ladder) {
+            if diff.is_source_above(ladder) {
                 // It was asked from above: the answer is how far that is behind.
                 name.raw(": ").bold(behind.as_str()).raw(" is behind ").bold(ahead).plain(&format!(" by {count}."))
             } else {
@@ -158,9 +158,9 @@ fn head(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
                 name.raw(": ").plain(&count).raw(verb).bold(ahead).raw(" and not in ").bold(behind.as_str()).raw(".")
             }
         }
-        Between::Differs { behind: None, drift, .. } => {
-            let upper = if diff.is_turned(ladder) { source } else { target };
-            let lower = if diff.is_turned(ladder) { target } else { source };
+        DiffResult::Different { behind: None, drift, .. } => {
+            let upper = if diff.is_source_above(ladder) { source } else { target };
+            let lower = if diff.is_source_above(ladder) { target } else { source };
             let verb = if drift.hotfixes_in_all == 1 { " is only in " } else { " are only in " };
             name.raw(": ")
                 .bold(upper)
@@ -186,8 +186,8 @@ fn columns(diff: &Diff, now: Timestamp) -> Mrkdwn {
     text
 }
 
-fn runs(side: &Side, now: Timestamp) -> Mrkdwn {
-    let Some(version) = &side.runs else { return Mrkdwn::new("nothing") };
+fn runs(side: &DiffSide, now: Timestamp) -> Mrkdwn {
+    let Some(version) = &side.running else { return Mrkdwn::new("nothing") };
     let text = Mrkdwn::default().code(version.label());
     let text = match &version.commit {
         Some(commit) if !version.label().ends_with(commit.short()) => text.raw(", commit ").code(commit.short()),
@@ -217,33 +217,33 @@ fn runs(side: &Side, now: Timestamp) -> Mrkdwn {
     }
 }
 
-fn in_git(side: &Side) -> Mrkdwn {
+fn in_git(side: &DiffSide) -> Mrkdwn {
     let text = Mrkdwn::new(" \u{b7} ");
     match &side.git {
-        InGit::Unknown => Mrkdwn::default(),
-        InGit::NoBranch { branch } => text.raw("there is no branch ").code(branch),
-        InGit::Branch { branch, head, undeployed } => {
+        GitState::Unknown => Mrkdwn::default(),
+        GitState::NoBranch { branch } => text.raw("there is no branch ").code(branch),
+        GitState::Branch { branch, head, undeployed } => {
             let text = text.raw("branch ").code(branch).raw(" is at ").code(head.short());
             match undeployed {
-                Undeployed::Nothing => text,
-                Undeployed::Commits(count) => text
+                UndeployedCommits::Nothing => text,
+                UndeployedCommits::Commits(count) => text
                     .raw(", :hourglass_flowing_sand: ")
                     .plain(&counted(*count, "commit"))
                     .raw(" merged, not deployed"),
-                Undeployed::Other => text.raw(", which is not what runs"),
+                UndeployedCommits::Diverged => text.raw(", which is not what runs"),
             }
         }
-        InGit::Manifest { file, says, runs } => {
+        GitState::Manifest { file, specified: says, is_running: runs } => {
             let text = text.code(file).raw(" says ").code(says.label());
             if *runs { text } else { text.raw(", :hourglass_flowing_sand: not deployed") }
         }
-        InGit::Unreadable { file, why } => {
+        GitState::Unreadable { file, why } => {
             text.code(file).raw(" cannot be read: ").plain(shorten(why, WHY).trim_end_matches('.'))
         }
     }
 }
 
-fn commits(drift: &Drift, authors: &Authors) -> Vec<Block> {
+fn commits(drift: &CommitSummary, authors: &Authors) -> Vec<Block> {
     if drift.commits.is_empty() {
         return Vec::new();
     }
@@ -254,7 +254,7 @@ fn commits(drift: &Drift, authors: &Authors) -> Vec<Block> {
         if length > room {
             break;
         }
-        (room, read) = (room - length, read + commit.count());
+        (room, read) = (room - length, read + commit.count_commits());
         match sections.last_mut() {
             Some(last) if last.as_str().chars().count() + length < A_SECTION => {
                 let before = std::mem::take(last);
@@ -278,11 +278,11 @@ fn commits(drift: &Drift, authors: &Authors) -> Vec<Block> {
 }
 
 /// What only the upper of the two has.
-fn only_above(diff: &Diff, drift: &Drift, newer: bool, ladder: &Ladder, authors: &Authors) -> Option<Block> {
+fn only_above(diff: &Diff, drift: &CommitSummary, newer: bool, ladder: &Ladder, authors: &Authors) -> Option<Block> {
     if drift.hotfixes.is_empty() && !drift.hotfixes_cut {
         return None;
     }
-    let turned = diff.is_turned(ladder);
+    let turned = diff.is_source_above(ladder);
     let (upper, lower) = if turned { (&diff.source, &diff.target) } else { (&diff.target, &diff.source) };
     let count = drift.hotfixes_in_all;
     let text = Mrkdwn::new(":warning: ");
@@ -308,7 +308,7 @@ fn only_above(diff: &Diff, drift: &Drift, newer: bool, ladder: &Ladder, authors:
     }))
 }
 
-fn files(drift: &Drift) -> Option<Block> {
+fn files(drift: &CommitSummary) -> Option<Block> {
     let head = commit_summary::files(&drift.files)?;
     let text = if drift.files.most.is_empty() {
         head
@@ -320,14 +320,14 @@ fn files(drift: &Drift) -> Option<Block> {
 
 /// The exact command.
 fn to_do(diff: &Diff) -> Option<Mrkdwn> {
-    let Next { environment, version } = diff.next.as_ref()?;
+    let NextPromotion { environment, version } = diff.next_promotion.as_ref()?;
     let command = format!("/promote {} {environment}", diff.artefact);
     if version.is_some() {
         return Some(Mrkdwn::new("To bring it there: ").code(&command));
     }
-    let upper = match &diff.between {
-        Between::NothingRuns(name) => name,
-        between => between.behind()?,
+    let upper = match &diff.result {
+        DiffResult::NotRunning(name) => name,
+        between => between.behind_environment()?,
     };
     let text = Mrkdwn::new("Next: ").code(&command).raw(", as ").bold(environment.as_str()).raw(" comes before ");
     Some(text.bold(upper.as_str()))

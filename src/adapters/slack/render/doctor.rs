@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::Said;
 use super::blocks::{context, section};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use crate::domain::doctor::{Check, Health, Service};
+use crate::domain::doctor::{Health, HealthCheck, Service};
 
 /// Slack takes some more in one message, and nobody reads so much.
 const ROOM: usize = 10_000;
@@ -16,8 +16,9 @@ const WHY: usize = 180;
 const REPAIR: usize = 230;
 
 /// What needs a look, each in a line; what is well is counted. `checks` are in the order of services.
-pub fn doctor(checks: &[Check], now: Timestamp) -> Said {
-    let (well, ill): (Vec<&Check>, Vec<&Check>) = checks.iter().partition(|check| check.health == Health::Good);
+pub fn doctor(checks: &[HealthCheck], now: Timestamp) -> Said {
+    let (well, ill): (Vec<&HealthCheck>, Vec<&HealthCheck>) =
+        checks.iter().partition(|check| check.health == Health::Good);
     let head = match ill.len() {
         0 => Mrkdwn::new("All that I looked at is well."),
         1 => Mrkdwn::new("One thing needs a look:"),
@@ -45,7 +46,7 @@ pub fn doctor(checks: &[Check], now: Timestamp) -> Said {
 }
 
 /// `23 checks are well: Slack 6, GitHub 9 ...`
-fn counted(well: &[&Check]) -> Mrkdwn {
+fn counted(well: &[&HealthCheck]) -> Mrkdwn {
     let mut services: Vec<(Service, usize)> = Vec::new();
     for check in well {
         match services.iter_mut().find(|(service, _)| *service == check.service) {
@@ -58,19 +59,19 @@ fn counted(well: &[&Check]) -> Mrkdwn {
     Mrkdwn::new(":white_check_mark: ").plain(&format!("{head}: {}", services.join(", ")))
 }
 
-fn line(check: &Check, now: Timestamp) -> Mrkdwn {
+fn line(check: &HealthCheck, now: Timestamp) -> Mrkdwn {
     let mark = match check.health {
         Health::Good => ":white_check_mark: ",
         Health::Warning => ":warning: ",
         Health::Bad => ":x: ",
     };
-    let mut line = Mrkdwn::new(mark).plain(&shorten(&check.what, WHAT));
-    if let Some(last) = check.last {
+    let mut line = Mrkdwn::new(mark).plain(&shorten(&check.summary, WHAT));
+    if let Some(last) = check.last_seen_at {
         let (count, unit) = span(now.duration_since(last));
         let said = if check.health == Health::Good { "" } else { "last " };
         line = line.raw(", ").plain(&format!("{said}{count} {unit} ago"));
     }
-    line = match &check.why {
+    line = match &check.reason {
         Some(why) => line.raw(": ").plain(&shorten(why, WHY)),
         None => line.raw("."),
     };
@@ -89,18 +90,18 @@ mod tests {
     use super::*;
     use crate::adapters::slack::render::stored;
 
-    fn check(health: Health, what: &str, why: Option<&str>) -> Check {
-        Check {
+    fn check(health: Health, what: &str, why: Option<&str>) -> HealthCheck {
+        HealthCheck {
             service: Service::Slack,
             health,
-            what: what.to_owned(),
-            last: why.map(|_| Timestamp::UNIX_EPOCH),
-            why: why.map(str::to_owned),
+            summary: what.to_owned(),
+            last_seen_at: why.map(|_| Timestamp::UNIX_EPOCH),
+            reason: why.map(str::to_owned),
             repair: why.map(|_| "Repair it.".to_owned()),
         }
     }
 
-    fn lines(checks: &[Check]) -> Vec<String> {
+    fn lines(checks: &[HealthCheck]) -> Vec<String> {
         let said = doctor(checks, Timestamp::UNIX_EPOCH + SignedDuration::from_mins(2));
         let text = |block: &Value| {
             block["text"]["text"].as_str().or(block["elements"][0]["text"].as_str()).unwrap().to_owned()
@@ -115,7 +116,7 @@ mod tests {
             check(Health::Bad, "GitHub does not let me in", None),
             check(Health::Good, "I am @gantry", None),
             check(Health::Good, "I am in #deploys", None),
-            Check { service: Service::Registry, ..check(Health::Good, "The registry answers", None) },
+            HealthCheck { service: Service::Registry, ..check(Health::Good, "The registry answers", None) },
         ];
         assert_eq!(
             lines(&checks),
@@ -135,7 +136,7 @@ mod tests {
     #[test]
     fn however_much_there_is_and_whatever_it_says_slack_takes_it() {
         let long = "&".repeat(2_000);
-        let hostile = Check { repair: Some(long.clone()), ..check(Health::Warning, &long, Some(&long)) };
+        let hostile = HealthCheck { repair: Some(long.clone()), ..check(Health::Warning, &long, Some(&long)) };
         let small = check(Health::Warning, "x", Some("y"));
         for one in [hostile, small] {
             let mut checks = vec![one; 500];
@@ -157,9 +158,9 @@ mod tests {
         ) {
             let check = |(health, what, why, repair): (u8, String, Option<String>, Option<String>)| {
                 let health = [Health::Good, Health::Warning, Health::Bad][usize::from(health)];
-                Check { service: Service::GitHub, health, what, last: None, why, repair }
+                HealthCheck { service: Service::GitHub, health, summary: what, last_seen_at: None, reason: why, repair }
             };
-            let checks: Vec<Check> = checks.into_iter().map(check).collect();
+            let checks: Vec<HealthCheck> = checks.into_iter().map(check).collect();
             let ill = checks.iter().filter(|check| check.health != Health::Good).count();
             let lines = lines(&checks);
             prop_assert!(lines.len() <= 23 && lines.iter().all(|line| line.chars().count() <= 3_000));

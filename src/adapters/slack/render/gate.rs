@@ -4,12 +4,12 @@ use super::Said;
 use super::blocks::section;
 use super::mrkdwn::{Mrkdwn, shorten};
 use crate::domain::change::plan::Plan;
-use crate::domain::rules::gate::{Gate, Overridden};
+use crate::domain::rules::gate::{Gate, GateOverride};
 
 const REASON: usize = 500;
 
 /// Told in the channel: what was overridden, by whom, and why.
-pub fn overridden(plan: &Plan, overridden: &Overridden) -> Said {
+pub fn overridden(plan: &Plan, overridden: &GateOverride) -> Said {
     let text = Mrkdwn::new(":rotating_light: ")
         .person(&overridden.by)
         .raw(" promotes ")
@@ -25,11 +25,11 @@ pub fn overridden(plan: &Plan, overridden: &Overridden) -> Said {
 }
 
 /// On the plan and on the card.
-pub(super) fn line(overridden: &Overridden) -> Mrkdwn {
+pub(super) fn line(overridden: &GateOverride) -> Mrkdwn {
     Mrkdwn::new(":rotating_light: ").person(&overridden.by).raw(" ").and(&words(overridden))
 }
 
-fn words(overridden: &Overridden) -> Mrkdwn {
+fn words(overridden: &GateOverride) -> Mrkdwn {
     let mut text = Mrkdwn::new("overrides ");
     for (at, gate) in overridden.gates.iter().enumerate() {
         text = if at > 0 { text.raw(", ") } else { text };

@@ -3,12 +3,12 @@
 use super::Said;
 use super::blocks::{context, section};
 use super::mrkdwn::Mrkdwn;
-use crate::domain::command::{Entry, Misunderstanding, TABLE, Verb};
+use crate::domain::command::{COMMANDS, CommandParseError, CommandSpec, Verb};
 use crate::domain::model::environment::Catalogue;
 
 pub fn help(about: Option<Verb>, catalogue: &Catalogue) -> Said {
     match about {
-        Some(verb) => about_one(verb.entry(), catalogue),
+        Some(verb) => about_one(verb.spec(), catalogue),
         None => about_all(catalogue),
     }
 }
@@ -20,7 +20,7 @@ pub fn welcome(catalogue: &Catalogue) -> Said {
         .code("/gantry help")
         .raw(" shows all that I understand.");
     let examples = [Verb::List, Verb::Promote, Verb::Diff].map(|verb| {
-        let entry = verb.entry();
+        let entry = verb.spec();
         // The one that names most.
         let example = entry.examples.iter().filter(|example| !example.contains("--")).max_by_key(|it| it.len());
         (typed(entry, &filled(example.unwrap_or(&entry.usage), catalogue)), entry.summary)
@@ -34,7 +34,7 @@ pub fn welcome(catalogue: &Catalogue) -> Said {
 
 fn about_all(catalogue: &Catalogue) -> Said {
     let mut lines = Mrkdwn::new("*I move artefacts from one environment to the next.*");
-    for entry in TABLE {
+    for entry in COMMANDS {
         lines = lines.raw("\n\u{2022} ").code(&typed(entry, entry.usage)).raw(" ").raw(entry.summary);
     }
     let ladder = ladder(catalogue);
@@ -43,27 +43,28 @@ fn about_all(catalogue: &Catalogue) -> Said {
         .raw(". More about one: ")
         .code("/gantry help promote")
         .raw(".");
-    let text = "I understand: ".to_owned() + &TABLE.iter().map(|entry| entry.names[0]).collect::<Vec<_>>().join(", ");
+    let text =
+        "I understand: ".to_owned() + &COMMANDS.iter().map(|entry| entry.names[0]).collect::<Vec<_>>().join(", ");
     Said { text, blocks: vec![section(lines), context(ladder), context(ways)] }
 }
 
-fn about_one(entry: &'static Entry, catalogue: &Catalogue) -> Said {
+fn about_one(entry: &'static CommandSpec, catalogue: &Catalogue) -> Said {
     let usage = typed(entry, entry.usage);
     let text = Mrkdwn::default().code(&usage).raw("\n").raw(entry.summary);
     let blocks = vec![section(text), section(examples(entry, catalogue)), context(ladder(catalogue))];
     Said { text: format!("{usage}: {}", entry.summary), blocks }
 }
 
-pub fn misunderstood(what: &Misunderstanding, catalogue: &Catalogue) -> Said {
+pub fn misunderstood(what: &CommandParseError, catalogue: &Catalogue) -> Said {
     let (sentence, entry) = match what {
-        Misunderstanding::NoVerb { word, meant } => {
+        CommandParseError::UnknownVerb { word, suggestion: meant } => {
             let sentence = Mrkdwn::new("I do not know ").code(word).raw(". ");
-            match meant.and_then(|meant| TABLE.iter().find(|entry| entry.names.contains(&meant))) {
+            match meant.and_then(|meant| COMMANDS.iter().find(|entry| entry.names.contains(&meant))) {
                 Some(entry) => (sentence.raw("Did you mean ").code(entry.names[0]).raw("?"), Some(entry)),
                 None => (sentence.raw("This is what I understand:"), None),
             }
         }
-        Misunderstanding::NoArtefact { word, meant } => {
+        CommandParseError::UnknownArtefact { word, suggestion: meant } => {
             let sentence = Mrkdwn::new("There is no artefact ").code(word).raw(". ");
             let sentence = match meant {
                 Some(meant) => sentence.raw("Did you mean ").code(meant.as_str()).raw("?"),
@@ -71,19 +72,19 @@ pub fn misunderstood(what: &Misunderstanding, catalogue: &Catalogue) -> Said {
             };
             return one_line(sentence);
         }
-        Misunderstanding::NoEnvironment { verb, word, meant } => {
+        CommandParseError::UnknownEnvironment { verb, word, suggestion: meant } => {
             let sentence = Mrkdwn::new("There is no environment ").code(word).raw(". ");
             let sentence = match meant {
                 Some(meant) => sentence.raw("Did you mean ").code(meant.as_str()).raw("?"),
                 None => sentence.and(&ladder(catalogue)),
             };
-            (sentence, Some(verb.entry()))
+            (sentence, Some(verb.spec()))
         }
-        Misunderstanding::Missing { verb, what } => (
+        CommandParseError::MissingArgument { verb, argument: what } => (
             Mrkdwn::default().code(verb.name()).raw(" needs ").raw(article(what)).raw(what).raw("."),
-            Some(verb.entry()),
+            Some(verb.spec()),
         ),
-        Misunderstanding::OneTooMany { verb, what, word } => (
+        CommandParseError::RepeatedArgument { verb, argument: what, word } => (
             Mrkdwn::default()
                 .code(verb.name())
                 .raw(" takes one ")
@@ -91,19 +92,19 @@ pub fn misunderstood(what: &Misunderstanding, catalogue: &Catalogue) -> Said {
                 .raw(" at a time: send ")
                 .code(word)
                 .raw(" as a command of its own."),
-            Some(verb.entry()),
+            Some(verb.spec()),
         ),
-        Misunderstanding::Surplus { verb, word } => (
+        CommandParseError::UnexpectedArgument { verb, word } => (
             Mrkdwn::new("I do not know what ").code(word).raw(" means in ").code(verb.name()).raw("."),
-            Some(verb.entry()),
+            Some(verb.spec()),
         ),
-        Misunderstanding::NoFlag { verb, word, meant } => {
+        CommandParseError::UnknownFlag { verb, word, suggestion: meant } => {
             let sentence = Mrkdwn::default().code(verb.name()).raw(" has no ").code(&format!("--{word}")).raw(".");
             let sentence = match meant {
                 Some(meant) => sentence.raw(" Did you mean ").code(&format!("--{meant}")).raw("?"),
                 None => sentence,
             };
-            (sentence, Some(verb.entry()))
+            (sentence, Some(verb.spec()))
         }
     };
     let Some(entry) = entry else {
@@ -131,11 +132,11 @@ fn article(what: &str) -> &'static str {
 }
 
 /// `/list` where the verb has a slash command of its own, else `/gantry help`.
-fn typed(entry: &Entry, text: &str) -> String {
-    if entry.slash { format!("/{text}") } else { format!("/gantry {text}") }
+fn typed(entry: &CommandSpec, text: &str) -> String {
+    if entry.has_slash_command { format!("/{text}") } else { format!("/gantry {text}") }
 }
 
-fn examples(entry: &Entry, catalogue: &Catalogue) -> Mrkdwn {
+fn examples(entry: &CommandSpec, catalogue: &Catalogue) -> Mrkdwn {
     let mut lines = Mrkdwn::new("For example: ");
     for (index, example) in entry.examples.iter().enumerate() {
         lines = if index == 0 { lines } else { lines.raw(" or ") };
@@ -146,7 +147,7 @@ fn examples(entry: &Entry, catalogue: &Catalogue) -> Mrkdwn {
 
 /// An example with names that exist.
 fn filled(example: &str, catalogue: &Catalogue) -> String {
-    let rungs = catalogue.ladder.rungs();
+    let rungs = catalogue.ladder.environments();
     let name = |at: usize| rungs.get(at).map_or("qa", |rung| rung.name.as_str());
     let artefact = catalogue.artefacts.first().map_or("checkout", |artefact| artefact.name.as_str());
     example.replace("{artefact}", artefact).replace("{environment}", name(1)).replace("{below}", name(0))
@@ -154,7 +155,7 @@ fn filled(example: &str, catalogue: &Catalogue) -> String {
 
 fn ladder(catalogue: &Catalogue) -> Mrkdwn {
     let mut line = Mrkdwn::new("The environments are ");
-    for (index, rung) in catalogue.ladder.rungs().iter().enumerate() {
+    for (index, rung) in catalogue.ladder.environments().iter().enumerate() {
         line = if index == 0 { line } else { line.raw(" \u{2192} ") };
         line = line.code(rung.name.as_str());
     }

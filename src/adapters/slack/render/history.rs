@@ -13,11 +13,11 @@ use super::lock;
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::status::{along, asked, between, links};
 use crate::adapters::slack::render::page_buttons::{For, Item, Request, paged};
-use crate::domain::change::{By, Change, RolledBack, Stage};
+use crate::domain::change::{CancelledBy, Change, RollbackStatus, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::message::MessageKey;
-use crate::domain::view::history::{Arrived, Happening, MOST, What};
-use crate::domain::view::list::Filter;
+use crate::domain::view::history::{ArrivalRecord, HistoryEntry, HistoryEvent, MAX_PAGE_SIZE};
+use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::Page;
 
 const REASON: usize = 200;
@@ -25,31 +25,31 @@ const SUBJECT: usize = 80;
 
 /// A page of history; `count` as it was asked for, and `links` to where messages stand.
 pub fn history(
-    filter: &Filter,
+    filter: &ListFilter,
     count: Option<u32>,
-    page: Page<Happening>,
+    page: Page<HistoryEntry>,
     links: &HashMap<MessageKey, String, impl BuildHasher>,
     whom: For<'_>,
     now: Timestamp,
 ) -> Said {
     if page.is_empty() {
-        return nothing(filter, page.later || page.earlier);
+        return nothing(filter, page.has_later || page.has_earlier);
     }
-    let note = count.filter(|count| *count > MOST).map(|_| {
+    let note = count.filter(|count| *count > MAX_PAGE_SIZE).map(|_| {
         Mrkdwn::new("More than ")
-            .plain(&MOST.to_string())
+            .plain(&MAX_PAGE_SIZE.to_string())
             .raw(" do not fit into one message: *Earlier* shows the next.")
     });
     let request = |cursor| Request::History { filter: filter.clone(), count, cursor };
     let items = page.map(|happening| {
-        let address = happening.message.as_ref().and_then(|key| links.get(key));
+        let address = happening.message_key.as_ref().and_then(|key| links.get(key));
         let (first, rest) = lines(&happening, address, now);
-        Item { cursor: happening.number, first, rest }
+        Item { cursor: happening.position, first, rest }
     });
     paged(title(filter), items, note, whom, request)
 }
 
-fn title(filter: &Filter) -> Mrkdwn {
+fn title(filter: &ListFilter) -> Mrkdwn {
     match (&filter.artefact, &filter.environment) {
         (None, None) => Mrkdwn::new("*What happened*"),
         (Some(artefact), None) => Mrkdwn::new("What happened to ").bold(artefact.as_str()),
@@ -60,7 +60,7 @@ fn title(filter: &Filter) -> Mrkdwn {
     }
 }
 
-fn nothing(filter: &Filter, beside: bool) -> Said {
+fn nothing(filter: &ListFilter, beside: bool) -> Said {
     let text = title(filter).raw(if beside { ": nothing more." } else { ": nothing yet that I know of." });
     let next = match &filter.artefact {
         _ if beside => Mrkdwn::new("Next: ").code("/gantry history").raw(" shows the newest."),
@@ -70,35 +70,35 @@ fn nothing(filter: &Filter, beside: bool) -> Said {
     Said { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
 }
 
-fn lines(happening: &Happening, address: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
+fn lines(happening: &HistoryEntry, address: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
     let told = |by: Mrkdwn| vec![message(by.moment(happening.at), address)];
     let by = |person: Option<&PersonId>| match person {
         Some(person) => Mrkdwn::new("by ").person(person).raw(" "),
         None => Mrkdwn::default(),
     };
-    match &happening.what {
-        What::Change(change) => of_change(change, address, now),
-        What::Arrival(arrived) => of_arrival(arrived, happening.at, address),
-        What::Locked(it) => {
+    match &happening.event {
+        HistoryEvent::Change(change) => of_change(change, address, now),
+        HistoryEvent::Arrival(arrived) => of_arrival(arrived, happening.at, address),
+        HistoryEvent::Locked(it) => {
             let text = Mrkdwn::new(":lock: ").and(&lock::place(it)).raw(" locked").and(&because(&it.reason));
             (text, told(by(Some(&it.by))))
         }
-        What::Unlocked { lock: it, by: person } => {
+        HistoryEvent::Unlocked { lock: it, by: person } => {
             let text = Mrkdwn::new(":unlock: ").and(&lock::place(it)).raw(" unlocked, after ");
             (text.plain(&lasted(it.since, happening.at)), told(by(person.as_ref())))
         }
-        What::TakenOver { lock: it, from } => {
+        HistoryEvent::TakenOver { lock: it, from } => {
             let text = Mrkdwn::new(":lock: the lock on ").and(&lock::place(it)).raw(" taken over");
             let text = from.iter().fold(text, |text, from| text.raw(" from ").person(from));
             (text.and(&because(&it.reason)), told(by(Some(&it.by))))
         }
-        What::Released { artefact, environment, version, by: person } => {
+        HistoryEvent::Released { artefact, environment, version, by: person } => {
             let text =
                 Mrkdwn::new(":leftwards_arrow_with_hook: ").bold(artefact.as_str()).raw(" ").code(&label(version));
             let text = text.raw(" released: it may come back to ").bold(environment.as_str());
             (text, told(by(person.as_ref())))
         }
-        What::Unreadable => {
+        HistoryEvent::Unreadable => {
             let text = Mrkdwn::new(":grey_question: something that another version of me wrote, and I cannot read");
             (text, told(Mrkdwn::default()))
         }
@@ -122,8 +122,8 @@ fn of_change(change: &Change, card: Option<&String>, now: Timestamp) -> (Mrkdwn,
     let text = if plan.rollback.is_some() { text.raw(" rolled back ") } else { text.raw(" ") };
     let text = text.and(&between(change)).raw(" in ").bold(plan.environment.as_str()).raw(": ").and(&end(change, now));
     let text = match change.stage.deploying().and_then(|deploying| deploying.rolled_back.as_ref()) {
-        Some(RolledBack::Done { by, at }) => {
-            text.raw(" \u{b7} rolled back ").moment(*at).raw(" by change ").code(&by.short())
+        Some(RollbackStatus::Done { by, at }) => {
+            text.raw(" \u{b7} rolled back ").moment(*at).raw(" by change ").code(&by.to_short_id())
         }
         _ => text,
     };
@@ -149,14 +149,14 @@ fn end(change: &Change, now: Timestamp) -> Mrkdwn {
         Stage::Stalled { at, .. } => took("no proof that it runs after ", *at),
         Stage::Conflicted { at, .. } => took("Git could not merge it, after ", *at),
         Stage::Errored { at, .. } => took("could not be done, after ", *at),
-        Stage::Cancelled { at, by: By::Person(person) } => {
+        Stage::Cancelled { at, by: CancelledBy::Person(person) } => {
             Mrkdwn::new("cancelled by ").person(person).and(&took(" after ", *at))
         }
         Stage::Cancelled { at, .. } => took("cancelled on GitHub after ", *at),
         Stage::Rejected { at, by, .. } => Mrkdwn::new("rejected by ").person(by).and(&took(" after ", *at)),
         Stage::Expired { at, .. } => took("nobody decided in time, given up after ", *at),
         Stage::Superseded { at, by, .. } => {
-            Mrkdwn::new("gave way to change ").code(&by.short()).and(&took(" after ", *at))
+            Mrkdwn::new("gave way to change ").code(&by.to_short_id()).and(&took(" after ", *at))
         }
     }
 }
@@ -170,8 +170,8 @@ fn why(change: &Change) -> Option<Mrkdwn> {
     Some(Mrkdwn::new("*Why:* ").plain(&shorten(text, REASON)))
 }
 
-fn of_arrival(arrived: &Arrived, at: Timestamp, address: Option<&String>) -> (Mrkdwn, Vec<Mrkdwn>) {
-    let Arrived { artefact, environment, told } = arrived;
+fn of_arrival(arrived: &ArrivalRecord, at: Timestamp, address: Option<&String>) -> (Mrkdwn, Vec<Mrkdwn>) {
+    let ArrivalRecord { artefact, environment, details: told } = arrived;
     let text = Mrkdwn::new(if told.failed.is_some() { ":red_circle: " } else { ":inbox_tray: " });
     let text = text.bold(artefact.as_str()).raw(" ").code(&label(&told.version));
     let text = match (&told.failed, told.took) {

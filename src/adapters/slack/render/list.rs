@@ -9,7 +9,7 @@ use super::blocks::{Block, Line, Raw, actions, button, context, section, table};
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use crate::adapters::slack::render::page_buttons::{For, Request, turns};
 use crate::domain::runtime::rollout::RolloutState;
-use crate::domain::view::list::{Cell, Listing, Shape};
+use crate::domain::view::list::{ListCell, ListLayout, Listing};
 
 pub const SHARE: &str = "list:share";
 /// On lists that were sent when nothing else had pages; they still turn.
@@ -54,27 +54,27 @@ fn head(listing: &Listing) -> Mrkdwn {
         (None, Some(environment)) => Mrkdwn::new("What runs in ").bold(environment.as_str()),
         (None, None) => Mrkdwn::new("*What runs where*"),
     };
-    let empty = match &listing.shape {
-        Shape::Grid { lines, .. } => lines.is_empty(),
-        Shape::Lines(lines) => lines.is_empty(),
+    let empty = match &listing.layout {
+        ListLayout::Grid { lines, .. } => lines.is_empty(),
+        ListLayout::Lines(lines) => lines.is_empty(),
     };
     if empty {
         return head.raw(": nothing is meant to be there.");
     }
-    match listing.pages {
+    match listing.page_count {
         1 => head,
         pages => head.raw(" \u{b7} ").plain(&format!(
             "page {} of {pages}, {} artefacts",
             listing.page + 1,
-            listing.artefacts
+            listing.artefact_count
         )),
     }
 }
 
 /// The head and then the lines, as a table has them.
 fn lines(listing: &Listing, now: Timestamp) -> Vec<Line> {
-    match &listing.shape {
-        Shape::Grid { environments, lines } => {
+    match &listing.layout {
+        ListLayout::Grid { environments, lines } => {
             let mut table = Vec::with_capacity(1 + lines.len());
             let mut head = Vec::with_capacity(1 + environments.len());
             head.push("artefact".into());
@@ -91,7 +91,7 @@ fn lines(listing: &Listing, now: Timestamp) -> Vec<Line> {
             }
             table
         }
-        Shape::Lines(lines) => {
+        ListLayout::Lines(lines) => {
             // What was asked for stands in the title, and is not repeated in each line.
             let (one_artefact, one_environment) =
                 (listing.filter.artefact.is_some(), listing.filter.environment.is_some());
@@ -118,7 +118,7 @@ fn short(name: &str) -> String {
 }
 
 /// `🟢 develop-4f1c2ab · running · 3 h · ⬆ behind`: state in a colour and in words.
-fn describe(cell: &Cell, now: Timestamp, version: usize, reason: usize) -> String {
+fn describe(cell: &ListCell, now: Timestamp, version: usize, reason: usize) -> String {
     let mut text = String::with_capacity(96);
     text.push_str(match &cell.state {
         RolloutState::Running { .. } => "\u{1f7e2} ",
@@ -150,7 +150,7 @@ fn describe(cell: &Cell, now: Timestamp, version: usize, reason: usize) -> Strin
         let (count, unit) = span(now.duration_since(since));
         let _ = write!(text, " \u{b7} {count} {unit}");
     }
-    if cell.behind == Some(true) {
+    if cell.is_behind == Some(true) {
         text.push_str(" \u{b7} \u{2b06} behind");
     }
     if cell.not_from_git {
@@ -205,11 +205,11 @@ fn text(head: &Mrkdwn, lines: &[Line]) -> String {
 }
 
 fn foot(blocks: &mut Vec<Block>, listing: &Listing, whom: For<'_>) {
-    let any = |marked: fn(&Cell) -> bool| match &listing.shape {
-        Shape::Grid { lines, .. } => lines.iter().flat_map(|(_, cells)| cells).flatten().any(marked),
-        Shape::Lines(lines) => lines.iter().any(|(_, _, cell)| marked(cell)),
+    let any = |marked: fn(&ListCell) -> bool| match &listing.layout {
+        ListLayout::Grid { lines, .. } => lines.iter().flat_map(|(_, cells)| cells).flatten().any(marked),
+        ListLayout::Lines(lines) => lines.iter().any(|(_, _, cell)| marked(cell)),
     };
-    if any(|cell| cell.behind == Some(true)) {
+    if any(|cell| cell.is_behind == Some(true)) {
         blocks.push(context(Mrkdwn::new("\u{2b06} behind: the environment below runs something newer.")));
     }
     if any(|cell| cell.not_from_git) {
@@ -222,7 +222,7 @@ fn foot(blocks: &mut Vec<Block>, listing: &Listing, whom: For<'_>) {
     }
     let request = |page: usize| Request::List { filter: listing.filter.clone(), page };
     let earlier = (listing.page > 0).then(|| request(listing.page - 1));
-    let later = (listing.page + 1 < listing.pages).then(|| request(listing.page + 1));
+    let later = (listing.page + 1 < listing.page_count).then(|| request(listing.page + 1));
     let mut buttons = turns(whom, earlier.as_ref(), later.as_ref());
     if let For::Person = whom {
         buttons.push(button("Share", SHARE, request(listing.page).value()));

@@ -3,7 +3,7 @@
 use super::Said;
 use super::blocks::{Block, Button, actions, button, context, section};
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::model::actor::{Called, PersonId};
+use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::lock::Lock;
@@ -153,7 +153,7 @@ pub fn yours(lock: &Lock) -> Said {
 }
 
 /// Somebody without the right. `who` has it.
-pub fn may_not(environment: &EnvironmentName, who: &[Called]) -> Said {
+pub fn may_not(environment: &EnvironmentName, who: &[MemberLabel]) -> Said {
     let text = Mrkdwn::new("Only ").called(who).raw(" may lock and unlock ").bold(environment.as_str()).raw(".");
     said(text, vec![context(Mrkdwn::new("Next: ask one of them."))])
 }

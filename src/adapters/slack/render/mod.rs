@@ -34,7 +34,7 @@ pub mod why;
 
 use serde_json::Value;
 
-use crate::domain::model::message::{Message, To};
+use crate::domain::model::message::{Destination, Message};
 use blocks::Block;
 
 /// Every button that we show, by its `action_id`: each can come back from anybody, so each has its rule.
@@ -79,7 +79,7 @@ pub struct Said {
 }
 
 impl Said {
-    pub fn to(self, to: To) -> Message {
+    pub fn to(self, to: Destination) -> Message {
         let plain = self.plain().as_deref().map(stored);
         Message { plain, ..Message::new(to, self.text, stored(&self.blocks)) }
     }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::model::actor::{Called, PersonId};
+use crate::domain::model::actor::{MemberLabel, PersonId};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mrkdwn(String);
@@ -75,7 +75,7 @@ impl Mrkdwn {
 
     /// People as rules name them. Groups are named and not mentioned: that would call all of them.
     #[must_use]
-    pub fn called(self, all: &[Called]) -> Self {
+    pub fn called(self, all: &[MemberLabel]) -> Self {
         let mut text = self;
         for (index, called) in all.iter().enumerate() {
             text = match index {
@@ -84,10 +84,10 @@ impl Mrkdwn {
                 _ => text.raw(", "),
             };
             text = match called {
-                Called::Group { handle, .. } | Called::Handle(handle) => text.plain("@").plain(handle),
-                Called::Person(person) => text.person(person),
-                Called::Team(team) => text.raw("the GitHub team ").code(team),
-                Called::Everyone => text.raw("members of this workspace"),
+                MemberLabel::Group { handle, .. } | MemberLabel::Handle(handle) => text.plain("@").plain(handle),
+                MemberLabel::Person(person) => text.person(person),
+                MemberLabel::Team(team) => text.raw("the GitHub team ").code(team),
+                MemberLabel::Everyone => text.raw("members of this workspace"),
             };
         }
         text
@@ -95,9 +95,9 @@ impl Mrkdwn {
 
     /// The same for those who must act: groups of Slack are told by it, all of them.
     #[must_use]
-    pub fn mention(mut self, who: &Called) -> Self {
+    pub fn mention(mut self, who: &MemberLabel) -> Self {
         match who {
-            Called::Group { id, handle } => {
+            MemberLabel::Group { id, handle } => {
                 self.0.push_str("<!subteam^");
                 self.0.extend(id.chars().filter(char::is_ascii_alphanumeric));
                 self.0.push_str("|@");
@@ -241,15 +241,15 @@ mod tests {
 
     #[test]
     fn people_are_named_without_calling_whole_groups() {
-        let group = Called::Group { id: "S0RELEASE".to_owned(), handle: "release-managers".to_owned() };
-        let team = Called::Team("acme/release".to_owned());
-        let named = |all: &[Called]| Mrkdwn::default().called(all).into_string();
+        let group = MemberLabel::Group { id: "S0RELEASE".to_owned(), handle: "release-managers".to_owned() };
+        let team = MemberLabel::Team("acme/release".to_owned());
+        let named = |all: &[MemberLabel]| Mrkdwn::default().called(all).into_string();
         assert_eq!(
-            named(&[group, Called::Person(PersonId::new("U0BOB")), team]),
+            named(&[group, MemberLabel::Person(PersonId::new("U0BOB")), team]),
             "@release-managers, <@U0BOB> and the GitHub team `acme/release`"
         );
-        assert_eq!(named(&[Called::Handle("x<!here>".to_owned())]), "@x&lt;!here&gt;");
-        assert_eq!(named(&[Called::Everyone]), "members of this workspace");
+        assert_eq!(named(&[MemberLabel::Handle("x<!here>".to_owned())]), "@x&lt;!here&gt;");
+        assert_eq!(named(&[MemberLabel::Everyone]), "members of this workspace");
     }
 
     #[test]

@@ -7,8 +7,8 @@ use crate::domain::change::ChangeId;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::view::history::Number;
-use crate::domain::view::list::Filter;
+use crate::domain::view::history::LedgerPosition;
+use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Page};
 
 pub const EARLIER: &str = "page:earlier";
@@ -32,9 +32,9 @@ pub enum For<'a> {
 /// What a button asks for. It says no more than anybody could type, so a forged one gains nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
-    List { filter: Filter, page: usize },
-    Status { filter: Filter, cursor: Cursor<ChangeId> },
-    History { filter: Filter, count: Option<u32>, cursor: Cursor<Number> },
+    List { filter: ListFilter, page: usize },
+    Status { filter: ListFilter, cursor: Cursor<ChangeId> },
+    History { filter: ListFilter, count: Option<u32>, cursor: Cursor<LedgerPosition> },
     Diff { source: EnvironmentName, target: EnvironmentName, page: usize },
 }
 
@@ -71,7 +71,7 @@ impl Turn {
 
 impl Request {
     pub(super) fn value(&self) -> String {
-        let named = |filter: &Filter| {
+        let named = |filter: &ListFilter| {
             let artefact = filter.artefact.as_ref().map_or("", |name| name.as_str());
             let environment = filter.environment.as_ref().map_or("", |name| name.as_str());
             [artefact, "|", environment].concat()
@@ -84,7 +84,7 @@ impl Request {
             }
             Self::History { filter, count, cursor } => {
                 let count = count.map(|count| count.to_string()).unwrap_or_default();
-                let cursor = cursor_value(cursor, |Number(number)| number.to_string());
+                let cursor = cursor_value(cursor, |LedgerPosition(number)| number.to_string());
                 format!("history|{count}|{cursor}|{}", named(filter))
             }
             Self::Diff { source, target, page } => format!("diff|{page}|{source}|{target}"),
@@ -107,7 +107,7 @@ impl Request {
                 let (count, rest) = rest.split_once('|')?;
                 let (cursor, names) = rest.split_once('|')?;
                 let count = if count.is_empty() { None } else { Some(count.parse().ok()?) };
-                let cursor = parse_cursor(cursor, |number| number.parse().ok().map(Number))?;
+                let cursor = parse_cursor(cursor, |number| number.parse().ok().map(LedgerPosition))?;
                 Self::History { filter: filter(names)?, count, cursor }
             }
             "diff" => {
@@ -122,9 +122,9 @@ impl Request {
     }
 }
 
-fn filter(names: &str) -> Option<Filter> {
+fn filter(names: &str) -> Option<ListFilter> {
     let (artefact, environment) = names.split_once('|')?;
-    Some(Filter {
+    Some(ListFilter {
         artefact: (!artefact.is_empty()).then(|| ArtefactName::new(artefact)),
         environment: (!environment.is_empty()).then(|| EnvironmentName::new(environment)),
     })
@@ -182,12 +182,12 @@ pub(super) fn paged<C: Copy>(
         let text = within(item.first.clone(), item.rest);
         (item.cursor, item.first, text)
     });
-    let sections = sections.fitting(ROOM, |(_, _, text)| text.as_str().chars().count());
+    let sections = sections.truncate_to_fit(ROOM, |(_, _, text)| text.as_str().chars().count());
     let beside = |there: bool, item: Option<&(C, Mrkdwn, Mrkdwn)>, cursor: fn(C) -> Cursor<C>| {
         item.filter(|_| there).map(|(at, ..)| request(cursor(*at)))
     };
-    let earlier = beside(sections.earlier, sections.oldest(), Cursor::Earlier);
-    let later = beside(sections.later, sections.newest(), Cursor::Later);
+    let earlier = beside(sections.has_earlier, sections.oldest(), Cursor::Earlier);
+    let later = beside(sections.has_later, sections.newest(), Cursor::Later);
     let mut text = head.clone();
     let mut blocks = vec![section(head)];
     for (_, first, whole) in sections.items() {
@@ -223,8 +223,8 @@ pub(super) fn within(first: Mrkdwn, rest: Vec<Mrkdwn>) -> Mrkdwn {
 mod tests {
     use super::*;
 
-    fn only(artefact: &str) -> Filter {
-        Filter { artefact: Some(ArtefactName::new(artefact)), environment: None }
+    fn only(artefact: &str) -> ListFilter {
+        ListFilter { artefact: Some(ArtefactName::new(artefact)), environment: None }
     }
 
     #[test]
@@ -233,10 +233,10 @@ mod tests {
         for request in [
             Request::List { filter: only("checkout"), page: 3 },
             Request::Diff { source: EnvironmentName::new("qa"), target: EnvironmentName::new("prod"), page: 2 },
-            Request::Status { filter: Filter::default(), cursor: Cursor::Start },
+            Request::Status { filter: ListFilter::default(), cursor: Cursor::Start },
             Request::Status { filter: only("checkout"), cursor: Cursor::Later(id) },
-            Request::History { filter: only("checkout"), count: Some(20), cursor: Cursor::Earlier(Number(7)) },
-            Request::History { filter: Filter::default(), count: None, cursor: Cursor::Later(Number(-7)) },
+            Request::History { filter: only("checkout"), count: Some(20), cursor: Cursor::Earlier(LedgerPosition(7)) },
+            Request::History { filter: ListFilter::default(), count: None, cursor: Cursor::Later(LedgerPosition(-7)) },
         ] {
             assert_eq!(Request::parse(&request.value()), Some(request));
         }

@@ -7,7 +7,7 @@ use crate::adapters::slack::render::commit_summary;
 use crate::adapters::slack::render::commit_summary::{Authors, FEW};
 use crate::domain::change::ChangeId;
 use crate::domain::change::plan::Plan;
-use crate::domain::model::environment::{EnvironmentName, PromoteBy};
+use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 
 pub const CONFIRM: &str = "plan_confirm";
 pub const CANCEL: &str = "plan_cancel";
@@ -53,10 +53,10 @@ fn said(plan: &Plan, others: &[EnvironmentName]) -> Said {
 
 fn way(plan: &Plan) -> Mrkdwn {
     match (plan.promote, &plan.manifest) {
-        (PromoteBy::Merge, None) => Mrkdwn::new(", by a merge into ").code(&plan.branch),
-        (PromoteBy::PullRequest, None) => Mrkdwn::new(", by a pull request into ").code(&plan.branch),
-        (PromoteBy::Merge, Some(at)) => Mrkdwn::new(", by a commit to ").code(&at.file),
-        (PromoteBy::PullRequest, Some(at)) => Mrkdwn::new(", by a pull request that changes ").code(&at.file),
+        (PromotionMethod::Merge, None) => Mrkdwn::new(", by a merge into ").code(&plan.branch),
+        (PromotionMethod::PullRequest, None) => Mrkdwn::new(", by a pull request into ").code(&plan.branch),
+        (PromotionMethod::Merge, Some(at)) => Mrkdwn::new(", by a commit to ").code(&at.file),
+        (PromotionMethod::PullRequest, Some(at)) => Mrkdwn::new(", by a pull request that changes ").code(&at.file),
     }
 }
 
@@ -70,7 +70,7 @@ pub(super) fn supersedes(plan: &Plan) -> Option<Block> {
     Some(section(if waiting.merged {
         text.raw(" promoted and which rolls out since ").moment(waiting.since)
     } else {
-        let by_pull = plan.promote == PromoteBy::PullRequest;
+        let by_pull = plan.promote == PromotionMethod::PullRequest;
         text.raw(" asked for and which waits for approval since ").moment(waiting.since).raw(if by_pull {
             ": its pull request is closed"
         } else {
@@ -145,10 +145,10 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
         None => line,
     };
     let mut blocks = vec![section(line)];
-    blocks.extend(plan.lifts.iter().map(|hold| section(rollback::held(hold))));
+    blocks.extend(plan.holds_to_lift.iter().map(|hold| section(rollback::held(hold))));
     if let Some((first, rest)) = plan.undoes.split_first() {
-        let text = Mrkdwn::new(":leftwards_arrow_with_hook: Undoes the rollback ").code(&first.short());
-        let text = rest.iter().fold(text, |text, id| text.raw(" and ").code(&id.short()));
+        let text = Mrkdwn::new(":leftwards_arrow_with_hook: Undoes the rollback ").code(&first.to_short_id());
+        let text = rest.iter().fold(text, |text, id| text.raw(" and ").code(&id.to_short_id()));
         blocks.push(section(text.raw(": what it took away comes back with this")));
     }
     blocks.extend(rollback::image(plan));
@@ -177,7 +177,7 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
 /// What moves without having been asked for.
 pub(super) fn also(plan: &Plan) -> Option<Block> {
     let (first, rest) = plan.also.split_first()?;
-    let one = |also: &crate::domain::change::plan::Also| {
+    let one = |also: &crate::domain::change::plan::CoDeployed| {
         let name = Mrkdwn::default().bold(also.artefact.as_str());
         if also.changes { name } else { name.raw(" (only built anew)") }
     };

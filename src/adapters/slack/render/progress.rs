@@ -7,10 +7,12 @@ use super::blocks::{Block, section};
 use super::card::{REASON, lasted};
 use super::mrkdwn::{Mrkdwn, shorten};
 use crate::adapters::slack::render::approve;
-use crate::domain::change::approval::Awaiting;
+use crate::domain::change::approval::ApprovalState;
 use crate::domain::change::plan::Plan;
-use crate::domain::change::{Change, Deploying, Nudge, Other, OtherState, Progress, Proof, Stage, Tag};
-use crate::domain::model::environment::PromoteBy;
+use crate::domain::change::{
+    Change, CoDeployedState, CoDeployedStatus, DeployState, Proof, ResultTag, RolloutProgress, Stage, TriggerOutcome,
+};
+use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::version::Sha;
 
 const DONE: &str = ":white_check_mark: ";
@@ -73,8 +75,8 @@ pub(super) fn bar(change: &Change) -> Option<Mrkdwn> {
     Some(bar.step(LATER, names.built.0).step(LATER, "rollout").step(LATER, "running").words())
 }
 
-fn waiting(change: &Change, awaiting: &Awaiting) -> Bar {
-    match awaiting.missing() {
+fn waiting(change: &Change, awaiting: &ApprovalState) -> Bar {
+    match awaiting.count_missing() {
         0 if awaiting.required == 0 => Bar::default().step(":raised_hand: ", "waiting for GitHub"),
         0 => approved(change, awaiting).0,
         _ => Bar::default().step(":raised_hand: ", "waiting for approval"),
@@ -82,7 +84,7 @@ fn waiting(change: &Change, awaiting: &Awaiting) -> Bar {
 }
 
 /// With the time at which the last of them came.
-fn approved(change: &Change, awaiting: &Awaiting) -> (Bar, Timestamp) {
+fn approved(change: &Change, awaiting: &ApprovalState) -> (Bar, Timestamp) {
     approved_by(change, awaiting.approvals.iter().map(|approval| approval.at).max())
 }
 
@@ -93,16 +95,16 @@ fn approved_by(change: &Change, last: Option<Timestamp>) -> (Bar, Timestamp) {
     }
 }
 
-fn merged(change: &Change, deploying: &Deploying, names: &Names) -> Bar {
+fn merged(change: &Change, deploying: &DeployState, names: &Names) -> Bar {
     let (bar, since) = approved_by(change, deploying.approved_at());
     let bar = bar.took(names.merged.0, since, deploying.merged_at);
-    let built_at = deploying.was_built_at();
+    let built_at = deploying.effective_built_at();
     let bar = match built_at {
         Some(built_at) => bar.took(names.built.0, deploying.merged_at, built_at),
         None => bar,
     };
     let since = built_at.unwrap_or(deploying.merged_at);
-    let counted = |Progress { ready, wanted, .. }: &Progress| format!("rolling out {ready}/{wanted}");
+    let counted = |RolloutProgress { ready, wanted, .. }: &RolloutProgress| format!("rolling out {ready}/{wanted}");
     match &change.stage {
         Stage::Deployed { at, .. } => {
             bar.took("rolled out", since, *at).step(DONE, format!("running after {}", lasted(change.began_at(), *at)))
@@ -147,8 +149,8 @@ pub(super) fn steps(change: &Change) -> Option<Block> {
         Some(by) => merged.raw(" \u{b7} by hand, by ").code(by).raw(" on GitHub"),
     };
     let merged = match &deploying.tag {
-        Tag::Made { name, .. } => merged.raw(" \u{b7} tagged ").code(name),
-        Tag::NotYet | Tag::Chosen { .. } | Tag::Missing { .. } => merged,
+        ResultTag::Made { name, .. } => merged.raw(" \u{b7} tagged ").code(name),
+        ResultTag::NotYet | ResultTag::Chosen { .. } | ResultTag::Missing { .. } => merged,
     };
     let merged = match &change.stage {
         Stage::Deployed { proof, .. } => merged.raw(" \u{b7} known by ").raw(match proof {
@@ -167,14 +169,14 @@ pub(super) fn steps(change: &Change) -> Option<Block> {
 }
 
 /// GitHub guards what is merged, but not what it is merged into.
-fn unseen(change: &Change, deploying: &Deploying) -> Mrkdwn {
+fn unseen(change: &Change, deploying: &DeployState) -> Mrkdwn {
     match &deploying.unseen {
         None => Mrkdwn::default(),
         Some(head) => Mrkdwn::new("\n:warning: ")
-            .code(change.plan.lever().1)
+            .code(change.plan.write_target().1)
             .raw(" moved to ")
             .and(&commit(&change.plan, head))
-            .raw(if change.plan.rollback.is_some() && change.plan.promote == PromoteBy::Merge {
+            .raw(if change.plan.rollback.is_some() && change.plan.promote == PromotionMethod::Merge {
                 " at the last moment: what came with that is taken back as well"
             } else {
                 " at the last moment: what came with that was not shown when this was approved"
@@ -184,19 +186,19 @@ fn unseen(change: &Change, deploying: &Deploying) -> Mrkdwn {
 
 /// A commit of the repository that the change moved.
 pub(super) fn commit(plan: &Plan, sha: &Sha) -> Mrkdwn {
-    match plan.web() {
+    match plan.repository_url() {
         Some(repository) => Mrkdwn::default().link(&format!("{repository}/commit/{sha}"), sha.short()),
         None => Mrkdwn::default().code(sha.short()),
     }
 }
 
 /// An artefact that is carried along.
-fn other(other: &Other) -> Mrkdwn {
+fn other(other: &CoDeployedStatus) -> Mrkdwn {
     let text = Mrkdwn::new(match other.state {
-        OtherState::Runs { .. } => ":small_blue_diamond: ",
-        OtherState::RollsOut { .. } => NOW,
-        OtherState::Fails { .. } => FAILED,
-        OtherState::Unknown => UNKNOWN,
+        CoDeployedState::Runs { .. } => ":small_blue_diamond: ",
+        CoDeployedState::RollsOut { .. } => NOW,
+        CoDeployedState::Fails { .. } => FAILED,
+        CoDeployedState::Unknown => UNKNOWN,
     });
     let text = text.bold(other.artefact.as_str());
     let text = match &other.version {
@@ -204,34 +206,34 @@ fn other(other: &Other) -> Mrkdwn {
         None => text,
     };
     match &other.state {
-        OtherState::Runs { ready } => text.plain(&format!(" runs, {ready} of {ready} ready")),
-        OtherState::RollsOut { ready, wanted } => text.plain(&format!(" rolls out, {ready} of {wanted} ready")),
-        OtherState::Fails { reason } => text.raw(" fails: ").plain(&shorten(reason, REASON)),
-        OtherState::Unknown => text.raw(" is not seen"),
+        CoDeployedState::Runs { ready } => text.plain(&format!(" runs, {ready} of {ready} ready")),
+        CoDeployedState::RollsOut { ready, wanted } => text.plain(&format!(" rolls out, {ready} of {wanted} ready")),
+        CoDeployedState::Fails { reason } => text.raw(" fails: ").plain(&shorten(reason, REASON)),
+        CoDeployedState::Unknown => text.raw(" is not seen"),
     }
 }
 
 /// A condition that the cluster may still overcome: a reason to show, and no failure.
-fn delay(deploying: &Deploying) -> Mrkdwn {
+fn delay(deploying: &DeployState) -> Mrkdwn {
     match deploying.rollout.as_ref().and_then(|progress| progress.delayed_by.as_deref()) {
         Some(reason) => Mrkdwn::new("\n:warning: the rollout is delayed: ").plain(&shorten(reason, REASON)),
         None => Mrkdwn::default(),
     }
 }
 
-fn untagged(deploying: &Deploying) -> Mrkdwn {
+fn untagged(deploying: &DeployState) -> Mrkdwn {
     match &deploying.tag {
-        Tag::Missing { why } => Mrkdwn::new("\n:warning: not tagged: ").plain(&shorten(why, REASON)),
-        Tag::NotYet | Tag::Chosen { .. } | Tag::Made { .. } => Mrkdwn::default(),
+        ResultTag::Missing { why } => Mrkdwn::new("\n:warning: not tagged: ").plain(&shorten(why, REASON)),
+        ResultTag::NotYet | ResultTag::Chosen { .. } | ResultTag::Made { .. } => Mrkdwn::default(),
     }
 }
 
-fn nudged(deploying: &Deploying) -> Mrkdwn {
+fn nudged(deploying: &DeployState) -> Mrkdwn {
     match &deploying.nudge {
-        Some(Nudge::Failed { why }) => {
+        Some(TriggerOutcome::Failed { why }) => {
             Mrkdwn::new("\n:warning: the controller could not be told, it looks by itself: ")
                 .plain(&shorten(why, REASON))
         }
-        None | Some(Nudge::Done) => Mrkdwn::default(),
+        None | Some(TriggerOutcome::Done) => Mrkdwn::default(),
     }
 }

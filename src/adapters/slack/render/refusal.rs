@@ -9,7 +9,7 @@ use crate::adapters::slack::render::command_button::{runs, sent};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::promotion::{Act, Asker, Refusal, UnderWay};
+use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, Refusal, RestrictedAction};
 use crate::domain::rules::quarantine::Quarantine;
 
 const REASON: usize = 600;
@@ -32,8 +32,8 @@ pub(super) fn buttons(refusal: &Refusal) -> Vec<Button> {
     match refusal {
         Refusal::Locked { lock, .. } => vec![lock::take_over(lock)],
         Refusal::Quarantined { artefact, quarantine, by_rollback: false, .. } => vec![release(artefact, quarantine)],
-        Refusal::Unhealthy { artefact, below, can_go_back: true, .. } => vec![roll_back(artefact, below)],
-        Refusal::UnderWay(under_way) => decisions(under_way),
+        Refusal::Unhealthy { artefact, below, can_roll_back: true, .. } => vec![roll_back(artefact, below)],
+        Refusal::ChangeInProgress(under_way) => decisions(under_way),
         _ => Vec::new(),
     }
 }
@@ -63,12 +63,12 @@ fn roll_back(artefact: &ArtefactName, environment: &EnvironmentName) -> Button {
 }
 
 /// What whoever asks may decide of a change that is under way.
-fn decisions(under_way: &UnderWay) -> Vec<Button> {
-    let waits = under_way.waiting.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
+fn decisions(under_way: &ChangeInProgress) -> Vec<Button> {
+    let waits = under_way.awaiting_approval.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
     let approve = waits
-        .filter(|(_, awaiting)| under_way.asker == Asker::Approver && !awaiting.is_approved())
+        .filter(|(_, awaiting)| under_way.asker_role == AskerRole::Approver && !awaiting.is_approved())
         .and_then(|(change, _)| Some(approve::approve(change, approve::value(change)?)));
-    let cancel = (under_way.can_cancel && under_way.asker != Asker::Other).then(|| {
+    let cancel = (under_way.can_cancel && under_way.asker_role != AskerRole::Other).then(|| {
         let text = Mrkdwn::default()
             .raw("What ")
             .person(&under_way.requester)
@@ -123,14 +123,14 @@ fn on_commit(url: Option<&String>, pinned: &Sha) -> Mrkdwn {
 pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
     let text = Mrkdwn::new;
     match refusal {
-        Refusal::NotThere { artefact, environment, there } => {
+        Refusal::NotInEnvironment { artefact, environment, environments: there } => {
             let there: Vec<_> = there.iter().map(EnvironmentName::as_str).collect();
             (
                 Mrkdwn::default().bold(artefact.as_str()).raw(" is not in ").bold(environment.as_str()).raw("."),
                 all(text("choose one of "), &there).raw("."),
             )
         }
-        Refusal::FirstRung { artefact, environment, branch, above } => {
+        Refusal::FirstEnvironment { artefact, environment, branch, next_environment: above } => {
             let next = text("push to ").code(branch);
             (
                 text("Nothing is promoted to ").bold(environment.as_str()).raw(": it is fed by pushes."),
@@ -158,7 +158,14 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .code(&format!("/gantry release {artefact} {}", quarantine.version.label()))
                 .and(&if *by_rollback { Mrkdwn::new(".") } else { or_override() }),
         ),
-        Refusal::RolledBackBelow { artefact, environment, below, version, takes_back, restored } => {
+        Refusal::RolledBackBelow {
+            artefact,
+            environment,
+            below,
+            version,
+            would_revert_target: takes_back,
+            restored,
+        } => {
             let why = Mrkdwn::default().bold(below.as_str()).raw(" was rolled back: ").code(version.label());
             let why = if *takes_back {
                 why.raw(" is older code there, and would take ")
@@ -179,7 +186,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 },
             )
         }
-        Refusal::BeforeRollback { artefact, environment, version, ran_as } => (
+        Refusal::MergedBeforeRollback { artefact, environment, version, ran_as } => (
             Mrkdwn::default()
                 .bold(environment.as_str())
                 .raw(" had ")
@@ -189,7 +196,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .code(&format!("/rollback {artefact} {environment} {ran_as}"))
                 .raw("."),
         ),
-        Refusal::NoPrevious { artefact, environment, current } => {
+        Refusal::NoPreviousVersion { artefact, environment, current } => {
             let why = text("I know of no version of ")
                 .bold(artefact.as_str())
                 .raw(" that ran in ")
@@ -216,7 +223,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .code(&list(artefact))
                 .raw(" shows what runs where."),
         ),
-        Refusal::TagMoved { artefact, environment, tag, version, now } => (
+        Refusal::TagMoved { artefact, environment, tag, version, current_commit: now } => (
             text("The tag ")
                 .code(&shorten(tag, 80))
                 .raw(" was of ")
@@ -228,7 +235,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .code(&format!("/rollback {artefact} {environment} {}", version.label()))
                 .raw("."),
         ),
-        Refusal::NotThereAnyMore { artefact, environment, version, current } => {
+        Refusal::NoLongerDeployed { artefact, environment, version, current } => {
             let why = named(artefact, version).raw(" is not what ").bold(environment.as_str()).raw(" has any more");
             (
                 match current {
@@ -238,7 +245,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 text("to roll back what is there now: ").code(&format!("/rollback {artefact} {environment}")).raw("."),
             )
         }
-        Refusal::ImageGone { artefact, environment, version, moved, instead } => {
+        Refusal::ImageMissing { artefact, environment, version, tag_moved: moved, alternative: instead } => {
             let why = text("The image of ").and(&named(artefact, version));
             let why = if *moved {
                 why.raw(" is another one now: its tag was moved in the registry since it ran there.")
@@ -255,7 +262,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 },
             )
         }
-        Refusal::Manifest { artefact, repository, file, problem } => (
+        Refusal::ManifestProblem { artefact, repository, file, problem } => (
             text("I cannot change the version of ")
                 .bold(artefact.as_str())
                 .raw(" in ")
@@ -267,14 +274,14 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw("."),
             text("repair the file, or tell me under ").code("delivery").raw(" where the version stands."),
         ),
-        Refusal::MayNot { act, environment, who } => {
+        Refusal::NotPermitted { action: act, environment, permitted: who } => {
             let text = text("You may not ").raw(match act {
-                Act::Promote => "promote to ",
-                Act::Approve => "approve changes of ",
-                Act::Cancel => "cancel changes of others in ",
-                Act::Override => "override anything in ",
-                Act::RollBack => "roll back in ",
-                Act::Release => "release anything for ",
+                RestrictedAction::Promote => "promote to ",
+                RestrictedAction::Approve => "approve changes of ",
+                RestrictedAction::Cancel => "cancel changes of others in ",
+                RestrictedAction::Override => "override anything in ",
+                RestrictedAction::RollBack => "roll back in ",
+                RestrictedAction::Release => "release anything for ",
             });
             if who.is_empty() {
                 return (
@@ -284,13 +291,13 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             }
             (text.bold(environment.as_str()).raw("."), Mrkdwn::new("ask ").called(who).raw(" to do it."))
         }
-        Refusal::NothingBehind { artefact } => (
+        Refusal::NothingToPromote { artefact } => (
             text("Nothing to promote: every environment of ")
                 .bold(artefact.as_str())
                 .raw(" has what the one below runs."),
             text("push something new; ").code(&list(artefact)).raw(" shows what runs where."),
         ),
-        Refusal::Missing { artefact, below } => (
+        Refusal::NotRunningBelow { artefact, below } => (
             Mrkdwn::default()
                 .bold(artefact.as_str())
                 .raw(" does not run in ")
@@ -330,7 +337,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw("."),
             text("try again when its cluster answers."),
         ),
-        Refusal::NeverRan { artefact, below, version, ran } => (
+        Refusal::NeverRanHealthy { artefact, below, version, healthy_versions: ran } => (
             named(artefact, &Version { tag: Some(shorten(version, 80).as_ref().into()), ..Version::default() })
                 .raw(" has never run well in ")
                 .bold(below.as_str())
@@ -351,7 +358,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .code("org.opencontainers.image.revision")
                 .raw(" when it is built, or tag the commit with the image's tag in Git."),
         ),
-        Refusal::UnderWay(under_way) => under_way_words(under_way),
+        Refusal::ChangeInProgress(under_way) => under_way_words(under_way),
         Refusal::Locked { lock, environment } => {
             let place = Mrkdwn::default().bold(environment.as_str());
             let place = match &lock.artefact {
@@ -384,7 +391,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             text("make the branch anew from the one below, or join the histories by hand with ")
                 .code("git merge --allow-unrelated-histories"),
         ),
-        Refusal::NothingNew { artefact, environment, version, runs } => {
+        Refusal::NothingNew { artefact, environment, version, running: runs } => {
             let same = runs.as_ref().is_some_and(|runs| runs.commit.is_some());
             let head = Mrkdwn::default()
                 .bold(environment.as_str())
@@ -412,7 +419,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             .raw("."),
             text("promote the artefact that changed; ").code("/list").raw(" shows what is behind."),
         ),
-        Refusal::Downgrade { artefact, environment, version, runs } => {
+        Refusal::Downgrade { artefact, environment, version, running: runs } => {
             let head =
                 Mrkdwn::default().bold(environment.as_str()).raw(" is newer than ").and(&named(artefact, version));
             (
@@ -470,25 +477,25 @@ fn or_override() -> Mrkdwn {
     Mrkdwn::new(", or pass it with ").code("--override reason").raw(" where you may.")
 }
 
-fn under_way_words(under_way: &UnderWay) -> (Mrkdwn, Mrkdwn) {
+fn under_way_words(under_way: &ChangeInProgress) -> (Mrkdwn, Mrkdwn) {
     let why = Mrkdwn::default()
         .person(&under_way.requester)
-        .raw(if under_way.rolls_back { " rolls back " } else { " is promoting " })
+        .raw(if under_way.is_rollback { " rolls back " } else { " is promoting " })
         .bold(under_way.artefact.as_str())
-        .raw(if under_way.rolls_back { " in " } else { " to " })
+        .raw(if under_way.is_rollback { " in " } else { " to " })
         .bold(under_way.environment.as_str())
         .raw(" since ")
         .moment(under_way.since)
         .raw(": it is ")
         .raw(under_way.stage)
         .raw(", <{link}|follow it here>.");
-    let waits = under_way.waiting.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
+    let waits = under_way.awaiting_approval.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
     let why = match waits {
         Some((change, awaiting)) => why.and(&approve::still(change, awaiting)),
         None => why,
     };
     let next = if under_way.can_cancel {
-        Mrkdwn::new("wait for it, or ").code(&format!("/gantry cancel {}", under_way.id.short())).raw(".")
+        Mrkdwn::new("wait for it, or ").code(&format!("/gantry cancel {}", under_way.id.to_short_id())).raw(".")
     } else {
         Mrkdwn::new("wait for it, and type it again.")
     };

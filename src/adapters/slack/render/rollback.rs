@@ -12,12 +12,12 @@ use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
-use crate::domain::model::environment::{EnvironmentName, PromoteBy};
+use crate::domain::model::environment::{EnvironmentName, PromotionMethod};
 use crate::domain::model::version::Version;
 use crate::domain::rules::lock::Lock;
-use crate::domain::rules::promotion::UnderWay;
+use crate::domain::rules::promotion::ChangeInProgress;
 use crate::domain::rules::quarantine::{Hold, Quarantine};
-use crate::domain::rules::rollback::{Found, ImageThere, Ran};
+use crate::domain::rules::rollback::{HealthyPeriod, ImagePresence, RollbackEvidence};
 
 /// On the card of a change, which it takes back.
 pub const ROLL_BACK: &str = "change_roll_back";
@@ -42,7 +42,7 @@ pub fn question(plan: &Plan, id: ChangeId) -> Said {
 }
 
 /// A promotion is being merged: whoever asks chooses what becomes of it.
-pub fn meets(plan: &Plan, holder: &UnderWay, id: ChangeId) -> Said {
+pub fn meets(plan: &Plan, holder: &ChangeInProgress, id: ChangeId) -> Said {
     let mut said = said(plan);
     said.blocks.push(section(
         Mrkdwn::new(":warning: ")
@@ -54,7 +54,7 @@ pub fn meets(plan: &Plan, holder: &UnderWay, id: ChangeId) -> Said {
             .raw(" since ")
             .moment(holder.since)
             .raw(", and it is being merged right now (change ")
-            .code(&holder.id.short())
+            .code(&holder.id.to_short_id())
             .raw("). Should it come too late to be cancelled, it is rolled back as well."),
     ));
     said.blocks.push(actions(vec![
@@ -93,10 +93,10 @@ fn said(plan: &Plan) -> Said {
 
 fn way(plan: &Plan) -> Mrkdwn {
     let text = match (plan.promote, &plan.manifest) {
-        (PromoteBy::Merge, None) => Mrkdwn::new(", by a commit on "),
-        (PromoteBy::Merge, Some(_)) => Mrkdwn::new(", by a commit to "),
-        (PromoteBy::PullRequest, None) => Mrkdwn::new(", by a pull request into "),
-        (PromoteBy::PullRequest, Some(_)) => Mrkdwn::new(", by a pull request that changes "),
+        (PromotionMethod::Merge, None) => Mrkdwn::new(", by a commit on "),
+        (PromotionMethod::Merge, Some(_)) => Mrkdwn::new(", by a commit to "),
+        (PromotionMethod::PullRequest, None) => Mrkdwn::new(", by a pull request into "),
+        (PromotionMethod::PullRequest, Some(_)) => Mrkdwn::new(", by a pull request that changes "),
     };
     match &plan.manifest {
         Some(file) => text.code(&file.file),
@@ -132,9 +132,9 @@ pub(super) fn what(plan: &Plan, most: usize) -> Vec<Block> {
     blocks
 }
 
-fn found(plan: &Plan, found: Found, ran: Option<Ran>) -> Mrkdwn {
+fn found(plan: &Plan, found: RollbackEvidence, ran: Option<HealthyPeriod>) -> Mrkdwn {
     match (found, ran) {
-        (Found::Ledger, Some(Ran { since, until })) => {
+        (RollbackEvidence::Ledger, Some(HealthyPeriod { since, until })) => {
             let text = Mrkdwn::new("I saw it run well there from ").moment(since);
             match until {
                 Some(until) => {
@@ -143,15 +143,15 @@ fn found(plan: &Plan, found: Found, ran: Option<Ran>) -> Mrkdwn {
                 None => text.raw(", and it still does: what was merged since has not arrived"),
             }
         }
-        (Found::Ledger, None) => Mrkdwn::new("I saw it run well there"),
-        (Found::Git, _) if plan.manifest.is_some() => {
+        (RollbackEvidence::Ledger, None) => Mrkdwn::new("I saw it run well there"),
+        (RollbackEvidence::Git, _) if plan.manifest.is_some() => {
             Mrkdwn::new("The manifest named it before. I have not seen it run there myself")
         }
-        (Found::Git, _) => Mrkdwn::new("The branch stood there before. I have not seen it run there myself"),
-        (Found::Cluster, _) => {
+        (RollbackEvidence::Git, _) => Mrkdwn::new("The branch stood there before. I have not seen it run there myself"),
+        (RollbackEvidence::Cluster, _) => {
             Mrkdwn::new("The cluster remembers that it ran there before. I have not seen it run well myself")
         }
-        (Found::Registry, _) => Mrkdwn::new(
+        (RollbackEvidence::Registry, _) => Mrkdwn::new(
             ":warning: A guess: it is the tag before the current one in the registry. Nobody has seen it run there",
         ),
     }
@@ -165,16 +165,16 @@ fn lasted(time: SignedDuration) -> String {
 /// What the registry says, where that is worth a word.
 pub(super) fn image(plan: &Plan) -> Option<Block> {
     match &plan.image {
-        ImageThere::Gone => Some(section(Mrkdwn::new(
+        ImagePresence::Gone => Some(section(Mrkdwn::new(
             ":warning: Its old image is not in the registry any more. That does no harm: CI builds its code anew.",
         ))),
-        ImageThere::Unknown { why } if plan.manifest.is_some() => Some(section(
+        ImagePresence::Unknown { why } if plan.manifest.is_some() => Some(section(
             Mrkdwn::new(":warning: I cannot tell whether its image is still there: ")
                 .plain(shorten(why, REASON).trim_end_matches('.'))
                 .raw(". If it is not, nothing will start. Confirm only if you know that it is there."),
         )),
         // By branch CI builds it anew in any case.
-        ImageThere::Yes | ImageThere::Unknown { .. } => None,
+        ImagePresence::Yes | ImagePresence::Unknown { .. } => None,
     }
 }
 
@@ -233,7 +233,7 @@ pub fn where_(
 pub fn versions(
     artefact: &ArtefactName,
     environment: &EnvironmentName,
-    versions: &[(Version, Ran)],
+    versions: &[(Version, HealthyPeriod)],
     reason: Option<&str>,
 ) -> Said {
     let name = Mrkdwn::default().bold(artefact.as_str()).raw(" in ").bold(environment.as_str());
@@ -250,7 +250,7 @@ pub fn versions(
             None => text,
         };
     }
-    let one = |(version, _): &(Version, Ran)| {
+    let one = |(version, _): &(Version, HealthyPeriod)| {
         let command = typed(artefact, environment, Some(version.label()), reason);
         runs(&shorten(version.label(), LABEL), command)
     };

@@ -2,7 +2,10 @@
 
 use super::mrkdwn::{Mrkdwn, shorten};
 use crate::adapters::slack::render::progress::commit;
-use crate::domain::change::{BranchSeen, BuildSeen, Change, Deploying, ImageSeen, Silence, Stage, Word, WordSaid};
+use crate::domain::change::{
+    BranchFinding, BuildFinding, Change, ControllerMessage, DeployState, ImageFinding, ReportedOutcome, Stage,
+    StallDiagnosis,
+};
 
 const WORDS: usize = 200;
 const NAMES: usize = 5;
@@ -28,15 +31,15 @@ pub(super) fn silence(change: &Change) -> Option<Mrkdwn> {
     })
 }
 
-fn facts(change: &Change, deploying: &Deploying, silence: &Silence) -> Vec<Mrkdwn> {
+fn facts(change: &Change, deploying: &DeployState, silence: &StallDiagnosis) -> Vec<Mrkdwn> {
     let plan = &change.plan;
-    let branch = Mrkdwn::new("branch ").code(plan.lever().1);
+    let branch = Mrkdwn::new("branch ").code(plan.write_target().1);
     let branch = match &silence.branch {
-        BranchSeen::AsMerged => branch.raw(" is at ").and(&commit(plan, &deploying.result)).raw(", as merged"),
+        BranchFinding::AsMerged => branch.raw(" is at ").and(&commit(plan, &deploying.result)).raw(", as merged"),
         // By manifest it is everybody's branch.
-        BranchSeen::MovedOn { to } => branch.raw(" has moved on to ").and(&commit(plan, to)),
-        BranchSeen::Gone => branch.raw(" is gone"),
-        BranchSeen::Unread { why } => branch.raw(" cannot be read: ").and(&words(why)),
+        BranchFinding::MovedOn { to } => branch.raw(" has moved on to ").and(&commit(plan, to)),
+        BranchFinding::Gone => branch.raw(" is gone"),
+        BranchFinding::Unread { why } => branch.raw(" cannot be read: ").and(&words(why)),
     };
     // What was given up says itself what runs instead.
     let given_up = !matches!(change.stage, Stage::Deploying(_));
@@ -50,7 +53,7 @@ fn facts(change: &Change, deploying: &Deploying, silence: &Silence) -> Vec<Mrkdw
         .collect()
 }
 
-fn build(build: &BuildSeen) -> Option<Mrkdwn> {
+fn build(build: &BuildFinding) -> Option<Mrkdwn> {
     let named = |names: &[String]| {
         let all = names.iter().take(NAMES).enumerate();
         let text = all.fold(
@@ -66,44 +69,44 @@ fn build(build: &BuildSeen) -> Option<Mrkdwn> {
     };
     let many = |names: &[String], one: &'static str, more: &'static str| if names.len() == 1 { one } else { more };
     Some(match build {
-        BuildSeen::NotNeeded => return None,
-        BuildSeen::NotBegun => {
+        BuildFinding::NotNeeded => return None,
+        BuildFinding::NotBegun => {
             Mrkdwn::new("CI: nothing is known of this commit, it has not begun or does not tell GitHub")
         }
-        BuildSeen::Running { names } => named(names).raw(many(names, " is still running", " are still running")),
-        BuildSeen::Failed { names, url } => {
+        BuildFinding::Running { names } => named(names).raw(many(names, " is still running", " are still running")),
+        BuildFinding::Failed { names, url } => {
             let text = named(names).raw(" failed");
             match url {
                 Some(url) => text.raw(" (").link(url, "see").raw(")"),
                 None => text,
             }
         }
-        BuildSeen::Done => Mrkdwn::new("CI: all is green"),
-        BuildSeen::Unread { why } => Mrkdwn::new("CI: cannot be asked: ").and(&words(why)),
+        BuildFinding::Done => Mrkdwn::new("CI: all is green"),
+        BuildFinding::Unread { why } => Mrkdwn::new("CI: cannot be asked: ").and(&words(why)),
     })
 }
 
-fn image(image: &ImageSeen) -> Option<Mrkdwn> {
+fn image(image: &ImageFinding) -> Option<Mrkdwn> {
     Some(match image {
-        ImageSeen::There { tag } => Mrkdwn::new("image: ").code(&shorten(tag, WORDS)).raw(" is in the registry"),
-        ImageSeen::Missing { name } => {
+        ImageFinding::There { tag } => Mrkdwn::new("image: ").code(&shorten(tag, WORDS)).raw(" is in the registry"),
+        ImageFinding::Missing { name } => {
             Mrkdwn::new("image: the registry has none for ").code(&shorten(name, WORDS)).raw(" yet")
         }
-        ImageSeen::Untold => return None,
-        ImageSeen::Unread { why } => Mrkdwn::new("image: the registry cannot be asked: ").and(&words(why)),
+        ImageFinding::Untold => return None,
+        ImageFinding::Unread { why } => Mrkdwn::new("image: the registry cannot be asked: ").and(&words(why)),
     })
 }
 
-fn said(word: &Word) -> Mrkdwn {
+fn said(word: &ControllerMessage) -> Mrkdwn {
     let text = Mrkdwn::default().plain(&word.by).raw(" said ").moment(word.at).raw(" that ");
     let text = match &word.commit {
         Some(commit) => text.code(commit.short()),
         None => text.raw("something"),
     };
     let text = text.raw(match word.said {
-        WordSaid::Succeeded => " is applied",
-        WordSaid::Failed => " failed",
-        WordSaid::Progressing => " is under way",
+        ReportedOutcome::Succeeded => " is applied",
+        ReportedOutcome::Failed => " failed",
+        ReportedOutcome::Progressing => " is under way",
     });
     if word.text.trim().is_empty() { text } else { text.raw(": ").and(&words(&word.text)) }
 }
@@ -113,13 +116,13 @@ fn words(text: &str) -> Mrkdwn {
 }
 
 /// Where it is stuck most likely.
-fn next(silence: &Silence) -> &'static str {
+fn next(silence: &StallDiagnosis) -> &'static str {
     match (&silence.build, &silence.image) {
-        (_, ImageSeen::There { .. }) => "Next: look why the controller does not pick it up.",
-        (BuildSeen::Failed { .. }, _) => "Next: run the build again, or push a repair and promote it.",
-        (BuildSeen::Running { .. }, _) => "Next: wait for the build, or look what holds it up.",
-        (BuildSeen::NotBegun, _) => "Next: look why CI does not build this commit.",
-        (BuildSeen::NotNeeded, ImageSeen::Missing { .. }) => "Next: look why the image is gone, or *Roll back*.",
+        (_, ImageFinding::There { .. }) => "Next: look why the controller does not pick it up.",
+        (BuildFinding::Failed { .. }, _) => "Next: run the build again, or push a repair and promote it.",
+        (BuildFinding::Running { .. }, _) => "Next: wait for the build, or look what holds it up.",
+        (BuildFinding::NotBegun, _) => "Next: look why CI does not build this commit.",
+        (BuildFinding::NotNeeded, ImageFinding::Missing { .. }) => "Next: look why the image is gone, or *Roll back*.",
         _ if silence.runs.as_ref().is_some_and(|runs| runs.untold) => {
             "Next: see whether that is it; only a controller's report could tell me."
         }

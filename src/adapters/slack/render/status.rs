@@ -11,11 +11,11 @@ use super::mrkdwn::{Mrkdwn, shorten};
 use super::timeline::timeline;
 use crate::adapters::slack::render::page_buttons::{For, Item, Request, paged, within};
 use crate::adapters::slack::render::{approve, progress, stall_diagnosis};
-use crate::domain::change::approval::{Awaiting, Waits};
+use crate::domain::change::approval::{ApprovalState, MergeCondition};
 use crate::domain::change::plan::Plan;
-use crate::domain::change::{Change, ChangeId, Deploying, Merging, Stage};
-use crate::domain::view::history::Step;
-use crate::domain::view::list::Filter;
+use crate::domain::change::{Change, ChangeId, DeployState, MergeState, Stage};
+use crate::domain::view::history::ChangeEvent;
+use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::Page;
 
 /// How many are shown at once.
@@ -48,7 +48,7 @@ pub struct Count {
 
 /// A page of what is under way or still watched, oldest first.
 pub fn status(
-    filter: &Filter,
+    filter: &ListFilter,
     page: Page<&Change>,
     count: Count,
     known: &Known,
@@ -79,7 +79,7 @@ pub fn status(
 }
 
 /// The changes that are called by the same digits, in detail: one, but for chance.
-pub fn details(changes: &[(Change, Vec<Step>)], known: &Known, now: Timestamp) -> Said {
+pub fn details(changes: &[(Change, Vec<ChangeEvent>)], known: &Known, now: Timestamp) -> Said {
     let mut text = Mrkdwn::default();
     let mut blocks = Vec::new();
     let shown = &changes[..changes.len().min(NAMESAKES)];
@@ -105,7 +105,7 @@ fn stop(change: &Change) -> Option<Block> {
     change.stage.can_cancel().then(|| actions(vec![button("Cancel", CANCEL, change.id.to_string())]))
 }
 
-fn there(text: Mrkdwn, filter: &Filter) -> Mrkdwn {
+fn there(text: Mrkdwn, filter: &ListFilter) -> Mrkdwn {
     let text = match &filter.artefact {
         Some(artefact) => text.raw(" with ").bold(artefact.as_str()),
         None => text,
@@ -125,7 +125,7 @@ pub(super) fn lines(change: &Change, known: &Known, now: Timestamp) -> (Mrkdwn, 
     rest.extend(waits(change));
     rest.push(links(change, known.cards.get(&change.id)));
     if change.stage.can_cancel() {
-        rest.push(Mrkdwn::new("To stop it: ").code(&format!("/gantry cancel {}", change.id.short())));
+        rest.push(Mrkdwn::new("To stop it: ").code(&format!("/gantry cancel {}", change.id.to_short_id())));
     }
     (first, rest)
 }
@@ -183,15 +183,15 @@ fn waits(change: &Change) -> Vec<Mrkdwn> {
     let why = |text: &str| Mrkdwn::new("*Why:* ").plain(&shorten(text, REASON));
     match &change.stage {
         Stage::AwaitingApproval(awaiting) => {
-            let others = awaiting.waits_for.iter().filter(|waits| **waits != Waits::Mergeability);
+            let others = awaiting.waits_for.iter().filter(|waits| **waits != MergeCondition::Mergeability);
             approvals(awaiting)
                 .into_iter()
                 .chain(others.map(|waits| approve::waits_for(change, waits)))
                 .chain(awaiting.trouble.as_ref().map(|trouble| still(&trouble.why)))
                 .collect()
         }
-        Stage::Merging(Merging { trouble: Some(trouble), .. })
-        | Stage::Deploying(Deploying { trouble: Some(trouble), .. }) => vec![still(&trouble.why)],
+        Stage::Merging(MergeState { trouble: Some(trouble), .. })
+        | Stage::Deploying(DeployState { trouble: Some(trouble), .. }) => vec![still(&trouble.why)],
         Stage::Deploying(_) => progress::bar(change).into_iter().chain(stall_diagnosis::silence(change)).collect(),
         Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => vec![why(reason)],
         Stage::Stalled { runs, .. } => {
@@ -212,7 +212,7 @@ fn waits(change: &Change) -> Vec<Mrkdwn> {
 }
 
 /// Whose yes it has, and whose it lacks.
-fn approvals(awaiting: &Awaiting) -> Option<Mrkdwn> {
+fn approvals(awaiting: &ApprovalState) -> Option<Mrkdwn> {
     if awaiting.required == 0 {
         return None;
     }
@@ -223,7 +223,7 @@ fn approvals(awaiting: &Awaiting) -> Option<Mrkdwn> {
     let text = given
         .enumerate()
         .fold(text, |text, (at, approval)| text.raw(if at == 0 { ", by " } else { ", " }).person(&approval.by));
-    let text = match awaiting.missing() {
+    let text = match awaiting.count_missing() {
         0 => text,
         missing => {
             // Named, and not mentioned: whoever asks how it stands does not call everybody.
@@ -244,7 +244,7 @@ pub(super) fn links(change: &Change, card: Option<&String>) -> Mrkdwn {
         Some(pull) => text.raw("pull request ").link(&pull.url, &format!("#{}", pull.number)).raw(" \u{b7} "),
         None => text,
     };
-    text.and(&commit(change)).raw("change ").code(&change.id.short())
+    text.and(&commit(change)).raw("change ").code(&change.id.to_short_id())
 }
 
 /// What Git got by it, else what goes.
@@ -252,8 +252,8 @@ fn commit(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
     let code =
         plan.drift.commits.first().and_then(|commit| commit.url.rsplit_once("/commit/")).map(|(web, _)| web.to_owned());
-    let (web, sha) = match (change.stage.result(), &plan.pinned) {
-        (Some(result), _) => (plan.web(), result),
+    let (web, sha) = match (change.stage.result_commit(), &plan.pinned) {
+        (Some(result), _) => (plan.repository_url(), result),
         (None, Some(pinned)) => (code, pinned),
         (None, None) => return Mrkdwn::default(),
     };
@@ -270,7 +270,7 @@ pub fn cancelling(change: &Change) -> Said {
     said(
         Mrkdwn::new("I stop it if it is not merged yet; ")
             .raw("<{link}|its card> shows what became of ")
-            .code(&change.id.short())
+            .code(&change.id.to_short_id())
             .raw("."),
     )
 }

@@ -2,7 +2,7 @@
 
 use super::blocks::{self, Block, Piece, context, rich};
 use super::mrkdwn::{self, Mrkdwn};
-use crate::domain::git::text_diff::{Difference, Hunk, Line, Mark, Unseen};
+use crate::domain::git::text_diff::{DiffLine, DiffMark, Hunk, LineDiff, OmissionReason};
 
 /// The most that is worth reading in a message. It leaves room for the fences around it in a section of 3000 characters.
 pub const MOST: usize = 2_500;
@@ -25,14 +25,14 @@ pub struct Shown {
 }
 
 /// In at most `most` characters, and never more than [`MOST`].
-pub fn difference(difference: &Difference, most: usize) -> Shown {
-    match difference.unseen {
+pub fn difference(difference: &LineDiff, most: usize) -> Shown {
+    match difference.omitted {
         Some(unseen) => return Shown { blocks: vec![context(why_unseen(unseen))], cut: false },
         None if difference.hunks.is_empty() => return Shown { blocks: vec![], cut: false },
         None => {}
     }
     let mut page = Page { pieces: Vec::new(), left: most.min(MOST).saturating_sub(REST), cut: false };
-    let mut rest = difference.lines();
+    let mut rest = difference.count_lines();
     'all: for hunk in &difference.hunks {
         let mut above = Some(heading(hunk));
         for line in &hunk.lines {
@@ -42,14 +42,14 @@ pub fn difference(difference: &Difference, most: usize) -> Shown {
             rest -= 1;
         }
     }
-    page.say_rest(rest, difference.lines());
+    page.say_rest(rest, difference.count_lines());
     Shown { cut: page.cut, blocks: vec![rich(page.pieces)] }
 }
 
-fn why_unseen(unseen: Unseen) -> Mrkdwn {
+fn why_unseen(unseen: OmissionReason) -> Mrkdwn {
     match unseen {
-        Unseen::TooLong => Mrkdwn::new("They differ, and are too long to be compared here."),
-        Unseen::Binary => Mrkdwn::new("They differ, and are no text."),
+        OmissionReason::TooLong => Mrkdwn::new("They differ, and are too long to be compared here."),
+        OmissionReason::Binary => Mrkdwn::new("They differ, and are no text."),
     }
 }
 
@@ -67,7 +67,7 @@ struct Page {
 
 impl Page {
     /// The line, with what stands above it, if there is room for both.
-    fn takes(&mut self, above: Option<Piece>, line: &Line) -> bool {
+    fn takes(&mut self, above: Option<Piece>, line: &DiffLine) -> bool {
         let (shown, shortened) = pieces(line);
         let mut all: Vec<Piece> = Vec::new();
         let begin = |all: &mut Vec<Piece>| {
@@ -111,7 +111,7 @@ fn cost(piece: &Piece) -> usize {
 }
 
 fn heading(hunk: &Hunk) -> Piece {
-    let mut text = hunk.range();
+    let mut text = hunk.to_range_header();
     if !hunk.heading.is_empty() {
         text.push(' ');
         text.push_str(&mrkdwn::shorten(&visible(&hunk.heading), HEADING));
@@ -120,13 +120,13 @@ fn heading(hunk: &Hunk) -> Piece {
 }
 
 /// The line with its mark, and whether something of it was left out.
-fn pieces(line: &Line) -> (Vec<Piece>, bool) {
+fn pieces(line: &DiffLine) -> (Vec<Piece>, bool) {
     let texts: Vec<(bool, String)> =
         line.segments.iter().map(|segment| (segment.emphasised, visible(&segment.text))).collect();
     let too_long = texts.iter().map(|(_, text)| text.chars().count()).sum::<usize>() > LINE;
     let same = if texts.iter().any(|(emphasised, _)| *emphasised) { SAME } else { LINE };
     let mut room = LINE;
-    let mut pieces = vec![(false, format!("{} ", line.mark.sign()))];
+    let mut pieces = vec![(false, format!("{} ", line.mark.as_char()))];
     for (emphasised, text) in texts {
         let text = match (too_long, emphasised) {
             (true, true) => mrkdwn::shorten(&text, DIFFERENT).into_owned(),
@@ -146,13 +146,13 @@ fn pieces(line: &Line) -> (Vec<Piece>, bool) {
     let styled = |(emphasised, text)| Piece {
         text,
         styles: match (emphasised, line.mark) {
-            (false, _) | (true, Mark::Same) => &["code"],
-            (true, Mark::Gone) => &["bold", "strike", "code"],
-            (true, Mark::Come) => &["bold", "code"],
+            (false, _) | (true, DiffMark::Unchanged) => &["code"],
+            (true, DiffMark::Removed) => &["bold", "strike", "code"],
+            (true, DiffMark::Added) => &["bold", "code"],
         },
     };
     let mut pieces: Vec<Piece> = pieces.into_iter().map(styled).collect();
-    if !line.ends {
+    if !line.has_newline {
         pieces.push(Piece { text: " no line break at the end".to_owned(), styles: &["italic"] });
     }
     (pieces, too_long)

@@ -5,13 +5,13 @@ use jiff::Timestamp;
 use super::blocks::{Block, section};
 use super::card::lasted;
 use super::mrkdwn::{Mrkdwn, shorten};
-use crate::domain::change::approval::Way;
+use crate::domain::change::approval::ApprovalPlatform;
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::actor::Actor;
-use crate::domain::view::history::Step;
+use crate::domain::view::history::ChangeEvent;
 
 /// Oldest first, at most `most` lines; of more, the first and the last.
-pub(super) fn timeline(change: &Change, steps: &[Step], most: usize, now: Timestamp) -> Vec<Block> {
+pub(super) fn timeline(change: &Change, steps: &[ChangeEvent], most: usize, now: Timestamp) -> Vec<Block> {
     let steps = all(change, steps);
     let left_out = steps.len().saturating_sub(most);
     let mut lines = Vec::new();
@@ -42,24 +42,22 @@ fn joined(lines: &[Mrkdwn]) -> Mrkdwn {
 }
 
 /// What was approved by reviews on GitHub stands with the change and not in the ledger.
-fn all(change: &Change, steps: &[Step]) -> Vec<Step> {
+fn all(change: &Change, steps: &[ChangeEvent]) -> Vec<ChangeEvent> {
     let approvals = match &change.stage {
         Stage::AwaitingApproval(awaiting) | Stage::Expired { awaiting, .. } => &awaiting.approvals[..],
         stage => stage.deploying().map_or(&[][..], |deploying| &deploying.approvals),
     };
-    let reviews = approvals.iter().filter(|approval| approval.way == Way::Github).map(|approval| Step {
-        at: approval.at,
-        kind: "approved".to_owned(),
-        by: Some(Actor::Person(approval.by.clone())),
+    let reviews = approvals.iter().filter(|approval| approval.way == ApprovalPlatform::Github).map(|approval| {
+        ChangeEvent { at: approval.at, kind: "approved".to_owned(), by: Some(Actor::Person(approval.by.clone())) }
     });
     // What goes along is named once, and not by a line for each.
     let steps = steps.iter().filter(|step| step.kind != "carried").cloned();
-    let mut all: Vec<Step> = steps.chain(reviews).collect();
+    let mut all: Vec<ChangeEvent> = steps.chain(reviews).collect();
     all.sort_by_key(|step| step.at);
     all
 }
 
-fn line(change: &Change, step: &Step, before: Option<Timestamp>) -> Mrkdwn {
+fn line(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) -> Mrkdwn {
     let plan = &change.plan;
     let text = Mrkdwn::new("\u{2022} ").moment(step.at).raw(" ");
     let text = match step.kind.as_str() {

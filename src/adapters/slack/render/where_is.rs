@@ -6,7 +6,9 @@ use super::mrkdwn::{Mrkdwn, shorten};
 use crate::adapters::slack::render::command_button::COMMAND;
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::version::{Commit, Sha};
-use crate::domain::view::where_is::{Candidate, Places, Rung, Standing, TakenBack, Waits, Whereabouts};
+use crate::domain::view::where_is::{
+    ArtefactLocations, CodeRemoval, CommitLocations, CommitPresence, EnvironmentPresence, Prerequisite, QueryMatch,
+};
 
 const SUBJECT: usize = 150;
 const NAME: usize = 60;
@@ -18,8 +20,8 @@ const SECTION: usize = 2700;
 /// All sections together, so that the message is taken.
 const ALL: usize = 9500;
 
-pub fn whereabouts(found: &Whereabouts) -> Said {
-    let linked = found.card().is_some();
+pub fn whereabouts(found: &CommitLocations) -> Said {
+    let linked = found.find_single_change().is_some();
     let mut blocks = vec![section(commit(found))];
     let (mut shown, mut length) = (0, 0);
     for places in &found.artefacts {
@@ -36,13 +38,13 @@ pub fn whereabouts(found: &Whereabouts) -> Said {
 }
 
 /// The commit as people know it, and where it lives.
-fn commit(found: &Whereabouts) -> Mrkdwn {
+fn commit(found: &CommitLocations) -> Mrkdwn {
     described(&found.sha, found.commit.as_ref()).raw("\nin ").code(&found.repository.to_string())
 }
 
 fn described(sha: &Sha, commit: Option<&Commit>) -> Mrkdwn {
     let Some(commit) = commit else { return Mrkdwn::default().code(sha.short()) };
-    let pull = commit.pull_request();
+    let pull = commit.parse_pull_request();
     let subject = match &pull {
         // The number stands behind, as a link.
         Some((number, _)) => commit.subject.strip_suffix(&format!(" (#{number})")).unwrap_or(&commit.subject),
@@ -56,35 +58,35 @@ fn described(sha: &Sha, commit: Option<&Commit>) -> Mrkdwn {
     }
 }
 
-fn artefact(places: &Places, linked: bool) -> Mrkdwn {
+fn artefact(places: &ArtefactLocations, linked: bool) -> Mrkdwn {
     let name = Mrkdwn::default().bold(&shorten(places.artefact.as_str(), NAME));
     let nowhere = places
-        .rungs
+        .environments
         .iter()
-        .all(|rung| rung.standing == Standing::Not { taken_back: None } && rung.unreadable.is_none());
+        .all(|rung| rung.presence == CommitPresence::Absent { removal: None } && rung.unreadable.is_none());
     if nowhere {
         let text = name.raw(": in no environment yet");
-        return match &places.waits {
+        return match &places.prerequisite {
             Some((environment, waits)) => text.and(&waits_for(places, environment.as_str(), waits, linked)),
             None => text,
         };
     }
     let mut text = name;
-    for (at, one) in places.rungs.iter().enumerate() {
+    for (at, one) in places.environments.iter().enumerate() {
         let line = Mrkdwn::new("\n").and(&rung(places, at, one, linked));
         if text.as_str().chars().count() + line.as_str().chars().count() > SECTION {
-            return text.raw("\n").plain(&format!("and {} more environments", places.rungs.len() - at));
+            return text.raw("\n").plain(&format!("and {} more environments", places.environments.len() - at));
         }
         text = text.and(&line);
     }
     text
 }
 
-fn rung(places: &Places, at: usize, rung: &Rung, linked: bool) -> Mrkdwn {
+fn rung(places: &ArtefactLocations, at: usize, rung: &EnvironmentPresence, linked: bool) -> Mrkdwn {
     let environment = shorten(rung.environment.as_str(), NAME);
-    let further_up = places.rungs[at + 1..].iter().any(|above| above.standing.has_it());
-    let text = match &rung.standing {
-        Standing::In { since, trouble } => {
+    let further_up = places.environments[at + 1..].iter().any(|above| above.presence.has_commit());
+    let text = match &rung.presence {
+        CommitPresence::Present { since, problem: trouble } => {
             let text = match trouble {
                 None => Mrkdwn::new(":white_check_mark: in "),
                 Some(_) => Mrkdwn::new(":red_circle: in "),
@@ -99,20 +101,24 @@ fn rung(places: &Places, at: usize, rung: &Rung, linked: bool) -> Mrkdwn {
                 None => text,
             }
         }
-        Standing::RollingOut { ready, wanted } => Mrkdwn::new(":hourglass_flowing_sand: rolling out in ")
+        CommitPresence::RollingOut { ready, wanted } => Mrkdwn::new(":hourglass_flowing_sand: rolling out in ")
             .bold(&environment)
             .plain(&format!(", {ready} of {wanted} ready")),
-        Standing::Not { taken_back: Some(back) } => taken_back(&environment, back),
-        Standing::Not { taken_back: None } if further_up => {
+        CommitPresence::Absent { removal: Some(back) } => taken_back(&environment, back),
+        CommitPresence::Absent { removal: None } if further_up => {
             Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment)
         }
-        Standing::Not { taken_back: None } => Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment).raw(" yet"),
-        Standing::Nothing => Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment).raw(", where nothing runs"),
-        Standing::Unknown { why } => {
+        CommitPresence::Absent { removal: None } => {
+            Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment).raw(" yet")
+        }
+        CommitPresence::NoWorkload => {
+            Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment).raw(", where nothing runs")
+        }
+        CommitPresence::Unknown { why } => {
             Mrkdwn::new(":grey_question: not known for ").bold(&environment).raw(": ").plain(&short(why))
         }
     };
-    let text = match &places.waits {
+    let text = match &places.prerequisite {
         Some((next, waits)) if *next == rung.environment => text.and(&waits_for(places, next.as_str(), waits, linked)),
         _ => text,
     };
@@ -122,7 +128,7 @@ fn rung(places: &Places, at: usize, rung: &Rung, linked: bool) -> Mrkdwn {
     }
 }
 
-fn taken_back(environment: &str, back: &TakenBack) -> Mrkdwn {
+fn taken_back(environment: &str, back: &CodeRemoval) -> Mrkdwn {
     let text = Mrkdwn::new(":leftwards_arrow_with_hook: not in ").bold(environment).raw(": it was rolled back there");
     let text = match &back.by {
         Some(person) => text.raw(" by ").person(person),
@@ -138,14 +144,14 @@ fn taken_back(environment: &str, back: &TakenBack) -> Mrkdwn {
     }
 }
 
-fn waits_for(places: &Places, environment: &str, waits: &Waits, linked: bool) -> Mrkdwn {
+fn waits_for(places: &ArtefactLocations, environment: &str, waits: &Prerequisite, linked: bool) -> Mrkdwn {
     let promote = format!("/promote {} {environment}", places.artefact);
     match waits {
-        Waits::Push { branch } => {
+        Prerequisite::Push { branch } => {
             Mrkdwn::new(": it waits to be merged into ").code(&shorten(branch, NAME)).raw(" and deployed from there")
         }
-        Waits::Change { id, words, brings } => {
-            let text = Mrkdwn::new(": change ").code(&id.short());
+        Prerequisite::Change { id, stage_text: words, contains_commit: brings } => {
+            let text = Mrkdwn::new(": change ").code(&id.to_short_id());
             let text = match brings {
                 Some(_) => text.raw(" brings it and is "),
                 None => text.raw(", which may bring it, is "),
@@ -153,21 +159,21 @@ fn waits_for(places: &Places, environment: &str, waits: &Waits, linked: bool) ->
             let text = text.raw(words);
             if linked { text.raw(" (<{link}|its card>)") } else { text }
         }
-        Waits::Promotion { below, trouble: None } => {
+        Prerequisite::Promotion { below, problem: None } => {
             Mrkdwn::new(": it waits for ").code(&promote).raw(", which takes what runs well in ").bold(below.as_str())
         }
-        Waits::Promotion { below, trouble: Some(why) } => Mrkdwn::new(": it waits to run well in ")
+        Prerequisite::Promotion { below, problem: Some(why) } => Mrkdwn::new(": it waits to run well in ")
             .bold(below.as_str())
             .raw(" (")
             .plain(&short(why))
             .raw("), then for ")
             .code(&promote),
-        Waits::Repair { below } => Mrkdwn::new(". It waits for a repair that runs in ")
+        Prerequisite::Repair { below } => Mrkdwn::new(". It waits for a repair that runs in ")
             .bold(below.as_str())
             .raw(", with which ")
             .code(&promote)
             .raw(" brings it back"),
-        Waits::Return { branch } => {
+        Prerequisite::BackMerge { branch } => {
             Mrkdwn::new(": it came past it, and waits to be merged into ").code(&shorten(branch, NAME)).raw(" as well")
         }
     }
@@ -178,7 +184,7 @@ fn short(why: &str) -> String {
 }
 
 /// What does not stand there, and how to see it.
-fn left_out(found: &Whereabouts, shown: usize) -> Option<Block> {
+fn left_out(found: &CommitLocations, shown: usize) -> Option<Block> {
     let all = found.tally.as_ref().map_or(found.artefacts.len(), |tally| tally.artefacts);
     if shown >= all {
         return None;
@@ -186,7 +192,7 @@ fn left_out(found: &Whereabouts, shown: usize) -> Option<Block> {
     let mut text = Mrkdwn::default().plain(&format!("{shown} of {all} artefacts are shown"));
     if let Some(tally) = &found.tally {
         text = text.raw("; of all, as far as I know without asking GitHub, have it");
-        for (at, (environment, having, there)) in tally.rungs.iter().enumerate().take(10) {
+        for (at, (environment, having, there)) in tally.environments.iter().enumerate().take(10) {
             text = text.raw(if at == 0 { ": " } else { ", " });
             text = text.plain(&format!("{having} of {there} in {}", shorten(environment.as_str(), NAME)));
         }
@@ -196,11 +202,11 @@ fn left_out(found: &Whereabouts, shown: usize) -> Option<Block> {
 }
 
 /// For notifications and screen readers.
-fn summary(found: &Whereabouts) -> String {
+fn summary(found: &CommitLocations) -> String {
     const NAMED: usize = 5;
     let mut text = Mrkdwn::default().plain(found.sha.short()).raw(" is");
     for (at, places) in found.artefacts.iter().take(NAMED).enumerate() {
-        let having = places.rungs.iter().filter(|rung| rung.standing.has_it()).take(10);
+        let having = places.environments.iter().filter(|rung| rung.presence.has_commit()).take(10);
         let having: Vec<&str> = having.map(|rung| rung.environment.as_str()).collect();
         let having = if having.is_empty() { "nowhere yet".to_owned() } else { format!("in {}", having.join(", ")) };
         text = text.raw(if at == 0 { " " } else { "; " });
@@ -210,20 +216,22 @@ fn summary(found: &Whereabouts) -> String {
 }
 
 /// A pull request that nothing can contain.
-pub fn unmerged(candidate: &Candidate) -> Said {
+pub fn unmerged(candidate: &QueryMatch) -> Said {
     let text = match candidate {
-        Candidate::Unmerged { closed: true, .. } => named(candidate).raw(" was closed without a merge: it is nowhere."),
+        QueryMatch::Unmerged { is_closed: true, .. } => {
+            named(candidate).raw(" was closed without a merge: it is nowhere.")
+        }
         _ => named(candidate).raw(" is not merged: it is nowhere yet."),
     };
     said(text)
 }
 
-fn named(candidate: &Candidate) -> Mrkdwn {
+fn named(candidate: &QueryMatch) -> Mrkdwn {
     match candidate {
-        Candidate::Commit { repository, sha, commit } => {
+        QueryMatch::Commit { repository, sha, commit } => {
             described(sha, commit.as_ref()).raw(" in ").code(&repository.to_string())
         }
-        Candidate::Unmerged { repository, pull, title, .. } => Mrkdwn::default()
+        QueryMatch::Unmerged { repository, pull, title, .. } => Mrkdwn::default()
             .link(&pull.url, &format!("{repository}#{}", pull.number))
             .raw(" ")
             .plain(&shorten(title, SUBJECT)),
@@ -231,13 +239,13 @@ fn named(candidate: &Candidate) -> Mrkdwn {
 }
 
 /// More than one can be meant: whoever asked chooses.
-pub fn which(what: &str, candidates: &[Candidate], most: usize, artefact: Option<&ArtefactName>) -> Said {
+pub fn which(what: &str, candidates: &[QueryMatch], most: usize, artefact: Option<&ArtefactName>) -> Said {
     let text = Mrkdwn::new("Which ").code(&shorten(what, WHAT)).raw(" is meant?");
     let mut lines = text.clone();
     let mut buttons = Vec::new();
     for (at, candidate) in candidates.iter().take(most).enumerate() {
         lines = lines.raw("\n").plain(&format!("{}. ", at + 1)).and(&named(candidate));
-        if let Candidate::Unmerged { closed, .. } = candidate {
+        if let QueryMatch::Unmerged { is_closed: closed, .. } = candidate {
             lines = lines.raw(if *closed { " (closed)" } else { " (not merged)" });
         }
         buttons.push(choice(at + 1, candidate, artefact));
@@ -255,11 +263,11 @@ pub fn which(what: &str, candidates: &[Candidate], most: usize, artefact: Option
 }
 
 /// Carries the whole command, as if it was typed.
-fn choice(number: usize, candidate: &Candidate, artefact: Option<&ArtefactName>) -> Button {
+fn choice(number: usize, candidate: &QueryMatch, artefact: Option<&ArtefactName>) -> Button {
     let repository = candidate.repository();
     let (label, meant) = match candidate {
-        Candidate::Commit { sha, .. } => (sha.short().to_owned(), format!("{repository}@{sha}")),
-        Candidate::Unmerged { pull, .. } => (format!("#{}", pull.number), format!("{repository}#{}", pull.number)),
+        QueryMatch::Commit { sha, .. } => (sha.short().to_owned(), format!("{repository}@{sha}")),
+        QueryMatch::Unmerged { pull, .. } => (format!("#{}", pull.number), format!("{repository}#{}", pull.number)),
     };
     let label = shorten(&format!("{number}. {label} in {}", repository.name()), LABEL).into_owned();
     let artefact = artefact.map(|name| format!(" {name}")).unwrap_or_default();

@@ -5,12 +5,17 @@ use jiff::Timestamp;
 use crate::adapters::store::plan::StoredPlan;
 use crate::adapters::store::stored::{StoredBody, stored};
 use crate::adapters::store::stored_parts::{StoredLock, StoredQuarantine};
-use crate::domain::change::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Voided, VoidedBecause, Waits, Way};
-use crate::domain::change::{
-    BranchSeen, BuildSeen, By, Change, ChangeId, Deploying, FailureEvidence, Frozen, FrozenResult, ImageSeen, Merging,
-    Nudge, Other, OtherState, Progress, Proof, Pull, RolledBack, Runs, Silence, Stage, Tag, Trouble, Word, WordSaid,
+use crate::domain::change::approval::{
+    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition, VoidReason,
+    VoidedApprovals,
 };
-use crate::domain::model::actor::{Called, PersonId};
+use crate::domain::change::{
+    BranchFinding, BuildFinding, CancelledBy, Change, ChangeId, CoDeployedState, CoDeployedStatus, ControllerMessage,
+    DeployState, FailureEvidence, ImageFinding, MergeState, Proof, PullRequestRef, ReportedOutcome, ResultBranch,
+    ResultCommit, ResultTag, RetryState, RollbackStatus, RolloutProgress, RunningInstead, Stage, StallDiagnosis,
+    TriggerOutcome,
+};
+use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::version::Sha;
 
@@ -31,7 +36,7 @@ stored! {
         frozen: Option<StoredFrozen>,
     }
 
-    struct StoredFrozen for Frozen {
+    struct StoredFrozen for ResultBranch {
         branch: String,
         result: Option<StoredFrozenResult>,
         making: Option<StoredFrozenResult>,
@@ -39,12 +44,12 @@ stored! {
         tidy: bool,
     }
 
-    struct StoredFrozenResult for FrozenResult {
+    struct StoredFrozenResult for ResultCommit {
         base: Sha,
         head: Sha,
     }
 
-    struct StoredPull for Pull {
+    struct StoredPull for PullRequestRef {
         number: u64,
         url: String,
     }
@@ -100,26 +105,26 @@ stored! {
         },
     }
 
-    enum StoredBy for By {
+    enum StoredBy for CancelledBy {
         Person(inner: PersonId),
         Github {
             github: Option<String>,
         },
     }
 
-    struct StoredMerging for Merging {
+    struct StoredMerging for MergeState {
         begun: bool,
         trouble: Option<StoredTrouble>,
         awaiting: Option<Box<StoredAwaiting>>,
     }
 
-    struct StoredTrouble for Trouble {
+    struct StoredTrouble for RetryState {
         since: Timestamp,
         tries: u32,
         why: String,
     }
 
-    struct StoredDeploying for Deploying {
+    struct StoredDeploying for DeployState {
         result: Sha,
         merged_at: Timestamp,
         deadline: Timestamp,
@@ -139,13 +144,13 @@ stored! {
         authors: Option<Vec<PersonId>>,
     }
 
-    enum StoredRolledBack for RolledBack {
+    enum StoredRolledBack for RollbackStatus {
         Done { by: ChangeId, at: Timestamp, },
         Begun { by: ChangeId, },
         Impossible { why: String, },
     }
 
-    enum StoredTag for Tag {
+    enum StoredTag for ResultTag {
         NotYet,
         Chosen {
             name: String,
@@ -160,25 +165,25 @@ stored! {
         },
     }
 
-    enum StoredNudge for Nudge {
+    enum StoredNudge for TriggerOutcome {
         Done,
         Failed { why: String, },
     }
 
-    struct StoredOther for Other {
+    struct StoredOther for CoDeployedStatus {
         artefact: ArtefactName,
         version: Option<String>,
         state: StoredOtherState,
     }
 
-    enum StoredOtherState for OtherState {
+    enum StoredOtherState for CoDeployedState {
         Runs { ready: u32, },
         RollsOut { ready: u32, wanted: u32, },
         Fails { reason: String, },
         Unknown,
     }
 
-    struct StoredProgress for Progress {
+    struct StoredProgress for RolloutProgress {
         ready: u32,
         wanted: u32,
         delayed_by: Option<String>,
@@ -207,12 +212,12 @@ stored! {
         way: StoredWay,
     }
 
-    enum StoredWay for Way {
+    enum StoredWay for ApprovalPlatform {
         Slack,
         Github,
     }
 
-    struct StoredAwaiting for Awaiting {
+    struct StoredAwaiting for ApprovalState {
         required: u32,
         asked: Vec<StoredCalled>,
         approvals: Vec<StoredApproval>,
@@ -225,7 +230,7 @@ stored! {
         trouble: Option<StoredTrouble>,
     }
 
-    enum StoredWaits for Waits {
+    enum StoredWaits for MergeCondition {
         ChecksRunning {
             names: Vec<String>,
         },
@@ -259,12 +264,12 @@ stored! {
         },
     }
 
-    struct StoredIgnored for Ignored {
+    struct StoredIgnored for IgnoredReview {
         login: String,
         why: StoredIgnoredBecause,
     }
 
-    enum StoredIgnoredBecause for IgnoredBecause {
+    enum StoredIgnoredBecause for IgnoredReviewReason {
         Unmapped,
         RequesterUnmapped,
         Requester,
@@ -272,18 +277,18 @@ stored! {
         NoAccess,
     }
 
-    struct StoredVoided for Voided {
+    struct StoredVoided for VoidedApprovals {
         at: Timestamp,
         count: u32,
         why: StoredVoidedBecause,
     }
 
-    enum StoredVoidedBecause for VoidedBecause {
+    enum StoredVoidedBecause for VoidReason {
         BranchMoved,
         Pushed { commit: String, },
     }
 
-    enum StoredCalled for Called {
+    enum StoredCalled for MemberLabel {
         Group {
             id: String,
             handle: String,
@@ -294,7 +299,7 @@ stored! {
         Everyone,
     }
 
-    struct StoredSilence for Silence {
+    struct StoredSilence for StallDiagnosis {
         looked_at: Timestamp,
         branch: StoredBranchSeen,
         build: StoredBuildSeen,
@@ -303,14 +308,14 @@ stored! {
         runs: Option<StoredRuns>,
     }
 
-    enum StoredBranchSeen for BranchSeen {
+    enum StoredBranchSeen for BranchFinding {
         AsMerged,
         MovedOn { to: Sha, },
         Gone,
         Unread { why: String, },
     }
 
-    enum StoredBuildSeen for BuildSeen {
+    enum StoredBuildSeen for BuildFinding {
         NotNeeded,
         NotBegun,
         Running {
@@ -326,7 +331,7 @@ stored! {
         },
     }
 
-    enum StoredImageSeen for ImageSeen {
+    enum StoredImageSeen for ImageFinding {
         There {
             tag: String,
         },
@@ -339,7 +344,7 @@ stored! {
         },
     }
 
-    struct StoredWord for Word {
+    struct StoredWord for ControllerMessage {
         by: String,
         said: StoredWordSaid,
         text: String,
@@ -347,13 +352,13 @@ stored! {
         at: Timestamp,
     }
 
-    enum StoredWordSaid for WordSaid {
+    enum StoredWordSaid for ReportedOutcome {
         Succeeded,
         Failed,
         Progressing,
     }
 
-    struct StoredRuns for Runs {
+    struct StoredRuns for RunningInstead {
         version: String,
         untold: bool,
     }

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::adapters::store::{Shown, Transaction};
 use crate::clock::Clock;
-use crate::domain::change::{Deploying, FailureEvidence, Proof, Stage, Tag};
+use crate::domain::change::{DeployState, FailureEvidence, Proof, ResultTag, Stage};
 use crate::domain::model::artefact::Repository;
 use crate::domain::sample;
 
@@ -45,7 +45,9 @@ fn another() -> Change {
 
 fn deploying(house: &House) -> Stage {
     let now = house.clock.now();
-    Stage::begin().merged(sample::plan().pinned.unwrap(), now, now + SignedDuration::from_mins(15)).unwrap()
+    Stage::new_merging()
+        .into_deploying(sample::plan().pinned.unwrap(), now, now + SignedDuration::from_mins(15))
+        .unwrap()
 }
 
 #[tokio::test]
@@ -55,7 +57,7 @@ async fn of_a_hundred_at_once_one_takes_the_lock_and_is_named() {
     let outcomes = join_all(all.iter().map(|change| house.begin(change))).await;
     let winner = outcomes.iter().position(Result::is_ok).expect("one");
     assert_eq!(outcomes.iter().filter(|outcome| matches!(outcome, Err(StoreError::Held))).count(), 99);
-    let holder = house.store.holder(&all[0].moves()).await.unwrap().expect("a holder");
+    let holder = house.store.holder(&all[0].change_lock_key()).await.unwrap().expect("a holder");
     assert_eq!(holder.id, all[winner].id);
 }
 
@@ -103,9 +105,9 @@ async fn the_lock_ends_with_the_active_stages_and_the_watch_with_the_next_change
     house.begin(&change).await.unwrap();
     let claim = house.claim(&change).await;
     let failed =
-        deploying(&house).failed("CrashLoopBackOff".into(), FailureEvidence::Workload, house.clock.now()).unwrap();
+        deploying(&house).into_failed("CrashLoopBackOff".into(), FailureEvidence::Workload, house.clock.now()).unwrap();
     house.becomes(&claim, failed, None).await.unwrap();
-    assert_eq!(house.store.holder(&change.moves()).await.unwrap(), None);
+    assert_eq!(house.store.holder(&change.change_lock_key()).await.unwrap(), None);
     assert_eq!(house.store.open_changes().await.unwrap().len(), 1, "still watched");
 
     let next = another();
@@ -113,10 +115,11 @@ async fn the_lock_ends_with_the_active_stages_and_the_watch_with_the_next_change
     let open: Vec<_> = house.store.open_changes().await.unwrap().iter().map(|change| change.id).collect();
     assert_eq!(open, [next.id]);
     let claim = house.claim(&next).await;
-    let done = deploying(&house).deployed(2, Proof::TagPattern, house.clock.now()).unwrap();
+    let done = deploying(&house).into_deployed(2, Proof::TagPattern, house.clock.now()).unwrap();
     house.becomes(&claim, done.clone(), None).await.unwrap();
     assert_eq!(house.store.open_changes().await.unwrap().len(), 1, "its tag is still to be made");
-    let tagged = done.still_deploying(|it| Deploying { tag: Tag::Missing { why: "no".into() }, ..it }).unwrap();
+    let tagged =
+        done.update_deploying(|it| DeployState { tag: ResultTag::Missing { why: "no".into() }, ..it }).unwrap();
     house.becomes(&claim, tagged, None).await.unwrap();
     assert_eq!(house.store.open_changes().await.unwrap(), []);
     let last = house.store.last_change(&next.plan.artefact, &next.plan.environment).await.unwrap();
@@ -128,12 +131,12 @@ async fn a_new_change_overtakes_whoever_still_watches_the_old_one() {
     let house = House::new().await;
     let old = another();
     house.begin(&old).await.unwrap();
-    let stalled = deploying(&house).stalled(None, false, house.clock.now()).unwrap();
+    let stalled = deploying(&house).into_stalled(None, false, house.clock.now()).unwrap();
     house.becomes(&house.claim(&old).await, stalled.clone(), None).await.unwrap();
     let watching = house.claim(&old).await;
     assert!(watching.open);
     house.begin(&another()).await.unwrap();
-    let green = stalled.deployed(2, Proof::TagPattern, house.clock.now()).unwrap();
+    let green = stalled.into_deployed(2, Proof::TagPattern, house.clock.now()).unwrap();
     assert!(matches!(house.becomes(&watching, green, None).await, Err(StoreError::Overtaken)));
     assert!(!house.claim(&old).await.open, "nobody looks at it any more");
 }
@@ -144,7 +147,7 @@ async fn a_wish_to_cancel_ends_with_the_change_it_was_for() {
     let change = another();
     house.begin(&change).await.unwrap();
     house.store.commit(Transaction::new().ask_to_cancel(change.id, PersonId::new("U0BOB"))).await.unwrap();
-    let errored = Stage::begin().errored("403".into(), house.clock.now()).unwrap();
+    let errored = Stage::new_merging().into_errored("403".into(), house.clock.now()).unwrap();
     house.becomes(&house.claim(&change).await, errored, None).await.unwrap();
     assert_eq!(house.claim(&change).await.cancel_by, None, "a retry is not cancelled by it");
 }
@@ -174,7 +177,7 @@ async fn a_change_is_found_by_what_people_call_it() {
     let house = House::new().await;
     let change = another();
     house.begin(&change).await.unwrap();
-    let called = house.store.changes_called(&change.id.short().to_uppercase()).await.unwrap();
+    let called = house.store.changes_called(&change.id.to_short_id().to_uppercase()).await.unwrap();
     assert_eq!(called, [change]);
     assert_eq!(house.store.changes_called("0badcafe").await.unwrap(), []);
 }

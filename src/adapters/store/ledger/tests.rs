@@ -10,7 +10,7 @@ use crate::adapters::store::{Said, Transaction};
 use crate::clock::Clock;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::model::message::{Message, MessageKey, Place, To};
+use crate::domain::model::message::{Destination, Message, MessageKey, MessageLocation};
 use crate::domain::sample;
 
 struct House {
@@ -35,7 +35,7 @@ impl House {
         &self,
         artefact: Option<&str>,
         environment: Option<&str>,
-        cursor: Cursor<Number>,
+        cursor: Cursor<LedgerPosition>,
     ) -> Vec<(i64, LedgerKind)> {
         let past = self.store.past(&filter(artefact, environment), cursor, 10).await.unwrap();
         past.into_iter().map(|past| (past.number.0, past.entry.kind)).collect()
@@ -54,8 +54,8 @@ fn entry(kind: LedgerKind, artefact: Option<&str>, environment: &str) -> Entry {
     }
 }
 
-fn filter(artefact: Option<&str>, environment: Option<&str>) -> Filter {
-    Filter { artefact: artefact.map(ArtefactName::new), environment: environment.map(EnvironmentName::new) }
+fn filter(artefact: Option<&str>, environment: Option<&str>) -> ListFilter {
+    ListFilter { artefact: artefact.map(ArtefactName::new), environment: environment.map(EnvironmentName::new) }
 }
 
 fn numbers(told: &[(i64, LedgerKind)]) -> Vec<i64> {
@@ -109,12 +109,12 @@ async fn a_page_begins_beside_an_item_whatever_happens_meanwhile() {
     let first = house.told(Some("checkout"), None, Cursor::Start).await;
     assert_eq!(numbers(&first), (21..=30).rev().collect::<Vec<_>>());
     house.happens(LedgerKind::Arrived, Some("checkout"), "qa").await;
-    let second = house.told(Some("checkout"), None, Cursor::Earlier(Number(21))).await;
+    let second = house.told(Some("checkout"), None, Cursor::Earlier(LedgerPosition(21))).await;
     assert_eq!(numbers(&second), (11..=20).rev().collect::<Vec<_>>());
-    let back = house.told(Some("checkout"), None, Cursor::Later(Number(20))).await;
+    let back = house.told(Some("checkout"), None, Cursor::Later(LedgerPosition(20))).await;
     assert_eq!(numbers(&back), (21..=30).collect::<Vec<_>>(), "the one next to the cursor comes first");
-    assert_eq!(house.told(None, None, Cursor::Earlier(Number(i64::MIN))).await, []);
-    assert_eq!(house.told(None, None, Cursor::Later(Number(i64::MAX))).await, []);
+    assert_eq!(house.told(None, None, Cursor::Earlier(LedgerPosition(i64::MIN))).await, []);
+    assert_eq!(house.told(None, None, Cursor::Later(LedgerPosition(i64::MAX))).await, []);
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ async fn a_change_comes_as_it_stands_now() {
         ..begun.clone()
     };
     house.store.commit(Transaction::new().begin(change.clone()).ledger(begun)).await.unwrap();
-    let past = house.store.past(&Filter::default(), Cursor::Start, 9).await.unwrap();
+    let past = house.store.past(&ListFilter::default(), Cursor::Start, 9).await.unwrap();
     assert_eq!(past[0].change.as_ref(), Some(&change));
     let since = async || house.store.stages_since(&[change.id]).await.unwrap().remove(&change.id);
     assert_eq!(since().await, Some(change.asked_at));
@@ -142,14 +142,14 @@ async fn a_change_comes_as_it_stands_now() {
 async fn the_places_of_messages_are_told_at_once() {
     let house = House::new().await;
     let key = MessageKey::new("card:1");
-    let to = To::Post { channel: "C0DEPLOYS".into(), key: key.clone(), thread: None, asked: None };
+    let to = Destination::Post { channel: "C0DEPLOYS".into(), key: key.clone(), thread: None, asked: None };
     let message = Message::new(to, "card".into(), Vec::new());
     house.store.commit(Transaction::new().say(message)).await.unwrap();
     let turn = house.store.turns().await.unwrap().remove(0);
     let outgoing = house.store.outgoing(turn.id).await.unwrap().unwrap();
     let unsaid = house.store.places(std::slice::from_ref(&key)).await.unwrap();
     assert!(unsaid.is_empty(), "it is on its way");
-    let place = Place { channel: "C0DEPLOYS".into(), ts: "1.2".into() };
+    let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.2".into() };
     let said = Said { place: place.clone(), note: None };
     house.store.commit(Transaction::new().sent(turn.id, outgoing.revision, Some(said))).await.unwrap();
     let known = house.store.places(&[key.clone(), MessageKey::new("card:2")]).await.unwrap();
@@ -183,7 +183,7 @@ async fn a_ledger_of_many_years_is_read_quickly() {
         (Some("rare"), Some("e1")),
         (Some("never"), Some("e3")),
     ] {
-        for cursor in [Cursor::Start, Cursor::Earlier(Number(25_000)), Cursor::Later(Number(25_000))] {
+        for cursor in [Cursor::Start, Cursor::Earlier(LedgerPosition(25_000)), Cursor::Later(LedgerPosition(25_000))] {
             let mut best = Duration::MAX;
             for _ in 0..5 {
                 let begin = Instant::now();

@@ -7,13 +7,13 @@ async fn a_channel_has_one_queue_by_its_name_and_by_its_id() {
     let house = House::new().await;
     house.says(post("#deploys", "card", "merging")).await;
     let turn = house.store.turns().await.unwrap().remove(0);
-    let said = Said { place: Place { channel: "C0DEPLOYS".into(), ts: "1.1".into() }, note: None };
+    let said = Said { place: MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.1".into() }, note: None };
     house.store.commit(Transaction::new().sent(turn.id, 0, Some(said))).await.unwrap();
 
     house.says(post("C0DEPLOYS", "by its id", "a")).await;
     house.says(post("#deploys", "by its name", "b")).await;
-    let thread = Some(MessageKey::at(&Place { channel: "C0DEPLOYS".into(), ts: "0.9".into() }));
-    let to = To::Post { channel: "C0DEPLOYS".into(), key: MessageKey::new("thread"), thread, asked: None };
+    let thread = Some(MessageKey::from_location(&MessageLocation { channel: "C0DEPLOYS".into(), ts: "0.9".into() }));
+    let to = Destination::Post { channel: "C0DEPLOYS".into(), key: MessageKey::new("thread"), thread, asked: None };
     house.says(Message { to, ..post("", "", "c") }).await;
     let queues: Vec<_> = house.turns().await.into_iter().map(|(queue, _)| queue).collect();
     assert_eq!(queues, ["#deploys"], "all three are in one");
@@ -40,15 +40,15 @@ async fn a_patient_edit_waits_until_its_message_has_stood_for_a_moment() {
     ];
     for (name, said, due, text) in cases {
         let house = House::new().await;
-        house.says(post("#deploys", "card", "merging").patiently()).await;
+        house.says(post("#deploys", "card", "merging").with_coalescing()).await;
         let turn = house.store.turns().await.unwrap().remove(0);
         assert_eq!(turn.due_at, start(), "{name}: what nobody has read yet waits for nothing");
-        let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
+        let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
         house.store.commit(Transaction::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
         for (at, patient, text) in said {
             house.clock.advance_to(start() + SignedDuration::from_millis(*at));
             let edit = edit("card", text);
-            house.says(if *patient { edit.patiently() } else { edit }).await;
+            house.says(if *patient { edit.with_coalescing() } else { edit }).await;
         }
         let turn = house.store.turns().await.unwrap().remove(0);
         assert_eq!(turn.due_at, start() + SignedDuration::from_millis(due), "{name}");
@@ -62,9 +62,9 @@ async fn a_patient_edit_holds_up_nobody_and_keeps_its_place() {
     let house = House::new().await;
     house.says(post("#deploys", "card", "merging")).await;
     let turn = house.store.turns().await.unwrap().remove(0);
-    let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
+    let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
     house.store.commit(Transaction::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
-    house.says(edit("card", "1/3").patiently()).await;
+    house.says(edit("card", "1/3").with_coalescing()).await;
     house.says(post("#deploys", "other", "first")).await;
     house.says(post("#deploys", "another", "second")).await;
     let turns =
@@ -79,8 +79,8 @@ async fn a_patient_text_that_came_while_another_was_on_its_way_waits_as_well() {
     let house = House::new().await;
     house.says(post("#deploys", "card", "merging")).await;
     let turn = house.store.turns().await.unwrap().remove(0);
-    house.says(edit("card", "1/3").patiently()).await;
-    let place = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
+    house.says(edit("card", "1/3").with_coalescing()).await;
+    let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
     house.store.commit(Transaction::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
     let turn = house.store.turns().await.unwrap().remove(0);
     assert_eq!(turn.due_at, start() + SignedDuration::from_secs(3));
@@ -100,7 +100,7 @@ async fn only_the_newest_unsent_text_of_a_message_is_kept_in_its_place() {
 #[tokio::test]
 async fn an_edit_that_came_while_its_message_was_being_sent_is_sent_after_it() {
     let house = House::new().await;
-    let place = Place { channel: "C0DEPLOYS".into(), ts: "1.1".into() };
+    let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.1".into() };
     house.says(post("#deploys", "card", "merging")).await;
     let turn = house.store.turns().await.unwrap().remove(0);
     let on_its_way = house.store.outgoing(turn.id).await.unwrap().unwrap();
@@ -121,7 +121,7 @@ async fn an_edit_that_came_while_its_message_was_being_sent_is_sent_after_it() {
 async fn what_belongs_to_a_message_goes_into_its_queue() {
     let house = House::new().await;
     house.says(post("#releases", "card", "merging")).await;
-    let thread = To::Post {
+    let thread = Destination::Post {
         channel: "#deploys".into(),
         key: MessageKey::new("end"),
         thread: Some(MessageKey::new("card")),
@@ -132,7 +132,10 @@ async fn what_belongs_to_a_message_goes_into_its_queue() {
 
     let reply = ResponseUrl { url: "https://hooks.slack.com/secret".into(), until: start() };
     house
-        .says(Message { to: To::Reply { response_url: reply, in_channel: true, replace: false }, ..edit("", "hi") })
+        .says(Message {
+            to: Destination::Reply { response_url: reply, in_channel: true, replace: false },
+            ..edit("", "hi")
+        })
         .await;
     let queues = house.store.turns().await.unwrap();
     assert!(queues.iter().all(|turn| !turn.queue.contains("secret")), "{queues:?}");

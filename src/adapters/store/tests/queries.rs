@@ -4,8 +4,8 @@ use sqlx::{AssertSqlSafe, Executor as _, SqlSafeStr as _};
 use syn::visit::{self, Visit};
 
 use super::*;
-use crate::domain::view::history::Number;
-use crate::domain::view::list::Filter;
+use crate::domain::view::history::LedgerPosition;
+use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::Cursor;
 
 /// Calls of sqlx that take a whole statement.
@@ -95,8 +95,8 @@ async fn every_query_that_is_built_at_run_time_can_be_run() {
     assert_eq!(store.newest(LedgerKind::Report, 1).await.unwrap(), []);
     for artefact in [None, Some(checkout)] {
         for environment in [None, Some(qa.clone())] {
-            for cursor in [Cursor::Start, Cursor::Earlier(Number(9)), Cursor::Later(Number(1))] {
-                let filter = Filter { artefact: artefact.clone(), environment: environment.clone() };
+            for cursor in [Cursor::Start, Cursor::Earlier(LedgerPosition(9)), Cursor::Later(LedgerPosition(1))] {
+                let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
                 assert!(store.past(&filter, cursor, 1).await.unwrap().is_empty());
             }
         }

@@ -7,14 +7,19 @@ use crate::adapters::store::change::stored::StoredChange;
 use crate::adapters::store::ledger::StoredLedgerDetails;
 use crate::adapters::store::outbox::StoredMessage;
 use crate::adapters::store::stored::{StoredBody, read_body, write_body};
-use crate::domain::change::approval::{Approval, Awaiting, Ignored, IgnoredBecause, Voided, VoidedBecause, Waits, Way};
-use crate::domain::change::{
-    BranchSeen, BuildSeen, By, Change, Deploying, FailureEvidence, Frozen, FrozenResult, ImageSeen, Merging, Nudge,
-    Other, OtherState, Progress, Proof, Pull, RolledBack, Runs, Silence, Stage, Tag, Trouble, Word, WordSaid,
+use crate::domain::change::approval::{
+    Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition, VoidReason,
+    VoidedApprovals,
 };
-use crate::domain::model::actor::Called;
-use crate::domain::model::message::{Asked, File, LinkTo};
-use crate::domain::view::history::ArrivalTold;
+use crate::domain::change::{
+    BranchFinding, BuildFinding, CancelledBy, Change, CoDeployedState, CoDeployedStatus, ControllerMessage,
+    DeployState, FailureEvidence, ImageFinding, MergeState, Proof, PullRequestRef, ReportedOutcome, ResultBranch,
+    ResultCommit, ResultTag, RetryState, RollbackStatus, RolloutProgress, RunningInstead, Stage, StallDiagnosis,
+    TriggerOutcome,
+};
+use crate::domain::model::actor::MemberLabel;
+use crate::domain::model::message::{FallbackRecipient, MessageFile, MessageLink};
+use crate::domain::view::history::ArrivalDetails;
 
 fn assert_comes_back<B: StoredBody>(value: &B::Domain)
 where
@@ -32,90 +37,101 @@ fn person(name: &str) -> PersonId {
     PersonId::new(name)
 }
 
-fn trouble() -> Trouble {
-    Trouble { since: later(1), tries: 3, why: "502".into() }
+fn trouble() -> RetryState {
+    RetryState { since: later(1), tries: 3, why: "502".into() }
 }
 
-fn approval(way: Way) -> Approval {
+fn approval(way: ApprovalPlatform) -> Approval {
     Approval { by: person("U0BOB"), at: later(2), way }
 }
 
-fn awaiting() -> Awaiting {
-    Awaiting {
+fn awaiting() -> ApprovalState {
+    ApprovalState {
         required: 2,
         asked: vec![
-            Called::Group { id: "S1".into(), handle: "managers".into() },
-            Called::Person(person("U0BOB")),
-            Called::Team("acme/platform".into()),
-            Called::Handle("octocat".into()),
-            Called::Everyone,
+            MemberLabel::Group { id: "S1".into(), handle: "managers".into() },
+            MemberLabel::Person(person("U0BOB")),
+            MemberLabel::Team("acme/platform".into()),
+            MemberLabel::Handle("octocat".into()),
+            MemberLabel::Everyone,
         ],
-        approvals: vec![approval(Way::Slack), approval(Way::Github)],
+        approvals: vec![approval(ApprovalPlatform::Slack), approval(ApprovalPlatform::Github)],
         since: later(3),
         deadline: later(4),
         nudged: true,
         waits_for: vec![
-            Waits::ChecksRunning { names: vec!["build".into()] },
-            Waits::ChecksRed { names: vec!["test".into()] },
-            Waits::NoCheck,
-            Waits::ChangesRequested { logins: vec!["octocat".into()] },
-            Waits::Mergeability,
-            Waits::GithubRules { reviews: 2 },
-            Waits::Retargeted { base: "main".into() },
-            Waits::Locked { lock: sample::lock() },
-            Waits::Frozen { until: later(5), reason: Some("Friday".into()) },
-            Waits::Quarantined { quarantine: Box::new(sample::quarantine()) },
-            Waits::RightLost,
-            Waits::RightsUnknown { why: "502".into() },
+            MergeCondition::ChecksRunning { names: vec!["build".into()] },
+            MergeCondition::ChecksRed { names: vec!["test".into()] },
+            MergeCondition::NoCheck,
+            MergeCondition::ChangesRequested { logins: vec!["octocat".into()] },
+            MergeCondition::Mergeability,
+            MergeCondition::GithubRules { reviews: 2 },
+            MergeCondition::Retargeted { base: "main".into() },
+            MergeCondition::Locked { lock: sample::lock() },
+            MergeCondition::Frozen { until: later(5), reason: Some("Friday".into()) },
+            MergeCondition::Quarantined { quarantine: Box::new(sample::quarantine()) },
+            MergeCondition::RightLost,
+            MergeCondition::RightsUnknown { why: "502".into() },
         ],
         ignored: [
-            IgnoredBecause::Unmapped,
-            IgnoredBecause::RequesterUnmapped,
-            IgnoredBecause::Requester,
-            IgnoredBecause::NotAsked,
-            IgnoredBecause::NoAccess,
+            IgnoredReviewReason::Unmapped,
+            IgnoredReviewReason::RequesterUnmapped,
+            IgnoredReviewReason::Requester,
+            IgnoredReviewReason::NotAsked,
+            IgnoredReviewReason::NoAccess,
         ]
-        .map(|why| Ignored { login: "octocat".into(), why })
+        .map(|why| IgnoredReview { login: "octocat".into(), why })
         .into(),
-        voided: Some(Voided { at: later(6), count: 1, why: VoidedBecause::Pushed { commit: "abc".into() } }),
+        voided: Some(VoidedApprovals { at: later(6), count: 1, why: VoidReason::Pushed { commit: "abc".into() } }),
         trouble: Some(trouble()),
     }
 }
 
-fn silence(branch: BranchSeen, build: BuildSeen, image: ImageSeen, said: WordSaid) -> Box<Silence> {
-    let word = Word { by: "Flux".into(), said, text: "applied".into(), commit: Some(sample::sha('c')), at: later(7) };
-    let runs = Some(Runs { version: "1.4".into(), untold: true });
-    Box::new(Silence { looked_at: later(8), branch, build, image, word: Some(word), runs })
+fn silence(
+    branch: BranchFinding,
+    build: BuildFinding,
+    image: ImageFinding,
+    said: ReportedOutcome,
+) -> Box<StallDiagnosis> {
+    let word = ControllerMessage {
+        by: "Flux".into(),
+        said,
+        text: "applied".into(),
+        commit: Some(sample::sha('c')),
+        at: later(7),
+    };
+    let runs = Some(RunningInstead { version: "1.4".into(), untold: true });
+    Box::new(StallDiagnosis { looked_at: later(8), branch, build, image, word: Some(word), runs })
 }
 
-fn deploying() -> Deploying {
-    let other = |state| Other { artefact: ArtefactName::new("search"), version: Some("1.4".into()), state };
-    Deploying {
+fn deploying() -> DeployState {
+    let other = |state| CoDeployedStatus { artefact: ArtefactName::new("search"), version: Some("1.4".into()), state };
+    DeployState {
         result: sample::sha('a'),
         merged_at: later(9),
         deadline: later(10),
-        tag: Tag::Chosen { name: "qa/1".into(), tries: 2 },
-        nudge: Some(Nudge::Failed { why: "401".into() }),
-        rollout: Some(Progress { ready: 1, wanted: 2, delayed_by: Some("quota".into()) }),
+        tag: ResultTag::Chosen { name: "qa/1".into(), tries: 2 },
+        nudge: Some(TriggerOutcome::Failed { why: "401".into() }),
+        rollout: Some(RolloutProgress { ready: 1, wanted: 2, delayed_by: Some("quota".into()) }),
         others: vec![
-            other(OtherState::Runs { ready: 2 }),
-            other(OtherState::RollsOut { ready: 1, wanted: 2 }),
-            other(OtherState::Fails { reason: "OOMKilled".into() }),
-            other(OtherState::Unknown),
+            other(CoDeployedState::Runs { ready: 2 }),
+            other(CoDeployedState::RollsOut { ready: 1, wanted: 2 }),
+            other(CoDeployedState::Fails { reason: "OOMKilled".into() }),
+            other(CoDeployedState::Unknown),
         ],
         trouble: Some(trouble()),
-        approvals: vec![approval(Way::Slack)],
+        approvals: vec![approval(ApprovalPlatform::Slack)],
         by_hand: Some("octocat".into()),
         unseen: Some(sample::sha('b')),
         runs_as: Some("1.4".into()),
-        rolled_back: Some(RolledBack::Done { by: sample::change().id, at: later(11) }),
+        rolled_back: Some(RollbackStatus::Done { by: sample::change().id, at: later(11) }),
         built_at: Some(later(12)),
         seen_at: Some(later(13)),
         silence: Some(silence(
-            BranchSeen::MovedOn { to: sample::sha('d') },
-            BuildSeen::Failed { names: vec!["build".into()], url: Some("https://ci".into()) },
-            ImageSeen::Missing { name: "checkout".into() },
-            WordSaid::Failed,
+            BranchFinding::MovedOn { to: sample::sha('d') },
+            BuildFinding::Failed { names: vec!["build".into()], url: Some("https://ci".into()) },
+            ImageFinding::Missing { name: "checkout".into() },
+            ReportedOutcome::Failed,
         )),
         authors: Some(vec![person("U0ALICE")]),
     }
@@ -123,50 +139,60 @@ fn deploying() -> Deploying {
 
 fn stages() -> Vec<Stage> {
     let id = sample::change().id;
-    let with = |change: fn(&mut Deploying)| {
+    let with = |change: fn(&mut DeployState)| {
         let mut deploying = deploying();
         change(&mut deploying);
         Stage::Deploying(deploying)
     };
     let mut stages = vec![
         Stage::AwaitingApproval(awaiting()),
-        Stage::AwaitingApproval(Awaiting {
-            voided: Some(Voided { at: later(6), count: 1, why: VoidedBecause::BranchMoved }),
+        Stage::AwaitingApproval(ApprovalState {
+            voided: Some(VoidedApprovals { at: later(6), count: 1, why: VoidReason::BranchMoved }),
             ..awaiting()
         }),
-        Stage::Merging(Merging { begun: true, trouble: Some(trouble()), awaiting: Some(Box::new(awaiting())) }),
-        with(|deploying| deploying.tag = Tag::NotYet),
-        with(|deploying| deploying.tag = Tag::Made { name: "qa/1".into(), at: later(1) }),
-        with(|deploying| deploying.tag = Tag::Missing { why: "protected".into() }),
-        with(|deploying| deploying.nudge = Some(Nudge::Done)),
-        with(|deploying| deploying.rolled_back = Some(RolledBack::Begun { by: sample::change().id })),
-        with(|deploying| deploying.rolled_back = Some(RolledBack::Impossible { why: "nothing ran".into() })),
+        Stage::Merging(MergeState { begun: true, trouble: Some(trouble()), awaiting: Some(Box::new(awaiting())) }),
+        with(|deploying| deploying.tag = ResultTag::NotYet),
+        with(|deploying| deploying.tag = ResultTag::Made { name: "qa/1".into(), at: later(1) }),
+        with(|deploying| deploying.tag = ResultTag::Missing { why: "protected".into() }),
+        with(|deploying| deploying.nudge = Some(TriggerOutcome::Done)),
+        with(|deploying| deploying.rolled_back = Some(RollbackStatus::Begun { by: sample::change().id })),
+        with(|deploying| deploying.rolled_back = Some(RollbackStatus::Impossible { why: "nothing ran".into() })),
         with(|deploying| {
-            deploying.silence =
-                Some(silence(BranchSeen::AsMerged, BuildSeen::NotNeeded, ImageSeen::Untold, WordSaid::Succeeded));
+            deploying.silence = Some(silence(
+                BranchFinding::AsMerged,
+                BuildFinding::NotNeeded,
+                ImageFinding::Untold,
+                ReportedOutcome::Succeeded,
+            ));
         }),
         with(|deploying| {
-            let (build, image) = (BuildSeen::NotBegun, ImageSeen::There { tag: "1".into() });
-            deploying.silence = Some(silence(BranchSeen::Gone, build, image, WordSaid::Progressing));
+            let (build, image) = (BuildFinding::NotBegun, ImageFinding::There { tag: "1".into() });
+            deploying.silence = Some(silence(BranchFinding::Gone, build, image, ReportedOutcome::Progressing));
         }),
         with(|deploying| {
             let why = || "502".to_owned();
-            let (build, image) = (BuildSeen::Unread { why: why() }, ImageSeen::Unread { why: why() });
-            deploying.silence = Some(silence(BranchSeen::Unread { why: why() }, build, image, WordSaid::Failed));
-        }),
-        with(|deploying| {
-            let build = BuildSeen::Running { names: vec!["build".into()] };
-            deploying.silence = Some(silence(BranchSeen::AsMerged, build, ImageSeen::Untold, WordSaid::Failed));
-        }),
-        with(|deploying| {
+            let (build, image) = (BuildFinding::Unread { why: why() }, ImageFinding::Unread { why: why() });
             deploying.silence =
-                Some(silence(BranchSeen::AsMerged, BuildSeen::Done, ImageSeen::Untold, WordSaid::Failed));
+                Some(silence(BranchFinding::Unread { why: why() }, build, image, ReportedOutcome::Failed));
+        }),
+        with(|deploying| {
+            let build = BuildFinding::Running { names: vec!["build".into()] };
+            deploying.silence =
+                Some(silence(BranchFinding::AsMerged, build, ImageFinding::Untold, ReportedOutcome::Failed));
+        }),
+        with(|deploying| {
+            deploying.silence = Some(silence(
+                BranchFinding::AsMerged,
+                BuildFinding::Done,
+                ImageFinding::Untold,
+                ReportedOutcome::Failed,
+            ));
         }),
         Stage::Stalled { deploying: deploying(), at: later(14), runs: Some("1.3".into()), unread: true },
         Stage::Conflicted { at: later(15), files: vec!["Cargo.lock".into()] },
-        Stage::Errored { at: later(16), why: "403".into(), merging: Merging::default() },
-        Stage::Cancelled { at: later(17), by: By::Person(person("U0ALICE")) },
-        Stage::Cancelled { at: later(17), by: By::Github { github: Some("octocat".into()) } },
+        Stage::Errored { at: later(16), why: "403".into(), merging: MergeState::default() },
+        Stage::Cancelled { at: later(17), by: CancelledBy::Person(person("U0ALICE")) },
+        Stage::Cancelled { at: later(17), by: CancelledBy::Github { github: Some("octocat".into()) } },
         Stage::Rejected { at: later(18), by: person("U0BOB"), reason: "not today".into() },
         Stage::Expired { at: later(19), awaiting: awaiting() },
         Stage::Superseded { at: later(20), by: id, deploying: Some(Box::new(deploying())) },
@@ -191,12 +217,12 @@ fn a_change_comes_back_in_every_stage() {
     for stage in stages() {
         names.insert(stage.name());
         assert_eq!(LedgerKind::from(&stage).as_str(), stage.name(), "the ledger calls a stage by its name");
-        let result = FrozenResult { base: sample::sha('1'), head: sample::sha('2') };
-        let frozen = Frozen {
+        let result = ResultCommit { base: sample::sha('1'), head: sample::sha('2') };
+        let frozen = ResultBranch {
             branch: "gantry/1".into(),
             result: Some(result.clone()),
             making: Some(result),
-            pull: Some(Pull { number: 7, url: "https://github.com/acme/checkout/pull/7".into() }),
+            pull: Some(PullRequestRef { number: 7, url: "https://github.com/acme/checkout/pull/7".into() }),
             tidy: true,
         };
         let mut change = Change { stage, frozen: Some(frozen), request: Some("r1".into()), ..sample::change() };
@@ -212,27 +238,27 @@ fn a_change_comes_back_in_every_stage() {
 fn a_message_comes_back_wherever_it_goes() {
     let key = || MessageKey::new("card:1");
     let url = || ResponseUrl { url: "https://hooks.slack.com/1".into(), until: later(1) };
-    let asked = Some(Asked { person: person("U0ALICE"), channel: Some("C1".into()) });
+    let asked = Some(FallbackRecipient { person: person("U0ALICE"), channel: Some("C1".into()) });
     for to in [
-        To::Post { channel: "C1".into(), key: key(), thread: Some(key()), asked },
-        To::Edit { key: key() },
-        To::Person {
+        Destination::Post { channel: "C1".into(), key: key(), thread: Some(key()), asked },
+        Destination::Edit { key: key() },
+        Destination::Person {
             person: person("U0ALICE"),
             channel: Some("C1".into()),
             thread: Some(key()),
             response_url: Some(url()),
             replace: true,
         },
-        To::Home { person: person("U0ALICE"), key: key() },
-        To::Reply { response_url: url(), in_channel: true, replace: true },
+        Destination::Home { person: person("U0ALICE"), key: key() },
+        Destination::Reply { response_url: url(), in_channel: true, replace: true },
     ] {
         assert_comes_back::<StoredMessage>(&Message {
             to,
             text: "text".into(),
             blocks: vec![json!({ "type": "divider" })],
             plain: Some(vec![json!({ "type": "section" })]),
-            link_to: Some(LinkTo { key: key(), only_elsewhere: true }),
-            file: Some(File { name: "a.diff".into(), title: "a".into(), text: "+b".into() }),
+            link_to: Some(MessageLink { key: key(), only_elsewhere: true }),
+            file: Some(MessageFile { name: "a.diff".into(), title: "a".into(), text: "+b".into() }),
             broadcast: true,
             patient: true,
             request: Some("r1".into()),
@@ -243,7 +269,7 @@ fn a_message_comes_back_wherever_it_goes() {
 #[test]
 fn the_details_of_the_ledger_come_back() {
     let version = sample::plan().version;
-    let overridden = crate::domain::rules::gate::Overridden {
+    let overridden = crate::domain::rules::gate::GateOverride {
         by: person("U0ALICE"),
         reason: "people cannot pay".into(),
         gates: vec![
@@ -254,7 +280,7 @@ fn the_details_of_the_ledger_come_back() {
             crate::domain::rules::gate::Gate::Quarantine { change: sample::change().id },
         ],
     };
-    let arrival = ArrivalTold {
+    let arrival = ArrivalDetails {
         version: version.clone(),
         failed: Some("OOMKilled".into()),
         commit: Some(sample::commit('a', "Work")),

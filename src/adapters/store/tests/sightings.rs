@@ -8,15 +8,18 @@ async fn the_same_version_stays_and_another_one_ends_its_stay() {
     let later = |seconds| start() + SignedDuration::from_secs(seconds);
     house.sees(sighting("1.4", later(0))).await;
     house.sees(Sighting { running_at: Some(later(20)), announced: true, ..sighting("1.4", later(9)) }).await;
-    let degraded =
-        Sighting { running_at: Some(later(40)), failed: Some("CrashLoopBackOff".into()), ..sighting("1.4", later(40)) };
+    let degraded = Sighting {
+        running_at: Some(later(40)),
+        failure: Some("CrashLoopBackOff".into()),
+        ..sighting("1.4", later(40))
+    };
     house.sees(degraded).await;
 
     let now = house.store.sightings_now().await.unwrap();
     assert_eq!(now.len(), 1);
     assert_eq!(now[0].seen_at, later(0));
     assert_eq!(now[0].running_at, Some(later(20)), "the first time it was complete");
-    assert_eq!(now[0].failed.as_deref(), Some("CrashLoopBackOff"));
+    assert_eq!(now[0].failure.as_deref(), Some("CrashLoopBackOff"));
     assert!(now[0].announced, "told once is told");
 
     house.sees(sighting("1.5", later(60))).await;
@@ -44,19 +47,19 @@ async fn an_interruption_is_kept_although_the_first_run_is() {
     let later = |seconds| start() + SignedDuration::from_secs(seconds);
     let runs = |well_since: Option<Timestamp>| Sighting {
         running_at: Some(later(20)),
-        well_since,
+        healthy_since: well_since,
         ..sighting("1.4", later(0))
     };
     for well_since in [Some(later(20)), None, Some(later(60)), Some(later(60)), None] {
         house.sees(runs(well_since)).await;
         let now = house.store.sightings_now().await.unwrap();
-        assert_eq!((now.len(), now[0].well_since, now[0].running_at), (1, well_since, Some(later(20))));
+        assert_eq!((now.len(), now[0].healthy_since, now[0].running_at), (1, well_since, Some(later(20))));
     }
 
     house.sees(runs(Some(later(80)))).await;
-    house.sees(Sighting { well_since: Some(later(90)), ..sighting("1.5", later(90)) }).await;
+    house.sees(Sighting { healthy_since: Some(later(90)), ..sighting("1.5", later(90)) }).await;
     let stays = house.store.sightings(&ArtefactName::new("checkout"), &EnvironmentName::new("qa"), 10).await.unwrap();
-    let well_since: Vec<_> = stays.iter().map(|stay| stay.well_since).collect();
+    let well_since: Vec<_> = stays.iter().map(|stay| stay.healthy_since).collect();
     assert_eq!(well_since, [Some(later(90)), Some(later(80))], "each stay has its own");
 }
 
@@ -69,8 +72,10 @@ async fn what_is_learned_is_kept() {
     let learned = ImageCommit { commit: Some(a), proof: "label".into(), ..image.clone() };
     let [base, head] = [learned.commit.clone().unwrap(), b];
     let shop: Repository = "acme/shop".parse().unwrap();
-    let (commits, files) =
-        (vec![Lone::new(sample::commit('b', "One (#42)"), vec![base.clone()], None, None)], Files::default());
+    let (commits, files) = (
+        vec![ListedCommit::new(sample::commit('b', "One (#42)"), vec![base.clone()], None, None)],
+        ChangedFiles::default(),
+    );
     let comparison = Comparison { base, head, ahead_by: 1, behind_by: 1, commits, files, url: None };
     let learn = |transaction: Transaction| transaction.comparison(shop.clone(), comparison.clone());
     let transaction = learn(learn(Transaction::new().image_commit(image).image_commit(learned.clone())));

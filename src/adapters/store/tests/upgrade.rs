@@ -16,7 +16,7 @@ use crate::adapters::store::stored::{StoredBody, read_body};
 use crate::adapters::store::stored_parts::{StoredCommit, StoredQuarantine};
 use crate::domain::change::ChangeId;
 use crate::domain::model::version::Sha;
-use crate::domain::view::list::Filter;
+use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::Cursor;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/databases");
@@ -170,9 +170,13 @@ async fn all_that_earlier_versions_wrote_can_be_read() {
             let (active, open): (bool, bool) = (row.get(5), row.get(6));
             // A watch that another change ended is not open, whatever its stage is.
             assert_eq!((change.stage.is_active(), change.is_open() || !open), (active, true), "{change:?}");
-            let now = [change.id.to_string(), change.id.short(), change.stage.name().to_owned()];
+            let now = [change.id.to_string(), change.id.to_short_id(), change.stage.name().to_owned()];
             assert_eq!(columns[..3], now, "what is asked for by its columns");
-            assert_eq!(columns[3], change.moves().as_str(), "the lock that it holds is the one that others look for");
+            assert_eq!(
+                columns[3],
+                change.change_lock_key().as_str(),
+                "the lock that it holds is the one that others look for"
+            );
             stages.insert(change.stage.name().to_owned());
         }
         for (plan, row) in read::<StoredPlan>(&store, "plan", "id, person").await {
@@ -196,7 +200,7 @@ async fn all_that_earlier_versions_wrote_can_be_read() {
         assert_eq!(store.unmapped().await.unwrap().len(), count(&store, "unmapped_report").await);
         assert_eq!(store.image_commits().await.unwrap().len(), count(&store, "image_commit").await);
 
-        let happened = store.past(&Filter::default(), Cursor::Start, 1000).await.unwrap();
+        let happened = store.past(&ListFilter::default(), Cursor::Start, 1000).await.unwrap();
         assert!(happened.iter().any(|past| past.entry.kind == LedgerKind::Arrived), "{happened:?}");
         for past in happened.iter().filter(|past| past.entry.kind == LedgerKind::Begun) {
             assert!(past.change.is_some() && past.entry.actor.is_some(), "{past:?}");

@@ -5,42 +5,44 @@ use std::ops::Range;
 use granit_parser::{Event, ScalarStyle};
 use similar::{ChangeTag, TextDiff};
 
-use super::find::{Spot, tag_and_digest};
-use super::problem::Problem;
-use super::tree::{Id, Shared, Tree, Value, parser};
-use super::{Format, Pin, Place};
-use crate::domain::model::version::{Version, is_digest, is_tag};
+use super::find::{ImageLocation, split_tag_and_digest};
+use super::problem::ManifestError;
+use super::tree::{ManifestTree, ManifestValue, NodeId, NodeSharing, new_parser};
+use super::{ImageSelector, ManifestFormat, Pin};
+use crate::domain::model::version::{Version, is_valid_digest, is_valid_tag};
 
 /// What has to be written, and into which scalar.
-pub(super) fn intended(
-    tree: &Tree<'_>,
-    spot: &Spot,
-    place: &Place<'_>,
+pub(super) fn compute_edit(
+    tree: &ManifestTree<'_>,
+    spot: &ImageLocation,
+    place: &ImageSelector<'_>,
     version: &Version,
-) -> Result<(Id, String), Problem> {
+) -> Result<(NodeId, String), ManifestError> {
     let (tag, digest) = (version.tag.as_deref(), version.digest.as_deref());
-    for (said, what, fits) in [(tag, "tag", is_tag as fn(&str) -> bool), (digest, "digest", is_digest)] {
+    for (said, what, fits) in [(tag, "tag", is_valid_tag as fn(&str) -> bool), (digest, "digest", is_valid_digest)] {
         if let Some(said) = said.filter(|said| !fits(said)) {
-            return Err(Problem::BadVersion { said: said.to_owned(), what });
+            return Err(ManifestError::BadVersion { said: said.to_owned(), what });
         }
     }
-    let runs = spot.version(tree)?;
+    let current_version = spot.read_version(tree)?;
     match place.pin {
         Pin::Tag => {
-            let tag = tag.ok_or(Problem::VersionHasNoTag)?;
-            let id = tag_scalar(tree, spot, place, &runs)?;
-            let said = if spot.whole.is_some() { format!("{}:{tag}", place.image) } else { tag.to_owned() };
+            let tag = tag.ok_or(ManifestError::VersionHasNoTag)?;
+            let id = find_tag_scalar(tree, spot, place, &current_version)?;
+            let said = if spot.reference.is_some() { format!("{}:{tag}", place.image) } else { tag.to_owned() };
             Ok((id, said))
         }
         Pin::Digest => {
-            let digest = digest.ok_or(Problem::VersionHasNoDigest)?;
-            let (id, form) = digest_scalar(tree, spot, place)?;
+            let digest = digest.ok_or(ManifestError::VersionHasNoDigest)?;
+            let (id, form) = find_digest_scalar(tree, spot, place)?;
             let said = match (form, tag) {
-                (Form::Alone, _) => digest.to_owned(),
-                (Form::WithTag, Some(tag)) => format!("{tag}@{digest}"),
-                (Form::WithTag, None) => return Err(Problem::VersionHasNoTagForBoth),
-                (Form::Reference, Some(tag)) if runs.tag.is_some() => format!("{}:{tag}@{digest}", place.image),
-                (Form::Reference, _) => format!("{}@{digest}", place.image),
+                (DigestForm::Alone, _) => digest.to_owned(),
+                (DigestForm::WithTag, Some(tag)) => format!("{tag}@{digest}"),
+                (DigestForm::WithTag, None) => return Err(ManifestError::VersionHasNoTagForBoth),
+                (DigestForm::Reference, Some(tag)) if current_version.tag.is_some() => {
+                    format!("{}:{tag}@{digest}", place.image)
+                }
+                (DigestForm::Reference, _) => format!("{}@{digest}", place.image),
             };
             Ok((id, said))
         }
@@ -48,73 +50,89 @@ pub(super) fn intended(
 }
 
 /// What stands around a digest in its scalar.
-enum Form {
+enum DigestForm {
     Alone,
     WithTag,
     Reference,
 }
 
-fn tag_scalar(tree: &Tree<'_>, spot: &Spot, place: &Place<'_>, runs: &Version) -> Result<Id, Problem> {
-    let line = |id: Id| tree.node(id).line;
-    if let (Format::Path, Some(path), true) = (spot.format, place.path, spot.digest == Some(spot.at)) {
-        return Err(Problem::PathToDigest { path: path.to_owned(), line: line(spot.at) });
+fn find_tag_scalar(
+    tree: &ManifestTree<'_>,
+    spot: &ImageLocation,
+    place: &ImageSelector<'_>,
+    current_version: &Version,
+) -> Result<NodeId, ManifestError> {
+    let line = |id: NodeId| tree.node(id).line;
+    if let (ManifestFormat::Path, Some(path), true) = (spot.format, place.path, spot.digest == Some(spot.node)) {
+        return Err(ManifestError::PathToDigest { path: path.to_owned(), line: line(spot.node) });
     }
-    if let Some(digest) = runs.digest.as_deref() {
-        let mut scalars = [spot.whole, spot.tag, spot.digest].into_iter().flatten();
-        let holder = scalars.find(|id| tree.text(*id).is_some_and(|text| text.ends_with(digest)));
-        return Err(Problem::PinnedByDigest { line: line(holder.unwrap_or(spot.at)) });
+    if let Some(digest) = current_version.digest.as_deref() {
+        let mut scalars = [spot.reference, spot.tag, spot.digest].into_iter().flatten();
+        let holder = scalars.find(|id| tree.scalar_text(*id).is_some_and(|text| text.ends_with(digest)));
+        return Err(ManifestError::PinnedByDigest { line: line(holder.unwrap_or(spot.node)) });
     }
-    let key = if spot.format == Format::Kustomize { "newTag" } else { "tag" };
-    let no_tag = || Problem::NoTag { image: place.image.to_owned(), line: line(spot.at), key };
-    spot.whole.or(spot.tag).ok_or_else(no_tag)
+    let key = if spot.format == ManifestFormat::Kustomize { "newTag" } else { "tag" };
+    let no_tag = || ManifestError::NoTag { image: place.image.to_owned(), line: line(spot.node), key };
+    spot.reference.or(spot.tag).ok_or_else(no_tag)
 }
 
-fn digest_scalar(tree: &Tree<'_>, spot: &Spot, place: &Place<'_>) -> Result<(Id, Form), Problem> {
-    if let Some(id) = spot.whole {
-        return Ok((id, Form::Reference));
+fn find_digest_scalar(
+    tree: &ManifestTree<'_>,
+    spot: &ImageLocation,
+    place: &ImageSelector<'_>,
+) -> Result<(NodeId, DigestForm), ManifestError> {
+    if let Some(id) = spot.reference {
+        return Ok((id, DigestForm::Reference));
     }
     let combined = spot.tag.filter(|id| {
-        spot.format != Format::Kustomize
-            && tree.text(*id).and_then(tag_and_digest).is_some_and(|(_, digest)| digest.is_some())
+        spot.format != ManifestFormat::Kustomize
+            && tree.scalar_text(*id).and_then(split_tag_and_digest).is_some_and(|(_, digest)| digest.is_some())
     });
     if let Some(id) = combined {
         // The path leads to an empty `digest`, and filling it would give a second one.
-        if place.path.is_some() && id != spot.at {
-            return Err(Problem::TwoDigests { lines: [tree.node(id).line, tree.node(spot.at).line] });
+        if place.path.is_some() && id != spot.node {
+            return Err(ManifestError::TwoDigests { lines: [tree.node(id).line, tree.node(spot.node).line] });
         }
-        return Ok((id, Form::WithTag));
+        return Ok((id, DigestForm::WithTag));
     }
-    let line = tree.node(spot.at).line;
+    let line = tree.node(spot.node).line;
     match (spot.digest, place.path) {
-        (digest, Some(path)) if digest != Some(spot.at) => Err(Problem::PathToTag { path: path.to_owned(), line }),
-        (Some(id), _) => Ok((id, Form::Alone)),
-        (None, _) => Err(Problem::NoDigest { image: place.image.to_owned(), line }),
+        (digest, Some(path)) if digest != Some(spot.node) => {
+            Err(ManifestError::PathToTag { path: path.to_owned(), line })
+        }
+        (Some(id), _) => Ok((id, DigestForm::Alone)),
+        (None, _) => Err(ManifestError::NoDigest { image: place.image.to_owned(), line }),
     }
 }
 
 /// Puts the text into the scalar, or says why that scalar is not ours to change.
-pub(super) fn put(text: &str, tree: &Tree<'_>, id: Id, said: &str) -> Result<String, Problem> {
+pub(super) fn replace_scalar(
+    text: &str,
+    tree: &ManifestTree<'_>,
+    id: NodeId,
+    said: &str,
+) -> Result<String, ManifestError> {
     let node = tree.node(id);
     let line = node.line;
-    if let Some(mark) = tree.mark(line) {
-        return Err(Problem::Automated { line, policy: policy(mark) });
+    if let Some(mark) = tree.find_flux_marker(line) {
+        return Err(ManifestError::Automated { line, policy: parse_policy_name(mark) });
     }
-    match tree.shared(id) {
-        Some(Shared::Alias) => return Err(Problem::IsAlias { line }),
-        Some(Shared::Anchor(anchor)) => return Err(Problem::IsAnchor { line, anchor }),
-        Some(Shared::Merge(merge)) => return Err(Problem::IsMerged { line, merge }),
+    match tree.find_sharing(id) {
+        Some(NodeSharing::Alias) => return Err(ManifestError::Alias { line }),
+        Some(NodeSharing::Anchor(anchor)) => return Err(ManifestError::SharedAnchor { line, anchor }),
+        Some(NodeSharing::Merge(merge)) => return Err(ManifestError::MergeKey { line, merge }),
         None => {}
     }
-    let Value::Scalar(now, style) = &node.value else { return Err(Problem::NotAlone { line }) };
-    if node.odd_tag {
-        return Err(Problem::OddTag { line });
+    let ManifestValue::Scalar(now, style) = &node.value else { return Err(ManifestError::UnsafeEdit { line }) };
+    if node.has_non_string_tag {
+        return Err(ManifestError::NonStringTag { line });
     }
-    let source = text.get(node.bytes.clone()).ok_or(Problem::NotAlone { line })?;
+    let source = text.get(node.bytes.clone()).ok_or(ManifestError::UnsafeEdit { line })?;
     let quoted = match style {
-        ScalarStyle::Literal | ScalarStyle::Folded => return Err(Problem::SeveralLines { line }),
-        _ if source.contains(['\n', '\r']) => return Err(Problem::SeveralLines { line }),
+        ScalarStyle::Literal | ScalarStyle::Folded => return Err(ManifestError::Multiline { line }),
+        _ if source.contains(['\n', '\r']) => return Err(ManifestError::Multiline { line }),
         ScalarStyle::SingleQuoted => format!("'{said}'"),
-        ScalarStyle::Plain if reads_as_text(said) => said.to_owned(),
+        ScalarStyle::Plain if is_safe_unquoted(said) => said.to_owned(),
         ScalarStyle::Plain | ScalarStyle::DoubleQuoted => format!("\"{said}\""),
     };
     // A quoted scalar may spell the same text with escapes; then it stays as it is.
@@ -123,14 +141,14 @@ pub(super) fn put(text: &str, tree: &Tree<'_>, id: Id, said: &str) -> Result<Str
     }
     let (before, after) = (&text[..node.bytes.start], &text[node.bytes.end..]);
     let changed = [before, &quoted, after].concat();
-    let proven = is_text(&quoted, said)
-        && only_that_scalar_differs(text, &changed, &node.bytes, said)
-        && only_that_line_differs(text, &changed, &node.bytes);
-    if proven { Ok(changed) } else { Err(Problem::NotAlone { line }) }
+    let proven = is_parsed_as_string(&quoted, said)
+        && is_only_scalar_changed(text, &changed, &node.bytes, said)
+        && is_only_line_changed(text, &changed, &node.bytes);
+    if proven { Ok(changed) } else { Err(ManifestError::UnsafeEdit { line }) }
 }
 
 /// The policy's namespace and name in Flux's mark; the mark may also tell whether it sets the tag, name or digest.
-fn policy(mark: &str) -> String {
+fn parse_policy_name(mark: &str) -> String {
     let said = serde_json::from_str::<serde_json::Value>(mark.trim()).ok();
     let policy = said.as_ref().and_then(|said| said.get("$imagepolicy")?.as_str());
     policy.map_or("unknown".to_owned(), |policy| policy.split(':').take(2).collect::<Vec<_>>().join(":"))
@@ -138,7 +156,7 @@ fn policy(mark: &str) -> String {
 
 /// Whether every reader takes it for text without quotes. kustomize and Helm read YAML 1.1, in which `on` is a truth,
 /// `1_000` a number, `12:30` another, and `2026-11-16` a day.
-fn reads_as_text(said: &str) -> bool {
+fn is_safe_unquoted(said: &str) -> bool {
     const WORDS: [&str; 10] = ["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"];
     let bare = said.replace('_', "").to_ascii_lowercase();
     let number = bare.is_empty() || bare.parse::<f64>().is_ok();
@@ -160,13 +178,13 @@ fn reads_as_text(said: &str) -> bool {
 }
 
 /// Asks the library that resolves scalars to values, so that our own list is not the only judge.
-fn is_text(quoted: &str, said: &str) -> bool {
+fn is_parsed_as_string(quoted: &str, said: &str) -> bool {
     serde_saphyr::from_str::<serde_json::Value>(quoted).is_ok_and(|value| value.as_str() == Some(said))
 }
 
-fn only_that_scalar_differs(before: &str, after: &str, at: &Range<usize>, said: &str) -> bool {
+fn is_only_scalar_changed(before: &str, after: &str, at: &Range<usize>, said: &str) -> bool {
     let mut met = false;
-    let (mut old, mut new) = (parser(before), parser(after));
+    let (mut old, mut new) = (new_parser(before), new_parser(after));
     loop {
         let (old, new) = match (old.next(), new.next()) {
             (None, None) => return met,
@@ -188,7 +206,7 @@ fn only_that_scalar_differs(before: &str, after: &str, at: &Range<usize>, said: 
     }
 }
 
-fn only_that_line_differs(before: &str, after: &str, at: &Range<usize>) -> bool {
+fn is_only_line_changed(before: &str, after: &str, at: &Range<usize>) -> bool {
     let diff = TextDiff::from_lines(before, after);
     let mut start = 0;
     let (mut gone, mut come) = (0, 0);
@@ -248,7 +266,7 @@ mod tests {
             "a#b",
             "12e03",
         ] {
-            assert!(!reads_as_text(said), "{said}");
+            assert!(!is_safe_unquoted(said), "{said}");
         }
         for said in [
             "1.2.3",
@@ -266,7 +284,7 @@ mod tests {
             "20261116-1",
             "2026-w1",
         ] {
-            assert!(reads_as_text(said), "{said}");
+            assert!(is_safe_unquoted(said), "{said}");
         }
     }
 
@@ -285,7 +303,7 @@ mod tests {
             ("a: x # one\n", false),
             ("a: [x # one\nb: 2\n", false),
         ] {
-            assert_eq!(only_that_scalar_differs(before, after, &at, "x"), holds, "{after}");
+            assert_eq!(is_only_scalar_changed(before, after, &at, "x"), holds, "{after}");
         }
         for (after, holds) in [
             ("a: x # one\nb: 2\n", true),
@@ -294,7 +312,7 @@ mod tests {
             ("a: x # one\n\nb: 2\n", false),
             (before, false),
         ] {
-            assert_eq!(only_that_line_differs(before, after, &at), holds, "{after}");
+            assert_eq!(is_only_line_changed(before, after, &at), holds, "{after}");
         }
     }
 }

@@ -1,27 +1,27 @@
 //! A configured path into a YAML file: `image.tag`, `spec.containers[0].image`, `annotations["a.b/c"]`.
 
-use super::problem::Problem;
-use super::tree::{Id, Tree, Value};
+use super::problem::ManifestError;
+use super::tree::{ManifestTree, ManifestValue, NodeId};
 
 #[derive(Debug, PartialEq)]
-enum Step {
+enum PathSegment {
     Key(String),
     Index(usize),
 }
 
 /// How a key is written in a path, with what parts it from what is before it.
-pub(super) fn key(name: &str) -> String {
+pub(super) fn format_key(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/' | '$' | '<');
     if !name.is_empty() && name.chars().all(plain) { format!(".{name}") } else { format!("[\"{name}\"]") }
 }
 
 /// Whether it is a path at all, to be asked before any file is at hand.
-pub fn check_path(path: &str) -> Result<(), Problem> {
-    parse(path).map(|_| ())
+pub fn check_path(path: &str) -> Result<(), ManifestError> {
+    parse_path(path).map(|_| ())
 }
 
-fn parse(path: &str) -> Result<Vec<Step>, Problem> {
-    let bad = || Problem::BadPath { path: path.to_owned() };
+fn parse_path(path: &str) -> Result<Vec<PathSegment>, ManifestError> {
+    let bad = || ManifestError::BadPath { path: path.to_owned() };
     let mut steps = Vec::new();
     // yq writes a dot before the first key; a path copied from it is as good.
     let mut rest = path.strip_prefix('.').unwrap_or(path);
@@ -31,11 +31,11 @@ fn parse(path: &str) -> Result<Vec<Step>, Problem> {
             let step = if let Some(quote @ ('"' | '\'')) = inside.chars().next() {
                 let (name, after) = inside[1..].split_once(quote).ok_or_else(bad)?;
                 rest = after.strip_prefix(']').ok_or_else(bad)?;
-                Step::Key(name.to_owned())
+                PathSegment::Key(name.to_owned())
             } else {
                 let (index, after) = inside.split_once(']').ok_or_else(bad)?;
                 rest = after;
-                Step::Index(index.parse().map_err(|_| bad())?)
+                PathSegment::Index(index.parse().map_err(|_| bad())?)
             };
             steps.push(step);
         } else {
@@ -43,7 +43,7 @@ fn parse(path: &str) -> Result<Vec<Step>, Problem> {
             if end == 0 || rest[..end].contains([']', '"', '\'']) || rest[..end].trim() != &rest[..end] {
                 return Err(bad());
             }
-            steps.push(Step::Key(rest[..end].to_owned()));
+            steps.push(PathSegment::Key(rest[..end].to_owned()));
             rest = &rest[end..];
         }
         wants_key = rest.starts_with('.');
@@ -57,54 +57,60 @@ fn parse(path: &str) -> Result<Vec<Step>, Problem> {
 }
 
 /// The one node in all documents that the path leads to.
-pub(super) fn resolve(tree: &Tree<'_>, path: &str) -> Result<Id, Problem> {
-    let steps = parse(path)?;
+pub(super) fn find_node(tree: &ManifestTree<'_>, path: &str) -> Result<NodeId, ManifestError> {
+    let steps = parse_path(path)?;
     let mut found = Vec::new();
     let mut by_alias = None;
     for root in &tree.documents {
-        match walk(tree, *root, &steps) {
-            Way::There(id) => found.push(id),
-            Way::Alias(line) => by_alias = Some(line),
-            Way::Nowhere => {}
+        match follow_path(tree, *root, &steps) {
+            PathMatch::Found(id) => found.push(id),
+            PathMatch::Alias(line) => by_alias = Some(line),
+            PathMatch::Missing => {}
         }
     }
     match (&*found, by_alias) {
         ([one], None) => Ok(*one),
         // What the alias stands for might be a second place.
-        (_, Some(line)) => Err(Problem::IsAlias { line }),
-        ([], None) => Err(Problem::PathLeadsNowhere { path: path.to_owned() }),
+        (_, Some(line)) => Err(ManifestError::Alias { line }),
+        ([], None) => Err(ManifestError::PathNotFound { path: path.to_owned() }),
         _ => {
             let lines = found.iter().map(|id| tree.node(*id).line).collect();
-            Err(Problem::PathTwice { path: path.to_owned(), lines })
+            Err(ManifestError::AmbiguousPath { path: path.to_owned(), lines })
         }
     }
 }
 
-enum Way {
-    There(Id),
+enum PathMatch {
+    Found(NodeId),
     /// The rest of the way is written elsewhere; the line of the alias.
     Alias(usize),
-    Nowhere,
+    Missing,
 }
 
-fn walk(tree: &Tree<'_>, root: Id, steps: &[Step]) -> Way {
+fn follow_path(tree: &ManifestTree<'_>, root: NodeId, steps: &[PathSegment]) -> PathMatch {
     let mut at = root;
     for step in steps {
         let next = match (&tree.node(at).value, step) {
-            (Value::Alias(_), _) => return Way::Alias(tree.node(at).line),
-            (Value::Map(_), Step::Key(name)) => tree.under(at, name),
-            (Value::Map(_), Step::Index(index)) => tree.under(at, &index.to_string()),
-            (Value::List(items), Step::Index(index)) => items.get(*index).copied(),
+            (ManifestValue::Alias(_), _) => return PathMatch::Alias(tree.node(at).line),
+            (ManifestValue::Map(_), PathSegment::Key(name)) => tree.find_value(at, name),
+            (ManifestValue::Map(_), PathSegment::Index(index)) => tree.find_value(at, &index.to_string()),
+            (ManifestValue::List(items), PathSegment::Index(index)) => items.get(*index).copied(),
             // Helm's own tools write `list.0.key`.
-            (Value::List(items), Step::Key(name)) => name.parse().ok().and_then(|at: usize| items.get(at).copied()),
-            (Value::Scalar(..), _) => None,
+            (ManifestValue::List(items), PathSegment::Key(name)) => {
+                name.parse().ok().and_then(|at: usize| items.get(at).copied())
+            }
+            (ManifestValue::Scalar(..), _) => None,
         };
         match next {
             Some(next) => at = next,
-            None => return tree.under(at, "<<").map_or(Way::Nowhere, |merged| Way::Alias(tree.node(merged).line)),
+            None => {
+                return tree
+                    .find_value(at, "<<")
+                    .map_or(PathMatch::Missing, |merged| PathMatch::Alias(tree.node(merged).line));
+            }
         }
     }
-    Way::There(at)
+    PathMatch::Found(at)
 }
 
 #[cfg(test)]
@@ -113,19 +119,19 @@ mod tests {
 
     #[test]
     fn a_path_is_keys_and_indices() {
-        let key = |name: &str| Step::Key(name.into());
+        let key = |name: &str| PathSegment::Key(name.into());
         let cases = [
             ("image", vec![key("image")]),
             ("image.tag", vec![key("image"), key("tag")]),
             (".image.tag", vec![key("image"), key("tag")]),
-            ("images[0].newTag", vec![key("images"), Step::Index(0), key("newTag")]),
-            ("[1].a", vec![Step::Index(1), key("a")]),
+            ("images[0].newTag", vec![key("images"), PathSegment::Index(0), key("newTag")]),
+            ("[1].a", vec![PathSegment::Index(1), key("a")]),
             ("a[\"b.c/d\"].e", vec![key("a"), key("b.c/d"), key("e")]),
-            ("a['b'][2][3]", vec![key("a"), key("b"), Step::Index(2), Step::Index(3)]),
+            ("a['b'][2][3]", vec![key("a"), key("b"), PathSegment::Index(2), PathSegment::Index(3)]),
             ("app-search.x_y", vec![key("app-search"), key("x_y")]),
         ];
         for (path, steps) in cases {
-            assert_eq!(parse(path), Ok(steps), "{path}");
+            assert_eq!(parse_path(path), Ok(steps), "{path}");
         }
     }
 
@@ -134,7 +140,7 @@ mod tests {
         for path in [
             "", ".", "..a", "a.", "a..b", "a[", "a[]", "a[x]", "a[-1]", "a[0", "a[0]b", "a[\"b]", "a]", "a.[0]", "a .b",
         ] {
-            assert_eq!(parse(path), Err(Problem::BadPath { path: path.to_owned() }), "{path}");
+            assert_eq!(parse_path(path), Err(ManifestError::BadPath { path: path.to_owned() }), "{path}");
         }
     }
 }

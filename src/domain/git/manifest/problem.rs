@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::tree::{MOST_BYTES, MOST_NODES};
 
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Problem {
+pub enum ManifestError {
     #[error("it has more than {MOST_BYTES} bytes or {MOST_NODES} values: is this the right file?")]
     TooLarge,
     #[error("it nests deeper than a manifest does: is this the right file?")]
@@ -17,19 +17,19 @@ pub enum Problem {
     )]
     NotYaml { line: usize, column: usize, said: String },
     #[error(
-        "the key `{}` stands twice in one mapping (lines {} and {}): keep one of them", short(key), lines[0], lines[1]
+        "the key `{}` stands twice in one mapping (lines {} and {}): keep one of them", shorten_text(key), lines[0], lines[1]
     )]
-    KeyTwice { key: String, lines: [usize; 2] },
+    DuplicateKey { key: String, lines: [usize; 2] },
 
     #[error("`path: {path}` is no path: write keys and indices, as in `image.tag` or `images[0].newTag`")]
     BadPath { path: String },
     #[error("`path: {path}` leads nowhere in it: correct the path, or leave it out to have the place looked for")]
-    PathLeadsNowhere { path: String },
+    PathNotFound { path: String },
     #[error(
         "`path: {path}` leads to {} places, one in each document (lines {}): put the documents into files of their own",
-        lines.len(), listed(lines)
+        lines.len(), format_lines(lines)
     )]
-    PathTwice { path: String, lines: Vec<usize> },
+    AmbiguousPath { path: String, lines: Vec<usize> },
     #[error("`path: {path}` leads to several values (line {line}): let it lead to the one that holds the version")]
     PathTooShort { path: String, line: usize },
     #[error("`path: {path}` leads to nothing (line {line}): write the version that runs now there once, in quotes")]
@@ -38,14 +38,14 @@ pub enum Problem {
     PathToDigest { path: String, line: usize },
     #[error("`path: {path}` leads to a tag (line {line}): let it lead to the digest, or set `pin: tag`")]
     PathToTag { path: String, line: usize },
-    #[error("line {line} names `{}`, not {image}: correct the path, or the artefact's image", short(said))]
+    #[error("line {line} names `{}`, not {image}: correct the path, or the artefact's image", shorten_text(said))]
     OtherImage { line: usize, said: String, image: String },
 
     #[error(
         "it names {image} nowhere: an entry in a kustomization's `images:`, a `repository:` with a `tag:`, or an \
          `image:` would; if its version stands elsewhere, give the `path:` to it"
     )]
-    NoPlace { image: String },
+    ImageNotFound { image: String },
     #[error(
         "this kustomization has no entry for {image}: add one to `images:`, with `name: {image}` and the version that \
          runs now as `{key}`"
@@ -55,9 +55,9 @@ pub enum Problem {
     NoTag { image: String, line: usize, key: &'static str },
     #[error("{image} has no `digest` (line {line}): write `digest: sha256:...` there once, or set `pin: tag`")]
     NoDigest { image: String, line: usize },
-    #[error("{image} stands in {all} places ({}): keep one, or say which one counts with `path:`", placed(first, *all))]
-    TwoPlaces { image: String, all: usize, first: Vec<(String, usize)> },
-    #[error("line {line} says `{}`, which is no version: name the file in which it is filled in", short(said))]
+    #[error("{image} stands in {all} places ({}): keep one, or say which one counts with `path:`", format_places(first, *all))]
+    AmbiguousImage { image: String, all: usize, first: Vec<(String, usize)> },
+    #[error("line {line} says `{}`, which is no version: name the file in which it is filled in", shorten_text(said))]
     NoVersion { line: usize, said: String },
     #[error("line {line} pins a digest, beside which a tag means nothing: remove the digest, or set `pin: digest`")]
     PinnedByDigest { line: usize },
@@ -69,22 +69,22 @@ pub enum Problem {
          comment with `$imagepolicy` off that line. Until that is merged, stop Flux: find the ImageUpdateAutomation \
          that writes this file with `flux get image update -A`, then `flux suspend image update <its name> -n <its \
          namespace>`",
-        short(policy)
+        shorten_text(policy)
     )]
     Automated { line: usize, policy: String },
     #[error("line {line} takes its value from an alias: write the value out there, for this image alone")]
-    IsAlias { line: usize },
+    Alias { line: usize },
     #[error(
         "line {line} is part of an anchor (line {anchor}) that is used elsewhere too, and would change there as well: \
          write the value out where it is used"
     )]
-    IsAnchor { line: usize, anchor: usize },
+    SharedAnchor { line: usize, anchor: usize },
     #[error("line {line} is under a merge key `<<` (line {merge}): write the value out beside it")]
-    IsMerged { line: usize, merge: usize },
+    MergeKey { line: usize, merge: usize },
     #[error("the value in line {line} is written over several lines: put it on one, in quotes")]
-    SeveralLines { line: usize },
+    Multiline { line: usize },
     #[error("the value in line {line} has a YAML tag that makes it something else than text: remove the tag")]
-    OddTag { line: usize },
+    NonStringTag { line: usize },
 
     #[error("the version to write has no tag: choose one that has, or set `pin: digest`")]
     VersionHasNoTag,
@@ -92,17 +92,17 @@ pub enum Problem {
     VersionHasNoTagForBoth,
     #[error("the version to write has no digest: choose one that has, or set `pin: tag`")]
     VersionHasNoDigest,
-    #[error("`{}` is no {what} that a registry can have: choose another version", short(said))]
+    #[error("`{}` is no {what} that a registry can have: choose another version", shorten_text(said))]
     BadVersion { said: String, what: &'static str },
     /// Our own check of what we would write failed; nothing that a file holds should lead here.
     #[error(
         "the change to line {line} would have changed more than the version, so nothing was written: change it by hand"
     )]
-    NotAlone { line: usize },
+    UnsafeEdit { line: usize },
 }
 
 /// What a file says, fit for a sentence.
-fn short(said: &str) -> String {
+fn shorten_text(said: &str) -> String {
     const MOST_LETTERS: usize = 60;
     let line: String = said.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_LETTERS + 1).collect();
     match line.char_indices().nth(MOST_LETTERS) {
@@ -112,19 +112,19 @@ fn short(said: &str) -> String {
 }
 
 /// How many places a sentence names; a file that repeats itself must not fill a page.
-pub(super) const MOST_NAMED: usize = 4;
+pub(super) const MAX_NAMED: usize = 4;
 
-fn listed(lines: &[usize]) -> String {
-    joined(lines.iter().map(ToString::to_string), lines.len())
+fn format_lines(lines: &[usize]) -> String {
+    join_items(lines.iter().map(ToString::to_string), lines.len())
 }
 
-fn placed(first: &[(String, usize)], all: usize) -> String {
-    joined(first.iter().map(|(path, line)| format!("`{}` in line {line}", short(path))), all)
+fn format_places(first: &[(String, usize)], all: usize) -> String {
+    join_items(first.iter().map(|(path, line)| format!("`{}` in line {line}", shorten_text(path))), all)
 }
 
-fn joined(items: impl Iterator<Item = String>, all: usize) -> String {
+fn join_items(items: impl Iterator<Item = String>, all: usize) -> String {
     let mut text = String::new();
-    for (at, item) in items.take(MOST_NAMED).enumerate() {
+    for (at, item) in items.take(MAX_NAMED).enumerate() {
         text.push_str(match at {
             0 => "",
             _ if at + 1 == all => " and ",
@@ -132,8 +132,8 @@ fn joined(items: impl Iterator<Item = String>, all: usize) -> String {
         });
         text.push_str(&item);
     }
-    if all > MOST_NAMED {
-        let _ = write!(text, " and {} more", all - MOST_NAMED);
+    if all > MAX_NAMED {
+        let _ = write!(text, " and {} more", all - MAX_NAMED);
     }
     text
 }

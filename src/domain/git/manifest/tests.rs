@@ -8,8 +8,8 @@ use super::*;
 const SEARCH: &str = "ghcr.io/acme/search";
 const NO_PATH: Option<&str> = None;
 
-fn place(path: Option<&'static str>, pin: Pin) -> Place<'static> {
-    Place { image: SEARCH, path, pin }
+fn place(path: Option<&'static str>, pin: Pin) -> ImageSelector<'static> {
+    ImageSelector { image: SEARCH, path, pin }
 }
 
 fn version(tag: Option<&str>, digest: Option<&str>) -> Version {
@@ -22,16 +22,20 @@ fn digest(digit: &str) -> String {
 
 /// Reads `old` out of the text, writes `new`, and expects the text with `old` in its place; `⟨..⟩` marks the scalar.
 #[track_caller]
-fn changes(marked: &str, path: Option<&'static str>, format: Format, old: &str, new: &str, written: &str) {
+fn changes(marked: &str, path: Option<&'static str>, format: ManifestFormat, old: &str, new: &str, written: &str) {
     let (before, rest) = marked.split_once('⟨').unwrap();
     let (scalar, after) = rest.split_once('⟩').unwrap();
     let text = format!("{before}{scalar}{after}");
     let place = place(path, Pin::Tag);
-    assert_eq!(read(&text, &place), Ok(Said { version: version(Some(old), None), format }), "{text}");
-    let changed = write(&text, &place, &version(Some(new), None));
+    assert_eq!(
+        read_version(&text, &place),
+        Ok(ManifestVersion { version: version(Some(old), None), format }),
+        "{text}"
+    );
+    let changed = write_version(&text, &place, &version(Some(new), None));
     assert_eq!(changed, Ok(format!("{before}{written}{after}")), "{text}");
-    let said = read(&changed.unwrap(), &place);
-    assert_eq!(said, Ok(Said { version: version(Some(new), None), format }), "{text}");
+    let said = read_version(&changed.unwrap(), &place);
+    assert_eq!(said, Ok(ManifestVersion { version: version(Some(new), None), format }), "{text}");
 }
 
 #[test]
@@ -52,9 +56,9 @@ fn a_kustomization_has_its_new_tag_changed_and_nothing_else() {
     for text in cases {
         for (sign, written) in [("", "1.5.0-rc.1"), ("'", "'1.5.0-rc.1'"), ("\"", "\"1.5.0-rc.1\"")] {
             let quoted = text.replace("⟨1.4.2⟩", &format!("⟨{sign}1.4.2{sign}⟩"));
-            changes(&quoted, NO_PATH, Format::Kustomize, "1.4.2", "1.5.0-rc.1", written);
+            changes(&quoted, NO_PATH, ManifestFormat::Kustomize, "1.4.2", "1.5.0-rc.1", written);
             let windows = format!("\u{feff}{}", quoted.replace('\n', "\r\n"));
-            changes(&windows, NO_PATH, Format::Kustomize, "1.4.2", "1.5.0-rc.1", written);
+            changes(&windows, NO_PATH, ManifestFormat::Kustomize, "1.4.2", "1.5.0-rc.1", written);
         }
     }
 }
@@ -70,12 +74,12 @@ fn the_values_of_a_chart_are_found_by_their_repository() {
         "chart: {repository: ghcr.io/acme/search}\nimage: {repository: ghcr.io/acme/search, tag: ⟨\"1\"⟩}\n",
     ];
     for text in cases {
-        changes(text, NO_PATH, Format::Helm, "1", "2.10", "\"2.10\"");
+        changes(text, NO_PATH, ManifestFormat::Helm, "1", "2.10", "\"2.10\"");
     }
     let none = "image:\n  repository: ghcr.io/acme/search\n  tag: \"\"\n";
-    let said = read(none, &place(None, Pin::Tag)).unwrap();
-    assert_eq!(said, Said { version: Version::default(), format: Format::Helm });
-    let written = write(none, &place(None, Pin::Tag), &version(Some("3"), None));
+    let said = read_version(none, &place(None, Pin::Tag)).unwrap();
+    assert_eq!(said, ManifestVersion { version: Version::default(), format: ManifestFormat::Helm });
+    let written = write_version(none, &place(None, Pin::Tag), &version(Some("3"), None));
     assert_eq!(written, Ok(none.replace("\"\"", "\"3\"")));
 }
 
@@ -88,11 +92,11 @@ fn a_plain_manifest_has_the_whole_reference() {
         "image: ⟨ghcr.io/acme/search:1.4⟩",
     ];
     for text in cases {
-        changes(text, NO_PATH, Format::Raw, "1.4", "1.10", "ghcr.io/acme/search:1.10");
+        changes(text, NO_PATH, ManifestFormat::Raw, "1.4", "1.10", "ghcr.io/acme/search:1.10");
     }
     let bare = "image: 'ghcr.io/acme/search' # latest\n";
-    assert_eq!(&*read(bare, &place(None, Pin::Tag)).unwrap().version.tag.unwrap(), "latest");
-    let written = write(bare, &place(None, Pin::Tag), &version(Some("2"), None));
+    assert_eq!(&*read_version(bare, &place(None, Pin::Tag)).unwrap().version.tag.unwrap(), "latest");
+    let written = write_version(bare, &place(None, Pin::Tag), &version(Some("2"), None));
     assert_eq!(&*written.unwrap(), "image: 'ghcr.io/acme/search:2' # latest\n");
 }
 
@@ -113,7 +117,7 @@ fn a_path_says_where_looking_would_not_find_it_or_find_two() {
         ),
     ];
     for (text, path, new, written) in cases {
-        changes(text, Some(path), Format::Path, "v1", new, written);
+        changes(text, Some(path), ManifestFormat::Path, "v1", new, written);
     }
 }
 
@@ -121,14 +125,14 @@ fn a_path_says_where_looking_would_not_find_it_or_find_two() {
 fn a_tag_stays_text_whatever_it_looks_like() {
     for tag in ["1.10", "1e3", "0x1", "true", "null", "2026-11-16", "1", "on", "1_0", "1234e56"] {
         let text = format!("image: {{repository: {SEARCH}, tag: v1}}\n");
-        let written = write(&text, &place(None, Pin::Tag), &version(Some(tag), None)).unwrap();
+        let written = write_version(&text, &place(None, Pin::Tag), &version(Some(tag), None)).unwrap();
         assert_eq!(written, text.replace("v1", &format!("\"{tag}\"")));
         let values: serde_json::Value = serde_saphyr::from_str(&written).unwrap();
         assert_eq!(values["image"]["tag"], tag);
     }
     // What is no text yet becomes text, even for the same tag.
     let text = format!("image: {{repository: {SEARCH}, tag: 1.10}}\n");
-    let written = write(&text, &place(None, Pin::Tag), &version(Some("1.10"), None)).unwrap();
+    let written = write_version(&text, &place(None, Pin::Tag), &version(Some("1.10"), None)).unwrap();
     assert_eq!(written, text.replace("1.10", "\"1.10\""));
 }
 
@@ -139,7 +143,7 @@ fn a_file_that_says_so_already_stays_as_it_is() {
         "images:\n- name: ghcr.io/acme/search\n  newTag: \"v\\x31\"\n",
         "image: ghcr.io/acme/search:v1",
     ] {
-        assert_eq!(write(text, &place(None, Pin::Tag), &version(Some("v1"), None)), Ok(text.to_owned()));
+        assert_eq!(write_version(text, &place(None, Pin::Tag), &version(Some("v1"), None)), Ok(text.to_owned()));
     }
 }
 
@@ -172,11 +176,11 @@ fn a_digest_is_pinned_in_the_form_that_is_there() {
     ];
     for (path, text, written) in cases {
         let place = place(path, Pin::Digest);
-        assert_eq!(write(&text, &place, &version(Some("2"), Some(&new))), Ok(written.clone()), "{text}");
-        assert_eq!(&*read(&written, &place).unwrap().version.digest.unwrap(), new, "{written}");
+        assert_eq!(write_version(&text, &place, &version(Some("2"), Some(&new))), Ok(written.clone()), "{text}");
+        assert_eq!(&*read_version(&written, &place).unwrap().version.digest.unwrap(), new, "{written}");
     }
     let text = format!("image: {SEARCH}:1@{old}\n");
-    let written = write(&text, &place(None, Pin::Digest), &version(None, Some(&new)));
+    let written = write_version(&text, &place(None, Pin::Digest), &version(None, Some(&new)));
     assert_eq!(written, Ok(format!("image: {SEARCH}@{new}\n")));
 }
 
@@ -191,7 +195,7 @@ fn anchors_and_marks_that_concern_something_else_are_left_in_peace() {
          # {\"$imagepolicy\": \"flux-system:search:tag\"}\nother: 1 # {\"$imagepolicy\": \"flux-system:other:tag\"}\n",
         "image:\n  repository: ghcr.io/acme/search\n  tag: ⟨v1⟩ # not by Flux\n",
     ] {
-        changes(text, NO_PATH, Format::Helm, "v1", "v2", "v2");
+        changes(text, NO_PATH, ManifestFormat::Helm, "v1", "v2", "v2");
     }
 }
 
@@ -202,7 +206,7 @@ fn what_cannot_be_changed_can_still_be_read() {
         ("tag: &tag v1\nimage: {repository: ghcr.io/acme/search, tag: *tag}", Pin::Tag),
         ("image: {repository: ghcr.io/acme/search, tag: v1}", Pin::Digest),
     ] {
-        assert_eq!(read(text, &place(None, pin)).unwrap().version, version(Some("v1"), None));
-        assert!(write(text, &place(None, pin), &version(Some("v2"), Some(&digest("a")))).is_err());
+        assert_eq!(read_version(text, &place(None, pin)).unwrap().version, version(Some("v1"), None));
+        assert!(write_version(text, &place(None, pin), &version(Some("v2"), Some(&digest("a")))).is_err());
     }
 }

@@ -8,22 +8,22 @@ use proptest::prelude::*;
 use super::*;
 
 /// Applies a difference as `patch` does: what it does not mention stays.
-fn applied(old: &str, difference: &Difference) -> Option<String> {
+fn applied(old: &str, difference: &LineDiff) -> Option<String> {
     let lines: Vec<&str> = old.split_inclusive('\n').collect();
     let (mut new, mut at) = (String::new(), 0);
     for hunk in &difference.hunks {
-        let start = hunk.old_start.saturating_sub(usize::from(hunk.lengths().0 > 0));
+        let start = hunk.old_start.saturating_sub(usize::from(hunk.count_sides().0 > 0));
         new.extend(lines.get(at..start)?.iter().copied());
         at = start;
         for line in &hunk.lines {
-            let text = line.text() + if line.ends { "\n" } else { "" };
-            if line.mark != Mark::Come {
+            let text = line.to_text() + if line.has_newline { "\n" } else { "" };
+            if line.mark != DiffMark::Added {
                 if *lines.get(at)? != text {
                     return None;
                 }
                 at += 1;
             }
-            if line.mark != Mark::Gone {
+            if line.mark != DiffMark::Removed {
                 new.push_str(&text);
             }
         }
@@ -33,10 +33,10 @@ fn applied(old: &str, difference: &Difference) -> Option<String> {
 }
 
 /// With what is emphasised in brackets.
-fn shown(difference: &Difference) -> String {
+fn shown(difference: &LineDiff) -> String {
     let mut shown = String::new();
     for line in difference.hunks.iter().flat_map(|hunk| &hunk.lines) {
-        shown.push(line.mark.sign());
+        shown.push(line.mark.as_char());
         for Segment { emphasised, text } in &line.segments {
             let (open, close) = if *emphasised { ("[", "]") } else { ("", "") };
             shown.extend([open, text.as_str(), close]);
@@ -67,7 +67,7 @@ fn what_differs_is_marked_line_by_line_and_word_by_word() {
     let old = "kind: Deployment\nspec:\n  replicas: 2\n  image: acme/checkout:1.4.2\n  підпис: стара кава ☕\n";
     let new =
         "kind: Deployment\nspec:\n  replicas: 3\n  image: acme/checkout:1.5.0\n  підпис: нова кава ☕\n  more: true\n";
-    let difference = Difference::of(old, new);
+    let difference = LineDiff::from_texts(old, new);
     assert_snapshot!(shown(&difference), @"
      kind: Deployment
      spec:
@@ -79,13 +79,13 @@ fn what_differs_is_marked_line_by_line_and_word_by_word() {
     +  підпис: [нова] кава ☕
     +  more: true
     ");
-    assert_eq!((difference.come, difference.gone, difference.lines()), (4, 3, 9));
+    assert_eq!((difference.added, difference.removed, difference.count_lines()), (4, 3, 9));
 }
 
 #[test]
 fn lines_that_are_too_long_for_their_words_show_what_lies_between_their_ends() {
     let same = "мініфікат; ".repeat(500);
-    let difference = Difference::of(&format!("{same}one{same}\n"), &format!("{same}oбe{same}"));
+    let difference = LineDiff::from_texts(&format!("{same}one{same}\n"), &format!("{same}oбe{same}"));
     let segments = |at: usize| {
         let line = &difference.hunks[0].lines[at];
         line.segments
@@ -95,8 +95,8 @@ fn lines_that_are_too_long_for_their_words_show_what_lies_between_their_ends() {
             .collect::<Vec<_>>()
     };
     assert_eq!((segments(0), segments(1)), (vec!["n"], vec!["б"]));
-    assert_eq!(difference.hunks[0].lines[1].text(), format!("{same}oбe{same}"));
-    let others = Difference::of(&"a".repeat(9_000), &format!("a{}", "b".repeat(9_000)));
+    assert_eq!(difference.hunks[0].lines[1].to_text(), format!("{same}oбe{same}"));
+    let others = LineDiff::from_texts(&"a".repeat(9_000), &format!("a{}", "b".repeat(9_000)));
     assert_eq!(others.hunks[0].lines[0].segments.len(), 1);
 }
 
@@ -104,7 +104,7 @@ fn lines_that_are_too_long_for_their_words_show_what_lies_between_their_ends() {
 fn far_changes_are_hunks_of_their_own_and_the_patch_is_as_git_writes_it() {
     let old = (1..=30).map(|n| format!("line {n}\n")).collect::<Vec<_>>().concat();
     let new = old.replace("line 4\n", "line four\n").replace("line 30\n", "line 30");
-    let patch = Difference::of(&old, &new).unified("a b/notes\n.txt");
+    let patch = LineDiff::from_texts(&old, &new).to_unified_patch("a b/notes\n.txt");
     assert_snapshot!(patch, @r"
     --- a/a b/notes?.txt
     +++ b/a b/notes?.txt
@@ -125,7 +125,7 @@ fn far_changes_are_hunks_of_their_own_and_the_patch_is_as_git_writes_it() {
     +line 30
     \ No newline at end of file
     ");
-    assert_snapshot!(Difference::of("", "one\n").unified("x"), @"
+    assert_snapshot!(LineDiff::from_texts("", "one\n").to_unified_patch("x"), @"
     --- a/x
     +++ b/x
     @@ -0,0 +1 @@
@@ -136,9 +136,12 @@ fn far_changes_are_hunks_of_their_own_and_the_patch_is_as_git_writes_it() {
 #[test]
 fn a_patch_of_github_is_read_with_its_headings_and_its_ends() {
     let patch = "@@ -16,7 +16,7 @@ fn total(basket: &Basket) -> Money {\n     let sum = basket.sum();\n \n-    sum.round()\n+    sum.round_per_line()\n }\n\n // end\n \n\\ No newline at end of file\n@@ -90 +90,0 @@\n-gone";
-    let difference = Difference::from_patch(patch);
+    let difference = LineDiff::from_patch(patch);
     assert_eq!(difference.hunks[0].heading, "fn total(basket: &Basket) -> Money {");
-    assert_eq!(difference.hunks.iter().map(Hunk::range).collect::<Vec<_>>(), ["@@ -16,7 +16,7 @@", "@@ -90 +90,0 @@"]);
+    assert_eq!(
+        difference.hunks.iter().map(Hunk::to_range_header).collect::<Vec<_>>(),
+        ["@@ -16,7 +16,7 @@", "@@ -90 +90,0 @@"]
+    );
     assert_snapshot!(shown(&difference), @"
          let sum = basket.sum();
      
@@ -150,44 +153,47 @@ fn a_patch_of_github_is_read_with_its_headings_and_its_ends() {
      
     -gone
     ");
-    assert!(!difference.hunks[0].lines.last().unwrap().ends);
-    assert_eq!((difference.come, difference.gone), (1, 2));
+    assert!(!difference.hunks[0].lines.last().unwrap().has_newline);
+    assert_eq!((difference.added, difference.removed), (1, 2));
 }
 
 #[test]
 fn a_patch_that_was_cut_or_is_none_gives_what_it_holds() {
-    let cut = Difference::from_patch("@@ -1,9 +1,9 @@\n a\n-b");
-    assert_eq!((cut.hunks[0].range().as_str(), cut.gone), ("@@ -1,2 +1 @@", 1));
+    let cut = LineDiff::from_patch("@@ -1,9 +1,9 @@\n a\n-b");
+    assert_eq!((cut.hunks[0].to_range_header().as_str(), cut.removed), ("@@ -1,2 +1 @@", 1));
     let whole = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n-- \n2.39\n";
-    assert_eq!(shown(&Difference::from_patch(whole)), "-a\n+b\n");
+    assert_eq!(shown(&LineDiff::from_patch(whole)), "-a\n+b\n");
     for none in ["", "\n\n", "@@", "@@ -1 +1", "@@ -x +1 @@\n-a", "@@ -99999999999999999999 +1 @@\n-a", "-a\n+b", "\\"]
     {
-        assert_eq!(Difference::from_patch(none), Difference::default(), "{none}");
+        assert_eq!(LineDiff::from_patch(none), LineDiff::default(), "{none}");
     }
     let vast = format!("@@ -{max},{max} +{max},{max} @@\n a\n", max = usize::MAX);
-    assert_eq!(Difference::from_patch(&vast).hunks[0].range(), format!("@@ -{max} +{max} @@", max = usize::MAX));
+    assert_eq!(
+        LineDiff::from_patch(&vast).hunks[0].to_range_header(),
+        format!("@@ -{max} +{max} @@", max = usize::MAX)
+    );
 }
 
 #[test]
 fn what_is_no_text_or_too_long_is_said_to_be() {
-    let long = "x".repeat(LONGEST + 1);
-    let lines = "\n".repeat(MOST_LINES + 1);
+    let long = "x".repeat(MAX_TEXT_BYTES + 1);
+    let lines = "\n".repeat(MAX_LINES + 1);
     for (old, new, unseen) in [
-        ("a\0b", "a", Some(Unseen::Binary)),
-        ("a", "a\0b", Some(Unseen::Binary)),
-        ("a", &long, Some(Unseen::TooLong)),
-        ("a", &lines, Some(Unseen::TooLong)),
+        ("a\0b", "a", Some(OmissionReason::Binary)),
+        ("a", "a\0b", Some(OmissionReason::Binary)),
+        ("a", &long, Some(OmissionReason::TooLong)),
+        ("a", &lines, Some(OmissionReason::TooLong)),
         (&long, &long, None),
         ("a\0b", "a\0b", None),
         ("a", "a", None),
     ] {
-        let difference = Difference::of(old, new);
-        assert_eq!((difference.unseen, difference.hunks.len()), (unseen, 0));
+        let difference = LineDiff::from_texts(old, new);
+        assert_eq!((difference.omitted, difference.hunks.len()), (unseen, 0));
     }
-    assert_eq!(Difference::of("\0", "").unified("x"), "Binary files a/x and b/x differ\n");
-    assert_eq!(Difference::of("", &long).unified("x"), "Files a/x and b/x differ\n");
-    assert_eq!(Difference::of("a", "a").unified("x"), "");
-    assert_eq!(Difference::from_patch(&long).unseen, Some(Unseen::TooLong));
+    assert_eq!(LineDiff::from_texts("\0", "").to_unified_patch("x"), "Binary files a/x and b/x differ\n");
+    assert_eq!(LineDiff::from_texts("", &long).to_unified_patch("x"), "Files a/x and b/x differ\n");
+    assert_eq!(LineDiff::from_texts("a", "a").to_unified_patch("x"), "");
+    assert_eq!(LineDiff::from_patch(&long).omitted, Some(OmissionReason::TooLong));
 }
 
 #[test]
@@ -196,12 +202,12 @@ fn the_longest_texts_take_a_moment_and_no_more() {
     let cases: [(String, String); 4] = [
         (of(99_000, &|n| format!("{n:09}\n")), of(99_000, &|n| format!("{:09}\n", n * 7919 % 99_991))),
         (of(99_000, &|n| format!("{}\n", n % 2)), of(99_000, &|n| format!("{}\n", n % 3))),
-        ("a b ".repeat(LONGEST / 4), "b a ".repeat(LONGEST / 4)),
+        ("a b ".repeat(MAX_TEXT_BYTES / 4), "b a ".repeat(MAX_TEXT_BYTES / 4)),
         (of(700, &|n| format!("{}\n", "a.b ".repeat(n % 300))), of(700, &|n| format!("{}\n", "b.a ".repeat(n % 299)))),
     ];
     for (at, (old, new)) in cases.iter().enumerate() {
         let begun = Instant::now();
-        let difference = Difference::of(old, new);
+        let difference = LineDiff::from_texts(old, new);
         let took = begun.elapsed();
         // Many times what it takes, because tests share their machine.
         assert!(took.as_secs() < 20, "{at}: {took:?}");
@@ -212,44 +218,44 @@ fn the_longest_texts_take_a_moment_and_no_more() {
 proptest! {
     #[test]
     fn applied_to_the_old_text_it_gives_the_new_one(old in text(), new in text()) {
-        let difference = Difference::of(&old, &new);
+        let difference = LineDiff::from_texts(&old, &new);
         let applied = applied(&old, &difference);
         prop_assert_eq!(applied.as_ref(), Some(&new));
-        let read = Difference::from_patch(&difference.unified("x"));
+        let read = LineDiff::from_patch(&difference.to_unified_patch("x"));
         prop_assert_eq!(&read, &difference);
         prop_assert_eq!(difference.hunks.is_empty(), old == new);
         for line in difference.hunks.iter().flat_map(|hunk| &hunk.lines) {
             prop_assert!(line.segments.iter().all(|segment| !segment.text.is_empty()));
-            prop_assert!(line.mark != Mark::Same || line.segments.iter().all(|segment| !segment.emphasised));
-            prop_assert!(!line.text().contains('\n'));
-            prop_assert!(old.contains(&line.text()) || new.contains(&line.text()));
+            prop_assert!(line.mark != DiffMark::Unchanged || line.segments.iter().all(|segment| !segment.emphasised));
+            prop_assert!(!line.to_text().contains('\n'));
+            prop_assert!(old.contains(&line.to_text()) || new.contains(&line.to_text()));
         }
     }
 
     #[test]
     fn the_ends_of_any_two_lines_are_found(start in "\\PC{0,9}", one in "\\PC{0,9}", two in "\\PC{0,9}", end in "\\PC{0,9}") {
-        let line = |mark, middle: &str| Line::plain(mark, &format!("{start}{middle}{end}"), true);
-        let (mut old, mut new) = (line(Mark::Gone, &one), line(Mark::Come, &two));
+        let line = |mark, middle: &str| DiffLine::new_plain(mark, &format!("{start}{middle}{end}"), true);
+        let (mut old, mut new) = (line(DiffMark::Removed, &one), line(DiffMark::Added, &two));
         compare_ends(&mut old, &mut new);
-        prop_assert_eq!(old.text(), format!("{start}{one}{end}"));
-        prop_assert_eq!(new.text(), format!("{start}{two}{end}"));
+        prop_assert_eq!(old.to_text(), format!("{start}{one}{end}"));
+        prop_assert_eq!(new.to_text(), format!("{start}{two}{end}"));
     }
 
     #[test]
     fn no_text_is_too_strange(old in any::<String>(), new in any::<String>(), patch in any::<String>()) {
-        let difference = Difference::of(&old, &new);
-        if difference.unseen.is_none() {
+        let difference = LineDiff::from_texts(&old, &new);
+        if difference.omitted.is_none() {
             let applied = applied(&old, &difference);
             prop_assert_eq!(applied, Some(new));
         }
-        let _ = Difference::from_patch(&patch).unified(&old);
+        let _ = LineDiff::from_patch(&patch).to_unified_patch(&old);
     }
 
     #[test]
     fn any_patch_is_read_and_read_again_alike(
         lines in prop::collection::vec("[ +\\\\@-][a-z@ ]{0,6}|@@ -[0-9]{0,3}(,[0-9])? \\+[0-9]{1,3}(,[0-9])? @@( x)?", 0..20),
     ) {
-        let once = Difference::from_patch(&lines.join("\n"));
-        prop_assert_eq!(Difference::from_patch(&once.unified("x")), once);
+        let once = LineDiff::from_patch(&lines.join("\n"));
+        prop_assert_eq!(LineDiff::from_patch(&once.to_unified_patch("x")), once);
     }
 }

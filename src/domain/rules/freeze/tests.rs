@@ -13,7 +13,7 @@ fn zone(name: &str) -> TimeZone {
     TimeZone::tzif(name, data).unwrap()
 }
 
-fn moment(text: &str) -> Moment {
+fn moment(text: &str) -> WeekdayTime {
     let (day, time) = text.split_once(' ').unwrap();
     let weekday = match day {
         "Mon" => Weekday::Monday,
@@ -23,7 +23,7 @@ fn moment(text: &str) -> Moment {
         "Sun" => Weekday::Sunday,
         _ => panic!("{day} is of no use here"),
     };
-    Moment { weekday, time: time.parse().unwrap() }
+    WeekdayTime { weekday, time: time.parse().unwrap() }
 }
 
 fn weekly(from: &str, to: &str, timezone: &str) -> Freeze {
@@ -44,12 +44,12 @@ fn at(text: &str) -> Timestamp {
 fn holds(freeze: &Freeze, from: &str, until: &str) {
     let microsecond = SignedDuration::from_micros(1);
     let (from, until) = (at(from), at(until));
-    let window = Some(Window { from, until, reason: freeze.reason.clone() });
-    assert_eq!(freeze.in_force(from - microsecond), None, "before {from}");
-    assert_eq!(freeze.in_force(from), window);
-    assert_eq!(freeze.in_force(from + until.duration_since(from) / 2), window);
-    assert_eq!(freeze.in_force(until - microsecond), window);
-    assert_eq!(freeze.in_force(until), None, "after {until}");
+    let window = Some(FreezeWindow { from, until, reason: freeze.reason.clone() });
+    assert_eq!(freeze.find_active_window(from - microsecond), None, "before {from}");
+    assert_eq!(freeze.find_active_window(from), window);
+    assert_eq!(freeze.find_active_window(from + until.duration_since(from) / 2), window);
+    assert_eq!(freeze.find_active_window(until - microsecond), window);
+    assert_eq!(freeze.find_active_window(until), None, "after {until}");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_freeze_holds_from_its_first_moment_to_just_before_its_last() {
     holds(&weekend, "2026-06-05T16:00+03:00", "2026-06-08T08:00+03:00");
     holds(&weekend, "2026-12-25T16:00+02:00", "2026-12-28T08:00+02:00");
     holds(&weekend, "2027-01-01T16:00+02:00", "2027-01-04T08:00+02:00");
-    assert_eq!(weekend.in_force(at("2026-06-03T12:00Z")), None, "a Wednesday");
+    assert_eq!(weekend.find_active_window(at("2026-06-03T12:00Z")), None, "a Wednesday");
 
     holds(&weekly("Tue 10:00", "Tue 12:30", "UTC"), "2026-06-02T10:00Z", "2026-06-02T12:30Z");
     holds(&weekly("Mon 00:00", "Sun 23:59", "UTC"), "2026-06-01T00:00Z", "2026-06-07T23:59Z");
@@ -68,7 +68,7 @@ fn a_freeze_holds_from_its_first_moment_to_just_before_its_last() {
 
     let holidays = dated("2026-12-20T18:00", "2027-01-04T08:00", "Europe/Kyiv");
     holds(&holidays, "2026-12-20T18:00+02:00", "2027-01-04T08:00+02:00");
-    assert_eq!(holidays.in_force(at("2027-12-24T12:00Z")), None, "it does not come again");
+    assert_eq!(holidays.find_active_window(at("2027-12-24T12:00Z")), None, "it does not come again");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_freeze_whose_beginning_moves_behind_its_end_is_not_held_that_day() {
     let early = weekly("Sun 03:30", "Sun 04:15", "Europe/Kyiv");
     for minute in 0..180 {
         let now = at("2026-03-29T00:00Z") + SignedDuration::from_mins(minute);
-        assert_eq!(early.in_force(now), None, "{now}");
+        assert_eq!(early.find_active_window(now), None, "{now}");
     }
     holds(&early, "2026-04-05T03:30+03:00", "2026-04-05T04:15+03:00");
 }
@@ -134,7 +134,7 @@ fn a_freeze_whose_beginning_moves_behind_its_end_is_not_held_that_day() {
 #[test]
 fn a_freeze_that_meets_itself_at_a_change_of_clocks_goes_on() {
     let nearly_always = weekly("Sun 03:30", "Sun 03:20", "Europe/Kyiv");
-    let window = nearly_always.in_force(at("2026-10-22T12:00Z")).unwrap();
+    let window = nearly_always.find_active_window(at("2026-10-22T12:00Z")).unwrap();
     assert_eq!(window.from, at("2026-10-18T03:30+03:00"));
     assert_eq!(window.until, at("2026-11-01T03:20+02:00"), "the second 03:20 comes after the first 03:30");
 }
@@ -143,7 +143,7 @@ fn a_freeze_that_meets_itself_at_a_change_of_clocks_goes_on() {
 fn changes_are_welcome_when_the_last_of_the_freezes_that_meet_has_ended() {
     let weekend = weekly("Fri 16:00", "Mon 08:00", "Europe/Kyiv");
     let saturday = at("2026-12-19T12:00Z");
-    let until = |freezes: &[Freeze], now| in_force(freezes, now).map(|window| window.until);
+    let until = |freezes: &[Freeze], now| find_active_window(freezes, now).map(|window| window.until);
     let cases = [
         ("nothing follows", vec![], "2026-12-21T08:00+02:00"),
         ("one follows at once", vec![("2026-12-21T08:00", "2026-12-24T10:00")], "2026-12-24T10:00+02:00"),
@@ -162,7 +162,7 @@ fn changes_are_welcome_when_the_last_of_the_freezes_that_meet_has_ended() {
         let freezes: Vec<Freeze> = others.chain([weekend.clone()]).collect();
         assert_eq!(until(&freezes, saturday), Some(at(expected)), "{name}");
     }
-    assert_eq!(in_force(&[], saturday), None);
+    assert_eq!(find_active_window(&[], saturday), None);
 }
 
 #[test]
@@ -171,12 +171,12 @@ fn the_reason_is_that_of_the_freeze_which_holds_now_and_ends_last() {
     let holidays = dated("2026-12-20T18:00", "2027-01-04T08:00", "Europe/Kyiv");
     let freezes = [weekend, holidays];
     let until = at("2027-01-04T08:00+02:00");
-    let window = |from, reason: &str| Some(Window { from: at(from), until, reason: Some(reason.into()) });
-    assert_eq!(in_force(&freezes, at("2026-12-19T12:00Z")), window("2026-12-18T16:00+02:00", "weekly"));
-    assert_eq!(in_force(&freezes, at("2026-12-20T17:00Z")), window("2026-12-20T18:00+02:00", "dated"));
-    assert_eq!(in_force(&freezes, at("2026-12-23T12:00Z")), window("2026-12-20T18:00+02:00", "dated"));
+    let window = |from, reason: &str| Some(FreezeWindow { from: at(from), until, reason: Some(reason.into()) });
+    assert_eq!(find_active_window(&freezes, at("2026-12-19T12:00Z")), window("2026-12-18T16:00+02:00", "weekly"));
+    assert_eq!(find_active_window(&freezes, at("2026-12-20T17:00Z")), window("2026-12-20T18:00+02:00", "dated"));
+    assert_eq!(find_active_window(&freezes, at("2026-12-23T12:00Z")), window("2026-12-20T18:00+02:00", "dated"));
     assert_eq!(
-        in_force(&freezes, at("2027-01-02T12:00Z")),
+        find_active_window(&freezes, at("2027-01-02T12:00Z")),
         window("2027-01-01T16:00+02:00", "weekly"),
         "the first of two"
     );
@@ -186,10 +186,10 @@ fn the_reason_is_that_of_the_freeze_which_holds_now_and_ends_last() {
 fn freezes_without_any_time_between_them_end_some_day_for_whoever_asks() {
     let freezes = [weekly("Mon 00:00", "Fri 00:00", "UTC"), weekly("Fri 00:00", "Mon 00:00", "UTC")];
     let now = at("2026-06-03T12:00Z");
-    let window = in_force(&freezes, now).unwrap();
+    let window = find_active_window(&freezes, now).unwrap();
     assert!(window.until > now + SignedDuration::from_hours(365 * 24), "{window:?}");
     for edge in [Timestamp::MIN, Timestamp::MAX] {
-        let _ = in_force(&freezes, edge);
+        let _ = find_active_window(&freezes, edge);
     }
 }
 
@@ -283,7 +283,7 @@ fn made(drawn: Drawn, walk: &Walk) -> Option<Freeze> {
     let period = match drawn {
         Drawn::Weekly { from, to } if from == to => return None,
         Drawn::Weekly { from, to } => {
-            let moment = |(day, hour, minute)| Moment {
+            let moment = |(day, hour, minute)| WeekdayTime {
                 weekday: Weekday::from_monday_zero_offset(day).unwrap(),
                 time: time(hour, minute),
             };
@@ -316,7 +316,7 @@ fn a_slow_walk_over_the_minutes_comes_to_the_same() {
         let compared = runner.run(&strategy, |(drawn, minute, micros)| {
             let freezes: Vec<Freeze> = drawn.into_iter().filter_map(|drawn| made(drawn, &walk)).collect();
             let now = walk.at(minute) + SignedDuration::from_micros(micros);
-            let window = in_force(&freezes, now);
+            let window = find_active_window(&freezes, now);
             match walk.holds(&freezes, minute) {
                 None => prop_assert_eq!(window, None),
                 Some((from, reached)) => {

@@ -16,8 +16,8 @@ fn catalogue() -> Catalogue {
     catalogue
 }
 
-fn rule(kind: Option<&str>, name: Option<&str>, environments: &[&str], artefacts: &[&str]) -> Rule {
-    Rule {
+fn rule(kind: Option<&str>, name: Option<&str>, environments: &[&str], artefacts: &[&str]) -> AttributionRule {
+    AttributionRule {
         kind: kind.map(Into::into),
         namespace: None,
         name: name.map(Into::into),
@@ -27,7 +27,7 @@ fn rule(kind: Option<&str>, name: Option<&str>, environments: &[&str], artefacts
 }
 
 /// What each artefact was applied by, and runs.
-fn applied(artefact: &Artefact, _: &Place) -> Applied {
+fn applied(artefact: &Artefact, _: &Place) -> AppliedWorkload {
     let (by, tag): (&[&str], &str) = match artefact.name.as_str() {
         "checkout" => (&["Kustomization/flux-system/apps"], "1.4"),
         "search" => (&["Kustomization/flux-system/apps"], "2.0"),
@@ -35,12 +35,12 @@ fn applied(artefact: &Artefact, _: &Place) -> Applied {
         _ => (&[], "7"),
     };
     let version = Version { tag: Some(tag.into()), ..Version::default() };
-    Applied { by: by.iter().map(|word| (*word).into()).collect(), version: Some(version) }
+    AppliedWorkload { applied_by: by.iter().map(|word| (*word).into()).collect(), version: Some(version) }
 }
 
 struct Says {
     environment: EnvironmentName,
-    object: Option<Object>,
+    object: Option<ControllerObject>,
     artefact: Option<&'static str>,
     images: Vec<String>,
     repository: Option<Repository>,
@@ -51,14 +51,14 @@ fn nothing() -> Says {
 }
 
 fn object(kind: &str, namespace: &str, name: &str) -> Says {
-    Says { object: Object::new(kind, namespace, name), ..nothing() }
+    Says { object: ControllerObject::new(kind, namespace, name), ..nothing() }
 }
 
 impl Says {
-    fn told(&self) -> Told<'_> {
-        Told {
+    fn told(&self) -> AttributionSubject<'_> {
+        AttributionSubject {
             sender: "Flux",
-            place: "in the Alert's eventMetadata",
+            naming_hint: "in the Alert's eventMetadata",
             environment: &self.environment,
             object: self.object.clone(),
             artefact: self.artefact,
@@ -68,15 +68,15 @@ impl Says {
     }
 
     /// `way: artefacts`, or the reason with its repair.
-    fn found(&self, rules: &[Rule]) -> String {
+    fn found(&self, rules: &[AttributionRule]) -> String {
         let catalogue = catalogue();
         let told = self.told();
-        match (Known { catalogue: &catalogue, rules, applied: &applied }).attribute(&told) {
-            Ok(Attribution { artefacts, by }) => {
+        match (ReportAttributor { catalogue: &catalogue, rules, applied: &applied }).attribute_report(&told) {
+            Ok(Attribution { artefacts, method: by }) => {
                 let names: Vec<&str> = artefacts.iter().map(ArtefactName::as_str).collect();
                 format!("{}: {}", by.as_str(), names.join(" "))
             }
-            Err(why) => format!("{} {}", why.sentence(&told), why.repair(&told)),
+            Err(why) => format!("{} {}", why.describe_problem(&told), why.describe_repair(&told)),
         }
     }
 }
@@ -110,7 +110,7 @@ fn the_first_rule_that_fits_is_taken_before_the_cluster_is_asked() {
         rule(None, Some("*"), &[], &["search"]),
     ];
     assert_eq!(apps.found(&rules), "rule: mailer storefront");
-    let namespaced = |namespace: &str| Rule { namespace: Some(namespace.to_owned()), ..rules[3].clone() };
+    let namespaced = |namespace: &str| AttributionRule { namespace: Some(namespace.to_owned()), ..rules[3].clone() };
     assert_eq!(apps.found(&[namespaced("flux-*")]), "rule: search");
     assert_eq!(apps.found(&[namespaced("argo*")]), "cluster: checkout search");
 }
@@ -174,8 +174,8 @@ fn what_somebody_writes_is_repeated_only_in_part() {
 
 #[test]
 fn a_word_names_its_object() {
-    let apps = Object::new("Kustomization", "flux-system", "apps").unwrap();
-    assert_eq!(apps.word(), "Kustomization/flux-system/apps");
+    let apps = ControllerObject::new("Kustomization", "flux-system", "apps").unwrap();
+    assert_eq!(apps.to_reference(), "Kustomization/flux-system/apps");
     for (word, same) in [
         ("Kustomization/flux-system/apps", true),
         ("Kustomization//apps", true),
@@ -185,7 +185,7 @@ fn a_word_names_its_object() {
         ("Kustomization", false),
         ("", false),
     ] {
-        assert_eq!(apps.is(word), same, "{word}");
+        assert_eq!(apps.has_reference(word), same, "{word}");
     }
-    assert_eq!(Object::new("Kustomization", "flux-system", ""), None);
+    assert_eq!(ControllerObject::new("Kustomization", "flux-system", ""), None);
 }

@@ -2,18 +2,18 @@
 
 use jiff::Timestamp;
 
-use super::{Object, REPEATED, Told, cut};
+use super::{AttributionSubject, ControllerObject, MAX_QUOTED_CHARS, truncate_text};
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
 
 /// Why a report is about nobody.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unmapped {
+pub enum UnmappedReason {
     UnknownArtefact {
-        named: String,
-        meant: Option<ArtefactName>,
+        name: String,
+        suggestion: Option<ArtefactName>,
     },
-    NotThere {
+    NotInEnvironment {
         artefact: ArtefactName,
     },
     UnknownImage {
@@ -23,68 +23,73 @@ pub enum Unmapped {
         repository: Repository,
     },
     /// The rule of that number, counted from 1.
-    RuleNamesNobodyHere {
+    RuleWithoutArtefact {
         rule: usize,
     },
-    NothingAppliedByIt {
-        object: Object,
+    NothingApplied {
+        object: ControllerObject,
     },
     NothingNamed,
 }
 
-impl Unmapped {
+impl UnmappedReason {
     /// One word for each reason, by which reports are counted.
-    pub fn reason(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownArtefact { .. } => "unknown_artefact",
-            Self::NotThere { .. } => "not_there",
+            Self::NotInEnvironment { .. } => "not_there",
             Self::UnknownImage { .. } => "unknown_image",
             Self::UnknownRepository { .. } => "unknown_repository",
-            Self::RuleNamesNobodyHere { .. } => "rule_names_nobody_here",
-            Self::NothingAppliedByIt { .. } => "nothing_applied_by_it",
+            Self::RuleWithoutArtefact { .. } => "rule_names_nobody_here",
+            Self::NothingApplied { .. } => "nothing_applied_by_it",
             Self::NothingNamed => "nothing_named",
         }
     }
 
     /// What is wrong.
-    pub fn sentence(&self, told: &Told<'_>) -> String {
-        let environment = told.environment;
+    pub fn describe_problem(&self, subject: &AttributionSubject<'_>) -> String {
+        let environment = subject.environment;
         match self {
-            Self::UnknownArtefact { named, .. } => {
-                format!("It names the artefact {}, which I do not know.", cut(named, REPEATED))
+            Self::UnknownArtefact { name: named, .. } => {
+                format!("It names the artefact {}, which I do not know.", truncate_text(named, MAX_QUOTED_CHARS))
             }
-            Self::NotThere { artefact } => format!("It is about {artefact}, which is not in {environment}."),
+            Self::NotInEnvironment { artefact } => format!("It is about {artefact}, which is not in {environment}."),
             Self::UnknownImage { image } => {
-                format!("It brought {}, which is the image of no artefact in {environment}.", cut(image, 2 * REPEATED))
+                format!(
+                    "It brought {}, which is the image of no artefact in {environment}.",
+                    truncate_text(image, 2 * MAX_QUOTED_CHARS)
+                )
             }
             Self::UnknownRepository { repository } => {
                 format!("Nothing of {repository} is delivered to {environment} by branch.")
             }
-            Self::RuleNamesNobodyHere { rule } => {
+            Self::RuleWithoutArtefact { rule } => {
                 format!("Rule {rule} under `reports` is for it, and none of its artefacts is in {environment}.")
             }
-            Self::NothingAppliedByIt { object } => {
-                format!("{}'s {object} applied nothing that I watch in {environment}.", told.sender)
+            Self::NothingApplied { object } => {
+                format!("{}'s {object} applied nothing that I watch in {environment}.", subject.sender)
             }
             Self::NothingNamed => "It names no artefact, no image and no object.".to_owned(),
         }
     }
 
     /// What to do about it.
-    pub fn repair(&self, told: &Told<'_>) -> String {
-        let (place, environment) = (told.place, told.environment);
+    pub fn describe_repair(&self, subject: &AttributionSubject<'_>) -> String {
+        let (place, environment) = (subject.naming_hint, subject.environment);
         match self {
-            Self::UnknownArtefact { meant: Some(meant), .. } => format!("Did you mean {meant}? Correct it {place}."),
-            Self::UnknownArtefact { meant: None, .. } => {
+            Self::UnknownArtefact { suggestion: Some(meant), .. } => {
+                format!("Did you mean {meant}? Correct it {place}.")
+            }
+            Self::UnknownArtefact { suggestion: None, .. } => {
                 format!("Name one that the configuration has {place}, or add this one under `artefacts`.")
             }
-            Self::NotThere { artefact } => format!(
+            Self::NotInEnvironment { artefact } => format!(
                 "Send it to the environment that it is about, or let {artefact} be in {environment} under `artefacts`."
             ),
-            Self::RuleNamesNobodyHere { .. } => {
+            Self::RuleWithoutArtefact { .. } => {
                 format!("Name an artefact of {environment} in that rule, or limit it by `environments`.")
             }
-            Self::UnknownImage { .. } | Self::UnknownRepository { .. } | Self::NothingAppliedByIt { .. } => {
+            Self::UnknownImage { .. } | Self::UnknownRepository { .. } | Self::NothingApplied { .. } => {
                 format!("Name the artefact {place}, or add a rule under `reports`.")
             }
             Self::NothingNamed => format!("Name the artefact {place}."),
@@ -94,13 +99,13 @@ impl Unmapped {
 
 /// One report that is about nobody, to be kept and counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stray {
+pub struct UnmappedReport {
     pub environment: Option<EnvironmentName>,
     pub sender: String,
-    pub object: Option<Object>,
+    pub object: Option<ControllerObject>,
     /// One word; reports that have it in common with all of the above are counted together.
     pub reason: String,
-    pub sentence: String,
+    pub problem: String,
     pub repair: String,
     /// The sender's own words.
     pub message: String,
@@ -109,8 +114,8 @@ pub struct Stray {
 
 /// All of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Strays {
-    pub last: Stray,
+pub struct UnmappedReportGroup {
+    pub last: UnmappedReport,
     pub count: u64,
     pub first_at: Timestamp,
 }

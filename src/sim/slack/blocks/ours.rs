@@ -6,12 +6,12 @@ use serde_json::Value;
 use super::check_message;
 use crate::adapters::slack::render::Said;
 use crate::adapters::slack::render::{refusal, why};
-use crate::domain::model::message::{MessageKey, To};
+use crate::domain::model::message::{Destination, MessageKey};
 use crate::domain::sample;
 
 /// Slack takes it, and nothing from outside has become mark-up.
 fn holds(said: Said) -> Result<(), TestCaseError> {
-    let message = said.to(To::Edit { key: MessageKey::new("ours") });
+    let message = said.to(Destination::Edit { key: MessageKey::new("ours") });
     let taken = check_message(&Value::Array(message.blocks.clone()), false);
     prop_assert!(taken.is_ok(), "{:?}", taken);
     prop_assert!(message.text.chars().count() <= 40_000);
@@ -86,7 +86,7 @@ proptest! {
         }
         let some = picks.iter().filter_map(|at| all.get(*at)).cloned().collect();
         let mut stands = sample::why(some);
-        stands.unasked = unasked.then(|| text.clone());
+        stands.lookup_failure = unasked.then(|| text.clone());
         holds(why::why(&stands))?;
         holds(why::why(&sample::free(&text)))?;
     }

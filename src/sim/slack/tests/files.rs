@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::adapters::slack::client::{Client, Known};
-use crate::domain::model::message::{File, Message, MessageKey, Place, To};
+use crate::domain::model::message::{Destination, Message, MessageFile, MessageKey, MessageLocation};
 
 impl Town {
     fn ours(&self) -> Client {
@@ -27,12 +27,18 @@ impl Town {
 async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
     let town = town().await;
     let client = town.ours();
-    let to = |key: &str| To::Post { channel: "#deploys".into(), key: MessageKey::new(key), thread: None, asked: None };
+    let to = |key: &str| Destination::Post {
+        channel: "#deploys".into(),
+        key: MessageKey::new(key),
+        thread: None,
+        asked: None,
+    };
     let card = Message::new(to("card"), "deployed".into(), vec![]);
     let at = client.send(&card, &Known::default()).await.unwrap().at.unwrap();
-    let file = File {
-        name: "a & b.diff".into(), title: "All lines".into(), text: "-старе\n+нове \u{1f6d2}\n".into()
-    };
+    let file =
+        MessageFile {
+            name: "a & b.diff".into(), title: "All lines".into(), text: "-старе\n+нове \u{1f6d2}\n".into()
+        };
     let more = Message { to: to("more"), text: "what differs".into(), ..card }.with_file(file.clone());
     let sent = client.send(&more, &Known { at: None, thread: Some(at.clone()) }).await.unwrap();
     assert!(sent.with_file);
@@ -46,7 +52,7 @@ async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
     assert_eq!(read.text().await.unwrap(), file.text);
     assert_eq!(town.strays.all(), Vec::<String>::new());
 
-    let nowhere = Place { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
+    let nowhere = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
     let refused = client.send(&more, &Known { at: None, thread: Some(nowhere) }).await.expect_err("no such thread");
     assert_eq!(refused.to_string(), "Slack does not take the file: thread_not_found");
 }

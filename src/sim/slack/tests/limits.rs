@@ -9,29 +9,33 @@ use crate::adapters::slack::render::list::list;
 use crate::adapters::slack::render::page_buttons::For;
 use crate::adapters::slack::render::status::{A_PAGE, Count, Known, details, status};
 use crate::adapters::slack::render::{Said, diff, text_diff};
-use crate::domain::change::approval::{Awaiting, Waits};
-use crate::domain::change::plan::Also;
-use crate::domain::change::{Change, ChangeId, FailureEvidence, Frozen, Merging, Pull, Stage, Trouble};
-use crate::domain::git::commit_summary::{Drift, FileCount};
-use crate::domain::git::text_diff::Difference;
-use crate::domain::model::actor::{Actor, Called, PersonId};
+use crate::domain::change::approval::{ApprovalState, MergeCondition};
+use crate::domain::change::plan::CoDeployed;
+use crate::domain::change::{
+    Change, ChangeId, FailureEvidence, MergeState, PullRequestRef, ResultBranch, RetryState, Stage,
+};
+use crate::domain::git::commit_summary::{CommitSummary, FileSummary};
+use crate::domain::git::text_diff::LineDiff;
+use crate::domain::model::actor::{Actor, MemberLabel, PersonId};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::{Catalogue, EnvironmentName, Ladder};
-use crate::domain::model::message::{MessageKey, To};
+use crate::domain::model::message::{Destination, MessageKey};
 use crate::domain::model::version::{Commit, Version};
-use crate::domain::rules::gate::{Gate, Overridden};
+use crate::domain::rules::gate::{Gate, GateOverride};
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::rollback::Rollback;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::sample;
-use crate::domain::view::diff::{Between, Diff, InGit, Next, Side, Text, Undeployed};
-use crate::domain::view::history::{ArrivalTold, Arrived, Happening, Number, Step, What};
-use crate::domain::view::list::{Cell, Filter, Listing};
+use crate::domain::view::diff::{Diff, DiffResult, DiffSide, GitState, ManifestDiff, NextPromotion, UndeployedCommits};
+use crate::domain::view::history::{
+    ArrivalDetails, ArrivalRecord, ChangeEvent, HistoryEntry, HistoryEvent, LedgerPosition,
+};
+use crate::domain::view::list::{ListCell, ListFilter, Listing};
 use crate::domain::view::page::{Cursor, Order, Page};
 use crate::sim::slack::check_blocks;
 
 fn catalogue(rungs: usize, artefacts: usize, name: usize) -> Catalogue {
-    let template = sample::catalogue().ladder.rungs()[0].clone();
+    let template = sample::catalogue().ladder.environments()[0].clone();
     let rung = |n: usize| {
         let mut rung = template.clone();
         rung.name = EnvironmentName::new(&format!("{}{n}", "e".repeat(name)));
@@ -51,16 +55,16 @@ proptest! {
         version in "[A-Za-z0-9_.-]{1,128}", reason in "\\PC{0,300}", page in 0_usize..5, one in any::<bool>(),
     ) {
         let catalogue = catalogue(rungs, artefacts, name);
-        let filter = Filter { artefact: None, environment: one.then(|| catalogue.ladder.rungs()[0].name.clone()) };
-        let listing = Listing::page(&catalogue, filter, page, |_, _| Cell {
+        let filter = ListFilter { artefact: None, environment: one.then(|| catalogue.ladder.environments()[0].name.clone()) };
+        let listing = Listing::from_catalogue(&catalogue, filter, page, |_, _| ListCell {
             version: Some(version.as_str().into()),
             state: RolloutState::Degraded { reason: reason.as_str().into() },
             since: Some(Timestamp::UNIX_EPOCH),
-            behind: Some(true),
+            is_behind: Some(true),
             not_from_git: true,
         });
         let said = list(&listing, For::Person, Timestamp::UNIX_EPOCH);
-        let message = said.to(To::Edit { key: MessageKey::new("list") });
+        let message = said.to(Destination::Edit { key: MessageKey::new("list") });
         prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
         prop_assert_eq!(check_blocks(message.plain.as_ref().unwrap_or(&message.blocks)), Ok(()));
     }
@@ -69,13 +73,13 @@ proptest! {
         old in "(\\PC{0,20}\n){0,60}", new in "([<>&`\ta b.]{0,90}\n?){0,60}", chars in any::<String>(), most in 0_usize..4_000,
     ) {
         for (old, new) in [(&old, &new), (&new, &chars), (&chars, &old)] {
-            for difference in [Difference::of(old, new), Difference::from_patch(&Difference::of(old, new).unified(&chars))] {
+            for difference in [LineDiff::from_texts(old, new), LineDiff::from_patch(&LineDiff::from_texts(old, new).to_unified_patch(&chars))] {
                 let shown = text_diff::difference(&difference, most);
                 if shown.blocks.is_empty() {
                     continue;
                 }
                 let said = Said { text: "what differs".to_owned(), blocks: shown.blocks };
-                let message = said.to(To::Edit { key: MessageKey::new("diff") });
+                let message = said.to(Destination::Edit { key: MessageKey::new("diff") });
                 prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
                 let plain = message.plain.as_ref().unwrap_or(&message.blocks);
                 prop_assert_eq!(check_blocks(plain), Ok(()));
@@ -109,29 +113,32 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
     for commit in &mut change.plan.drift.commits {
         (commit.subject, commit.author) = (text.to_owned(), text.to_owned());
     }
-    change.plan.overridden = Some(Overridden { by: by.clone(), reason: text.to_owned(), gates: vec![Gate::Soak] });
-    change.plan.also = vec![Also { artefact: ArtefactName::new("mailer"), changes: true }; 30];
+    change.plan.overridden = Some(GateOverride { by: by.clone(), reason: text.to_owned(), gates: vec![Gate::Soak] });
+    change.plan.also = vec![CoDeployed { artefact: ArtefactName::new("mailer"), changes: true }; 30];
     change.plan.rollback =
         number.is_multiple_of(2).then(|| Rollback { reason: Some(text.to_owned()), ..sample::rollback() });
     let url = format!(
         "https://github.com/acme/{}/pull/1",
         text.chars().filter(char::is_ascii_alphanumeric).collect::<String>()
     );
-    change.frozen = Some(Frozen { pull: Some(Pull { number, url }), ..Frozen::of(change.id) });
-    let mut awaiting = Awaiting::new(3, vec![Called::Handle(text.to_owned()); 20], at, SignedDuration::from_hours(1));
-    awaiting.waits_for = vec![Waits::ChecksRed { names: vec![text.to_owned(); 20] }; 5];
-    awaiting.trouble = Some(Trouble { since: at, tries: 1, why: text.to_owned() });
-    let merged = || Stage::begin().merged("a".repeat(40).parse().expect("a commit"), at, at).expect("merged");
+    change.frozen =
+        Some(ResultBranch { pull: Some(PullRequestRef { number, url }), ..ResultBranch::from_change_id(change.id) });
+    let mut awaiting =
+        ApprovalState::new(3, vec![MemberLabel::Handle(text.to_owned()); 20], at, SignedDuration::from_hours(1));
+    awaiting.waits_for = vec![MergeCondition::ChecksRed { names: vec![text.to_owned(); 20] }; 5];
+    awaiting.trouble = Some(RetryState { since: at, tries: 1, why: text.to_owned() });
+    let merged =
+        || Stage::new_merging().into_deploying("a".repeat(40).parse().expect("a commit"), at, at).expect("merged");
     let Stage::Deploying(deploying) = merged() else { return change };
     let reason = text.to_owned();
     change.stage = match stage {
-        0 => Stage::begin(),
-        1 => Stage::begin_awaiting(awaiting),
+        0 => Stage::new_merging(),
+        1 => Stage::new_awaiting_approval(awaiting),
         2 => merged(),
         3 => Stage::Failed { deploying, at, reason, evidence: FailureEvidence::Workload },
         4 => Stage::Stalled { deploying, at, runs: Some(reason), unread: false },
         5 => Stage::Rejected { at, by, reason },
-        6 => Stage::Errored { at, why: reason, merging: Merging::default() },
+        6 => Stage::Errored { at, why: reason, merging: MergeState::default() },
         _ => Stage::Conflicted { at, files: vec![reason; 40] },
     };
     change
@@ -141,7 +148,7 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
 pub(super) fn is_sound(said: Said) -> Result<(), TestCaseError> {
     let text = said.text.clone();
     let ack = said.ack(false);
-    let message = said.to(To::Edit { key: MessageKey::new("x") });
+    let message = said.to(Destination::Edit { key: MessageKey::new("x") });
     prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
     prop_assert!(serde_json::from_slice::<serde_json::Value>(&ack).is_ok());
     let mut texts = vec![text];
@@ -181,9 +188,9 @@ proptest! {
             since: changes.iter().map(|it| (it.id, now)).collect(),
             cards: changes.iter().map(card).collect(),
         };
-        let page = Page::of(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), A_PAGE);
-        is_sound(status(&Filter::default(), page, Count { under_way: count, watched: 0 }, &known, For::Person, now))?;
-        let step = Step { at: now, kind: text.clone(), by: Some(Actor::Github(text.clone())) };
+        let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), A_PAGE);
+        is_sound(status(&ListFilter::default(), page, Count { under_way: count, watched: 0 }, &known, For::Person, now))?;
+        let step = ChangeEvent { at: now, kind: text.clone(), by: Some(Actor::Github(text.clone())) };
         let detailed: Vec<_> = changes.into_iter().map(|change| (change, vec![step.clone(); steps])).collect();
         if !detailed.is_empty() {
             is_sound(details(&detailed, &known, now))?;
@@ -197,7 +204,7 @@ proptest! {
     ) {
         let now = Timestamp::UNIX_EPOCH;
         let plan = change(1, &text, 0).plan;
-        let told = ArrivalTold {
+        let told = ArrivalDetails {
             version: plan.version.clone(),
             failed: back.then(|| text.clone()),
             commit: plan.drift.commits.first().cloned(),
@@ -208,16 +215,16 @@ proptest! {
             let lock = Lock { reason: text.clone(), ..sample::lock() };
             let (artefact, environment) = (plan.artefact.clone(), plan.environment.clone());
             let what = match n % 4 {
-                0 | 1 => What::Change(Box::new(change(n as u64, &text, (stage + n) % 8))),
-                2 => What::Arrival(Box::new(Arrived { artefact, environment, told: told.clone() })),
-                _ => What::Locked(lock),
+                0 | 1 => HistoryEvent::Change(Box::new(change(n as u64, &text, (stage + n) % 8))),
+                2 => HistoryEvent::Arrival(Box::new(ArrivalRecord { artefact, environment, details: told.clone() })),
+                _ => HistoryEvent::Locked(lock),
             };
-            Happening { number: Number(i64::try_from(n).unwrap_or_default()), at: now, what, message: Some(MessageKey::new("card")) }
+            HistoryEntry { position: LedgerPosition(i64::try_from(n).unwrap_or_default()), at: now, event: what, message_key: Some(MessageKey::new("card")) }
         };
         let links: std::collections::HashMap<_, _> = std::iter::once((MessageKey::new("card"), "https://acme.slack.com/archives/C0/p1".to_owned())).collect();
-        let cursor = if back { Cursor::Later(Number(0)) } else { Cursor::Start };
-        let page = Page::of(Order::NewestFirst, &cursor, (0..count).map(happening).collect(), 20);
-        is_sound(history(&Filter::default(), Some(99), page, &links, For::Person, now))?;
+        let cursor = if back { Cursor::Later(LedgerPosition(0)) } else { Cursor::Start };
+        let page = Page::from_cursor(Order::NewestFirst, &cursor, (0..count).map(happening).collect(), 20);
+        is_sound(history(&ListFilter::default(), Some(99), page, &links, For::Person, now))?;
     }
 }
 
@@ -232,13 +239,13 @@ proptest! {
         let now = Timestamp::UNIX_EPOCH;
         let ladder = sample::catalogue().ladder;
         let commit = Commit { author: text.clone(), brings: vec![sample::commit('a', &text)], ..sample::commit('b', &text) };
-        let drift = Drift {
+        let drift = CommitSummary {
             commits: vec![commit.clone(); commits],
             commits_in_all: 250,
             hotfixes: vec![commit; hotfixes],
             hotfixes_in_all: hotfixes as u64,
             hotfixes_cut: turned,
-            files: FileCount {
+            files: FileSummary {
                 files: files as u64,
                 additions: u64::MAX,
                 deletions: 7,
@@ -251,9 +258,9 @@ proptest! {
         // No registry has a longer one.
         let tag: String = text.chars().take(128).collect();
         let version = Version { tag: Some(tag.as_str().into()), digest: None, commit: Some(sample::sha('c')) };
-        let side = |environment: &str| Side {
+        let side = |environment: &str| DiffSide {
             environment: EnvironmentName::new(environment),
-            runs: Some(version.clone()),
+            running: Some(version.clone()),
             state: match state {
                 0 => RolloutState::Degraded { reason: text.as_str().into() },
                 1 => RolloutState::Unreadable { why: text.as_str().into(), since: now },
@@ -261,32 +268,32 @@ proptest! {
             },
             since: Some(now),
             git: match state {
-                2 => InGit::Manifest { file: text.clone(), says: version.clone(), runs: false },
-                3 => InGit::Unreadable { file: text.clone(), why: text.clone() },
-                _ => InGit::Branch { branch: text.clone(), head: sample::sha('d'), undeployed: Undeployed::Commits(2) },
+                2 => GitState::Manifest { file: text.clone(), specified: version.clone(), is_running: false },
+                3 => GitState::Unreadable { file: text.clone(), why: text.clone() },
+                _ => GitState::Branch { branch: text.clone(), head: sample::sha('d'), undeployed: UndeployedCommits::Commits(2) },
             },
         };
         let (source, target) = if turned { ("prod", "staging") } else { ("staging", "prod") };
         let prod = EnvironmentName::new("prod");
-        let words = Text { file: text.clone(), difference: Difference::of(&text, &text.replace('a', "b\n")) };
+        let words = ManifestDiff { file: text.clone(), difference: LineDiff::from_texts(&text, &text.replace('a', "b\n")) };
         let diff = Diff {
             artefact: ArtefactName::new(&"a".repeat(80)),
             source: side(source),
             target: side(target),
-            between: match state {
-                4 => Between::Unknown(text.clone()),
-                _ => Between::Differs { behind: (commits > 0).then(|| prod.clone()), drift: Box::new(drift), newer: turned },
+            result: match state {
+                4 => DiffResult::Unknown(text.clone()),
+                _ => DiffResult::Different { behind: (commits > 0).then(|| prod.clone()), drift: Box::new(drift), upper_is_newer: turned },
             },
-            next: Some(Next { environment: prod, version: turned.then(|| version.clone()) }),
-            compared: None,
-            manifest: Some(words.clone()),
+            next_promotion: Some(NextPromotion { environment: prod, version: turned.then(|| version.clone()) }),
+            compared_commits: None,
+            manifest_diff: Some(words.clone()),
         };
         let one = diff::one(&diff, Some(&vec![words; files.min(30)]), &ladder, &Authors::new(), now);
         is_sound(one.said)?;
         is_sound(diff::whole(&diff))?;
         let pair = (&EnvironmentName::new(source), &EnvironmentName::new(target));
         let all = diff::all(&vec![diff; count], count + waiting, pair, page, For::Person, &ladder, now);
-        prop_assert_eq!(check_blocks(all.clone().without_tables().to(To::Edit { key: MessageKey::new("x") }).blocks.as_slice()), Ok(()));
+        prop_assert_eq!(check_blocks(all.clone().without_tables().to(Destination::Edit { key: MessageKey::new("x") }).blocks.as_slice()), Ok(()));
         is_sound(all)?;
     }
 }

@@ -10,20 +10,20 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::message::MessageKey;
 use crate::domain::model::version::{Commit, Version};
-use crate::domain::runtime::arrival::{Arrival, Author, End};
-use crate::domain::runtime::arrival_batch::{Member, Stand, Wave};
-use crate::domain::runtime::provenance::{Origin, Unexplained};
+use crate::domain::runtime::arrival::{Arrival, ArrivalOutcome, Author};
+use crate::domain::runtime::arrival_batch::{ArrivalBatch, BatchedArrival, BatchedArrivalState};
+use crate::domain::runtime::provenance::{GitMismatch, Provenance};
 use crate::domain::sample;
 
-fn origin(number: usize, text: &str, says: &Version) -> Origin {
+fn origin(number: usize, text: &str, says: &Version) -> Provenance {
     let (branch, commit) = (text.to_owned(), sample::sha('c'));
     let why = match number % 4 {
-        0 => Unexplained::NotInBranch { branch, commit },
-        1 => Unexplained::RolledBack { branch, commit },
-        2 => Unexplained::NotInManifest { file: text.to_owned(), says: says.clone() },
-        _ => return Origin::Git,
+        0 => GitMismatch::NotInBranch { branch, commit },
+        1 => GitMismatch::RolledBack { branch, commit },
+        2 => GitMismatch::NotInManifest { file: text.to_owned(), specified: says.clone() },
+        _ => return Provenance::Git,
     };
-    Origin::NotFromGit { why }
+    Provenance::NotFromGit { mismatch: why }
 }
 
 proptest! {
@@ -39,24 +39,24 @@ proptest! {
         let commit = Commit { author: text.clone(), ..sample::commit('c', &text) };
         let environment = EnvironmentName::new(&"e".repeat(name));
         let people = [Author::Person(PersonId::new("U0BOB")), Author::Named(text.clone()), Author::Named(text.clone())];
-        let member = |number: usize| Member {
+        let member = |number: usize| BatchedArrival {
             artefact: ArtefactName::new(&format!("{}{number}", "a".repeat(name))),
             version: version.clone(),
             commit: (!number.is_multiple_of(3)).then(|| commit.clone()),
-            origin: origin(number, &text, &version),
-            stand: match number {
-                failing if failing < failed => Stand::Failed { reason: text.clone() },
-                other if other.is_multiple_of(2) => Stand::Runs,
-                _ => Stand::RollsOut,
+            provenance: origin(number, &text, &version),
+            state: match number {
+                failing if failing < failed => BatchedArrivalState::Failed { reason: text.clone() },
+                other if other.is_multiple_of(2) => BatchedArrivalState::Running,
+                _ => BatchedArrivalState::RollingOut,
             },
         };
-        let mut all = Wave {
+        let mut all = ArrivalBatch {
             environment: environment.clone(),
             branch: "b".repeat(name),
-            began: Timestamp::UNIX_EPOCH,
+            began_at: Timestamp::UNIX_EPOCH,
             members: (0..count).map(member).collect(),
-            above: first.then(|| environment.clone()),
-            is_first_rung: first,
+            next_environment: first.then(|| environment.clone()),
+            is_first_environment: first,
         };
         if first && count > 1 {
             all.members[0].version.commit = Some(sample::sha('d'));
@@ -68,21 +68,21 @@ proptest! {
         is_sound(arrival_batch::failed_too(&names, &environment, &people))?;
 
         let one = Arrival {
-            name: MessageKey::new("arrival"),
+            message_key: MessageKey::new("arrival"),
             artefact: ArtefactName::new(&"a".repeat(name)),
             environment: environment.clone(),
             branch: "b".repeat(name),
             version: version.clone(),
             commit: Some(commit),
             authors: people.to_vec(),
-            origin: origin(count, &text, &version),
-            end: if failed > 0 {
-                End::Failed { reason: text.clone() }
+            provenance: origin(count, &text, &version),
+            outcome: if failed > 0 {
+                ArrivalOutcome::Failed { reason: text.clone() }
             } else {
-                End::Runs { took: Some(SignedDuration::from_secs(3)) }
+                ArrivalOutcome::Running { rollout_duration: Some(SignedDuration::from_secs(3)) }
             },
-            above: first.then(|| environment.clone()),
-            is_first_rung: first,
+            next_environment: first.then(|| environment.clone()),
+            is_first_environment: first,
         };
         is_sound(arrival::arrival(&one))?;
         is_sound(arrival::recovered(&one))?;

@@ -5,12 +5,15 @@ use proptest::prelude::*;
 
 use super::limits::is_sound;
 use crate::adapters::slack::render::where_is;
-use crate::domain::change::Pull;
+use crate::domain::change::PullRequestRef;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::sample;
-use crate::domain::view::where_is::{Candidate, Places, Rung, Standing, TakenBack, Tally, Waits, Whereabouts};
+use crate::domain::view::where_is::{
+    ArtefactLocations, CodeRemoval, CommitLocations, CommitPresence, EnvironmentPresence, Prerequisite, QueryMatch,
+    Tally,
+};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
@@ -21,38 +24,38 @@ proptest! {
         words in "\\PC{0,300}|(<!channel>){1,30}|[&<>]{1,2000}", what in "\\PC{0,80}",
     ) {
         let environment = |n: usize| EnvironmentName::new(&format!("{}{n}", "e".repeat(name)));
-        let back = TakenBack {
+        let back = CodeRemoval {
             by: Some(PersonId::new("U0BOB")), at: Some(Timestamp::UNIX_EPOCH), reason: Some(words.clone()),
         };
         let standing = |n: usize| match n % 5 {
-            0 => Standing::In { since: Some(Timestamp::UNIX_EPOCH), trouble: Some(words.clone()) },
-            1 => Standing::RollingOut { ready: 1, wanted: 2 },
-            2 => Standing::Not { taken_back: Some(back.clone()) },
-            3 => Standing::Unknown { why: words.clone() },
-            _ => Standing::Nothing,
+            0 => CommitPresence::Present { since: Some(Timestamp::UNIX_EPOCH), problem: Some(words.clone()) },
+            1 => CommitPresence::RollingOut { ready: 1, wanted: 2 },
+            2 => CommitPresence::Absent { removal: Some(back.clone()) },
+            3 => CommitPresence::Unknown { why: words.clone() },
+            _ => CommitPresence::NoWorkload,
         };
         let rung = |n: usize| {
-            Rung { environment: environment(n), standing: standing(n), unreadable: Some(words.clone()) }
+            EnvironmentPresence { environment: environment(n), presence: standing(n), unreadable: Some(words.clone()) }
         };
-        let waits = Waits::Promotion { below: environment(0), trouble: Some(words.clone()) };
-        let places = |n: usize| Places {
+        let waits = Prerequisite::Promotion { below: environment(0), problem: Some(words.clone()) };
+        let places = |n: usize| ArtefactLocations {
             artefact: ArtefactName::new(&format!("{}{n}", "a".repeat(name))),
-            rungs: (0..rungs).map(rung).collect(),
-            waits: Some((environment(rungs - 1), waits.clone())),
+            environments: (0..rungs).map(rung).collect(),
+            prerequisite: Some((environment(rungs - 1), waits.clone())),
         };
         let commit = crate::domain::model::version::Commit { author: words.clone(), ..sample::commit('a', &words) };
         let repository: crate::domain::model::artefact::Repository = "acme/shop".parse().expect("a repository");
-        let found = Whereabouts {
+        let found = CommitLocations {
             repository: repository.clone(),
             sha: commit.sha.clone(),
             commit: Some(commit.clone()),
             artefacts: (0..artefacts).map(places).collect(),
-            tally: Some(Tally { artefacts: all, rungs: (0..rungs).map(|n| (environment(n), n, rungs)).collect() }),
+            tally: Some(Tally { artefacts: all, environments: (0..rungs).map(|n| (environment(n), n, rungs)).collect() }),
         };
         is_sound(where_is::whereabouts(&found))?;
-        let pull = Pull { number: 42, url: words.clone() };
-        let open = Candidate::Unmerged { repository: repository.clone(), pull, title: words.clone(), closed: true };
-        let candidate = Candidate::Commit { repository, sha: commit.sha.clone(), commit: Some(commit) };
+        let pull = PullRequestRef { number: 42, url: words.clone() };
+        let open = QueryMatch::Unmerged { repository: repository.clone(), pull, title: words.clone(), is_closed: true };
+        let candidate = QueryMatch::Commit { repository, sha: commit.sha.clone(), commit: Some(commit) };
         is_sound(where_is::unmerged(&open))?;
         is_sound(where_is::which(&words, &vec![candidate; 9], 5, Some(&ArtefactName::new("mailer"))))?;
         is_sound(where_is::which(&words, &[open.clone(), open], 5, None))?;

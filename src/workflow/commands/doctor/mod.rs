@@ -23,9 +23,9 @@ use crate::adapters::store::{self, LedgerDetails, Looked, Reported, StoreError};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::change::Proof;
-use crate::domain::doctor::clock::{Heard, clock};
-use crate::domain::doctor::reports::{self, Reporting};
-use crate::domain::doctor::{Check, Health, Learned, Service, Trouble, store as found_store};
+use crate::domain::doctor::clock::{ClockReading, check_clock};
+use crate::domain::doctor::reports::{self, WebhookStatus};
+use crate::domain::doctor::{Health, HealthCheck, ProbeError, ProbeResult, Service, store as found_store};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
@@ -71,7 +71,7 @@ async fn all<T>(questions: Vec<BoxFuture<'_, T>>) -> Vec<T> {
 
 impl Doctor {
     /// Everything, in the order of the services. `url` is where another Gantry serves.
-    pub async fn look(&self, url: Option<&str>, recall: Recall<'_>) -> Vec<Check> {
+    pub async fn look(&self, url: Option<&str>, recall: Recall<'_>) -> Vec<HealthCheck> {
         let looking = Looking { with: self, until: Instant::now() + IN_ALL };
         let (slack, github, cluster, store) = tokio::join!(
             looking.slack(url).boxed(),
@@ -86,7 +86,7 @@ impl Doctor {
             heard.extend(times);
         }
         checks.extend(store);
-        checks.extend(clock(&heard));
+        checks.extend(check_clock(&heard));
         checks.sort_by_key(|check| check.service);
         checks
     }
@@ -94,29 +94,36 @@ impl Doctor {
 
 impl Looking<'_> {
     /// One question, for which there is only so much time.
-    async fn ask<T, E: Into<Trouble>>(&self, question: impl Future<Output = Result<T, E>>) -> Learned<T> {
+    async fn ask<T, E: Into<ProbeError>>(&self, question: impl Future<Output = Result<T, E>>) -> ProbeResult<T> {
         let begun = Instant::now();
         let limit = (begun + A_QUESTION).min(self.until);
         match tokio::time::timeout_at(limit, question).await {
             Ok(answer) => answer.map_err(Into::into),
-            Err(_) => Err(Trouble::Away(format!("no answer in {} s", begun.elapsed().as_secs().max(1)))),
+            Err(_) => Err(ProbeError::Unreachable(format!("no answer in {} s", begun.elapsed().as_secs().max(1)))),
         }
     }
 
-    fn heard(&self, from: &str, said: Option<jiff::Timestamp>) -> Option<Heard> {
-        said.map(|said| Heard { from: from.to_owned(), said, at: self.with.clock.now() })
+    fn heard(&self, from: &str, said: Option<jiff::Timestamp>) -> Option<ClockReading> {
+        said.map(|said| ClockReading {
+            service: from.to_owned(),
+            service_time: said,
+            local_time: self.with.clock.now(),
+        })
     }
 
     /// The database, and what it keeps of reports.
-    async fn store(&self) -> Vec<Check> {
+    async fn store(&self) -> Vec<HealthCheck> {
         let looked = self.ask(store::look(&self.with.secrets.database_url, self.with.serves)).await;
-        let mut checks = vec![found_store::store(&match looked {
-            Ok(Looked::New { file }) => found_store::Found::New { file },
-            Ok(Looked::Held { file, by }) => found_store::Found::Held { file, by },
-            Ok(Looked::Writable { file, schema, ours }) => found_store::Found::Writable { file, schema, ours },
-            Err(trouble) => found_store::Found::Broken(trouble.to_string()),
+        let mut checks = vec![found_store::check_store(&match looked {
+            Ok(Looked::New { file }) => found_store::DatabaseState::New { file },
+            Ok(Looked::Held { file, by }) => found_store::DatabaseState::InUse { file, by },
+            Ok(Looked::Writable { file, schema, ours }) => {
+                found_store::DatabaseState::Writable { file, schema, known_schema: ours }
+            }
+            Err(trouble) => found_store::DatabaseState::Broken(trouble.to_string()),
         })];
-        let rungs: Vec<_> = self.with.config.catalogue.ladder.rungs().iter().map(|rung| rung.name.clone()).collect();
+        let rungs: Vec<_> =
+            self.with.config.catalogue.ladder.environments().iter().map(|rung| rung.name.clone()).collect();
         let reported = if checks[0].health == Health::Bad {
             Ok(None)
         } else {
@@ -124,16 +131,16 @@ impl Looking<'_> {
         };
         checks.extend(match reported {
             Ok(reported) => self.reports(&rungs, reported),
-            Err(trouble) => vec![reports::unreadable(&trouble)],
+            Err(trouble) => vec![reports::explain_unreadable(&trouble)],
         });
         checks
     }
 
-    fn reports(&self, rungs: &[EnvironmentName], reported: Option<Reported>) -> Vec<Check> {
+    fn reports(&self, rungs: &[EnvironmentName], reported: Option<Reported>) -> Vec<HealthCheck> {
         let policies = &self.with.config.environments;
         let has_secret = |name| policies.get(name).is_some_and(|policy| policy.webhook_secret.is_some());
         let Some(Reported { strays, last }) = reported else {
-            return reports::unheard(rungs.iter().filter(|name| !has_secret(name)));
+            return reports::check_missing_secrets(rungs.iter().filter(|name| !has_secret(name)));
         };
         let last = |name: &EnvironmentName| {
             let entry = last.iter().find(|entry| entry.environment.as_ref() == Some(name))?;
@@ -143,9 +150,13 @@ impl Looking<'_> {
         };
         let environments: Vec<_> = rungs
             .iter()
-            .map(|name| Reporting { environment: name.clone(), has_secret: has_secret(name), last: last(name) })
+            .map(|name| WebhookStatus {
+                environment: name.clone(),
+                has_secret: has_secret(name),
+                last_report: last(name),
+            })
             .collect();
-        reports::reports(&strays, &environments)
+        reports::check_reports(&strays, &environments)
     }
 }
 
@@ -159,61 +170,63 @@ impl Bot {
 }
 
 /// What is wrong with the configuration or the secrets, each a sentence that ends with what to do.
-pub fn configuration(sentences: &[String]) -> Vec<Check> {
-    let check = |sentence: &String| Check {
+pub fn configuration(sentences: &[String]) -> Vec<HealthCheck> {
+    let check = |sentence: &String| HealthCheck {
         repair: None,
-        ..Check::bad(Service::Configuration, sentence.trim().trim_end_matches('.'), "")
+        ..HealthCheck::new_bad(Service::Configuration, sentence.trim().trim_end_matches('.'), "")
     };
     sentences.iter().map(check).collect()
 }
 
-impl From<SendError> for Trouble {
+impl From<SendError> for ProbeError {
     fn from(error: SendError) -> Self {
         match &error {
             // To the outbox a wrong token passes: somebody will put it right. Here it is what we look for.
             SendError::Unauthorised(why) => Self::Refused(why.clone()),
-            SendError::RateLimited { .. } | SendError::Transient(_) => Self::Away(error.to_string()),
+            SendError::RateLimited { .. } | SendError::Transient(_) => Self::Unreachable(error.to_string()),
             _ => Self::Refused(error.to_string()),
         }
     }
 }
 
-impl From<GithubError> for Trouble {
+impl From<GithubError> for ProbeError {
     fn from(error: GithubError) -> Self {
         match error {
             GithubError::Unauthorised(why) | GithubError::NotFound(why) => {
                 Self::Refused(format!("it says \u{201c}{why}\u{201d}"))
             }
-            GithubError::Unavailable(why) | GithubError::Unclear(why) | GithubError::Other(why) => Self::Away(why),
-            error => Self::Away(error.to_string()),
+            GithubError::Unavailable(why) | GithubError::Unclear(why) | GithubError::Other(why) => {
+                Self::Unreachable(why)
+            }
+            error => Self::Unreachable(error.to_string()),
         }
     }
 }
 
-impl From<ClusterError> for Trouble {
+impl From<ClusterError> for ProbeError {
     fn from(error: ClusterError) -> Self {
         let why = error.to_string();
         let refused = why.starts_with("forbidden") || why.starts_with("unauthorised");
-        if refused { Self::Refused(why) } else { Self::Away(why) }
+        if refused { Self::Refused(why) } else { Self::Unreachable(why) }
     }
 }
 
-impl From<RegistryError> for Trouble {
+impl From<RegistryError> for ProbeError {
     fn from(error: RegistryError) -> Self {
         match error {
             RegistryError::Unauthorised(why) => Self::Refused(why),
-            RegistryError::Unavailable(why) | RegistryError::Other(why) => Self::Away(why),
+            RegistryError::Unavailable(why) | RegistryError::Other(why) => Self::Unreachable(why),
         }
     }
 }
 
-impl From<CannotAsk> for Trouble {
+impl From<CannotAsk> for ProbeError {
     fn from(error: CannotAsk) -> Self {
-        Self::Away(error.to_string())
+        Self::Unreachable(error.to_string())
     }
 }
 
-impl From<StoreError> for Trouble {
+impl From<StoreError> for ProbeError {
     fn from(error: StoreError) -> Self {
         Self::Refused(error.to_string())
     }

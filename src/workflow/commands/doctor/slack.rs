@@ -5,49 +5,52 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::adapters::slack::client::{Client, Group, needed_scopes};
 use crate::adapters::slack::signature_probe;
 use crate::adapters::slack::signature_probe::Knocked;
-use crate::domain::doctor::clock::Heard;
-use crate::domain::doctor::slack::{self, Channel, Named, Trip, Who, Workspace};
-use crate::domain::doctor::{Address, Check, Learned};
+use crate::domain::doctor::clock::ClockReading;
+use crate::domain::doctor::slack::{self, Channel, ResolvedPrincipal, RulePrincipal, SignatureProbe, Workspace};
+use crate::domain::doctor::{HealthCheck, ProbeResult, RedactedUrl};
 use crate::domain::model::actor::{Member, PersonId, Role};
 
 use super::Looking;
 
 impl Looking<'_> {
-    pub(super) async fn slack(&self, url: Option<&str>) -> (Vec<Check>, Vec<Heard>) {
+    pub(super) async fn slack(&self, url: Option<&str>) -> (Vec<HealthCheck>, Vec<ClockReading>) {
         let Some(client) = &self.with.slack else {
             let unset = !self.with.secrets.is_any_given(&["SLACK_BOT_TOKEN"]);
-            let checks = unset.then(slack::no_token).into_iter().chain(slack::signing(&self.trip(url).await));
+            let checks = unset
+                .then(slack::explain_missing_token)
+                .into_iter()
+                .chain(slack::check_signing_secret(&self.trip(url).await));
             return (checks.collect(), Vec::new());
         };
         let (token, trip) = tokio::join!(self.ask(client.token_as_seen()), self.trip(url));
         let heard = token.as_ref().ok().and_then(|token| self.heard("Slack", token.date));
         let workspace = token.map(|token| Workspace { name: token.team, bot: token.bot, scopes: token.scopes });
-        let mut checks = vec![slack::token(&workspace)];
+        let mut checks = vec![slack::check_token(&workspace)];
         let (joined, named, sockets) = tokio::join!(
             async { if workspace.is_ok() { Some(self.ask(client.joined()).await) } else { None } },
             async { if workspace.is_ok() { self.named(client).await } else { Vec::new() } },
             self.sockets(client),
         );
         if let Ok(workspace) = &workspace {
-            checks.push(slack::scopes(workspace.scopes.as_deref(), &needed_scopes()));
+            checks.push(slack::check_scopes(workspace.scopes.as_deref(), &needed_scopes()));
             let joined = joined.map(|joined| joined.map(|all| all.into_iter().map(channel).collect()));
             if let Some(joined) = joined {
-                checks.extend(slack::channels(&self.channels(), &joined, &workspace.bot));
+                checks.extend(slack::check_channels(&self.channels(), &joined, &workspace.bot));
             }
-            checks.extend(slack::groups(&named));
+            checks.extend(slack::check_principals(&named));
             checks.extend(self.approvers(&named));
         }
-        checks.extend(slack::signing(&trip));
-        checks.extend(slack::app_token(sockets.as_ref()));
+        checks.extend(slack::check_signing_secret(&trip));
+        checks.extend(slack::check_app_token(sockets.as_ref()));
         (checks, heard.into_iter().collect())
     }
 
-    async fn sockets(&self, client: &Client) -> Option<Learned<()>> {
+    async fn sockets(&self, client: &Client) -> Option<ProbeResult<()>> {
         let token = self.with.secrets.slack_app_token.as_ref()?;
         Some(self.ask(client.opens_sockets(token)).await)
     }
 
-    async fn trip(&self, url: Option<&str>) -> Trip {
+    async fn trip(&self, url: Option<&str>) -> SignatureProbe {
         let secrets = &self.with.secrets;
         let url = url.map(|url| {
             let url = url.split(['?', '#']).next().unwrap_or(url);
@@ -55,31 +58,31 @@ impl Looking<'_> {
         });
         let secret = match &secrets.slack_signing_secret {
             Some(secret) => secret,
-            None if secrets.is_any_given(&["SLACK_SIGNING_SECRET"]) => return Trip::Wrong,
+            None if secrets.is_any_given(&["SLACK_SIGNING_SECRET"]) => return SignatureProbe::UnusableSecret,
             None if secrets.is_any_given(&["SLACK_APP_TOKEN"]) => {
-                return Trip::BySocket { untried: url.as_deref().map(Address::of) };
+                return SignatureProbe::SocketMode { untried: url.as_deref().map(RedactedUrl::from_url) };
             }
-            None => return Trip::Unsigned,
+            None => return SignatureProbe::NoSecret,
         };
-        let Some(url) = url else { return Trip::Untried };
-        let shown = Address::of(&url);
+        let Some(url) = url else { return SignatureProbe::NotProbed };
+        let shown = RedactedUrl::from_url(&url);
         match signature_probe::at(&url, secret, &self.with.clock).await {
-            Knocked::LetIn => Trip::LetIn(shown),
-            Knocked::Refused(status) => Trip::Refused { url: shown, status },
-            Knocked::Away(why) => Trip::Away { url: shown, why },
+            Knocked::LetIn => SignatureProbe::Accepted(shown),
+            Knocked::Refused(status) => SignatureProbe::Refused { url: shown, status },
+            Knocked::Away(why) => SignatureProbe::Unreachable { url: shown, why },
         }
     }
 
     /// Every channel that is written to, as it is configured.
     fn channels(&self) -> Vec<String> {
         let config = &self.with.config;
-        let own = config.catalogue.ladder.rungs().iter().map(|rung| rung.channel.clone());
-        let all: BTreeSet<String> = own.chain(config.audience.channels().map(str::to_owned)).collect();
+        let own = config.catalogue.ladder.environments().iter().map(|rung| rung.channel.clone());
+        let all: BTreeSet<String> = own.chain(config.audience.iter_channels().map(str::to_owned)).collect();
         all.into_iter().collect()
     }
 
     /// Whom the rules name, each once for a rule.
-    async fn named(&self, client: &Client) -> Vec<Named> {
+    async fn named(&self, client: &Client) -> Vec<RulePrincipal> {
         let mut rules: Vec<(String, &Member)> = Vec::new();
         for (environment, policy) in &self.with.config.environments {
             let approvers = policy.approvals.iter().flat_map(|approvals| &approvals.from);
@@ -89,15 +92,17 @@ impl Looking<'_> {
         }
         let by_group = |(_, member): &(String, &Member)| matches!(member, Member::Handle(_) | Member::Group(_));
         let groups = if rules.iter().any(by_group) { self.ask(client.groups()).await } else { Ok(Vec::new()) };
-        let mut people: BTreeMap<PersonId, Who> = BTreeMap::new();
+        let mut people: BTreeMap<PersonId, ResolvedPrincipal> = BTreeMap::new();
         for (_, member) in &rules {
             if let Member::Person(person) = member
                 && !people.contains_key(person)
             {
                 let who = match self.ask(client.account(person)).await {
-                    Ok(Some(account)) if account.role == Role::Member => Who::Person { id: person.to_string() },
-                    Ok(_) => Who::NoPerson,
-                    Err(trouble) => Who::Unknown(trouble),
+                    Ok(Some(account)) if account.role == Role::Member => {
+                        ResolvedPrincipal::Person { id: person.to_string() }
+                    }
+                    Ok(_) => ResolvedPrincipal::NoPerson,
+                    Err(trouble) => ResolvedPrincipal::Unknown(trouble),
                 };
                 people.insert(person.clone(), who);
             }
@@ -108,36 +113,43 @@ impl Looking<'_> {
                 let (written, who) = match member {
                     Member::Handle(handle) => {
                         let found = |group: &&Group| group.handle.eq_ignore_ascii_case(handle);
-                        (format!("@{handle}"), group(&groups, found, Who::Handle))
+                        (format!("@{handle}"), group(&groups, found, ResolvedPrincipal::Handle))
                     }
-                    Member::Group(id) => (id.clone(), group(&groups, |group| group.id == *id, Who::NoGroup)),
-                    Member::Person(id) => (id.to_string(), people.get(id).cloned().unwrap_or(Who::NoPerson)),
-                    Member::Team { organisation, team } => (format!("{organisation}/{team}"), Who::Team),
+                    Member::Group(id) => {
+                        (id.clone(), group(&groups, |group| group.id == *id, ResolvedPrincipal::NoGroup))
+                    }
+                    Member::Person(id) => {
+                        (id.to_string(), people.get(id).cloned().unwrap_or(ResolvedPrincipal::NoPerson))
+                    }
+                    Member::Team { organisation, team } => (format!("{organisation}/{team}"), ResolvedPrincipal::Team),
                 };
-                Named { written, rule, who }
+                RulePrincipal { written, rule, resolved: who }
             })
             .collect()
     }
 
-    fn approvers(&self, named: &[Named]) -> Vec<Check> {
+    fn approvers(&self, named: &[RulePrincipal]) -> Vec<HealthCheck> {
         let of =
             |(environment, policy): (&crate::domain::model::environment::EnvironmentName, &crate::config::Policy)| {
                 let approvals = policy.approvals.as_ref()?;
                 let rule = format!("{environment}'s approvals");
-                let from: Vec<&Named> = named.iter().filter(|named| named.rule == rule).collect();
-                slack::approvers(environment.as_str(), approvals.required, &from)
+                let from: Vec<&RulePrincipal> = named.iter().filter(|named| named.rule == rule).collect();
+                slack::check_approver_count(environment.as_str(), approvals.required, &from)
             };
         self.with.config.environments.iter().filter_map(of).collect()
     }
 }
 
-fn group(groups: &Learned<Vec<Group>>, is_it: impl Fn(&&Group) -> bool, otherwise: Who) -> Who {
+fn group(
+    groups: &ProbeResult<Vec<Group>>,
+    is_it: impl Fn(&&Group) -> bool,
+    otherwise: ResolvedPrincipal,
+) -> ResolvedPrincipal {
     match groups {
-        Ok(groups) => groups
-            .iter()
-            .find(is_it)
-            .map_or(otherwise, |group| Who::Group { members: group.members.iter().map(ToString::to_string).collect() }),
-        Err(trouble) => Who::Unknown(trouble.clone()),
+        Ok(groups) => groups.iter().find(is_it).map_or(otherwise, |group| ResolvedPrincipal::Group {
+            members: group.members.iter().map(ToString::to_string).collect(),
+        }),
+        Err(trouble) => ResolvedPrincipal::Unknown(trouble.clone()),
     }
 }
 

@@ -7,8 +7,8 @@ use crate::adapters::github::PullState;
 use crate::adapters::store::{Home, Transaction};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
 use crate::domain::model::version::{Commit, Sha};
-use crate::domain::view::where_is::Candidate;
-use crate::domain::view::where_query::{Kind, Sought};
+use crate::domain::view::where_is::QueryMatch;
+use crate::domain::view::where_query::{QueryInterpretation, WhereQuery};
 use crate::workflow::context::Bot;
 use crate::workflow::facts::image_commits::CannotAsk;
 use crate::workflow::ttl_cache::Memory;
@@ -24,7 +24,7 @@ pub(super) const CHOICES: usize = 5;
 
 /// What GitHub said that it does not have, for a while.
 #[derive(Debug)]
-pub struct Absent(Memory<(Repository, Kind), ()>);
+pub struct Absent(Memory<(Repository, QueryInterpretation), ()>);
 
 impl Default for Absent {
     fn default() -> Self {
@@ -34,9 +34,9 @@ impl Default for Absent {
 
 /// What came of looking.
 pub(super) enum Meant {
-    One(Candidate),
+    One(QueryMatch),
     /// All that it can be; those that are shown are described.
-    Several(Vec<Candidate>),
+    Several(Vec<QueryMatch>),
     /// An image's tag that was seen, of which nothing tells the commit.
     Untold(ArtefactName),
     /// With how many repositories were looked at.
@@ -46,19 +46,19 @@ pub(super) enum Meant {
 }
 
 impl Bot {
-    pub(super) async fn find(&self, sought: &Sought, named: Option<&Artefact>) -> Result<Meant, CannotAsk> {
+    pub(super) async fn find(&self, sought: &WhereQuery, named: Option<&Artefact>) -> Result<Meant, CannotAsk> {
         let repositories = self.in_question(sought, named);
         if repositories.is_empty() {
             return Ok(Meant::NotOurs);
         }
         let (kept, untold) = self.kept(sought, named, &repositories).await?;
-        let mut found: Vec<Candidate> = Vec::new();
+        let mut found: Vec<QueryMatch> = Vec::new();
         for (at, (repository, sha)) in kept.into_iter().enumerate() {
             let commit = if at < CHOICES { self.described(&repository, &sha).await } else { None };
-            found.push(Candidate::Commit { repository, sha, commit });
+            found.push(QueryMatch::Commit { repository, sha, commit });
         }
         if found.is_empty() {
-            found = self.ask_for(&sought.kinds, &repositories).await?;
+            found = self.ask_for(&sought.interpretations, &repositories).await?;
         }
         Ok(match (found.len(), untold) {
             (0, Some(artefact)) => Meant::Untold(artefact),
@@ -69,12 +69,12 @@ impl Bot {
     }
 
     /// The repositories in which it can be, each once.
-    fn in_question(&self, sought: &Sought, named: Option<&Artefact>) -> Vec<Repository> {
+    fn in_question(&self, sought: &WhereQuery, named: Option<&Artefact>) -> Vec<Repository> {
         let mut found: Vec<Repository> = Vec::new();
         for artefact in &self.config.catalogue.artefacts {
             let meant = named.is_none_or(|named| named.name == artefact.name)
-                && sought.repository.as_ref().is_none_or(|repository| repository.is(&artefact.repository));
-            if meant && !found.iter().any(|other| other.is(&artefact.repository)) {
+                && sought.repository.as_ref().is_none_or(|repository| repository.is_same_as(&artefact.repository));
+            if meant && !found.iter().any(|other| other.is_same_as(&artefact.repository)) {
                 found.push(artefact.repository.clone());
             }
         }
@@ -84,20 +84,20 @@ impl Bot {
     /// What is kept of all that it can be, each once; and an artefact whose image is called so and tells no commit.
     async fn kept(
         &self,
-        sought: &Sought,
+        sought: &WhereQuery,
         named: Option<&Artefact>,
         repositories: &[Repository],
     ) -> Result<(Vec<(Repository, Sha)>, Option<ArtefactName>), CannotAsk> {
         let (mut found, mut untold) = (Vec::new(), None);
         let tags_since = self.clock.now() - TAGS;
-        for kind in &sought.kinds {
+        for kind in &sought.interpretations {
             let mut here = Vec::new();
             for kept in self.store.kept(kind, tags_since).await? {
                 let Some((repository, artefact)) = self.home(&kept.home) else { continue };
                 // A tag is of one image; a commit is of all that are built from it.
-                let other = matches!(kind, Kind::Tag(_))
+                let other = matches!(kind, QueryInterpretation::Tag(_))
                     && artefact.is_some_and(|artefact| named.is_some_and(|named| named.name != artefact.name));
-                if other || !repositories.iter().any(|one| one.is(repository)) {
+                if other || !repositories.iter().any(|one| one.is_same_as(repository)) {
                     continue;
                 }
                 match kept.sha {
@@ -105,7 +105,7 @@ impl Bot {
                     None => untold = untold.or_else(|| artefact.map(|artefact| artefact.name.clone())),
                 }
             }
-            if let Kind::Pull(number) = kind {
+            if let QueryInterpretation::PullRequest(number) = kind {
                 here = self.of_pull(*number, here).await?;
             }
             for one in here {
@@ -123,10 +123,10 @@ impl Bot {
         let artefact = match home {
             Home::Repository(name) => {
                 let name: Repository = name.parse().ok()?;
-                let of_it = catalogue.artefacts.iter().find(|artefact| artefact.repository.is(&name))?;
+                let of_it = catalogue.artefacts.iter().find(|artefact| artefact.repository.is_same_as(&name))?;
                 return Some((&of_it.repository, None));
             }
-            Home::Artefact(name) => catalogue.artefact(name)?,
+            Home::Artefact(name) => catalogue.find_artefact(name)?,
             Home::Image(image) => catalogue.artefacts.iter().find(|artefact| *artefact.image == **image)?,
         };
         Some((&artefact.repository, Some(artefact)))
@@ -142,8 +142,8 @@ impl Bot {
             } else if !certain.iter().any(|(other, _)| other == repository) {
                 let merged = match self.store.pull_commit(repository, number).await? {
                     Some(merged) => Some(merged),
-                    None => match self.ask_one(repository, &Kind::Pull(number)).await? {
-                        Some(Candidate::Commit { sha, .. }) => Some(sha),
+                    None => match self.ask_one(repository, &QueryInterpretation::PullRequest(number)).await? {
+                        Some(QueryMatch::Commit { sha, .. }) => Some(sha),
                         _ => None,
                     },
                 };
@@ -162,12 +162,16 @@ impl Bot {
             return Some(known);
         }
         let commit: Commit = self.github.commit(repository, sha.as_str()).await.ok()??.into();
-        self.keep_found(repository, &commit, &Kind::Commit(sha.to_string())).await;
+        self.keep_found(repository, &commit, &QueryInterpretation::Commit(sha.to_string())).await;
         Some(commit)
     }
 
     /// The first of its meanings that anybody knows. Somebody who cannot be asked is no reason to say that it is nowhere.
-    async fn ask_for(&self, kinds: &[Kind], repositories: &[Repository]) -> Result<Vec<Candidate>, CannotAsk> {
+    async fn ask_for(
+        &self,
+        kinds: &[QueryInterpretation],
+        repositories: &[Repository],
+    ) -> Result<Vec<QueryMatch>, CannotAsk> {
         let mut failed = None;
         for kind in kinds {
             let asked: Vec<_> = repositories.iter().map(|repository| self.ask_one(repository, kind)).collect();
@@ -186,30 +190,36 @@ impl Bot {
         failed.map_or(Ok(Vec::new()), Err)
     }
 
-    async fn ask_one(&self, repository: &Repository, kind: &Kind) -> Result<Option<Candidate>, CannotAsk> {
+    async fn ask_one(
+        &self,
+        repository: &Repository,
+        kind: &QueryInterpretation,
+    ) -> Result<Option<QueryMatch>, CannotAsk> {
         let key = (repository.clone(), kind.clone());
         if self.absent.0.recall(&key, self.clock.now()).is_some() {
             return Ok(None);
         }
         let found = match kind {
-            Kind::Commit(hex) => {
+            QueryInterpretation::Commit(hex) => {
                 let named = self.github.commit(repository, hex).await?;
                 if named.is_none() {
                     // To Git a tag of that name comes first: there is none either.
-                    let tag = (repository.clone(), Kind::Tag(hex.clone()));
+                    let tag = (repository.clone(), QueryInterpretation::Tag(hex.clone()));
                     self.absent.0.keep(tag, (), self.clock.now());
                 }
                 // Else it is the name of a branch or a tag.
                 named.filter(|commit| commit.sha.as_str().starts_with(hex.as_str())).map(Commit::from)
             }
-            Kind::Tag(tag) => self.github.commit(repository, &format!("tags/{tag}")).await?.map(Commit::from),
-            Kind::Pull(number) => match self.github.pull(repository, *number).await? {
+            QueryInterpretation::Tag(tag) => {
+                self.github.commit(repository, &format!("tags/{tag}")).await?.map(Commit::from)
+            }
+            QueryInterpretation::PullRequest(number) => match self.github.pull(repository, *number).await? {
                 None => None,
                 Some(found) => {
                     let PullState::Merged { commit: sha, .. } = found.state else {
                         let closed = found.state == PullState::Closed;
                         let (repository, pull, title) = (repository.clone(), found.pull, found.title);
-                        return Ok(Some(Candidate::Unmerged { repository, pull, title, closed }));
+                        return Ok(Some(QueryMatch::Unmerged { repository, pull, title, is_closed: closed }));
                     };
                     let page = found.pull.url.rsplit_once("/pull/").map(|(page, _)| page).unwrap_or_default();
                     Some(Commit {
@@ -229,11 +239,11 @@ impl Bot {
             return Ok(None);
         };
         self.keep_found(repository, &commit, kind).await;
-        Ok(Some(Candidate::Commit { repository: repository.clone(), sha: commit.sha.clone(), commit: Some(commit) }))
+        Ok(Some(QueryMatch::Commit { repository: repository.clone(), sha: commit.sha.clone(), commit: Some(commit) }))
     }
 
     /// A failure to keep it costs only another question later.
-    async fn keep_found(&self, repository: &Repository, commit: &Commit, by: &Kind) {
+    async fn keep_found(&self, repository: &Repository, commit: &Commit, by: &QueryInterpretation) {
         let transaction = Transaction::new().find(repository.clone(), commit.clone(), by.clone());
         if let Err(error) = self.store.commit(transaction).await {
             tracing::warn!(%error, "a commit that was found could not be kept");

@@ -7,18 +7,19 @@ use std::collections::{HashMap, HashSet};
 
 use crate::adapters::slack::render::where_is as render;
 use crate::domain::change::plan::ManifestFile;
-use crate::domain::change::{Change, Moves};
+use crate::domain::change::{Change, ChangeLockKey};
 use crate::domain::git::containment::Containment;
 use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Repository};
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::version::{Commit, Sha, Version};
-use crate::domain::rules::rollback::Codes;
+use crate::domain::rules::rollback::SourceMap;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::where_is::{
-    Candidate, Next, Places, Rung, Standing, TakenBack, Tally, Waits, Whereabouts, next,
+    ArtefactLocations, CodeRemoval, CommitLocations, CommitPresence, EnvironmentPresence, NextEnvironment,
+    Prerequisite, QueryMatch, Tally, find_next_environment,
 };
-use crate::domain::view::where_query::Sought;
+use crate::domain::view::where_query::WhereQuery;
 
 use crate::workflow::context::Bot;
 use crate::workflow::facts::image_commits::CannotAsk;
@@ -43,20 +44,20 @@ impl Bot {
         what: &str,
         artefact: Option<&ArtefactName>,
     ) -> Result<Work, NotNow> {
-        let named = artefact.and_then(|name| self.config.catalogue.artefact(name.as_str()));
-        let Some(sought) = Sought::parse(what) else { return Ok(asked.privately(render::meaningless(what))) };
+        let named = artefact.and_then(|name| self.config.catalogue.find_artefact(name.as_str()));
+        let Some(sought) = WhereQuery::parse(what) else { return Ok(asked.privately(render::meaningless(what))) };
         let meant = match Box::pin(self.find(&sought, named)).await {
             Ok(meant) => meant,
             Err(error) => return asked.cannot(&error),
         };
         Ok(match meant {
-            Meant::One(Candidate::Commit { repository, sha, commit }) => {
+            Meant::One(QueryMatch::Commit { repository, sha, commit }) => {
                 match Box::pin(self.whereabouts(repository, sha, commit, named)).await {
-                    Ok(found) => asked.answered(render::whereabouts(&found), openly, found.card()),
+                    Ok(found) => asked.answered(render::whereabouts(&found), openly, found.find_single_change()),
                     Err(error) => return asked.cannot(&error),
                 }
             }
-            Meant::One(unmerged @ Candidate::Unmerged { .. }) => {
+            Meant::One(unmerged @ QueryMatch::Unmerged { .. }) => {
                 asked.answered(render::unmerged(&unmerged), openly, None)
             }
             Meant::Several(all) => asked.privately(render::which(what, &all, CHOICES, artefact)),
@@ -72,9 +73,9 @@ impl Bot {
         sha: Sha,
         commit: Option<Commit>,
         named: Option<&Artefact>,
-    ) -> Result<Whereabouts, CannotAsk> {
+    ) -> Result<CommitLocations, CannotAsk> {
         let of_it = |artefact: &&Artefact| {
-            artefact.repository.is(&repository) && named.is_none_or(|named| named.name == artefact.name)
+            artefact.repository.is_same_as(&repository) && named.is_none_or(|named| named.name == artefact.name)
         };
         let artefacts: Vec<&Artefact> = self.config.catalogue.artefacts.iter().filter(of_it).collect();
         let shown: Vec<&ArtefactName> = artefacts.iter().take(SHOWN).map(|artefact| &artefact.name).collect();
@@ -102,7 +103,7 @@ impl Bot {
         let only_moves = commit.as_ref().is_some_and(|commit| commit.only_moves);
         let shown = climbs.iter().take(SHOWN).map(|climb| self.places(climb, &asking, &past, only_moves)).collect();
         let tally = (climbs.len() > SHOWN).then(|| tally(&climbs, &sha, &asking.known, self));
-        Ok(Whereabouts { repository, sha, commit, artefacts: shown, tally })
+        Ok(CommitLocations { repository, sha, commit, artefacts: shown, tally })
     }
 
     /// A hotfix upon a rollback has what was taken back in its history, and its code is what was restored, save what came
@@ -119,20 +120,20 @@ impl Bot {
             return Ok(None);
         }
         let upon = self.comparison(repository, result, raw).await?;
-        Ok(upon.filter(|upon| upon.behind_by == 0 && !upon.has(sha)).map(|_| restored.clone()))
+        Ok(upon.filter(|upon| upon.behind_by == 0 && !upon.has_commit(sha)).map(|_| restored.clone()))
     }
 
     /// What one artefact runs on each rung, and how that came, as far as memory and the store know.
     async fn climb<'a>(&'a self, artefact: &'a Artefact, shown: bool, past: &mut Past) -> Result<Climb<'a>, CannotAsk> {
         let mut rungs = Vec::new();
-        for environment in self.config.catalogue.ladder.rungs() {
+        for environment in self.config.catalogue.ladder.environments() {
             let Some(place) = artefact.places.get(&environment.name) else { continue };
             let moves = moves(artefact, environment);
             let by_branch = artefact.delivery == Delivery::Branch;
             // By branch all artefacts of the repository share what happened.
             if (by_branch || shown) && !past.changes.contains_key(moves.as_str()) {
                 let changes = self.store.changes_of(&moves, CHANGES).await?;
-                past.codes.insert(moves.as_str().to_owned(), Codes::of(&changes, &artefact.name));
+                past.codes.insert(moves.as_str().to_owned(), SourceMap::from_changes(&changes, &artefact.name));
                 past.changes.insert(moves.as_str().to_owned(), changes);
             }
             let sighting = self.seen.sighting(&artefact.name, &environment.name);
@@ -168,41 +169,44 @@ impl Bot {
         }
         commits.extend(self.changes.all().iter().filter_map(|change| change.plan.pinned.clone()));
         let pairs = self.store.pairs(repository, sha, &commits.iter().collect::<Vec<_>>()).await?;
-        Ok(Containment::of(sha, &pairs))
+        Ok(Containment::from_pairs(sha, &pairs))
     }
 
-    fn places(&self, climb: &Climb<'_>, asking: &Asking<'_>, past: &Past, only_moves: bool) -> Places {
-        let rungs: Vec<Rung> = climb.rungs.iter().map(|here| here.rung(asking, past)).collect();
-        let next = next(&rungs).filter(|next| !(only_moves && matches!(next, Next::Back(_))));
+    fn places(&self, climb: &Climb<'_>, asking: &Asking<'_>, past: &Past, only_moves: bool) -> ArtefactLocations {
+        let rungs: Vec<EnvironmentPresence> = climb.rungs.iter().map(|here| here.rung(asking, past)).collect();
+        let next =
+            find_next_environment(&rungs).filter(|next| !(only_moves && matches!(next, NextEnvironment::Backward(_))));
         let waits = next.and_then(|next| self.waits_for(climb.artefact, &rungs, next, &asking.known));
-        Places { artefact: climb.artefact.name.clone(), rungs, waits }
+        ArtefactLocations { artefact: climb.artefact.name.clone(), environments: rungs, prerequisite: waits }
     }
 
     /// What has to happen before the next rung has it. All that a promotion there would be refused for belongs here.
     fn waits_for(
         &self,
         artefact: &Artefact,
-        rungs: &[Rung],
-        next: Next,
+        rungs: &[EnvironmentPresence],
+        next: NextEnvironment,
         known: &Containment,
-    ) -> Option<(EnvironmentName, Waits)> {
+    ) -> Option<(EnvironmentName, Prerequisite)> {
         let ladder = &self.config.catalogue.ladder;
-        let (Next::Up(at) | Next::Back(at)) = next;
+        let (NextEnvironment::Upward(at) | NextEnvironment::Backward(at)) = next;
         let rung = rungs.get(at)?;
         let environment = ladder.find(rung.environment.as_str())?;
         let branch = environment.branch.clone();
-        let waits = match (next, ladder.below(&environment.name, artefact)) {
-            (Next::Back(_), _) if artefact.delivery == Delivery::Branch => Waits::Return { branch },
-            (Next::Back(_), _) => return None,
-            (Next::Up(_), None) => Waits::Push { branch },
-            (Next::Up(_), Some(below)) => {
+        let waits = match (next, ladder.find_next_below(&environment.name, artefact)) {
+            (NextEnvironment::Backward(_), _) if artefact.delivery == Delivery::Branch => {
+                Prerequisite::BackMerge { branch }
+            }
+            (NextEnvironment::Backward(_), _) => return None,
+            (NextEnvironment::Upward(_), None) => Prerequisite::Push { branch },
+            (NextEnvironment::Upward(_), Some(below)) => {
                 if let Some(under_way) = self.bringing(artefact, environment, known) {
                     under_way
-                } else if matches!(&rung.standing, Standing::Not { taken_back: Some(_) }) {
-                    Waits::Repair { below: below.name.clone() }
+                } else if matches!(&rung.presence, CommitPresence::Absent { removal: Some(_) }) {
+                    Prerequisite::Repair { below: below.name.clone() }
                 } else {
                     let trouble = rungs.iter().find(|other| other.environment == below.name).and_then(trouble_of);
-                    Waits::Promotion { below: below.name.clone(), trouble }
+                    Prerequisite::Promotion { below: below.name.clone(), problem: trouble }
                 }
             }
         };
@@ -210,7 +214,7 @@ impl Bot {
     }
 
     /// A promotion to there that is under way or did not come to its end, unless it is known to bring something else.
-    fn bringing(&self, artefact: &Artefact, environment: &Environment, known: &Containment) -> Option<Waits> {
+    fn bringing(&self, artefact: &Artefact, environment: &Environment, known: &Containment) -> Option<Prerequisite> {
         let concerns = |change: &Change| {
             let plan = &change.plan;
             plan.environment == environment.name
@@ -219,30 +223,34 @@ impl Bot {
                 && (plan.artefact == artefact.name || plan.also.iter().any(|also| also.artefact == artefact.name))
         };
         self.changes.all().iter().rev().filter(|change| concerns(change)).find_map(|change| {
-            let brings = change.plan.pinned.as_ref().and_then(|pinned| known.has(pinned));
-            let waits = Waits::Change { id: change.id, words: change.stage.words(), brings };
+            let brings = change.plan.pinned.as_ref().and_then(|pinned| known.is_contained_in(pinned));
+            let waits = Prerequisite::Change {
+                id: change.id,
+                stage_text: change.stage.display_name(),
+                contains_commit: brings,
+            };
             (brings != Some(false)).then_some(waits)
         })
     }
 }
 
 /// What moves where the artefact goes to that environment.
-fn moves(artefact: &Artefact, environment: &Environment) -> Moves {
+fn moves(artefact: &Artefact, environment: &Environment) -> ChangeLockKey {
     match &artefact.delivery {
-        Delivery::Branch => Moves::branch(&artefact.repository, &environment.branch),
+        Delivery::Branch => ChangeLockKey::from_branch(&artefact.repository, &environment.branch),
         Delivery::Manifest { repository, file, branch, .. } => {
             let file = file.replace("{environment}", environment.name.as_str());
             let at = ManifestFile { repository: repository.clone(), branch: branch.clone().unwrap_or_default(), file };
-            Moves::of(&artefact.repository, &environment.branch, Some(&at))
+            ChangeLockKey::from_write_target(&artefact.repository, &environment.branch, Some(&at))
         }
     }
 }
 
-fn trouble_of(rung: &Rung) -> Option<String> {
-    match &rung.standing {
-        Standing::In { trouble, .. } => trouble.clone(),
-        Standing::RollingOut { .. } => Some("it is still rolling out there".to_owned()),
-        Standing::Not { .. } | Standing::Nothing | Standing::Unknown { .. } => None,
+fn trouble_of(rung: &EnvironmentPresence) -> Option<String> {
+    match &rung.presence {
+        CommitPresence::Present { problem: trouble, .. } => trouble.clone(),
+        CommitPresence::RollingOut { .. } => Some("it is still rolling out there".to_owned()),
+        CommitPresence::Absent { .. } | CommitPresence::NoWorkload | CommitPresence::Unknown { .. } => None,
     }
 }
 
@@ -252,7 +260,7 @@ struct Past {
     /// Of those that are shown, newest first.
     stays: HashMap<(ArtefactName, EnvironmentName), Vec<Sighting>>,
     changes: HashMap<String, Vec<Change>>,
-    codes: HashMap<String, Codes>,
+    codes: HashMap<String, SourceMap>,
     /// What commits restored by their own word, also where the ledger knows nothing of them.
     restored: HashMap<Sha, Sha>,
 }
@@ -263,18 +271,18 @@ struct Back {
     result: Option<Sha>,
     restored: Option<Sha>,
     from: Option<Sha>,
-    told: TakenBack,
+    told: CodeRemoval,
 }
 
 impl Past {
     /// The commit whose code it is: a rollback's is what it restored. By manifest the old image itself came back.
-    fn code(&self, moves: Option<&Moves>, commit: &Sha) -> Sha {
+    fn code(&self, moves: Option<&ChangeLockKey>, commit: &Sha) -> Sha {
         let Some(codes) = moves.and_then(|moves| self.codes.get(moves.as_str())) else { return commit.clone() };
         let mut code = commit.clone();
         // Rollbacks to what rollbacks restored make a chain; nobody makes a long one.
         for _ in 0..8 {
             let version = Version { commit: Some(code.clone()), ..Version::default() };
-            let original = codes.original(&version).commit.unwrap_or_else(|| code.clone());
+            let original = codes.resolve_restored(&version).commit.unwrap_or_else(|| code.clone());
             let restored = self.restored.get(&original).cloned().unwrap_or(original);
             if restored == code {
                 break;
@@ -284,17 +292,17 @@ impl Past {
         code
     }
 
-    fn taken_back(&self, artefact: &Artefact, moves: &Moves) -> Option<Back> {
+    fn taken_back(&self, artefact: &Artefact, moves: &ChangeLockKey) -> Option<Back> {
         let changes = self.changes.get(moves.as_str())?;
         // Another artefact in the same file is none of this one's past.
         let own = |change: &&Change| artefact.delivery == Delivery::Branch || change.plan.artefact == artefact.name;
-        let last = changes.iter().filter(own).find(|change| change.stage.result().is_some())?;
+        let last = changes.iter().filter(own).find(|change| change.stage.result_commit().is_some())?;
         let rollback = last.plan.rollback.as_ref()?;
         Some(Back {
-            result: last.stage.result().cloned(),
+            result: last.stage.result_commit().cloned(),
             restored: last.plan.version.commit.clone(),
             from: last.plan.from.as_ref().and_then(|from| from.commit.clone()),
-            told: TakenBack {
+            told: CodeRemoval {
                 by: Some(last.requester.clone()).filter(|_| !rollback.automatic),
                 at: Some(last.stage.deploying().map_or(last.asked_at, |deploying| deploying.merged_at)),
                 reason: rollback.reason.clone(),
@@ -326,42 +334,48 @@ struct Here<'a> {
     code: Option<Sha>,
     back: Option<Back>,
     /// By branch only.
-    moves: Option<Moves>,
+    moves: Option<ChangeLockKey>,
 }
 
 impl Here<'_> {
-    fn rung(&self, asking: &Asking<'_>, past: &Past) -> Rung {
+    fn rung(&self, asking: &Asking<'_>, past: &Past) -> EnvironmentPresence {
         let unreadable = match &self.rollout.state {
             RolloutState::Unreadable { why, .. } => Some(why.to_string()),
             _ => None,
         };
-        Rung { environment: self.environment.name.clone(), standing: self.standing(asking, past), unreadable }
+        EnvironmentPresence {
+            environment: self.environment.name.clone(),
+            presence: self.standing(asking, past),
+            unreadable,
+        }
     }
 
-    fn standing(&self, asking: &Asking<'_>, past: &Past) -> Standing {
-        let unknown = |why: &str| Standing::Unknown { why: why.to_owned() };
+    fn standing(&self, asking: &Asking<'_>, past: &Past) -> CommitPresence {
+        let unknown = |why: &str| CommitPresence::Unknown { why: why.to_owned() };
         if self.rollout.state == RolloutState::Missing {
-            return Standing::Nothing;
+            return CommitPresence::NoWorkload;
         }
         let (Some(sighting), known) = (&self.sighting, &asking.known) else {
             return unknown("I have not seen yet what runs there");
         };
         let (Some(raw), Some(code)) = (&self.raw, &self.code) else {
-            return Standing::Unknown { why: format!("nothing tells which commit {} is of", sighting.version.label()) };
+            return CommitPresence::Unknown {
+                why: format!("nothing tells which commit {} is of", sighting.version.label()),
+            };
         };
         match contains(asking.sha, known, raw, code) {
-            None => Standing::Unknown { why: asking.why(code) },
+            None => CommitPresence::Unknown { why: asking.why(code) },
             Some(true) => self.runs(sighting, asking, past),
             Some(false) => {
-                let ran = |commit: &Sha| known.has(commit) == Some(true);
+                let ran = |commit: &Sha| known.is_contained_in(commit) == Some(true);
                 let by_us = self.back.as_ref().filter(|back| ran(raw) || back.from.as_ref().is_some_and(ran));
-                let by_another = (raw != code && ran(raw)).then(TakenBack::default);
-                Standing::Not { taken_back: by_us.map(|back| back.told.clone()).or(by_another) }
+                let by_another = (raw != code && ran(raw)).then(CodeRemoval::default);
+                CommitPresence::Absent { removal: by_us.map(|back| back.told.clone()).or(by_another) }
             }
         }
     }
 
-    fn runs(&self, sighting: &Sighting, asking: &Asking<'_>, past: &Past) -> Standing {
+    fn runs(&self, sighting: &Sighting, asking: &Asking<'_>, past: &Past) -> CommitPresence {
         let had_it = |stay: &&Sighting| {
             let Some(raw) = &stay.version.commit else { return false };
             contains(asking.sha, &asking.known, raw, &past.code(self.moves.as_ref(), raw)) == Some(true)
@@ -370,22 +384,24 @@ impl Here<'_> {
         let earlier = self.stays.iter().filter(|stay| stay.seen_at < sighting.seen_at).take_while(had_it);
         let since = std::iter::once(sighting).chain(earlier).filter_map(|stay| stay.running_at).last();
         match (&self.rollout.state, since) {
-            (RolloutState::RollingOut { ready, wanted, .. }, None) if sighting.failed.is_none() => {
-                Standing::RollingOut { ready: *ready, wanted: *wanted }
+            (RolloutState::RollingOut { ready, wanted, .. }, None) if sighting.failure.is_none() => {
+                CommitPresence::RollingOut { ready: *ready, wanted: *wanted }
             }
-            (RolloutState::Degraded { reason }, since) => Standing::In { since, trouble: Some(reason.to_string()) },
+            (RolloutState::Degraded { reason }, since) => {
+                CommitPresence::Present { since, problem: Some(reason.to_string()) }
+            }
             (RolloutState::RollingOut { delayed_by, .. }, since) => {
                 let delay = delayed_by.as_ref().map(ToString::to_string);
-                Standing::In { since, trouble: sighting.failed.clone().or(delay) }
+                CommitPresence::Present { since, problem: sighting.failure.clone().or(delay) }
             }
-            (_, since) => Standing::In { since, trouble: None },
+            (_, since) => CommitPresence::Present { since, problem: None },
         }
     }
 }
 
 /// Whether what was built from `raw`, whose code is that of another, has the one that is sought. It has itself in any case.
 fn contains(sought: &Sha, known: &Containment, raw: &Sha, code: &Sha) -> Option<bool> {
-    if raw == sought { Some(true) } else { known.has(code) }
+    if raw == sought { Some(true) } else { known.is_contained_in(code) }
 }
 
 /// One question at a time, as each answer may decide more than what was asked.
@@ -406,7 +422,7 @@ impl Asking<'_> {
             let of_itself = |here: &&Here<'_>| here.raw.as_ref() != Some(self.sha);
             let codes = climb.rungs.iter().filter(of_itself).filter_map(|here| here.code.as_ref());
             let ladder: Vec<&Sha> = codes.filter(open).collect();
-            let Some(commit) = self.known.question(&ladder) else { break };
+            let Some(commit) = self.known.choose_next_commit(&ladder) else { break };
             if !self.ask(bot, commit).await {
                 return;
             }
@@ -415,8 +431,8 @@ impl Asking<'_> {
         for here in &climb.rungs {
             if let (Some(raw), Some(code)) = (&here.raw, &here.code)
                 && raw != code
-                && self.known.has(code) == Some(false)
-                && self.known.has(raw).is_none()
+                && self.known.is_contained_in(code) == Some(false)
+                && self.known.is_contained_in(raw).is_none()
                 && !self.untold.contains_key(raw)
                 && !self.ask(bot, raw).await
             {
@@ -431,7 +447,7 @@ impl Asking<'_> {
             return false;
         }
         match bot.comparison(self.repository, self.sha, commit).await {
-            Ok(Some(compared)) => self.known.learn(commit, compared.behind_by == 0),
+            Ok(Some(compared)) => self.known.record_answer(commit, compared.behind_by == 0),
             Ok(None) => {
                 let why = format!("GitHub cannot compare it with {}, which runs there", commit.short());
                 self.untold.insert(commit.clone(), why);
@@ -449,7 +465,7 @@ impl Asking<'_> {
 
 /// How many have it on each rung, by what is kept.
 fn tally(climbs: &[Climb<'_>], sha: &Sha, known: &Containment, bot: &Bot) -> Tally {
-    let rungs = bot.config.catalogue.ladder.rungs().iter().filter_map(|rung| {
+    let rungs = bot.config.catalogue.ladder.environments().iter().filter_map(|rung| {
         let here: Vec<&Here<'_>> =
             climbs.iter().flat_map(|climb| &climb.rungs).filter(|here| here.environment.name == rung.name).collect();
         let has = |here: &&&Here<'_>| match (&here.raw, &here.code) {
@@ -459,5 +475,5 @@ fn tally(climbs: &[Climb<'_>], sha: &Sha, known: &Containment, bot: &Bot) -> Tal
         let having = here.iter().filter(has).count();
         (!here.is_empty()).then(|| (rung.name.clone(), having, here.len()))
     });
-    Tally { artefacts: climbs.len(), rungs: rungs.collect() }
+    Tally { artefacts: climbs.len(), environments: rungs.collect() }
 }

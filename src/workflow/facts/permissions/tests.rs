@@ -295,18 +295,18 @@ async fn people_are_called_by_what_slack_tells_or_as_they_were_configured() {
         Member::Person(PersonId::new("U0BOB")),
         team(),
     ];
-    let group = |handle: &str| Called::Group { id: "S0RELEASE".to_owned(), handle: handle.to_owned() };
+    let group = |handle: &str| MemberLabel::Group { id: "S0RELEASE".to_owned(), handle: handle.to_owned() };
     let rest = [
-        Called::Handle("alice".to_owned()),
-        Called::Person(PersonId::new("U0BOB")),
-        Called::Team("acme/release".to_owned()),
+        MemberLabel::Handle("alice".to_owned()),
+        MemberLabel::Person(PersonId::new("U0BOB")),
+        MemberLabel::Team("acme/release".to_owned()),
     ];
     let told = [&[group("release-managers"), group("release-managers")], &rest[..]].concat();
     assert_eq!(rights.called(&members).await, told);
-    assert_eq!(rights.called(&[]).await, [Called::Everyone]);
+    assert_eq!(rights.called(&[]).await, [MemberLabel::Everyone]);
 
     outside.answers("usergroups.list?include_users=true", 503, json!("down"));
     clock.advance(SignedDuration::from_mins(1));
-    let untold = [&[Called::Handle("release-managers".to_owned()), group("S0RELEASE")], &rest[..]].concat();
+    let untold = [&[MemberLabel::Handle("release-managers".to_owned()), group("S0RELEASE")], &rest[..]].concat();
     assert_eq!(rights.called(&members).await, untold);
 }

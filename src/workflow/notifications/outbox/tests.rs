@@ -9,7 +9,7 @@ use super::*;
 use crate::adapters::slack::client::fake::{Answer, FakeSlack};
 use crate::adapters::store::{LedgerFilter, Pending};
 use crate::domain::model::actor::PersonId;
-use crate::domain::model::message::{Asked, File, MessageKey, ResponseUrl, To};
+use crate::domain::model::message::{Destination, FallbackRecipient, MessageFile, MessageKey, ResponseUrl};
 use serde_json::json;
 
 const POST: &str = "chat.postMessage";
@@ -88,12 +88,12 @@ impl Post {
 }
 
 fn post(channel: &str, key: &str, text: &str) -> Message {
-    let to = To::Post { channel: channel.into(), key: MessageKey::new(key), thread: None, asked: None };
+    let to = Destination::Post { channel: channel.into(), key: MessageKey::new(key), thread: None, asked: None };
     Message::new(to, text.into(), vec![])
 }
 
 fn edit(key: &str, text: &str) -> Message {
-    Message::new(To::Edit { key: MessageKey::new(key) }, text.into(), vec![])
+    Message::new(Destination::Edit { key: MessageKey::new(key) }, text.into(), vec![])
 }
 
 #[tokio::test]
@@ -162,7 +162,7 @@ async fn an_edit_that_could_wait_keeps_its_turn_once_that_has_come() {
     house.clock.advance(SignedDuration::from_secs(10));
     let others = ["a", "b", "c"].map(|text| post("#deploys", text, text));
     let transaction = others.into_iter().fold(Transaction::new(), Transaction::say);
-    let transaction = transaction.say(edit("card", "1/3").patiently()).say(post("#deploys", "d", "d"));
+    let transaction = transaction.say(edit("card", "1/3").with_coalescing()).say(post("#deploys", "d", "d"));
     house.store.commit(transaction).await.unwrap();
     house.at_rest().await;
     assert_eq!(house.slack.lines().len(), 4, "the burst is over");
@@ -242,7 +242,7 @@ async fn how_far_something_has_come_is_said_every_few_seconds_and_its_end_at_onc
     house.say(post("#deploys", "card", "merging")).await;
     house.at_rest().await;
     for n in 1..=20 {
-        house.say(edit("card", &format!("{n}/20")).patiently()).await;
+        house.say(edit("card", &format!("{n}/20")).with_coalescing()).await;
         if n % 4 == 0 {
             house.say(post("#deploys", &format!("other {n}"), &format!("other {n}"))).await;
         }
@@ -279,8 +279,8 @@ async fn where_the_channel_cannot_be_written_the_one_who_asked_is_told_why() {
     let house = Post::open().await;
     house.slack.answers("chat.postMessage #releases", Answer::Code("not_in_channel"));
     house.slack.answers("chat.postMessage C0DEPLOYS", Answer::Code("is_archived"));
-    let asked = Some(Asked { person: PersonId::new("U0ALICE"), channel: Some("C0DEPLOYS".into()) });
-    let to = To::Post { channel: "#releases".into(), key: MessageKey::new("card"), thread: None, asked };
+    let asked = Some(FallbackRecipient { person: PersonId::new("U0ALICE"), channel: Some("C0DEPLOYS".into()) });
+    let to = Destination::Post { channel: "#releases".into(), key: MessageKey::new("card"), thread: None, asked };
     house.say(Message { to, ..edit("", "merging") }).await;
     house.settle().await;
     house.say(edit("card", "deployed")).await;
@@ -325,7 +325,10 @@ async fn a_private_answer_finds_its_way_when_the_response_url_is_spent() {
         let until = house.clock.now() + SignedDuration::from_mins(minutes);
         let response_url = Some(ResponseUrl { url: format!("{}/hook", house.slack.address()), until });
         let (person, channel) = (PersonId::new("U0ALICE"), Some("C0DEPLOYS".to_owned()));
-        Message { to: To::Person { person, channel, thread: None, response_url, replace: false }, ..edit("", "no") }
+        Message {
+            to: Destination::Person { person, channel, thread: None, response_url, replace: false },
+            ..edit("", "no")
+        }
     };
     house.say(private(30)).await;
     house.settle().await;
@@ -348,7 +351,7 @@ async fn a_private_answer_finds_its_way_when_the_response_url_is_spent() {
 #[tokio::test]
 async fn a_thread_is_answered_under_its_message() {
     let house = Post::open().await;
-    let thread = To::Post {
+    let thread = Destination::Post {
         channel: "#deploys".into(),
         key: MessageKey::new("end"),
         thread: Some(MessageKey::new("card")),

@@ -143,7 +143,7 @@ impl Life<'_> {
             town.sim.cluster.forbid(namespace);
         }
         let catalogue = &town.bot.config.catalogue;
-        let checkout = catalogue.artefact("checkout").expect("an artefact");
+        let checkout = catalogue.find_artefact("checkout").expect("an artefact");
         let place = &checkout.places[&catalogue.ladder.find(namespace).expect("a rung").name];
         for _ in 0..500 {
             let unreadable =

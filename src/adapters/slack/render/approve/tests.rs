@@ -4,28 +4,28 @@ use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::domain::change::approval::Voided;
-use crate::domain::change::{Frozen, FrozenResult, Pull};
-use crate::domain::model::environment::PromoteBy;
+use crate::domain::change::approval::VoidedApprovals;
+use crate::domain::change::{PullRequestRef, ResultBranch, ResultCommit};
+use crate::domain::model::environment::PromotionMethod;
 use crate::domain::sample;
 
 fn at(seconds: i64) -> Timestamp {
     sample::change().asked_at + SignedDuration::from_secs(seconds)
 }
 
-fn awaiting(required: u32) -> Awaiting {
-    let group = Called::Group { id: "S0RELEASE".into(), handle: "release-managers".into() };
-    Awaiting::new(required, vec![group], at(0), SignedDuration::from_hours(24))
+fn awaiting(required: u32) -> ApprovalState {
+    let group = MemberLabel::Group { id: "S0RELEASE".into(), handle: "release-managers".into() };
+    ApprovalState::new(required, vec![group], at(0), SignedDuration::from_hours(24))
 }
 
-fn change(awaiting: Awaiting) -> Change {
+fn change(awaiting: ApprovalState) -> Change {
     let mut change = Change { stage: Stage::AwaitingApproval(awaiting), ..sample::change() };
     let sha = |digit: &str| digit.repeat(40).parse().unwrap();
-    change.plan.promote = PromoteBy::PullRequest;
-    change.frozen = Some(Frozen {
-        result: Some(FrozenResult { base: sha("1"), head: sha("2") }),
-        pull: Some(Pull { number: 12, url: "https://github.com/acme/checkout/pull/12".into() }),
-        ..Frozen::of(change.id)
+    change.plan.promote = PromotionMethod::PullRequest;
+    change.frozen = Some(ResultBranch {
+        result: Some(ResultCommit { base: sha("1"), head: sha("2") }),
+        pull: Some(PullRequestRef { number: 12, url: "https://github.com/acme/checkout/pull/12".into() }),
+        ..ResultBranch::from_change_id(change.id)
     });
     change
 }
@@ -41,19 +41,19 @@ fn shown(blocks: &[Block]) -> String {
 fn everything_that_a_change_can_wait_for_has_its_words() {
     let lock = sample::lock();
     let all = vec![
-        Waits::ChecksRunning { names: vec!["build".into(), "browser <tests>".into()] },
-        Waits::ChecksRed { names: (0..10).map(|n| format!("check-{n}")).collect() },
-        Waits::NoCheck,
-        Waits::ChangesRequested { logins: vec!["octocat".into()] },
-        Waits::Mergeability,
-        Waits::GithubRules { reviews: 0 },
-        Waits::GithubRules { reviews: 2 },
-        Waits::Retargeted { base: "qa".into() },
-        Waits::Locked { lock },
-        Waits::Frozen { until: at(3600), reason: Some("weekend & <!here>".into()) },
-        Waits::Frozen { until: at(3600), reason: None },
-        Waits::RightLost,
-        Waits::RightsUnknown { why: "Slack cannot tell me who is in @developers right now.".into() },
+        MergeCondition::ChecksRunning { names: vec!["build".into(), "browser <tests>".into()] },
+        MergeCondition::ChecksRed { names: (0..10).map(|n| format!("check-{n}")).collect() },
+        MergeCondition::NoCheck,
+        MergeCondition::ChangesRequested { logins: vec!["octocat".into()] },
+        MergeCondition::Mergeability,
+        MergeCondition::GithubRules { reviews: 0 },
+        MergeCondition::GithubRules { reviews: 2 },
+        MergeCondition::Retargeted { base: "qa".into() },
+        MergeCondition::Locked { lock },
+        MergeCondition::Frozen { until: at(3600), reason: Some("weekend & <!here>".into()) },
+        MergeCondition::Frozen { until: at(3600), reason: None },
+        MergeCondition::RightLost,
+        MergeCondition::RightsUnknown { why: "Slack cannot tell me who is in @developers right now.".into() },
     ];
     let change = change(awaiting(1));
     let words: Vec<_> = all.iter().map(|waits| waits_for(&change, waits).into_string()).collect();
@@ -76,10 +76,10 @@ fn everything_that_a_change_can_wait_for_has_its_words() {
 
 #[test]
 fn a_review_that_does_not_count_says_why_and_what_to_do() {
-    use IgnoredBecause::{NoAccess, NotAsked, Requester, RequesterUnmapped, Unmapped};
+    use IgnoredReviewReason::{NoAccess, NotAsked, Requester, RequesterUnmapped, Unmapped};
     let change = change(awaiting(1));
     let words = [Unmapped, RequesterUnmapped, Requester, NotAsked, NoAccess].map(|why| {
-        let ignored = Ignored { login: "octo<cat>".into(), why };
+        let ignored = IgnoredReview { login: "octo<cat>".into(), why };
         ignored_words(&change, &ignored).into_string()
     });
     assert_snapshot!(words.join("\n"), @"
@@ -94,10 +94,11 @@ fn a_review_that_does_not_count_says_why_and_what_to_do() {
 #[test]
 fn the_card_shows_how_far_it_is() {
     let mut waits = awaiting(2);
-    let bob = Approval { by: crate::domain::model::actor::PersonId::new("U0BOB"), at: at(60), way: Way::Github };
+    let bob =
+        Approval { by: crate::domain::model::actor::PersonId::new("U0BOB"), at: at(60), way: ApprovalPlatform::Github };
     waits.approvals.push(bob);
-    waits.voided = Some(Voided { at: at(30), count: 2, why: VoidedBecause::BranchMoved });
-    waits.waits_for = vec![Waits::Mergeability, Waits::NoCheck];
+    waits.voided = Some(VoidedApprovals { at: at(30), count: 2, why: VoidReason::BranchMoved });
+    waits.waits_for = vec![MergeCondition::Mergeability, MergeCondition::NoCheck];
     let full = change(waits.clone());
     assert_snapshot!(shown(&waiting(&full, &waits)), @"
     :twisted_rightwards_arrows: pull request <https://github.com/acme/checkout/pull/12|#12>, frozen at `2222222`
@@ -106,7 +107,7 @@ fn the_card_shows_how_far_it_is() {
     :recycle: the branch moved, so the frozen branch was made anew on top of it. 2 approvals do not count any more
     :no_entry: *qa* requires a green check, and none ran on the frozen branch
     ");
-    let making = Change { frozen: Some(Frozen::of(full.id)), ..full.clone() };
+    let making = Change { frozen: Some(ResultBranch::from_change_id(full.id)), ..full.clone() };
     assert_snapshot!(shown(&waiting(&making, &awaiting(1))), @"
     :hourglass_flowing_sand: making the frozen branch and its pull request
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
@@ -119,7 +120,8 @@ fn the_card_shows_how_far_it_is() {
 #[test]
 fn the_words_in_the_thread_and_to_those_who_press() {
     let mut waits = awaiting(1);
-    waits.voided = Some(Voided { at: at(30), count: 1, why: VoidedBecause::Pushed { commit: "9be01d7c1f0f".into() } });
+    waits.voided =
+        Some(VoidedApprovals { at: at(30), count: 1, why: VoidReason::Pushed { commit: "9be01d7c1f0f".into() } });
     let change = change(waits.clone());
     let all = [
         voided(&change).unwrap(),
@@ -153,7 +155,7 @@ fn a_modal_comes_back_to_where_its_button_was() {
 
 #[test]
 fn nobody_is_asked_for_an_approval_that_was_given() {
-    let labels = |awaiting: Awaiting| {
+    let labels = |awaiting: ApprovalState| {
         let change = change(awaiting.clone());
         let message = Said { text: String::new(), blocks: vec![buttons(&change, &awaiting)] };
         let json: Value = serde_json::from_slice(&message.ack(false)).unwrap();
@@ -165,7 +167,7 @@ fn nobody_is_asked_for_an_approval_that_was_given() {
     given.approvals.push(Approval {
         by: crate::domain::model::actor::PersonId::new("U0BOB"),
         at: at(60),
-        way: Way::Slack,
+        way: ApprovalPlatform::Slack,
     });
     assert_eq!(labels(given), "Reject Cancel");
     assert_eq!(labels(awaiting(0)), "Cancel");

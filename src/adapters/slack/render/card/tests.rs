@@ -4,10 +4,12 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::domain::change::{FailureEvidence, Nudge, Other, OtherState, Progress, Proof, Tag, Trouble};
+use crate::domain::change::{
+    CoDeployedState, CoDeployedStatus, FailureEvidence, Proof, ResultTag, RetryState, RolloutProgress, TriggerOutcome,
+};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
-use crate::domain::model::message::{MessageKey, To};
+use crate::domain::model::message::{Destination, MessageKey};
 use crate::domain::model::version::Sha;
 use crate::domain::sample;
 
@@ -21,13 +23,13 @@ fn at(stage: Stage) -> Change {
 
 fn deploying() -> Stage {
     let result: Sha = "9be01d7".repeat(6)[..40].parse().unwrap();
-    Stage::begin().merged(result, after(2), after(902)).unwrap()
+    Stage::new_merging().into_deploying(result, after(2), after(902)).unwrap()
 }
 
 /// Everything above the plan, which is the same on every card, and below it.
 fn shown(change: &Change) -> String {
     let said = card(change, Some(&EnvironmentName::new("staging")));
-    let blocks = said.to(To::Edit { key: MessageKey::new("card") }).blocks;
+    let blocks = said.to(Destination::Edit { key: MessageKey::new("card") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -41,7 +43,7 @@ fn shown(change: &Change) -> String {
 fn a_card_says_what_moves_and_who_asked() {
     let said = card(&sample::change(), None);
     assert_eq!(said.text, "*checkout* `develop-4f1c2ab`: merging into *qa*");
-    let text = serde_json::to_string(&said.to(To::Edit { key: MessageKey::new("card") }).blocks).unwrap();
+    let text = serde_json::to_string(&said.to(Destination::Edit { key: MessageKey::new("card") }).blocks).unwrap();
     for part in [
         "`qa-1111111` \u{2192} `develop-4f1c2ab`, commit `4f1c2ab` as it runs in development",
         "2 commits:",
@@ -63,7 +65,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     ");
 
     let why = "GitHub is not available: it answered 502.".to_owned();
-    let troubled = Stage::begin().merge_troubled(Trouble { since: now, tries: 1, why }, true).unwrap();
+    let troubled = Stage::new_merging().record_merge_failure(RetryState { since: now, tries: 1, why }, true).unwrap();
     assert_snapshot!(shown(&at(troubled)), @"
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     :hourglass_flowing_sand: merging  ›  :white_circle: built  ›  :white_circle: rollout  ›  :white_circle: running
@@ -71,10 +73,10 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     [Cancel]
     ");
 
-    let tagged = deploying().still_deploying(|it| Deploying {
-        tag: Tag::Made { name: "qa/2026.11.16-1".into(), at: after(3) },
-        nudge: Some(Nudge::Failed { why: "it answered 500".into() }),
-        rollout: Some(Progress { ready: 1, wanted: 2, delayed_by: None }),
+    let tagged = deploying().update_deploying(|it| DeployState {
+        tag: ResultTag::Made { name: "qa/2026.11.16-1".into(), at: after(3) },
+        nudge: Some(TriggerOutcome::Failed { why: "it answered 500".into() }),
+        rollout: Some(RolloutProgress { ready: 1, wanted: 2, delayed_by: None }),
         ..it
     });
     let tagged = tagged.unwrap();
@@ -85,7 +87,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     :warning: the controller could not be told, it looks by itself: it answered 500
     [Roll back]
     ");
-    assert_snapshot!(shown(&at(tagged.clone().deployed(2, Proof::RevisionLabel, now).unwrap())), @"
+    assert_snapshot!(shown(&at(tagged.clone().into_deployed(2, Proof::RevisionLabel, now).unwrap())), @"
     :large_green_circle: *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready
     :white_check_mark: merged 2 s  ›  :white_check_mark: rolled out 18 s  ›  :white_check_mark: running after 20 s
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1` · known by the image's revision label
@@ -93,7 +95,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     Next: `/promote checkout staging`
     [Roll back]
     ");
-    assert_snapshot!(shown(&at(tagged.clone().failed("CrashLoopBackOff: exit code 1".into(), FailureEvidence::Workload, now).unwrap())), @"
+    assert_snapshot!(shown(&at(tagged.clone().into_failed("CrashLoopBackOff: exit code 1".into(), FailureEvidence::Workload, now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: failed in *qa*
     :white_check_mark: merged 2 s  ›  :x: failed after 18 s  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
@@ -102,7 +104,7 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     Next: *Roll back*, or push a repair and promote it. It is still watched: should it come to run, this turns green.
     [Roll back]
     ");
-    assert_snapshot!(shown(&at(tagged.stalled(Some("qa-1111111".into()), false, after(902)).unwrap())), @"
+    assert_snapshot!(shown(&at(tagged.into_stalled(Some("qa-1111111".into()), false, after(902)).unwrap())), @"
     :large_yellow_circle: *checkout* `develop-4f1c2ab`: no proof that it runs in *qa*
     :white_check_mark: merged 2 s  ›  :grey_question: rolling out 1/2 after 15 min  ›  :white_circle: running
     merged into `qa` as <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · tagged `qa/2026.11.16-1`
@@ -112,19 +114,19 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     [Roll back]
     ");
 
-    let untagged = deploying().still_deploying(|it| Deploying {
-        tag: Tag::Missing { why: "GitHub refuses us: no".into() },
-        trouble: Some(Trouble { since: now, tries: 1, why: "I cannot read qa: forbidden.".into() }),
+    let untagged = deploying().update_deploying(|it| DeployState {
+        tag: ResultTag::Missing { why: "GitHub refuses us: no".into() },
+        trouble: Some(RetryState { since: now, tries: 1, why: "I cannot read qa: forbidden.".into() }),
         others: vec![
-            Other {
+            CoDeployedStatus {
                 artefact: ArtefactName::new("mailer"),
                 version: Some("build-7".into()),
-                state: OtherState::Runs { ready: 2 },
+                state: CoDeployedState::Runs { ready: 2 },
             },
-            Other {
+            CoDeployedStatus {
                 artefact: ArtefactName::new("storefront"),
                 version: None,
-                state: OtherState::Fails { reason: "OOMKilled".into() },
+                state: CoDeployedState::Fails { reason: "OOMKilled".into() },
             },
         ],
         ..it
@@ -141,18 +143,18 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
     ");
 
     let files: Vec<String> = (0..12).map(|n| format!("src/file_{n}.rs")).collect();
-    assert_snapshot!(shown(&at(Stage::begin().conflicted(files, now).unwrap())), @"
+    assert_snapshot!(shown(&at(Stage::new_merging().into_conflicted(files, now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: conflicts with *qa*
     *Why:* both sides changed `src/file_0.rs`, `src/file_1.rs`, `src/file_2.rs`, `src/file_3.rs`, `src/file_4.rs`, `src/file_5.rs`, `src/file_6.rs`, `src/file_7.rs`, `src/file_8.rs`, `src/file_9.rs` and 2 more.
     Next: merge `qa` into what is to be promoted, resolve it there and push; once that runs in development, `/promote checkout qa`
     ");
-    assert_snapshot!(shown(&at(Stage::begin().errored("GitHub refuses us: Bad credentials.".into(), now).unwrap())), @"
+    assert_snapshot!(shown(&at(Stage::new_merging().into_errored("GitHub refuses us: Bad credentials.".into(), now).unwrap())), @"
     :red_circle: *checkout* `develop-4f1c2ab`: could not be merged into *qa*
     *Why:* GitHub refuses us: Bad credentials.
     Next: once that is repaired, `/promote checkout qa` goes on from there.
     [Promote]
     ");
-    assert_snapshot!(shown(&at(Stage::begin().cancelled(By::Person(PersonId::new("U0BOB")), now).unwrap())), @"
+    assert_snapshot!(shown(&at(Stage::new_merging().into_cancelled(CancelledBy::Person(PersonId::new("U0BOB")), now).unwrap())), @"
     :white_circle: *checkout* `develop-4f1c2ab`: not promoted to *qa*, cancelled
     Cancelled by <@U0BOB>; nothing was merged. Again: `/promote checkout qa`
     ");
@@ -167,7 +169,7 @@ fn many_commits_are_listed_whole_and_counted_truly() {
     change.plan.drift.commits_in_all = 120;
     let said = details(&change).unwrap();
     assert_eq!(said.text, "The newest 20 of 120 commits of this change");
-    let blocks = said.to(To::Edit { key: MessageKey::new("card") }).blocks;
+    let blocks = said.to(Destination::Edit { key: MessageKey::new("card") }).blocks;
     let texts: Vec<&str> = blocks.iter().map(|block| block["text"]["text"].as_str().unwrap()).collect();
     assert_eq!(texts.concat().matches("Alice Adler").count(), 20);
     assert!(texts.iter().all(|text| text.chars().count() < 3000 && !text.ends_with('\u{2026}')));
@@ -175,19 +177,19 @@ fn many_commits_are_listed_whole_and_counted_truly() {
 
 #[test]
 fn the_end_mentions_the_one_who_asked() {
-    let done = deploying().deployed(2, Proof::TagPattern, after(9)).unwrap();
+    let done = deploying().into_deployed(2, Proof::TagPattern, after(9)).unwrap();
     let running = "*checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready.";
     assert_eq!(end(&at(done.clone()), &deploying()).text, format!("<@U0ALICE> {running}"));
-    let stalled = deploying().stalled(None, false, after(902)).unwrap();
+    let stalled = deploying().into_stalled(None, false, after(902)).unwrap();
     assert_eq!(end(&at(done), &stalled).text, format!("<@U0ALICE> It runs after all. {running}"));
 }
 
 #[test]
 fn those_who_wrote_what_failed_are_told_once() {
     let (bob, carol) = (PersonId::new("U0BOB"), PersonId::new("U0CAROL"));
-    let failed = deploying().failed("CrashLoopBackOff".into(), FailureEvidence::Workload, after(20)).unwrap();
+    let failed = deploying().into_failed("CrashLoopBackOff".into(), FailureEvidence::Workload, after(20)).unwrap();
     let named = |authors: Vec<PersonId>| {
-        failed.clone().still_deploying(|known| Deploying { authors: Some(authors), ..known }).unwrap()
+        failed.clone().update_deploying(|known| DeployState { authors: Some(authors), ..known }).unwrap()
     };
     let both = named(vec![bob, carol]);
     let head = "<@U0ALICE> *checkout* `develop-4f1c2ab`: failed in *qa*.";
@@ -203,37 +205,37 @@ fn bar(change: &Change) -> String {
 
 #[test]
 fn the_steps_stand_in_one_line_with_the_time_that_each_took() {
-    let known = |learn: fn(Deploying) -> Deploying| deploying().still_deploying(learn).unwrap();
+    let known = |learn: fn(DeployState) -> DeployState| deploying().update_deploying(learn).unwrap();
     let seen = || {
-        known(|it| Deploying {
+        known(|it| DeployState {
             seen_at: Some(after(42)),
-            rollout: Some(Progress { ready: 3, wanted: 5, delayed_by: None }),
+            rollout: Some(RolloutProgress { ready: 3, wanted: 5, delayed_by: None }),
             ..it
         })
     };
-    let awaiting = Stage::begin_awaiting(Awaiting::new(1, vec![], after(0), SignedDuration::from_hours(1)));
-    let approved = awaiting.clone().still_awaiting(|it| Awaiting {
+    let awaiting = Stage::new_awaiting_approval(ApprovalState::new(1, vec![], after(0), SignedDuration::from_hours(1)));
+    let approved = awaiting.clone().update_awaiting(|it| ApprovalState {
         approvals: vec![crate::domain::change::approval::Approval {
             by: PersonId::new("U0BOB"),
             at: after(180),
-            way: crate::domain::change::approval::Way::Slack,
+            way: crate::domain::change::approval::ApprovalPlatform::Slack,
         }],
         ..it
     });
-    let approved = approved.unwrap().approved().unwrap();
+    let approved = approved.unwrap().into_merging().unwrap();
     let lines: Vec<String> = [
         awaiting,
         approved.clone(),
-        approved.merged("a".repeat(40).parse().unwrap(), after(182), after(902)).unwrap(),
-        Stage::begin(),
+        approved.into_deploying("a".repeat(40).parse().unwrap(), after(182), after(902)).unwrap(),
+        Stage::new_merging(),
         deploying(),
         seen(),
-        seen().deployed(5, Proof::TagPattern, after(57)).unwrap(),
-        seen().failed("CrashLoopBackOff".into(), FailureEvidence::Workload, after(57)).unwrap(),
-        deploying().failed("no".into(), FailureEvidence::Workload, after(57)).unwrap(),
-        seen().stalled(None, false, after(902)).unwrap(),
-        deploying().stalled(None, false, after(902)).unwrap(),
-        Stage::begin().conflicted(vec![], after(2)).unwrap(),
+        seen().into_deployed(5, Proof::TagPattern, after(57)).unwrap(),
+        seen().into_failed("CrashLoopBackOff".into(), FailureEvidence::Workload, after(57)).unwrap(),
+        deploying().into_failed("no".into(), FailureEvidence::Workload, after(57)).unwrap(),
+        seen().into_stalled(None, false, after(902)).unwrap(),
+        deploying().into_stalled(None, false, after(902)).unwrap(),
+        Stage::new_merging().into_conflicted(vec![], after(2)).unwrap(),
     ]
     .into_iter()
     .map(|stage| bar(&at(stage)))

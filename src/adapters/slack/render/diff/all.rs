@@ -11,7 +11,7 @@ use crate::adapters::slack::render::page_buttons::{For, Request};
 use crate::adapters::slack::render::promote_button;
 use crate::domain::model::environment::{EnvironmentName, Ladder};
 use crate::domain::runtime::rollout::RolloutState;
-use crate::domain::view::diff::{Between, Diff, InGit, Next, Side, Undeployed};
+use crate::domain::view::diff::{Diff, DiffResult, DiffSide, GitState, NextPromotion, UndeployedCommits};
 
 /// Lines on a page, and buttons.
 const A_PAGE: usize = 10;
@@ -29,7 +29,7 @@ pub fn all(
     now: Timestamp,
 ) -> Said {
     let (same, differ): (Vec<&Diff>, Vec<&Diff>) =
-        diffs.iter().partition(|diff| diff.between.is_same() && !diff.is_undeployed());
+        diffs.iter().partition(|diff| diff.result.is_same() && !diff.has_undeployed());
     let pages = differ.len().div_ceil(A_PAGE).max(1);
     let page = page.min(pages - 1);
     let head = all_head(differ.len(), count, count.saturating_sub(diffs.len()), (source, target));
@@ -98,13 +98,13 @@ fn same_names(same: &[&Diff]) -> Option<Block> {
 
 /// The button of each that can go one rung up as it was shown.
 fn promotes(shown: &[&Diff]) -> Vec<Button> {
-    let direct = |diff: &&&Diff| matches!(&diff.next, Some(Next { version: Some(_), .. }));
+    let direct = |diff: &&&Diff| matches!(&diff.next_promotion, Some(NextPromotion { version: Some(_), .. }));
     let alone = shown.iter().filter(direct).count() == 1;
-    let button = |diff: &&Diff| match &diff.next {
-        Some(Next { environment, version: Some(version) }) if alone => {
+    let button = |diff: &&Diff| match &diff.next_promotion {
+        Some(NextPromotion { environment, version: Some(version) }) if alone => {
             Some(promote_button::promote(&diff.artefact, environment, version))
         }
-        Some(Next { environment, version: Some(version) }) => {
+        Some(NextPromotion { environment, version: Some(version) }) => {
             Some(promote_button::promote_one_of(&diff.artefact, environment, version))
         }
         _ => None,
@@ -114,7 +114,7 @@ fn promotes(shown: &[&Diff]) -> Vec<Button> {
 
 fn steps_in_words(steps: &[&Diff]) -> Option<Mrkdwn> {
     let mut commands = steps.iter().filter_map(|diff| {
-        let next = diff.next.as_ref()?;
+        let next = diff.next_promotion.as_ref()?;
         Some(format!("/promote {} {}", diff.artefact, next.environment))
     });
     let text = Mrkdwn::new("To bring them up to date: ").code(&commands.next()?);
@@ -124,16 +124,16 @@ fn steps_in_words(steps: &[&Diff]) -> Option<Mrkdwn> {
 fn line(diff: &Diff, ladder: &Ladder, now: Timestamp) -> Line {
     let short = |text: &str| shorten(text, CELL).into_owned();
     let git = match &diff.source.git {
-        InGit::Unknown => "\u{2014}".to_owned(),
-        InGit::NoBranch { .. } => "no branch".to_owned(),
-        InGit::Branch { head, undeployed, .. } => format!("{}{}", head.short(), undeployed_in_words(*undeployed)),
-        InGit::Manifest { says, runs, .. } => {
+        GitState::Unknown => "\u{2014}".to_owned(),
+        GitState::NoBranch { .. } => "no branch".to_owned(),
+        GitState::Branch { head, undeployed, .. } => format!("{}{}", head.short(), undeployed_in_words(*undeployed)),
+        GitState::Manifest { specified: says, is_running: runs, .. } => {
             format!("{}{}", short(says.label()), if *runs { "" } else { " \u{b7} not deployed" })
         }
-        InGit::Unreadable { .. } => "unreadable".to_owned(),
+        GitState::Unreadable { .. } => "unreadable".to_owned(),
     };
-    let cell = |side: &Side| {
-        let Some(version) = &side.runs else { return "\u{2014}".to_owned() };
+    let cell = |side: &DiffSide| {
+        let Some(version) = &side.running else { return "\u{2014}".to_owned() };
         let text = short(version.label());
         match &side.state {
             RolloutState::Running { .. } => match side.since {
@@ -150,8 +150,8 @@ fn line(diff: &Diff, ladder: &Ladder, now: Timestamp) -> Line {
         }
     };
     let target = match &diff.target.git {
-        InGit::Branch { undeployed, .. } => format!("{}{}", cell(&diff.target), undeployed_in_words(*undeployed)),
-        InGit::Manifest { runs: false, .. } => format!("{} \u{b7} not deployed", cell(&diff.target)),
+        GitState::Branch { undeployed, .. } => format!("{}{}", cell(&diff.target), undeployed_in_words(*undeployed)),
+        GitState::Manifest { is_running: false, .. } => format!("{} \u{b7} not deployed", cell(&diff.target)),
         _ => cell(&diff.target),
     };
     vec![
@@ -163,30 +163,30 @@ fn line(diff: &Diff, ladder: &Ladder, now: Timestamp) -> Line {
     ]
 }
 
-fn undeployed_in_words(undeployed: Undeployed) -> String {
+fn undeployed_in_words(undeployed: UndeployedCommits) -> String {
     match undeployed {
-        Undeployed::Nothing => String::new(),
-        Undeployed::Commits(count) => format!(" \u{b7} {count} not deployed"),
-        Undeployed::Other => " \u{b7} not what runs".to_owned(),
+        UndeployedCommits::Nothing => String::new(),
+        UndeployedCommits::Commits(count) => format!(" \u{b7} {count} not deployed"),
+        UndeployedCommits::Diverged => " \u{b7} not what runs".to_owned(),
     }
 }
 
 fn between(diff: &Diff, ladder: &Ladder) -> String {
-    match &diff.between {
-        Between::NotThere(environment) => format!("not in {environment}"),
-        Between::NothingRuns(environment) => format!("nothing runs in {environment}"),
-        Between::CommitUnknown(environment) => format!("commit in {environment} unknown"),
-        Between::NoComparison => "no history in common".to_owned(),
-        Between::Unknown(_) => "could not be compared".to_owned(),
-        Between::Same => "the same code".to_owned(),
-        Between::Differs { behind, drift, .. } => {
+    match &diff.result {
+        DiffResult::NotInEnvironment(environment) => format!("not in {environment}"),
+        DiffResult::NotRunning(environment) => format!("nothing runs in {environment}"),
+        DiffResult::CommitUnknown(environment) => format!("commit in {environment} unknown"),
+        DiffResult::Incomparable => "no history in common".to_owned(),
+        DiffResult::Unknown(_) => "could not be compared".to_owned(),
+        DiffResult::Same => "the same code".to_owned(),
+        DiffResult::Different { behind, drift, .. } => {
             let mut parts = Vec::new();
             if let Some(behind) = behind {
                 let count = counted(drift.commits_in_all, "commit");
-                parts.push(if diff.is_turned(ladder) { format!("{behind} is behind by {count}") } else { count });
+                parts.push(if diff.is_source_above(ladder) { format!("{behind} is behind by {count}") } else { count });
             }
             if drift.hotfixes_in_all > 0 {
-                let upper = if diff.is_turned(ladder) { &diff.source } else { &diff.target };
+                let upper = if diff.is_source_above(ladder) { &diff.source } else { &diff.target };
                 parts.push(format!("{} only in {}", drift.hotfixes_in_all, upper.environment));
             }
             if drift.files.files > 0 {

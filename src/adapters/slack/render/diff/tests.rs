@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use super::*;
 use crate::adapters::slack::render::page_buttons::For;
-use crate::domain::git::commit_summary::FileCount;
+use crate::domain::git::commit_summary::FileSummary;
 use crate::domain::git::comparison::ChangedFile;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::version::{Commit, Version};
@@ -14,37 +14,47 @@ fn now() -> Timestamp {
     Timestamp::from_second(1_763_283_600).unwrap()
 }
 
-fn side(environment: &str, digit: char, git: InGit) -> Side {
+fn side(environment: &str, digit: char, git: GitState) -> DiffSide {
     let tag = format!("{environment}-{}", sample::sha(digit).short());
-    Side {
+    DiffSide {
         environment: EnvironmentName::new(environment),
-        runs: Some(Version { tag: Some(tag.as_str().into()), digest: None, commit: Some(sample::sha(digit)) }),
+        running: Some(Version { tag: Some(tag.as_str().into()), digest: None, commit: Some(sample::sha(digit)) }),
         state: RolloutState::Running { ready: 2 },
         since: Some(now() - jiff::SignedDuration::from_hours(5)),
         git,
     }
 }
 
-fn branch(branch: &str, digit: char, undeployed: Undeployed) -> InGit {
-    InGit::Branch { branch: branch.to_owned(), head: sample::sha(digit), undeployed }
+fn branch(branch: &str, digit: char, undeployed: UndeployedCommits) -> GitState {
+    GitState::Branch { branch: branch.to_owned(), head: sample::sha(digit), undeployed }
 }
 
-fn diff(between: Between) -> Diff {
-    let source = side("staging", 'a', branch("staging", 'a', Undeployed::Nothing));
-    let next = between.behind().map(|behind| Next { environment: behind.clone(), version: source.runs.clone() });
-    let target = side("prod", 'b', branch("prod", 'b', Undeployed::Nothing));
+fn diff(between: DiffResult) -> Diff {
+    let source = side("staging", 'a', branch("staging", 'a', UndeployedCommits::Nothing));
+    let next = between
+        .behind_environment()
+        .map(|behind| NextPromotion { environment: behind.clone(), version: source.running.clone() });
+    let target = side("prod", 'b', branch("prod", 'b', UndeployedCommits::Nothing));
     let artefact = ArtefactName::new("checkout");
-    Diff { artefact, source, target, between, next, compared: None, manifest: None }
+    Diff {
+        artefact,
+        source,
+        target,
+        result: between,
+        next_promotion: next,
+        compared_commits: None,
+        manifest_diff: None,
+    }
 }
 
-fn differs(drift: Drift) -> Between {
+fn differs(drift: CommitSummary) -> DiffResult {
     let behind = (drift.commits_in_all > 0).then(|| EnvironmentName::new("prod"));
-    Between::Differs { behind, drift: Box::new(drift), newer: false }
+    DiffResult::Different { behind, drift: Box::new(drift), upper_is_newer: false }
 }
 
-fn usual() -> Drift {
+fn usual() -> CommitSummary {
     let brings = vec![sample::commit('3', "Round"), sample::commit('4', "Round again")];
-    Drift {
+    CommitSummary {
         commits: vec![
             Commit { brings, login: Some("alice".to_owned()), ..sample::commit('c', "Round totals (#42)") },
             sample::commit('d', "Виправити суми \u{1f680}"),
@@ -53,7 +63,7 @@ fn usual() -> Drift {
         hotfixes: vec![Commit { author: "Bob".to_owned(), ..sample::commit('e', "Stop the bleeding") }],
         hotfixes_in_all: 1,
         hotfixes_cut: false,
-        files: FileCount {
+        files: FileSummary {
             files: 3,
             additions: 12,
             deletions: 4,
@@ -66,18 +76,18 @@ fn usual() -> Drift {
 }
 
 /// 250 commits of 2,000 characters each, 300 files, and all that people try.
-fn largest() -> Drift {
+fn largest() -> CommitSummary {
     let evil = "<!channel> <@U0EVIL> <http://evil|x> & *b* `c` \u{202e}\u{5e9}\u{5dc}\u{5d5}\u{5dd} \u{1f9e8} Їжак "
         .repeat(40);
     let subject: String = evil.chars().take(2000).collect();
     let one = Commit { author: evil.chars().take(300).collect(), ..sample::commit('f', &subject) };
-    Drift {
+    CommitSummary {
         commits: vec![one.clone(); 20],
         commits_in_all: 250,
         hotfixes: vec![one; 20],
         hotfixes_in_all: 250,
         hotfixes_cut: true,
-        files: FileCount {
+        files: FileSummary {
             files: 300,
             additions: 1_000_000,
             deletions: 1_000_000,
@@ -100,7 +110,9 @@ fn read(said: &Said) -> String {
     let mut text = String::new();
     for block in said
         .clone()
-        .to(crate::domain::model::message::To::Edit { key: crate::domain::model::message::MessageKey::new("x") })
+        .to(crate::domain::model::message::Destination::Edit {
+            key: crate::domain::model::message::MessageKey::new("x"),
+        })
         .blocks
     {
         for pointer in ["/text/text", "/elements/0/text"] {
@@ -126,8 +138,8 @@ fn one_said(diff: &Diff) -> String {
 
 #[test]
 fn the_smallest_is_one_line() {
-    assert_snapshot!(one_said(&diff(Between::Same)), @"*checkout*: *staging* and *prod* run the same code.");
-    assert_snapshot!(one_said(&diff(Between::NotThere(EnvironmentName::new("prod")))), @"*checkout* is not in *prod*.");
+    assert_snapshot!(one_said(&diff(DiffResult::Same)), @"*checkout*: *staging* and *prod* run the same code.");
+    assert_snapshot!(one_said(&diff(DiffResult::NotInEnvironment(EnvironmentName::new("prod")))), @"*checkout* is not in *prod*.");
 }
 
 #[test]
@@ -149,7 +161,7 @@ fn the_usual_has_commits_hotfixes_files_and_the_command() {
 
 #[test]
 fn what_only_the_upper_one_has_is_no_reason_to_promote() {
-    let only = Drift { commits: Vec::new(), commits_in_all: 0, files: FileCount::default(), ..usual() };
+    let only = CommitSummary { commits: Vec::new(), commits_in_all: 0, files: FileSummary::default(), ..usual() };
     assert_snapshot!(one_said(&diff(differs(only))), @"
     *checkout*: *prod* has all of *staging*; 1 commit is only in *prod*.
     *staging* runs `staging-aaaaaaa` for 5 h · branch `staging` is at `aaaaaaa`
@@ -161,20 +173,20 @@ fn what_only_the_upper_one_has_is_no_reason_to_promote() {
 
 #[test]
 fn what_git_has_and_nobody_runs_is_said() {
-    let mut waits = diff(Between::Same);
-    waits.source.git = branch("staging", 'c', Undeployed::Commits(2));
-    waits.target.git = InGit::Manifest {
+    let mut waits = diff(DiffResult::Same);
+    waits.source.git = branch("staging", 'c', UndeployedCommits::Commits(2));
+    waits.target.git = GitState::Manifest {
         file: "envs/prod/kustomization.yaml".to_owned(),
-        says: Version { tag: Some("1.5".into()), ..Version::default() },
-        runs: false,
+        specified: Version { tag: Some("1.5".into()), ..Version::default() },
+        is_running: false,
     };
     assert_snapshot!(one_said(&waits), @"
     *checkout*: *staging* and *prod* run the same code.
     *staging* runs `staging-aaaaaaa` for 5 h · branch `staging` is at `ccccccc`, :hourglass_flowing_sand: 2 commits merged, not deployed
     *prod* runs `prod-bbbbbbb` for 5 h · `envs/prod/kustomization.yaml` says `1.5`, :hourglass_flowing_sand: not deployed
     ");
-    waits.source.git = branch("staging", 'c', Undeployed::Other);
-    waits.target.git = InGit::NoBranch { branch: "prod".to_owned() };
+    waits.source.git = branch("staging", 'c', UndeployedCommits::Diverged);
+    waits.target.git = GitState::NoBranch { branch: "prod".to_owned() };
     waits.target.state = RolloutState::RollingOut { ready: 1, wanted: 3, delayed_by: None };
     assert_snapshot!(one_said(&waits), @"
     *checkout*: *staging* and *prod* run the same code.
@@ -223,8 +235,8 @@ fn all_in_lines() {
     let ladder = sample::catalogue().ladder;
     let said = |diffs: &[Diff], count| read(&all(diffs, count, pair, 0, For::Person, &ladder, now()));
     assert_snapshot!(said(&[], 0), @"Nothing is meant to be in *staging* and *prod*.");
-    assert_snapshot!(said(&[diff(Between::Same)], 1), @"*staging* and *prod* run the same code of 1 artefact.");
-    let some = [diff(differs(usual())), diff(Between::Same), diff(Between::Unknown("GitHub is away".to_owned()))];
+    assert_snapshot!(said(&[diff(DiffResult::Same)], 1), @"*staging* and *prod* run the same code of 1 artefact.");
+    let some = [diff(differs(usual())), diff(DiffResult::Same), diff(DiffResult::Unknown("GitHub is away".to_owned()))];
     assert_snapshot!(said(&some, 3), @"
     2 of 3 artefacts differ between *staging* and *prod*.
     artefact | staging in Git | runs in staging | runs in prod | between

@@ -4,15 +4,15 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::domain::change::plan::Also;
-use crate::domain::change::{ChangeId, FailureEvidence, Frozen, Proof, Pull};
+use crate::domain::change::plan::CoDeployed;
+use crate::domain::change::{ChangeId, FailureEvidence, Proof, PullRequestRef, ResultBranch};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::model::message::To;
+use crate::domain::model::message::Destination;
 use crate::domain::model::version::{Sha, Version};
-use crate::domain::rules::gate::{Gate, Overridden};
+use crate::domain::rules::gate::{Gate, GateOverride};
 use crate::domain::sample;
-use crate::domain::view::history::{ArrivalTold, Number};
+use crate::domain::view::history::{ArrivalDetails, LedgerPosition};
 use crate::domain::view::page::{Cursor, Order};
 
 fn after(seconds: i64) -> Timestamp {
@@ -21,20 +21,25 @@ fn after(seconds: i64) -> Timestamp {
 
 fn deploying() -> Stage {
     let result: Sha = "9be01d7".repeat(6)[..40].parse().unwrap();
-    Stage::begin().merged(result, after(2), after(902)).unwrap()
+    Stage::new_merging().into_deploying(result, after(2), after(902)).unwrap()
 }
 
-fn changed(change: Change) -> Happening {
+fn changed(change: Change) -> HistoryEntry {
     let message = Some(MessageKey::new("card"));
-    Happening { number: Number(7), at: change.asked_at, what: What::Change(Box::new(change)), message }
+    HistoryEntry {
+        position: LedgerPosition(7),
+        at: change.asked_at,
+        event: HistoryEvent::Change(Box::new(change)),
+        message_key: message,
+    }
 }
 
-fn happened(what: What) -> Happening {
-    Happening { number: Number(7), at: after(60), what, message: Some(MessageKey::new("card")) }
+fn happened(what: HistoryEvent) -> HistoryEntry {
+    HistoryEntry { position: LedgerPosition(7), at: after(60), event: what, message_key: Some(MessageKey::new("card")) }
 }
 
 fn shown(said: &Said) -> String {
-    let blocks = said.clone().to(To::Edit { key: MessageKey::new("x") }).blocks;
+    let blocks = said.clone().to(Destination::Edit { key: MessageKey::new("x") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -46,18 +51,18 @@ fn shown(said: &Said) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn page(happenings: Vec<Happening>, cursor: &Cursor<Number>) -> Page<Happening> {
-    Page::of(Order::NewestFirst, cursor, happenings, 10)
+fn page(happenings: Vec<HistoryEntry>, cursor: &Cursor<LedgerPosition>) -> Page<HistoryEntry> {
+    Page::from_cursor(Order::NewestFirst, cursor, happenings, 10)
 }
 
-fn told(happenings: Vec<Happening>) -> String {
+fn told(happenings: Vec<HistoryEntry>) -> String {
     let links = HashMap::from([(MessageKey::new("card"), "https://acme.slack.com/archives/C0DEPLOYS/p1".to_owned())]);
     let page = page(happenings, &Cursor::Start);
-    shown(&history(&Filter::default(), None, page, &links, For::Person, after(240)))
+    shown(&history(&ListFilter::default(), None, page, &links, For::Person, after(240)))
 }
 
 /// Without the title.
-fn one(happening: Happening) -> String {
+fn one(happening: HistoryEntry) -> String {
     told(vec![happening]).split_once('\n').expect("an item").1.to_owned()
 }
 
@@ -68,14 +73,14 @@ fn nothing_that_happened_is_said_in_one_line_with_what_to_do() {
     Next: `/list` shows what runs where.
     ");
     let filter =
-        Filter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
+        ListFilter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
     let nothing =
         |cursor| shown(&history(&filter, None, page(Vec::new(), &cursor), &HashMap::new(), For::Person, after(0)));
     assert_snapshot!(nothing(Cursor::Start), @"
     What happened to *checkout* in *qa*: nothing yet that I know of.
     Next: `/list checkout` shows what of it runs where.
     ");
-    assert_snapshot!(nothing(Cursor::Earlier(Number(0))), @"
+    assert_snapshot!(nothing(Cursor::Earlier(LedgerPosition(0))), @"
     What happened to *checkout* in *qa*: nothing more.
     Next: `/gantry history` shows the newest.
     ");
@@ -84,11 +89,11 @@ fn nothing_that_happened_is_said_in_one_line_with_what_to_do() {
 #[test]
 fn a_change_says_what_from_what_to_what_where_by_whom_and_how_it_ended() {
     let at = |stage| changed(Change { stage, ..sample::change() });
-    assert_snapshot!(one(at(Stage::begin())), @"
+    assert_snapshot!(one(at(Stage::new_merging())), @"
     :hourglass_flowing_sand: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: merging, for 4 min
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     ");
-    assert_snapshot!(one(at(deploying().deployed(2, Proof::TagPattern, after(32)).unwrap())), @"
+    assert_snapshot!(one(at(deploying().into_deployed(2, Proof::TagPattern, after(32)).unwrap())), @"
     :large_green_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
@@ -102,20 +107,20 @@ fn a_change_says_what_from_what_to_what_where_by_whom_and_how_it_ended() {
     :large_yellow_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: no proof that it runs after 15 min
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
-    assert_snapshot!(one(at(Stage::begin().conflicted(vec!["a.rs".into()], after(3)).unwrap())), @"
+    assert_snapshot!(one(at(Stage::new_merging().into_conflicted(vec!["a.rs".into()], after(3)).unwrap())), @"
     :red_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: Git could not merge it, after 3 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     ");
-    assert_snapshot!(one(at(Stage::begin().errored("GitHub says no.".into(), after(3)).unwrap())), @"
+    assert_snapshot!(one(at(Stage::new_merging().into_errored("GitHub says no.".into(), after(3)).unwrap())), @"
     :red_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: could not be done, after 3 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     *Why:* GitHub says no.
     ");
-    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: By::Person(PersonId::new("U0BOB")) })), @"
+    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: CancelledBy::Person(PersonId::new("U0BOB")) })), @"
     :white_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: cancelled by <@U0BOB> after 9 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     ");
-    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: By::Github { github: None } })), @"
+    assert_snapshot!(one(at(Stage::Cancelled { at: after(9), by: CancelledBy::Github { github: None } })), @"
     :white_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: cancelled on GitHub after 9 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     ");
@@ -139,7 +144,7 @@ fn a_rollback_an_override_and_what_goes_along_are_told() {
         reason: Some("totals <are> wrong".into()),
         ..sample::rollback()
     });
-    let merged = deploying().deployed(2, Proof::TagPattern, after(32)).unwrap();
+    let merged = deploying().into_deployed(2, Proof::TagPattern, after(32)).unwrap();
     assert_snapshot!(one(changed(Change { stage: merged.clone(), ..back })), @"
     :large_green_circle: *checkout* rolled back `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
@@ -147,14 +152,14 @@ fn a_rollback_an_override_and_what_goes_along_are_told() {
     ");
 
     let mut forced = Change { stage: merged, ..sample::change() };
-    forced.plan.also = vec![Also { artefact: ArtefactName::new("mailer"), changes: true }];
-    forced.plan.overridden = Some(Overridden {
+    forced.plan.also = vec![CoDeployed { artefact: ArtefactName::new("mailer"), changes: true }];
+    forced.plan.overridden = Some(GateOverride {
         by: PersonId::new("U0BOB"),
         reason: "it burns".into(),
         gates: vec![Gate::Freeze, Gate::Soak],
     });
-    let pull = Pull { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
-    forced.frozen = Some(Frozen { pull: Some(pull), ..Frozen::of(forced.id) });
+    let pull = PullRequestRef { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
+    forced.frozen = Some(ResultBranch { pull: Some(pull), ..ResultBranch::from_change_id(forced.id) });
     assert_snapshot!(one(changed(forced)), @"
     :large_green_circle: *checkout* `qa-1111111` → `develop-4f1c2ab` in *qa*: deployed, took 32 s
     asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|card> · pull request <https://github.com/acme/checkout/pull/12|#12> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
@@ -163,27 +168,28 @@ fn a_rollback_an_override_and_what_goes_along_are_told() {
     ");
 }
 
-fn arrival() -> Arrived {
+fn arrival() -> ArrivalRecord {
     let plan = sample::plan();
-    let told = ArrivalTold {
+    let told = ArrivalDetails {
         version: plan.version,
         failed: None,
         commit: plan.drift.commits.into_iter().next(),
         took: Some(SignedDuration::from_secs(4)),
         message: None,
     };
-    Arrived { artefact: plan.artefact, environment: plan.seen_in, told }
+    ArrivalRecord { artefact: plan.artefact, environment: plan.seen_in, details: told }
 }
 
 #[test]
 fn an_arrival_says_what_came_and_which_commit_it_is() {
-    assert_snapshot!(one(happened(What::Arrival(Box::new(arrival())))), @"
+    assert_snapshot!(one(happened(HistoryEvent::Arrival(Box::new(arrival())))), @"
     :inbox_tray: *checkout* `develop-4f1c2ab` came to *development*, rolled out in 4 s
     without a change of mine <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message> · commit <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> Retry the payment provider once (#42) · Alice Adler
     ");
     let mut failed = arrival();
-    failed.told = ArrivalTold { failed: Some("CrashLoopBackOff".into()), commit: None, took: None, ..failed.told };
-    assert_snapshot!(one(happened(What::Arrival(Box::new(failed)))), @"
+    failed.details =
+        ArrivalDetails { failed: Some("CrashLoopBackOff".into()), commit: None, took: None, ..failed.details };
+    assert_snapshot!(one(happened(HistoryEvent::Arrival(Box::new(failed)))), @"
     :red_circle: *checkout* `develop-4f1c2ab` failed in *development*: CrashLoopBackOff
     without a change of mine <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message> · commit `4f1c2ab`
     ");
@@ -191,26 +197,27 @@ fn an_arrival_says_what_came_and_which_commit_it_is() {
 
 #[test]
 fn what_people_locked_and_released_is_told() {
-    assert_snapshot!(one(happened(What::Locked(sample::lock()))), @"
+    assert_snapshot!(one(happened(HistoryEvent::Locked(sample::lock()))), @"
     :lock: *prod* locked: database &lt;!channel&gt; migration
     by <@U0BOB> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
     ");
     let by = Some(PersonId::new("U0CAROL"));
-    assert_snapshot!(one(happened(What::Unlocked { lock: sample::lock(), by: by.clone() })), @"
+    assert_snapshot!(one(happened(HistoryEvent::Unlocked { lock: sample::lock(), by: by.clone() })), @"
     :unlock: *prod* unlocked, after 1 min
     by <@U0CAROL> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
     ");
-    assert_snapshot!(one(happened(What::TakenOver { lock: sample::lock(), from: by.clone() })), @"
+    assert_snapshot!(one(happened(HistoryEvent::TakenOver { lock: sample::lock(), from: by.clone() })), @"
     :lock: the lock on *prod* taken over from <@U0CAROL>: database &lt;!channel&gt; migration
     by <@U0BOB> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
     ");
     let plan = sample::plan();
-    let released = What::Released { artefact: plan.artefact, environment: plan.environment, version: plan.version, by };
+    let released =
+        HistoryEvent::Released { artefact: plan.artefact, environment: plan.environment, version: plan.version, by };
     assert_snapshot!(one(happened(released)), @"
     :leftwards_arrow_with_hook: *checkout* `develop-4f1c2ab` released: it may come back to *qa*
     by <@U0CAROL> <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
     ");
-    assert_snapshot!(one(happened(What::Unreadable)), @"
+    assert_snapshot!(one(happened(HistoryEvent::Unreadable)), @"
     :grey_question: something that another version of me wrote, and I cannot read
     <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message>
     ");
@@ -220,12 +227,12 @@ fn what_people_locked_and_released_is_told() {
 fn the_largest_keeps_its_lines_whole() {
     let long = |word: &str| word.repeat(2000 / word.chars().count());
     let mut arrived = arrival();
-    arrived.told.version = Version { tag: Some(long("гілка-").into()), ..Version::default() };
-    if let Some(commit) = &mut arrived.told.commit {
+    arrived.details.version = Version { tag: Some(long("гілка-").into()), ..Version::default() };
+    if let Some(commit) = &mut arrived.details.commit {
         commit.subject = long("\u{202e}שלום \u{1f680} <!here> & ");
         commit.author = long("Олександра ");
     }
-    assert_snapshot!(one(happened(What::Arrival(Box::new(arrived)))), @"
+    assert_snapshot!(one(happened(HistoryEvent::Arrival(Box::new(arrived)))), @"
     :inbox_tray: *checkout* `гілка-гілка-гілка-гілка-гілка-гілка-гіл…лка-гілка-гілка-гілка-гілка-гілка-гілка-` came to *development*, rolled out in 4 s
     without a change of mine <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · <https://acme.slack.com/archives/C0DEPLOYS/p1|message> · commit <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> שלום 🚀 &lt;!here&gt; &amp; שלום 🚀 &lt;!here&gt; &amp; של…&gt; &amp; שלום 🚀 &lt;!here&gt; &amp; שלום 🚀 &lt;!here&gt; &amp;  · Олександра Олександра Олександра Олекса…сандра Олександра Олександра Олександра
     ");
@@ -233,9 +240,15 @@ fn the_largest_keeps_its_lines_whole() {
 
 #[test]
 fn more_than_fit_are_cut_and_that_is_said() {
-    let happenings = (0..40).map(|n| Happening { number: Number(100 - n), ..happened(What::Locked(sample::lock())) });
-    let page = Page::of(Order::NewestFirst, &Cursor::Earlier(Number(101)), happenings.collect(), MOST as usize);
-    let text = shown(&history(&Filter::default(), Some(500), page, &HashMap::new(), For::Person, after(0)));
+    let happenings = (0..40)
+        .map(|n| HistoryEntry { position: LedgerPosition(100 - n), ..happened(HistoryEvent::Locked(sample::lock())) });
+    let page = Page::from_cursor(
+        Order::NewestFirst,
+        &Cursor::Earlier(LedgerPosition(101)),
+        happenings.collect(),
+        MAX_PAGE_SIZE as usize,
+    );
+    let text = shown(&history(&ListFilter::default(), Some(500), page, &HashMap::new(), For::Person, after(0)));
     assert_eq!(text.matches(":lock:").count(), 20);
     let end = text.lines().rev().take(2).collect::<Vec<_>>().join("\n");
     assert_snapshot!(end, @r#"

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::domain::change::Runs;
+use crate::domain::change::RunningInstead;
 use crate::domain::model::version::Sha;
 use crate::domain::sample;
 
@@ -16,20 +16,20 @@ fn after(seconds: i64) -> Timestamp {
     sample::change().asked_at + SignedDuration::from_secs(seconds)
 }
 
-fn silent() -> Silence {
-    Silence {
+fn silent() -> StallDiagnosis {
+    StallDiagnosis {
         looked_at: after(302),
-        branch: BranchSeen::AsMerged,
-        build: BuildSeen::Running { names: vec!["build".into()] },
-        image: ImageSeen::Missing { name: "aaaaaaa".into() },
+        branch: BranchFinding::AsMerged,
+        build: BuildFinding::Running { names: vec!["build".into()] },
+        image: ImageFinding::Missing { name: "aaaaaaa".into() },
         word: None,
-        runs: Some(Runs { version: "qa-1111111".into(), untold: false }),
+        runs: Some(RunningInstead { version: "qa-1111111".into(), untold: false }),
     }
 }
 
-fn deploying(silence: Silence) -> Stage {
-    let stage = Stage::begin().merged(sha("a"), after(2), after(902)).unwrap();
-    stage.still_deploying(|known| Deploying { silence: Some(Box::new(silence)), ..known }).unwrap()
+fn deploying(silence: StallDiagnosis) -> Stage {
+    let stage = Stage::new_merging().into_deploying(sha("a"), after(2), after(902)).unwrap();
+    stage.update_deploying(|known| DeployState { silence: Some(Box::new(silence)), ..known }).unwrap()
 }
 
 fn said(stage: Stage) -> String {
@@ -46,16 +46,16 @@ fn what_was_last_seen_is_said_with_where_to_look() {
     • the cluster runs `qa-1111111`
     Next: wait for the build, or look what holds it up. I keep looking.
     ");
-    let word = Word {
+    let word = ControllerMessage {
         by: "Flux".into(),
-        said: WordSaid::Failed,
+        said: ReportedOutcome::Failed,
         text: "kustomize build failed: <!channel> no such file.".into(),
         commit: Some(sha("b")),
         at: after(200),
     };
-    let failed = Silence {
-        branch: BranchSeen::MovedOn { to: sha("c") },
-        build: BuildSeen::Failed {
+    let failed = StallDiagnosis {
+        branch: BranchFinding::MovedOn { to: sha("c") },
+        build: BuildFinding::Failed {
             names: vec!["build".into(), "lint".into()],
             url: Some("https://github.com/acme/checkout/commit/aaaaaaa/checks".into()),
         },
@@ -71,7 +71,11 @@ fn what_was_last_seen_is_said_with_where_to_look() {
     • the cluster runs `qa-1111111`
     Next: run the build again, or push a repair and promote it. I keep looking.
     ");
-    let stuck = Silence { build: BuildSeen::Done, image: ImageSeen::There { tag: "qa-aaaaaaa".into() }, ..silent() };
+    let stuck = StallDiagnosis {
+        build: BuildFinding::Done,
+        image: ImageFinding::There { tag: "qa-aaaaaaa".into() },
+        ..silent()
+    };
     assert_snapshot!(said(deploying(stuck.clone())), @"
     :warning: Merged <!date^1763283602^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, and no sign of life since. Last seen:
     • branch `qa` is at <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa>, as merged
@@ -80,17 +84,17 @@ fn what_was_last_seen_is_said_with_where_to_look() {
     • the cluster runs `qa-1111111`
     Next: look why the controller does not pick it up. I keep looking.
     ");
-    assert_snapshot!(said(deploying(stuck).stalled(Some("qa-1111111".into()), false, after(902)).unwrap()), @"
+    assert_snapshot!(said(deploying(stuck).into_stalled(Some("qa-1111111".into()), false, after(902)).unwrap()), @"
     *Last seen:*
     • branch `qa` is at <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa>, as merged
     • CI: all is green
     • image: `qa-aaaaaaa` is in the registry
     ");
-    let untold = Silence {
-        branch: BranchSeen::Unread { why: "GitHub is not available: it answered 502.".into() },
-        build: BuildSeen::Unread { why: "GitHub is not available: it answered 502.".into() },
-        image: ImageSeen::Untold,
-        runs: Some(Runs { version: "build-8".into(), untold: true }),
+    let untold = StallDiagnosis {
+        branch: BranchFinding::Unread { why: "GitHub is not available: it answered 502.".into() },
+        build: BuildFinding::Unread { why: "GitHub is not available: it answered 502.".into() },
+        image: ImageFinding::Untold,
+        runs: Some(RunningInstead { version: "build-8".into(), untold: true }),
         ..silent()
     };
     assert_snapshot!(said(deploying(untold)), @"
@@ -104,7 +108,7 @@ fn what_was_last_seen_is_said_with_where_to_look() {
 
 #[test]
 fn of_what_was_seen_nothing_is_said() {
-    let stage = Stage::begin().merged(sha("a"), after(2), after(902)).unwrap();
+    let stage = Stage::new_merging().into_deploying(sha("a"), after(2), after(902)).unwrap();
     assert_eq!(said(stage), "");
-    assert_eq!(said(Stage::begin()), "");
+    assert_eq!(said(Stage::new_merging()), "");
 }

@@ -4,12 +4,12 @@ use insta::assert_snapshot;
 use jiff::SignedDuration;
 
 use super::*;
-use crate::domain::change::approval::{Approval, Way};
-use crate::domain::change::{FailureEvidence, Frozen, Progress, Pull, Trouble};
-use crate::domain::model::actor::{Actor, Called, PersonId};
+use crate::domain::change::approval::{Approval, ApprovalPlatform};
+use crate::domain::change::{FailureEvidence, PullRequestRef, ResultBranch, RetryState, RolloutProgress};
+use crate::domain::model::actor::{Actor, MemberLabel, PersonId};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::model::message::{MessageKey, To};
+use crate::domain::model::message::{Destination, MessageKey};
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::sample;
 use crate::domain::view::page::{Cursor, Order};
@@ -24,18 +24,18 @@ fn at(stage: Stage) -> Change {
 
 fn deploying() -> Stage {
     let result: Sha = "9be01d7".repeat(6)[..40].parse().unwrap();
-    Stage::begin().merged(result, after(2), after(902)).unwrap()
+    Stage::new_merging().into_deploying(result, after(2), after(902)).unwrap()
 }
 
 /// Waits for two, and has one.
 fn waiting() -> Change {
-    let asked = vec![Called::Group { id: "S0RELEASE".into(), handle: "release-managers".into() }];
-    let mut awaiting = Awaiting::new(2, asked, after(0), SignedDuration::from_hours(24));
-    awaiting.approvals.push(Approval { by: PersonId::new("U0BOB"), at: after(60), way: Way::Github });
-    awaiting.waits_for.push(Waits::ChecksRunning { names: vec!["ci / <unit>".into()] });
-    let pull = Pull { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
-    let frozen = Some(Frozen { pull: Some(pull), ..Frozen::of(sample::change().id) });
-    Change { frozen, ..at(Stage::begin_awaiting(awaiting)) }
+    let asked = vec![MemberLabel::Group { id: "S0RELEASE".into(), handle: "release-managers".into() }];
+    let mut awaiting = ApprovalState::new(2, asked, after(0), SignedDuration::from_hours(24));
+    awaiting.approvals.push(Approval { by: PersonId::new("U0BOB"), at: after(60), way: ApprovalPlatform::Github });
+    awaiting.waits_for.push(MergeCondition::ChecksRunning { names: vec!["ci / <unit>".into()] });
+    let pull = PullRequestRef { number: 12, url: "https://github.com/acme/checkout/pull/12".into() };
+    let frozen = Some(ResultBranch { pull: Some(pull), ..ResultBranch::from_change_id(sample::change().id) });
+    Change { frozen, ..at(Stage::new_awaiting_approval(awaiting)) }
 }
 
 fn known() -> Known {
@@ -45,7 +45,7 @@ fn known() -> Known {
 }
 
 fn shown(said: &Said) -> String {
-    let blocks = said.clone().to(To::Edit { key: MessageKey::new("x") }).blocks;
+    let blocks = said.clone().to(Destination::Edit { key: MessageKey::new("x") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -55,10 +55,10 @@ fn shown(said: &Said) -> String {
 }
 
 fn listed(changes: &[Change], known: &Known) -> String {
-    let page = Page::of(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), A_PAGE);
+    let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), A_PAGE);
     let watched = changes.iter().filter(|change| change.stage.is_watched()).count();
     let count = Count { under_way: changes.len() - watched, watched };
-    shown(&status(&Filter::default(), page, count, known, For::Person, after(240)))
+    shown(&status(&ListFilter::default(), page, count, known, For::Person, after(240)))
 }
 
 #[test]
@@ -68,8 +68,8 @@ fn nothing_under_way_is_said_with_what_to_do() {
     Next: `/list` shows what runs where, `/gantry history` what happened.
     ");
     let filter =
-        Filter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
-    let page = Page::of(Order::OldestFirst, &Cursor::<ChangeId>::Start, Vec::new(), A_PAGE);
+        ListFilter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
+    let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, Vec::new(), A_PAGE);
     let said = status(&filter, page, Count::default(), &Known::default(), For::Person, after(0));
     assert_snapshot!(said.text, @"Nothing is under way with *checkout* in *qa*.");
 }
@@ -101,8 +101,8 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · pull request <https://github.com/acme/checkout/pull/12|#12> · commit <https://github.com/acme/checkout/commit/4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2|4f1c2ab> · change `0badcafe`
     To stop it: `/gantry cancel 0badcafe`
     ");
-    let trouble = Trouble { since: after(3), tries: 2, why: "GitHub does not answer.".into() };
-    assert_snapshot!(listed(&[at(Stage::begin().merge_troubled(trouble, true).unwrap())], &known()), @"
+    let trouble = RetryState { since: after(3), tries: 2, why: "GitHub does not answer.".into() };
+    assert_snapshot!(listed(&[at(Stage::new_merging().record_merge_failure(trouble, true).unwrap())], &known()), @"
     1 change is under way:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -120,8 +120,8 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
     <https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100|card> · commit <https://github.com/acme/checkout/commit/9be01d79be01d79be01d79be01d79be01d79be01|9be01d7> · change `0badcafe`
     ");
     let rolling = deploying()
-        .still_deploying(|known| Deploying {
-            rollout: Some(Progress { ready: 3, wanted: 5, delayed_by: None }),
+        .update_deploying(|known| DeployState {
+            rollout: Some(RolloutProgress { ready: 3, wanted: 5, delayed_by: None }),
             ..known
         })
         .unwrap();
@@ -161,13 +161,13 @@ fn every_stage_says_since_when_it_stands_and_what_it_waits_for() {
 
 #[test]
 fn one_change_in_detail_has_its_time_line() {
-    let step = |seconds, kind: &str, by: Option<&str>| Step {
+    let step = |seconds, kind: &str, by: Option<&str>| ChangeEvent {
         at: after(seconds),
         kind: kind.to_owned(),
         by: Some(by.map_or(Actor::Controller, |id| Actor::Person(PersonId::new(id)))),
     };
     let Stage::Deploying(mut merged) = deploying() else { panic!("deploying") };
-    merged.approvals.push(Approval { by: PersonId::new("U0CAROL"), at: after(90), way: Way::Github });
+    merged.approvals.push(Approval { by: PersonId::new("U0CAROL"), at: after(90), way: ApprovalPlatform::Github });
     let deployed = Stage::Deployed {
         deploying: merged,
         at: after(122),
@@ -222,8 +222,8 @@ fn two_changes_of_the_same_digits_are_both_shown() {
 
 #[test]
 fn of_a_long_time_line_the_first_and_the_last_are_shown() {
-    let steps: Vec<Step> =
-        (0..100).map(|n| Step { at: after(n), kind: "voided".into(), by: Some(Actor::Controller) }).collect();
+    let steps: Vec<ChangeEvent> =
+        (0..100).map(|n| ChangeEvent { at: after(n), kind: "voided".into(), by: Some(Actor::Controller) }).collect();
     let text = shown(&details(&[(waiting(), steps)], &known(), after(240)));
     assert_eq!(text.matches("made anew").count(), STEPS, "{text}");
     assert!(text.contains("77 more are left out here"), "with the review on GitHub: {text}");
@@ -236,8 +236,8 @@ fn the_largest_keeps_its_lines_whole() {
     change.plan.version = Version { tag: Some(long("гілка-").into()), ..Version::default() };
     change.plan.from = Some(Version { tag: Some(long("<!channel>&").into()), ..Version::default() });
     let Stage::AwaitingApproval(awaiting) = &mut change.stage else { panic!("waiting") };
-    awaiting.trouble = Some(Trouble { since: after(0), tries: 1, why: long("\u{202e}שלום \u{1f680} <!here> ") });
-    awaiting.waits_for.push(Waits::ChecksRed { names: vec![long("<&>"); 30] });
+    awaiting.trouble = Some(RetryState { since: after(0), tries: 1, why: long("\u{202e}שלום \u{1f680} <!here> ") });
+    awaiting.waits_for.push(MergeCondition::ChecksRed { names: vec![long("<&>"); 30] });
     assert_snapshot!(listed(&[change], &known()), @"
     1 change is under way:
     :raised_hand: *checkout* `гілка-гілка-гілка-гілка-гілка-гілка-гіл…лка-гілка-гілка-гілка-гілка-гілка-гілка-` for *qa*: waiting for 1 approval

@@ -5,12 +5,12 @@ use serde_json::Value;
 
 use super::*;
 use crate::adapters::slack::render::Said;
-use crate::domain::model::message::{Message, MessageKey, To};
+use crate::domain::model::message::{Destination, Message, MessageKey};
 
 fn message(old: &str, new: &str, most: usize) -> (Message, bool) {
-    let shown = difference(&Difference::of(old, new), most);
+    let shown = difference(&LineDiff::from_texts(old, new), most);
     let said = Said { text: "what differs".into(), blocks: shown.blocks };
-    (said.to(To::Edit { key: MessageKey::new("diff") }), shown.cut)
+    (said.to(Destination::Edit { key: MessageKey::new("diff") }), shown.cut)
 }
 
 fn pieces_of(message: &Message) -> Vec<Value> {
@@ -46,7 +46,7 @@ fn the_smallest_is_one_line() {
     ```
     ");
     assert!(!cut);
-    assert_eq!(difference(&Difference::of("a", "a"), MOST), Shown { blocks: vec![], cut: false });
+    assert_eq!(difference(&LineDiff::from_texts("a", "a"), MOST), Shown { blocks: vec![], cut: false });
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn the_largest_ends_with_how_much_more_there_is() {
 
 #[test]
 fn what_cannot_be_compared_is_said_in_a_sentence() {
-    let long = "x".repeat(crate::domain::git::text_diff::LONGEST + 1);
+    let long = "x".repeat(crate::domain::git::text_diff::MAX_TEXT_BYTES + 1);
     for (new, words) in
         [("\0", "They differ, and are no text."), (long.as_str(), "They differ, and are too long to be compared here.")]
     {
@@ -160,9 +160,9 @@ fn what_cannot_be_compared_is_said_in_a_sentence() {
 #[test]
 fn a_heading_stands_above_its_hunk_and_cannot_become_mark_up() {
     let patch = "@@ -1 +1 @@ fn <!here>\u{202e} {\n-a\n+b\n@@ -9 +9 @@\n-c\n+d\n";
-    let shown = difference(&Difference::from_patch(patch), MOST);
+    let shown = difference(&LineDiff::from_patch(patch), MOST);
     let said = Said { text: String::new(), blocks: shown.blocks };
-    assert_snapshot!(plain(&said.to(To::Edit { key: MessageKey::new("diff") })), @r"
+    assert_snapshot!(plain(&said.to(Destination::Edit { key: MessageKey::new("diff") })), @r"
     ```
     @@ -1 +1 @@ fn &lt;!here&gt;\u{202e} {
     - a

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use jiff::Timestamp;
 
 use super::*;
-use crate::domain::change::{ChangeId, Pull};
+use crate::domain::change::{ChangeId, PullRequestRef};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::sample;
@@ -15,18 +15,18 @@ fn at(seconds: i64) -> Option<Timestamp> {
     Some(Timestamp::from_second(1_763_283_600 + seconds).unwrap())
 }
 
-fn rung(environment: &str, standing: Standing) -> Rung {
-    Rung { environment: EnvironmentName::new(environment), standing, unreadable: None }
+fn rung(environment: &str, standing: CommitPresence) -> EnvironmentPresence {
+    EnvironmentPresence { environment: EnvironmentName::new(environment), presence: standing, unreadable: None }
 }
 
-fn places(artefact: &str, rungs: Vec<Rung>, waits: Option<(&str, Waits)>) -> Places {
+fn places(artefact: &str, rungs: Vec<EnvironmentPresence>, waits: Option<(&str, Prerequisite)>) -> ArtefactLocations {
     let waits = waits.map(|(environment, waits)| (EnvironmentName::new(environment), waits));
-    Places { artefact: ArtefactName::new(artefact), rungs, waits }
+    ArtefactLocations { artefact: ArtefactName::new(artefact), environments: rungs, prerequisite: waits }
 }
 
-fn found(subject: &str, artefacts: Vec<Places>) -> Whereabouts {
+fn found(subject: &str, artefacts: Vec<ArtefactLocations>) -> CommitLocations {
     let commit = sample::commit('a', subject);
-    Whereabouts {
+    CommitLocations {
         repository: "acme/checkout".parse().unwrap(),
         sha: commit.sha.clone(),
         commit: Some(commit),
@@ -35,24 +35,26 @@ fn found(subject: &str, artefacts: Vec<Places>) -> Whereabouts {
     }
 }
 
-fn runs(seconds: i64) -> Standing {
-    Standing::In { since: at(seconds), trouble: None }
+fn runs(seconds: i64) -> CommitPresence {
+    CommitPresence::Present { since: at(seconds), problem: None }
 }
 
-fn not() -> Standing {
-    Standing::Not { taken_back: None }
+fn not() -> CommitPresence {
+    CommitPresence::Absent { removal: None }
 }
 
 /// On the way up.
-fn climbing(artefact: &str) -> Places {
-    let waits = Waits::Promotion { below: EnvironmentName::new("qa"), trouble: None };
+fn climbing(artefact: &str) -> ArtefactLocations {
+    let waits = Prerequisite::Promotion { below: EnvironmentName::new("qa"), problem: None };
     let rungs = vec![rung("development", runs(0)), rung("qa", runs(3600)), rung("staging", not()), rung("prod", not())];
     places(artefact, rungs, Some(("staging", waits)))
 }
 
 fn shown(said: Said) -> String {
     let blocks = said
-        .to(crate::domain::model::message::To::Edit { key: crate::domain::model::message::MessageKey::new("x") })
+        .to(crate::domain::model::message::Destination::Edit {
+            key: crate::domain::model::message::MessageKey::new("x"),
+        })
         .blocks;
     let text = |value: &serde_json::Value| value["text"].as_str().unwrap_or_default().to_owned();
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
@@ -68,9 +70,9 @@ fn shown(said: Said) -> String {
 
 #[test]
 fn what_is_nowhere_is_one_line() {
-    let waits = Waits::Push { branch: "develop".to_owned() };
+    let waits = Prerequisite::Push { branch: "develop".to_owned() };
     let rungs = vec![rung("development", not()), rung("qa", not())];
-    let said = whereabouts(&Whereabouts {
+    let said = whereabouts(&CommitLocations {
         commit: None,
         ..found("", vec![places("checkout", rungs, Some(("development", waits)))])
     });
@@ -101,7 +103,7 @@ fn what_climbs_says_since_when_and_what_it_waits_for() {
 fn every_standing_and_every_wait_has_its_words() {
     let id = ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").unwrap();
     let other = ChangeId::parse("01939f3e-5c00-7000-8000-00000badbeef").unwrap();
-    let back = TakenBack {
+    let back = CodeRemoval {
         by: Some(PersonId::new("U0BOB")),
         at: at(7200),
         reason: Some("totals <!channel> are wrong.".to_owned()),
@@ -112,43 +114,46 @@ fn every_standing_and_every_wait_has_its_words() {
         places(
             "a",
             vec![
-                rung("one", Standing::In { since: None, trouble: trouble.clone() }),
-                rung("two", Standing::RollingOut { ready: 1, wanted: 3 }),
-                rung("three", Standing::Nothing),
+                rung("one", CommitPresence::Present { since: None, problem: trouble.clone() }),
+                rung("two", CommitPresence::RollingOut { ready: 1, wanted: 3 }),
+                rung("three", CommitPresence::NoWorkload),
             ],
-            Some(("three", Waits::Promotion { below: environment("two"), trouble: trouble.clone() })),
+            Some(("three", Prerequisite::Promotion { below: environment("two"), problem: trouble.clone() })),
         ),
         places(
             "b",
-            vec![rung("one", runs(0)), rung("two", Standing::Not { taken_back: Some(back) })],
-            Some(("two", Waits::Repair { below: environment("one") })),
+            vec![rung("one", runs(0)), rung("two", CommitPresence::Absent { removal: Some(back) })],
+            Some(("two", Prerequisite::Repair { below: environment("one") })),
         ),
         places(
             "c",
             vec![
                 rung("one", not()),
-                rung("two", Standing::Not { taken_back: Some(TakenBack::default()) }),
+                rung("two", CommitPresence::Absent { removal: Some(CodeRemoval::default()) }),
                 rung("three", runs(0)),
             ],
-            Some(("one", Waits::Return { branch: "develop".to_owned() })),
+            Some(("one", Prerequisite::BackMerge { branch: "develop".to_owned() })),
         ),
         places(
             "d",
             vec![
-                Rung { unreadable: Some("connection refused".to_owned()), ..rung("one", runs(0)) },
-                rung("two", Standing::Unknown { why: "nothing tells which commit build-7 is of".to_owned() }),
+                EnvironmentPresence { unreadable: Some("connection refused".to_owned()), ..rung("one", runs(0)) },
+                rung("two", CommitPresence::Unknown { why: "nothing tells which commit build-7 is of".to_owned() }),
                 rung("three", not()),
             ],
-            Some(("three", Waits::Change { id, words: "waiting for approval", brings: Some(true) })),
+            Some((
+                "three",
+                Prerequisite::Change { id, stage_text: "waiting for approval", contains_commit: Some(true) },
+            )),
         ),
         places(
             "e",
             vec![rung("one", runs(0)), rung("two", not())],
-            Some(("two", Waits::Change { id: other, words: "stalled", brings: None })),
+            Some(("two", Prerequisite::Change { id: other, stage_text: "stalled", contains_commit: None })),
         ),
     ];
     let both = found("Round totals", all.clone());
-    assert_eq!(both.card(), None, "two cards cannot be linked to");
+    assert_eq!(both.find_single_change(), None, "two cards cannot be linked to");
     assert_snapshot!(shown(whereabouts(&both)), @"
     <https://github.com/acme/checkout/commit/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa|aaaaaaa> Round totals · Alice Adler
     in `acme/checkout`
@@ -172,7 +177,7 @@ fn every_standing_and_every_wait_has_its_words() {
     :heavy_minus_sign: not in *two* yet: change `0badbeef`, which may bring it, is stalled
     ");
     let one = found("Round totals", all[3..4].to_vec());
-    assert_eq!(one.card(), Some(id));
+    assert_eq!(one.find_single_change(), Some(id));
     assert!(shown(whereabouts(&one)).contains("(<{link}|its card>)"));
 }
 
@@ -183,7 +188,11 @@ fn a_long_answer_is_cut_and_says_so() {
     let rungs = ["development", "qa", "staging", "prod"];
     many.tally = Some(Tally {
         artefacts: 200,
-        rungs: rungs.iter().enumerate().map(|(at, name)| (EnvironmentName::new(name), 200 - at * 40, 200)).collect(),
+        environments: rungs
+            .iter()
+            .enumerate()
+            .map(|(at, name)| (EnvironmentName::new(name), 200 - at * 40, 200))
+            .collect(),
     });
     let text = shown(whereabouts(&many));
     let lines: Vec<&str> = text.lines().collect();
@@ -204,14 +213,18 @@ fn a_long_answer_is_cut_and_says_so() {
 #[test]
 fn whoever_means_one_of_several_is_asked() {
     let shop: Repository = "acme/shop".parse().unwrap();
-    let commit = |digit: char, subject: &str| Candidate::Commit {
+    let commit = |digit: char, subject: &str| QueryMatch::Commit {
         repository: shop.clone(),
         sha: sample::sha(digit),
         commit: Some(sample::commit(digit, subject)),
     };
-    let pull = Pull { number: 42, url: "https://github.com/acme/shop/pull/42".to_owned() };
-    let open =
-        Candidate::Unmerged { repository: shop.clone(), pull, title: "Ask <!here> twice".to_owned(), closed: false };
+    let pull = PullRequestRef { number: 42, url: "https://github.com/acme/shop/pull/42".to_owned() };
+    let open = QueryMatch::Unmerged {
+        repository: shop.clone(),
+        pull,
+        title: "Ask <!here> twice".to_owned(),
+        is_closed: false,
+    };
     let all = [commit('a', "One (#42)"), commit('b', "Two"), open.clone(), commit('c', "Three")];
     assert_snapshot!(shown(which("42", &all, 3, Some(&ArtefactName::new("mailer")))), @r#"
     Which `42` is meant?

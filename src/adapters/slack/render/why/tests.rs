@@ -7,7 +7,7 @@ use super::*;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::sample;
 
-fn shown(why: &Why) -> String {
+fn shown(why: &WhyAnswer) -> String {
     let json: Value = serde_json::from_slice(&super::why(why).ack(false)).unwrap();
     let labels = |block: &Value| {
         let elements = block["elements"].as_array().cloned().unwrap_or_default();
@@ -23,8 +23,8 @@ fn shown(why: &Why) -> String {
 
 #[test]
 fn the_smallest_says_that_nothing_is_behind() {
-    let nothing = Refusal::NothingBehind { artefact: ArtefactName::new("checkout") };
-    let why = Why { environment: None, version: None, ..sample::why(vec![nothing]) };
+    let nothing = Refusal::NothingToPromote { artefact: ArtefactName::new("checkout") };
+    let why = WhyAnswer { environment: None, version: None, ..sample::why(vec![nothing]) };
     assert_snapshot!(shown(&why), @"
     :white_check_mark: Nothing to promote: every environment of *checkout* has what the one below runs.
     [Look again]
@@ -36,7 +36,7 @@ fn the_smallest_says_that_nothing_is_behind() {
 fn the_usual_names_each_blocker_with_its_button() {
     let usual = |refusal: &Refusal| matches!(refusal, Refusal::Locked { .. } | Refusal::Soaking { .. });
     let two: Vec<_> = sample::blockers("the database moves").into_iter().filter(usual).collect();
-    let why = Why { others: Some(vec![EnvironmentName::new("qa")]), ..sample::why(two) };
+    let why = WhyAnswer { other_environments: Some(vec![EnvironmentName::new("qa")]), ..sample::why(two) };
     assert_snapshot!(shown(&why), @"
     2 things stand between *checkout* `develop-4f1c2ab` and *prod*:
     :lock: *prod* is locked by <@U0BOB> since <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: the database moves.
@@ -59,7 +59,7 @@ fn every_kind_of_blocker_has_its_words_and_its_button() {
     for blocker in sample::blockers("something") {
         let said = shown(&sample::why(vec![blocker.clone()]));
         // No click gives anybody a right.
-        let click = said.contains("\n[") || matches!(blocker, Refusal::MayNot { .. });
+        let click = said.contains("\n[") || matches!(blocker, Refusal::NotPermitted { .. });
         assert!(click && said.contains("\n| Next: "), "{blocker:?}: {said}");
     }
 }
@@ -77,8 +77,8 @@ fn a_free_way_has_its_command_its_button_and_what_is_asked_on_it() {
     [Promote]
     ");
     let mut quiet = sample::free("");
-    if let Some(free) = &mut quiet.free {
-        free.awaits = None;
+    if let Some(free) = &mut quiet.ready_promotion {
+        free.awaiting = None;
         *free.plan = sample::plan();
     }
     assert_snapshot!(shown(&quiet), @"
@@ -89,8 +89,8 @@ fn a_free_way_has_its_command_its_button_and_what_is_asked_on_it() {
 
 #[test]
 fn who_could_not_be_asked_is_said() {
-    let why = Why {
-        unasked: Some("GitHub does not answer <now>.".into()),
+    let why = WhyAnswer {
+        lookup_failure: Some("GitHub does not answer <now>.".into()),
         version: None,
         ..sample::why(sample::blockers("x").drain(..1).collect())
     };
@@ -120,7 +120,8 @@ fn the_largest_says_how_many_are_left() {
 
 #[test]
 fn a_change_that_waits_says_by_whom_and_what_else_for() {
-    let waits: Vec<_> = sample::blockers("unit").into_iter().filter(|it| matches!(it, Refusal::UnderWay(_))).collect();
+    let waits: Vec<_> =
+        sample::blockers("unit").into_iter().filter(|it| matches!(it, Refusal::ChangeInProgress(_))).collect();
     assert_snapshot!(shown(&sample::why(waits)), @"
     1 thing stands between *checkout* `develop-4f1c2ab` and *prod*:
     :hourglass_flowing_sand: <@U0ALICE> is promoting *checkout* to *prod* since <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: it is waiting for approval, <{link}|follow it here>. It still needs 1 approval of @release-managers, not of <@U0ALICE>. Approved by <@U0BOB>.

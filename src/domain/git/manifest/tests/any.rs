@@ -107,25 +107,25 @@ proptest! {
         let place = place(None, Pin::Tag);
         // Bare, some tags are the word for nothing.
         prop_assume!(!(quote.is_empty() && old == "Null" && !file.whole));
-        let said = read(&text, &place);
+        let said = read_version(&text, &place);
         prop_assert_eq!(said.map(|said| said.version), Ok(version(Some(&old), None)), "{}", text);
-        let written = write(&text, &place, &version(Some(&new), None)).unwrap();
-        prop_assert_eq!(read(&written, &place).map(|said| said.version), Ok(version(Some(&new), None)));
+        let written = write_version(&text, &place, &version(Some(&new), None)).unwrap();
+        prop_assert_eq!(read_version(&written, &place).map(|said| said.version), Ok(version(Some(&new), None)));
         let bare = file.with("", &new);
         let quoted = file.with(if quote.is_empty() { "\"" } else { quote }, &new);
         prop_assert!(written == quoted || (quote.is_empty() && written == bare), "{}", written);
-        let back = write(&written, &place, &version(Some(&old), None)).unwrap();
+        let back = write_version(&written, &place, &version(Some(&old), None)).unwrap();
         if written == file.with(quote, &new) {
             let requoted = quote.is_empty() && back == file.with("\"", &old);
             prop_assert!(back == text || requoted, "{}", back);
         }
-        prop_assert_eq!(write(&written, &place, &version(Some(&new), None)), Ok(written.clone()));
+        prop_assert_eq!(write_version(&written, &place, &version(Some(&new), None)), Ok(written.clone()));
     }
 
     #[test]
     fn what_was_written_is_text_for_whoever_reads_it(tag in tag(), quote in quote()) {
         let text = format!("image: {{repository: {SEARCH}, tag: {quote}v1{quote}}}\n");
-        let written = write(&text, &place(None, Pin::Tag), &version(Some(&tag), None)).unwrap();
+        let written = write_version(&text, &place(None, Pin::Tag), &version(Some(&tag), None)).unwrap();
         let values: serde_json::Value = serde_saphyr::from_str(&written).unwrap();
         prop_assert_eq!(&values["image"]["tag"], &serde_json::Value::from(tag));
     }
@@ -136,10 +136,10 @@ proptest! {
         let place = place(None, Pin::Digest);
         let (one, two) = (digest("1"), digest("2"));
         let kept = Some(&*tag).filter(|_| with_tag);
-        let first = write(&text, &place, &version(kept, Some(&one))).unwrap();
-        let second = write(&first, &place, &version(kept, Some(&two))).unwrap();
-        prop_assert_eq!(read(&second, &place).map(|said| said.version), Ok(version(kept, Some(&two))));
-        prop_assert_eq!(write(&second, &place, &version(kept, Some(&one))), Ok(first));
+        let first = write_version(&text, &place, &version(kept, Some(&one))).unwrap();
+        let second = write_version(&first, &place, &version(kept, Some(&two))).unwrap();
+        prop_assert_eq!(read_version(&second, &place).map(|said| said.version), Ok(version(kept, Some(&two))));
+        prop_assert_eq!(write_version(&second, &place, &version(kept, Some(&one))), Ok(first));
     }
 
     #[test]
@@ -147,9 +147,9 @@ proptest! {
         let version = version(Some("v2"), Some(&digest("b")));
         for pin in [Pin::Tag, Pin::Digest] {
             for path in [None, Some(&*path), Some("a")] {
-                let place = Place { image: "a", path, pin };
-                let _ = read(&text, &place);
-                let _ = write(&text, &place, &version);
+                let place = ImageSelector { image: "a", path, pin };
+                let _ = read_version(&text, &place);
+                let _ = write_version(&text, &place, &version);
             }
         }
     }
@@ -168,8 +168,8 @@ proptest! {
             chars.splice(at..end, insert.chars());
         }
         let text: String = chars.into_iter().collect();
-        if let Ok(written) = write(&text, &place(None, Pin::Tag), &version(Some("v22"), None)) {
-            let said = read(&written, &place(None, Pin::Tag)).unwrap();
+        if let Ok(written) = write_version(&text, &place(None, Pin::Tag), &version(Some("v22"), None)) {
+            let said = read_version(&written, &place(None, Pin::Tag)).unwrap();
             prop_assert_eq!(said.version, version(Some("v22"), None));
             let head = text.bytes().zip(written.bytes()).take_while(|(a, b)| a == b).count();
             let tail = text.bytes().rev().zip(written.bytes().rev()).take_while(|(a, b)| a == b).count();

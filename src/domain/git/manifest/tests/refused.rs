@@ -7,7 +7,7 @@ use crate::domain::git::manifest::tests::*;
 #[track_caller]
 fn refused(text: &str, path: Option<&'static str>, pin: Pin, sentence: &str) {
     let version = version(Some("v2"), Some(&digest("b")));
-    let said = write(text, &place(path, pin), &version).map_err(|problem| problem.to_string());
+    let said = write_version(text, &place(path, pin), &version).map_err(|problem| problem.to_string());
     assert_eq!(said, Err(sentence.to_owned()), "{text}");
 }
 
@@ -265,7 +265,10 @@ fn a_value_that_is_used_elsewhere_too_is_refused() {
     }
     // An alias of the whole reference is a second place.
     let twice = "- image: &i ghcr.io/acme/search:v1\n- image: *i\n";
-    assert!(matches!(write(twice, &place(None, Pin::Tag), &version(Some("v2"), None)), Err(Problem::TwoPlaces { .. })));
+    assert!(matches!(
+        write_version(twice, &place(None, Pin::Tag), &version(Some("v2"), None)),
+        Err(ManifestError::AmbiguousImage { .. })
+    ));
 }
 
 #[test]
@@ -304,7 +307,7 @@ fn a_version_that_cannot_be_written_is_refused() {
         ),
     ];
     for (pin, version, sentence) in cases {
-        let said = write(&text, &place(None, pin), &version).map_err(|problem| problem.to_string());
+        let said = write_version(&text, &place(None, pin), &version).map_err(|problem| problem.to_string());
         assert_eq!(said, Err(sentence.to_owned()));
     }
 }
@@ -319,7 +322,7 @@ fn a_text_made_to_hurt_is_refused_or_read_within_a_blink() {
         }
         text + "image: ghcr.io/acme/search:v1\n"
     };
-    let written = write(&laughs, &place(None, Pin::Tag), &version(Some("v2"), None));
+    let written = write_version(&laughs, &place(None, Pin::Tag), &version(Some("v2"), None));
     assert_eq!(written, Ok(laughs.replace(":v1", ":v2")));
     let deep = "it nests deeper than a manifest does: is this the right file?";
     refused(&"[".repeat(100_000), None, Pin::Tag, deep);
@@ -328,6 +331,6 @@ fn a_text_made_to_hurt_is_refused_or_read_within_a_blink() {
     let stairs: Vec<String> = (0..1_000).map(|depth| format!("{}a:\n", " ".repeat(depth))).collect();
     refused(&stairs.concat(), None, Pin::Tag, deep);
     let commented = "# a long preface\n".repeat(20_000) + "image: ghcr.io/acme/search:v1\n";
-    let written = write(&commented, &place(None, Pin::Tag), &version(Some("v2"), None));
+    let written = write_version(&commented, &place(None, Pin::Tag), &version(Some("v2"), None));
     assert_eq!(written, Ok(commented.replace(":v1", ":v2")));
 }

@@ -34,13 +34,14 @@ impl Post {
 
 /// A post with a file, in a thread or on its own.
 fn with_file(key: &str, text: &str, thread: Option<&str>) -> Message {
-    let to = To::Post {
+    let to = Destination::Post {
         channel: "#deploys".into(),
         key: MessageKey::new(key),
         thread: thread.map(MessageKey::new),
         asked: None,
     };
-    let file = File { name: "a<b>.diff".into(), title: "checkout, all 412 lines".into(), text: "-old\n+new\n".into() };
+    let file =
+        MessageFile { name: "a<b>.diff".into(), title: "checkout, all 412 lines".into(), text: "-old\n+new\n".into() };
     Message { to, ..edit("", text) }.with_file(file)
 }
 
@@ -111,8 +112,8 @@ async fn a_file_follows_its_post_to_where_that_had_to_go() {
     house.say(post("#deploys", "card", "deployed")).await;
     house.slack.answers(SHARE, Answer::Code("is_archived"));
     let mut message = with_file("more", "what differs", Some("card"));
-    if let To::Post { asked, .. } = &mut message.to {
-        *asked = Some(Asked { person: PersonId::new("U0ALICE"), channel: None });
+    if let Destination::Post { asked, .. } = &mut message.to {
+        *asked = Some(FallbackRecipient { person: PersonId::new("U0ALICE"), channel: None });
     }
     house.say(message).await;
     house.settle().await;
