@@ -23,22 +23,22 @@ use crate::adapters::{controller, github, registry, reports, slack};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::model::artefact::{Namespace, WorkloadKind};
-use crate::workflow::changes::open_changes::Changes;
+use crate::workflow::changes::open_changes::OpenChanges;
 use crate::workflow::changes::runner;
 use crate::workflow::commands::doctor::Doctor;
-use crate::workflow::commands::where_is::Absent;
+use crate::workflow::commands::where_is::NotFoundCache;
 use crate::workflow::commands::{home, lock};
-use crate::workflow::context::{Bot, Parts};
+use crate::workflow::context::{Context, ContextParts};
 use crate::workflow::deployments::{observer, record_reports};
 use crate::workflow::facts::builds::Builds;
 use crate::workflow::facts::comparisons;
-use crate::workflow::facts::image_commits::Sources;
+use crate::workflow::facts::image_commits::ImageCommitCache;
 use crate::workflow::facts::people::People;
 use crate::workflow::facts::permissions::Rights;
-use crate::workflow::facts::sightings::Seen;
-use crate::workflow::metrics::Measures;
+use crate::workflow::facts::sightings::SightingCache;
+use crate::workflow::metrics::WorkflowMetrics;
 use crate::workflow::notifications::outbox;
-use crate::workflow::notifications::outbox::Tables;
+use crate::workflow::notifications::outbox::TableSupportCache;
 use crate::workflow::requests::inbox;
 
 use readiness::Readiness;
@@ -69,7 +69,7 @@ pub struct Setup {
 
 /// The bot, running. Dropping it breaks the tasks off; [`App::stop`] lets them finish.
 pub struct App {
-    pub bot: Bot,
+    pub bot: Context,
     router: Router,
     readiness: Readiness,
     tasks: JoinSet<()>,
@@ -116,59 +116,59 @@ impl App {
             slack: Some(slack.clone()),
             github: github.clone(),
             registry: registry.clone(),
-            clients: clients.clone(),
-            serves: true,
+            cluster_clients: clients.clone(),
+            owns_database: true,
         };
         let controller = controller::Client::new().map_err(AppError::Client)?;
-        let changes = Changes::default();
+        let changes = OpenChanges::default();
         for rung in config.catalogue.ladder.environments() {
-            changes.expect(&rung.name);
+            changes.init_counters(&rung.name);
         }
         changes.load(store.open_changes().await?);
-        let seen = Seen::default();
-        seen.load(store.sightings_now().await?);
-        let sources = Sources::default();
-        sources.load(store.image_commits().await?);
+        let seen = SightingCache::default();
+        seen.load_stored(store.sightings_now().await?);
+        let sources = ImageCommitCache::default();
+        sources.load_stored(store.image_commits().await?);
         let people = People::new(slack.clone(), clock.clone());
-        let bot = Bot::new(Parts {
-            rights: Rights::new(people.clone(), github.clone(), clock.clone(), config.people.clone()),
+        let bot = Context::new(ContextParts {
+            permissions: Rights::new(people.clone(), github.clone(), clock.clone(), config.people.clone()),
             people,
-            tables: Tables::load(&store).await?,
-            view: View::new(clock.clone()),
-            clients,
+            table_support: TableSupportCache::load(&store).await?,
+            cluster_view: View::new(clock.clone()),
+            cluster_clients: clients,
             doctor,
-            heads: comparisons::Heads::default(),
-            wake: observer::Wake::default(),
-            changes,
-            measures: Measures::default(),
+            branch_heads: comparisons::BranchHeads::default(),
+            wake: observer::Activity::default(),
+            open_changes: changes,
+            metrics: WorkflowMetrics::default(),
             controller,
             config,
             clock,
             store,
-            seen,
-            sources,
+            sightings: seen,
+            image_commits: sources,
             builds: Builds::default(),
-            absent: Absent::default(),
+            not_found_cache: NotFoundCache::default(),
             slack,
             github,
             registry,
-            homes: home::Homes::default(),
-            socket: slack::socket::Standing::default(),
+            home_readers: home::HomeReaders::default(),
+            socket_status: slack::socket::Standing::default(),
         });
-        bot.recall_reports().await?;
+        bot.replay_reports().await?;
         bot.recall_builds().await?;
         say_what_is_missing(&bot.config, &secrets);
         let answering = bot.clone();
         let answer: slack::receive::Answer = Arc::new(move |incoming| {
             let bot = answering.clone();
-            Box::pin(async move { bot.answer(incoming).await })
+            Box::pin(async move { bot.acknowledge(incoming).await })
         });
         let cancel = CancellationToken::new();
         let readiness = Readiness::new(bot.clone(), cancel.clone());
         let router = router(&bot, answer.clone(), &secrets).merge(readiness.clone().router());
         let mut tasks = start(&bot, &cancel);
         if let Some(token) = secrets.slack_app_token {
-            let (client, clock, standing) = (bot.slack.clone(), bot.clock.clone(), bot.socket.clone());
+            let (client, clock, standing) = (bot.slack.clone(), bot.clock.clone(), bot.socket_status.clone());
             let socket = slack::socket::Socket { client, token, clock, standing, answer };
             tasks.spawn(socket.run(cancel.clone()));
         }
@@ -293,13 +293,13 @@ impl Server {
     }
 }
 
-fn start(bot: &Bot, cancel: &CancellationToken) -> JoinSet<()> {
+fn start(bot: &Context, cancel: &CancellationToken) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(outbox::run(
         bot.store.clone(),
         bot.slack.clone(),
         bot.clock.clone(),
-        bot.tables.clone(),
+        bot.table_support.clone(),
         cancel.clone(),
     ));
     tasks.spawn(inbox::run(bot.clone(), cancel.clone()));
@@ -310,8 +310,13 @@ fn start(bot: &Bot, cancel: &CancellationToken) -> JoinSet<()> {
     tasks.spawn(runner::run(bot.clone(), cancel.clone()));
     tasks.spawn(lock::run(bot.clone(), cancel.clone()).instrument(task("locks")));
     tasks.spawn(home::run(bot.clone(), cancel.clone()).instrument(task("home")));
-    tasks.spawn(observer::run_sources(bot.clone(), cancel.clone()).instrument(task("sources")));
-    tasks.spawn(cluster::watch::run(bot.clients.clone(), watched(&bot.config), bot.view.clone(), cancel.clone()));
+    tasks.spawn(observer::run_commit_lookups(bot.clone(), cancel.clone()).instrument(task("sources")));
+    tasks.spawn(cluster::watch::run(
+        bot.cluster_clients.clone(),
+        watched(&bot.config),
+        bot.cluster_view.clone(),
+        cancel.clone(),
+    ));
     tasks
 }
 
@@ -342,12 +347,12 @@ fn watched(config: &Config) -> Vec<(Namespace, Vec<WorkloadKind>)> {
     watched.into_iter().map(|(namespace, kinds)| (namespace, kinds.into_iter().collect())).collect()
 }
 
-fn router(bot: &Bot, answer: slack::receive::Answer, secrets: &Secrets) -> Router {
+fn router(bot: &Context, answer: slack::receive::Answer, secrets: &Secrets) -> Router {
     let signing_secret = secrets.slack_signing_secret.as_ref();
     let hearing = bot.clone();
     let keep: reports::receive::Keep = Arc::new(move |heard| {
         let bot = hearing.clone();
-        Box::pin(async move { bot.keep_told(heard).await })
+        Box::pin(async move { bot.store_webhook_event(heard).await })
     });
     let config = bot.config.clone();
     let find: reports::receive::Find =
@@ -357,7 +362,7 @@ fn router(bot: &Bot, answer: slack::receive::Answer, secrets: &Secrets) -> Route
         github: secrets.github_webhook_secret.clone(),
         find,
         keep,
-        fates: bot.measures.reports.clone(),
+        fates: bot.metrics.reports.clone(),
     };
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))

@@ -9,7 +9,7 @@ use crate::adapters::{github, registry, slack};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::doctor::HealthCheck;
-use crate::workflow::commands::doctor::{Doctor, configuration};
+use crate::workflow::commands::doctor::{Doctor, build_configuration_checks};
 
 /// `environment` is [`crate::config::process_environment`], except in tests; `url` is where a Gantry serves.
 pub async fn look(
@@ -20,7 +20,9 @@ pub async fn look(
 ) -> Vec<HealthCheck> {
     let config = match Config::load_with(path, &environment) {
         Ok(config) => config,
-        Err(problems) => return configuration(&problems.iter().map(ToString::to_string).collect::<Vec<_>>()),
+        Err(problems) => {
+            return build_configuration_checks(&problems.iter().map(ToString::to_string).collect::<Vec<_>>());
+        }
     };
     let (mut secrets, mut wrong) = Secrets::read_what_is_right(&config, &environment);
     let mut say = |error: &dyn std::fmt::Display| wrong.push(error.to_string());
@@ -44,13 +46,22 @@ pub async fn look(
         (github, registry) => {
             github.err().iter().for_each(|error| say(error));
             registry.err().iter().for_each(|error| say(error));
-            return configuration(&wrong);
+            return build_configuration_checks(&wrong);
         }
     };
-    let mut checks = configuration(&wrong);
+    let mut checks = build_configuration_checks(&wrong);
     let clients = Clients::new(config.kubeconfig.clone());
     let (config, secrets) = (Arc::new(config), Arc::new(secrets));
-    let doctor = Doctor { config, secrets, clock: clock.clone(), slack, github, registry, clients, serves: false };
-    checks.extend(doctor.look(url, &|_, _, _| None).await);
+    let doctor = Doctor {
+        config,
+        secrets,
+        clock: clock.clone(),
+        slack,
+        github,
+        registry,
+        cluster_clients: clients,
+        owns_database: false,
+    };
+    checks.extend(doctor.run_checks(url, &|_, _, _| None).await);
     checks
 }

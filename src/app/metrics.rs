@@ -16,7 +16,7 @@ use crate::adapters::store::{Backlog, Waiting};
 use crate::app::readiness::Readiness;
 use crate::domain::change::Change;
 use crate::telemetry::metrics::{CONTENT_TYPE, Page};
-use crate::workflow::context::Bot;
+use crate::workflow::context::Context;
 
 /// A scrape is given up after ten seconds by most; a database that takes so long is said to be silent instead.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -29,12 +29,12 @@ const ACTIVE: usize = 3;
 
 #[derive(Clone)]
 struct Scraped {
-    bot: Bot,
+    bot: Context,
     readiness: Readiness,
     started_at: Timestamp,
 }
 
-pub(super) fn router(bot: Bot, readiness: Readiness) -> Router {
+pub(super) fn router(bot: Context, readiness: Readiness) -> Router {
     let started_at = bot.clock.now();
     Router::new().route("/metrics", get(scrape)).with_state(Scraped { bot, readiness, started_at })
 }
@@ -54,10 +54,10 @@ async fn scrape(State(Scraped { bot, readiness, started_at }): State<Scraped>) -
     ([(header::CONTENT_TYPE, CONTENT_TYPE)], page.text()).into_response()
 }
 
-fn changes(page: &mut Page, bot: &Bot) {
+fn changes(page: &mut Page, bot: &Context) {
     let now = bot.clock.now();
     let mut open: BTreeMap<[&str; 2], Vec<SignedDuration>> = BTreeMap::new();
-    let all = bot.changes.all();
+    let all = bot.open_changes.all();
     for rung in bot.config.catalogue.ladder.environments() {
         for stage in OPEN {
             open.entry([stage, rung.name.as_str()]).or_default();
@@ -76,25 +76,25 @@ fn changes(page: &mut Page, bot: &Bot) {
         .map(|(of, stand)| (*of, stand.iter().max().map_or(0.0, SignedDuration::as_secs_f64)));
     let help = "How long the oldest change has been in that stage; 0 where there is none";
     page.now_by("gantry_change_oldest_seconds", help, by, oldest);
-    let measures = bot.changes.measures();
+    let measures = bot.open_changes.metrics();
     page.counts("gantry_changes_begun", "Changes that were begun or taken up again", &measures.begun);
     let help = "Changes that came to an end; what recovers ends once more, as deployed";
     page.counts("gantry_changes_ended", help, &measures.ended);
     let help = "How long each step took of those changes that have it behind them";
-    page.durations("gantry_change_step_duration_seconds", help, &measures.steps);
+    page.durations("gantry_change_step_duration_seconds", help, &measures.phase_durations);
     let help = "From the command until the cluster ran it";
-    page.durations("gantry_change_duration_seconds", help, &measures.whole);
+    page.durations("gantry_change_duration_seconds", help, &measures.total_durations);
 }
 
-fn asked(page: &mut Page, bot: &Bot) {
-    let measures = &bot.measures;
+fn asked(page: &mut Page, bot: &Context) {
+    let measures = &bot.metrics;
     page.counts("gantry_commands", "Commands that were answered, by their verb", measures.commands());
     page.counts("gantry_refusals", "Times that a rule said no, by the rule", measures.refusals());
     let help = "Webhooks that came, by who sent them and what became of them";
     page.counts("gantry_reports", help, measures.reports.counts());
 }
 
-fn store(page: &mut Page, bot: &Bot, backlog: Option<Backlog>) {
+fn store(page: &mut Page, bot: &Context, backlog: Option<Backlog>) {
     let measures = bot.store.measures();
     let help = "How long the writer took for a commit, which is of many writes where many wait";
     page.moments("gantry_store_commit_duration_seconds", help, &measures.commits);
@@ -114,7 +114,7 @@ fn store(page: &mut Page, bot: &Bot, backlog: Option<Backlog>) {
     page.now("gantry_outbox_oldest_seconds", "How long the oldest of these waits for Slack", age(&outbox));
 }
 
-fn services(page: &mut Page, bot: &Bot) {
+fn services(page: &mut Page, bot: &Context) {
     let help = "Requests to GitHub, by the class of the answer's status; none where there was no answer";
     page.counts("gantry_github_requests", help, bot.github.requests());
     // Where GitHub has said nothing yet, or has no limits, there is nothing to tell.
@@ -127,7 +127,7 @@ fn services(page: &mut Page, bot: &Bot) {
         }
     }
     page.counts("gantry_slack_calls", "Calls of Slack's methods, by what came of them", bot.slack.calls());
-    let connected = match bot.socket.now() {
+    let connected = match bot.socket_status.now() {
         Connection::Unused => return,
         Connection::Open { .. } => 1.0,
         Connection::Opening | Connection::Closed { .. } => 0.0,
@@ -135,8 +135,8 @@ fn services(page: &mut Page, bot: &Bot) {
     page.now("gantry_slack_socket_connected", "1 while Slack can reach us by a socket", connected);
 }
 
-fn watches(page: &mut Page, bot: &Bot) {
-    let watches = bot.view.watches();
+fn watches(page: &mut Page, bot: &Context) {
+    let watches = bot.cluster_view.watches();
     let by = ["context", "namespace", "kind"];
     let of = |watch: &crate::adapters::cluster::WatchHealth| {
         let context = watch.namespace.context.as_deref().unwrap_or("default").to_owned();

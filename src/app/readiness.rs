@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use crate::adapters::cluster::Reading;
 use crate::adapters::slack::socket::Connection;
 use crate::adapters::store::StoreError;
-use crate::workflow::context::Bot;
+use crate::workflow::context::Context;
 
 /// A cluster asks every few seconds, and waits for one.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -27,7 +27,7 @@ const STANDS: Duration = Duration::from_secs(5);
 /// Clones share what is known of the store.
 #[derive(Clone)]
 pub(super) struct Readiness {
-    bot: Bot,
+    bot: Context,
     ending: CancellationToken,
     looked: Arc<Mutex<Option<Looked>>>,
 }
@@ -39,7 +39,7 @@ struct Looked {
 
 impl Readiness {
     /// From `ending` on it is not ready any more.
-    pub(super) fn new(bot: Bot, ending: CancellationToken) -> Self {
+    pub(super) fn new(bot: Context, ending: CancellationToken) -> Self {
         Self { bot, ending, looked: Arc::default() }
     }
 
@@ -78,13 +78,13 @@ async fn ready(State(readiness): State<Readiness>) -> Response {
     let missing = readiness.missing().await;
     let clusters: Vec<_> = readiness
         .bot
-        .view
+        .cluster_view
         .health()
         .into_iter()
         .map(|(namespace, reading)| json!({ "namespace": namespace.to_string(), "reading": describe(&reading) }))
         .collect();
     let status = if missing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let slack = reached(&readiness.bot.socket.now());
+    let slack = reached(&readiness.bot.socket_status.now());
     let body = json!({ "ready": missing.is_empty(), "missing": missing, "slack": slack, "clusters": clusters });
     (status, Json(body)).into_response()
 }

@@ -11,61 +11,61 @@ use crate::adapters::store::Store;
 use crate::clock::Clock;
 use crate::config::Config;
 
-use crate::workflow::changes::open_changes::Changes;
-use crate::workflow::commands::home::Homes;
-use crate::workflow::commands::where_is::Absent;
-use crate::workflow::deployments::observer::Wake;
+use crate::workflow::changes::open_changes::OpenChanges;
+use crate::workflow::commands::home::HomeReaders;
+use crate::workflow::commands::where_is::NotFoundCache;
+use crate::workflow::deployments::observer::Activity;
 use crate::workflow::facts::builds::Builds;
-use crate::workflow::facts::comparisons::Heads;
-use crate::workflow::facts::image_commits::Sources;
+use crate::workflow::facts::comparisons::BranchHeads;
+use crate::workflow::facts::image_commits::ImageCommitCache;
 use crate::workflow::facts::people::People;
 use crate::workflow::facts::permissions::Rights;
-use crate::workflow::facts::sightings::Seen;
-use crate::workflow::metrics::Measures;
-use crate::workflow::notifications::outbox::Tables;
+use crate::workflow::facts::sightings::SightingCache;
+use crate::workflow::metrics::WorkflowMetrics;
+use crate::workflow::notifications::outbox::TableSupportCache;
 
 /// The parts that the use cases work with. Clones share them.
 #[derive(Clone)]
-pub struct Bot(Arc<Parts>);
+pub struct Context(Arc<ContextParts>);
 
-pub struct Parts {
+pub struct ContextParts {
     pub config: Arc<Config>,
     pub clock: Clock,
     pub store: Store,
-    pub view: View,
-    pub clients: crate::adapters::cluster::Clients,
-    pub seen: Seen,
+    pub cluster_view: View,
+    pub cluster_clients: crate::adapters::cluster::Clients,
+    pub sightings: SightingCache,
     pub people: People,
-    pub rights: Rights,
-    pub sources: Sources,
+    pub permissions: Rights,
+    pub image_commits: ImageCommitCache,
     pub builds: Builds,
-    pub absent: Absent,
-    pub tables: Tables,
+    pub not_found_cache: NotFoundCache,
+    pub table_support: TableSupportCache,
     pub slack: slack::client::Client,
     pub github: github::Client,
     pub registry: registry::Client,
-    pub heads: Heads,
-    pub wake: Wake,
-    pub changes: Changes,
-    pub measures: Measures,
+    pub branch_heads: BranchHeads,
+    pub wake: Activity,
+    pub open_changes: OpenChanges,
+    pub metrics: WorkflowMetrics,
     pub controller: controller::Client,
     /// Who looks at their App Home.
-    pub homes: Homes,
+    pub home_readers: HomeReaders,
     /// How it stands with Slack's socket.
-    pub socket: slack::socket::Standing,
+    pub socket_status: slack::socket::Standing,
     pub doctor: crate::workflow::commands::doctor::Doctor,
 }
 
-impl Bot {
-    pub fn new(parts: Parts) -> Self {
+impl Context {
+    pub fn new(parts: ContextParts) -> Self {
         Self(Arc::new(parts))
     }
 }
 
-impl std::ops::Deref for Bot {
-    type Target = Parts;
+impl std::ops::Deref for Context {
+    type Target = ContextParts;
 
-    fn deref(&self) -> &Parts {
+    fn deref(&self) -> &ContextParts {
         &self.0
     }
 }

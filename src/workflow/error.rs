@@ -5,50 +5,53 @@ use crate::adapters::store::StoreError;
 use crate::domain::rules::promotion::Refusal;
 use crate::domain::view::why::Obstacles;
 
-use crate::workflow::facts::image_commits::CannotAsk;
+use crate::workflow::facts::image_commits::LookupError;
 
-impl From<StoreError> for CannotAsk {
+impl From<StoreError> for LookupError {
     fn from(error: StoreError) -> Self {
-        Self::later(error.to_string())
+        Self::new_transient(error.to_string())
     }
 }
 
 /// A rule's no among the errors of those who are asked.
-pub(crate) enum No {
+pub(crate) enum PlanError {
     Refused(Refusal),
-    CannotAsk(CannotAsk),
+    Lookup(LookupError),
 }
 
-impl From<Refusal> for No {
+impl From<Refusal> for PlanError {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
-impl From<CannotAsk> for No {
-    fn from(error: CannotAsk) -> Self {
-        Self::CannotAsk(error)
+impl From<LookupError> for PlanError {
+    fn from(error: LookupError) -> Self {
+        Self::Lookup(error)
     }
 }
 
-impl From<StoreError> for No {
+impl From<StoreError> for PlanError {
     fn from(error: StoreError) -> Self {
-        Self::CannotAsk(error.into())
+        Self::Lookup(error.into())
     }
 }
 
-impl From<GithubError> for No {
+impl From<GithubError> for PlanError {
     fn from(error: GithubError) -> Self {
-        Self::CannotAsk(error.into())
+        Self::Lookup(error.into())
     }
 }
 
 /// What was found, or nothing where a rule's no stands before it and all that stands in the way is wanted.
-pub(crate) fn known<T>(found: Result<T, No>, blockers: &mut Obstacles) -> Result<Option<T>, No> {
+pub(crate) fn record_obstacle<T>(
+    found: Result<T, PlanError>,
+    obstacles: &mut Obstacles,
+) -> Result<Option<T>, PlanError> {
     match found {
         Ok(found) => Ok(Some(found)),
-        Err(No::Refused(refusal)) => {
-            blockers.record_refusal(refusal)?;
+        Err(PlanError::Refused(refusal)) => {
+            obstacles.record_refusal(refusal)?;
             Ok(None)
         }
         Err(error) => Err(error),

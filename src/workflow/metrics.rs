@@ -6,7 +6,7 @@ use crate::telemetry::metrics::{Count, Counts};
 
 /// Clones share the counts.
 #[derive(Clone, Debug)]
-pub struct Measures {
+pub struct WorkflowMetrics {
     pub reports: Fates,
     commands: Counts<1>,
     /// In the order of [`COMMANDS`]: a `list` is answered from memory in a few microseconds, and costs one atomic here.
@@ -15,7 +15,7 @@ pub struct Measures {
     refusals: Counts<1>,
 }
 
-impl Default for Measures {
+impl Default for WorkflowMetrics {
     fn default() -> Self {
         let commands = Counts::by(["command"]);
         Self {
@@ -28,15 +28,15 @@ impl Default for Measures {
     }
 }
 
-impl Measures {
+impl WorkflowMetrics {
     /// A command was answered; `None`: it was not understood.
-    pub(super) fn answered(&self, verb: Option<Verb>) {
+    pub(super) fn count_command(&self, verb: Option<Verb>) {
         let at = verb.and_then(|verb| COMMANDS.iter().position(|entry| entry.verb == verb));
         at.and_then(|at| self.by_verb.get(at)).unwrap_or(&self.misunderstood).up();
     }
 
     /// By its name.
-    pub(super) fn refused(&self, refusal: &str) {
+    pub(super) fn count_refusal(&self, refusal: &str) {
         self.refusals.up([refusal]);
     }
 

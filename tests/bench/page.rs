@@ -19,19 +19,19 @@ use gantry::domain::model::version::{Image, Sha, Version};
 use gantry::domain::runtime::rollout::RolloutState;
 use gantry::domain::runtime::sighting::Sighting;
 use gantry::domain::view::list::ListFilter;
-use gantry::workflow::changes::open_changes::Changes;
+use gantry::workflow::changes::open_changes::OpenChanges;
 use gantry::workflow::commands::doctor::Doctor;
 use gantry::workflow::commands::home;
-use gantry::workflow::commands::where_is::Absent;
-use gantry::workflow::context::{Bot, Parts};
+use gantry::workflow::commands::where_is::NotFoundCache;
+use gantry::workflow::context::{Context, ContextParts};
 use gantry::workflow::deployments::observer;
 use gantry::workflow::facts::builds::Builds;
-use gantry::workflow::facts::comparisons::Heads;
-use gantry::workflow::facts::image_commits::Sources;
+use gantry::workflow::facts::comparisons::BranchHeads;
+use gantry::workflow::facts::image_commits::ImageCommitCache;
 use gantry::workflow::facts::people::People;
 use gantry::workflow::facts::permissions::Rights;
-use gantry::workflow::facts::sightings::Seen;
-use gantry::workflow::notifications::outbox::Tables;
+use gantry::workflow::facts::sightings::SightingCache;
+use gantry::workflow::notifications::outbox::TableSupportCache;
 use jiff::SignedDuration;
 use secrecy::SecretString;
 
@@ -50,18 +50,18 @@ pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
     let folder = tempfile::tempdir()?;
     let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
     let store = runtime.block_on(Store::open(&database, Clock::system()))?;
-    let tables = runtime.block_on(Tables::load(&store))?;
+    let tables = runtime.block_on(TableSupportCache::load(&store))?;
     let bot = bot(&outside.origin, store, tables)?;
 
     let before = Memory::of("self")?.own;
-    let workloads = fill(&bot.view, &bot.config.catalogue, &bot.clock);
+    let workloads = fill(&bot.cluster_view, &bot.config.catalogue, &bot.clock);
     let grown = Memory::of("self")?.own.saturating_sub(before);
     see(&bot)?;
 
     let of_qa = ListFilter { environment: Some(EnvironmentName::new("qa")), artefact: None };
     table.figure("list over 10,000 artefacts, the first page", milliseconds(&bot, &ListFilter::default()), 1.0, "ms");
     table.figure("list qa over as many, the first page", milliseconds(&bot, &of_qa), 1.0, "ms");
-    table.figure("the view, a workload", bot.view.weight() as f64 / workloads as f64, 1536.0, "bytes");
+    table.figure("the view, a workload", bot.cluster_view.weight() as f64 / workloads as f64, 1536.0, "bytes");
     table.note("as the process grew", grown as f64 / workloads as f64, "bytes");
     table.figure("connections that it opened", outside.connections() as f64, 0.0, "connections");
     runtime.block_on(bot.store.close());
@@ -69,11 +69,11 @@ pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
 }
 
 /// The median time from the question to the bytes of the answer.
-fn milliseconds(bot: &Bot, filter: &ListFilter) -> f64 {
+fn milliseconds(bot: &Context, filter: &ListFilter) -> f64 {
     let mut times: Vec<_> = (0..TIMES)
         .map(|_| {
             let begun = Instant::now();
-            let answer = bot.list(filter.clone(), 0, For::Person).ack(false);
+            let answer = bot.render_list(filter.clone(), 0, For::Person).ack(false);
             let took = begun.elapsed();
             std::hint::black_box(answer);
             took.as_secs_f64() * 1000.0
@@ -109,7 +109,7 @@ impl Outside {
 }
 
 /// A bot whose tasks do not run: it can answer from memory, and that is all.
-fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
+fn bot(origin: &str, store: Store, tables: TableSupportCache) -> Outcome<Context> {
     let mut config = Config::load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/gantry.yaml")))
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     config.catalogue.artefacts = artefacts(&config.catalogue.ladder)?;
@@ -127,31 +127,31 @@ fn bot(origin: &str, store: Store, tables: Tables) -> Outcome<Bot> {
         slack: Some(slack.clone()),
         github: github.clone(),
         registry: registry.clone(),
-        clients: Clients::new(None),
-        serves: true,
+        cluster_clients: Clients::new(None),
+        owns_database: true,
     };
-    Ok(Bot::new(Parts {
-        measures: gantry::workflow::metrics::Measures::default(),
+    Ok(Context::new(ContextParts {
+        metrics: gantry::workflow::metrics::WorkflowMetrics::default(),
         doctor,
-        rights: Rights::new(people.clone(), github.clone(), clock.clone(), BTreeMap::new()),
+        permissions: Rights::new(people.clone(), github.clone(), clock.clone(), BTreeMap::new()),
         people,
-        view: View::new(clock.clone()),
-        clients: Clients::new(None),
-        seen: Seen::default(),
-        sources: Sources::default(),
+        cluster_view: View::new(clock.clone()),
+        cluster_clients: Clients::new(None),
+        sightings: SightingCache::default(),
+        image_commits: ImageCommitCache::default(),
         builds: Builds::default(),
-        absent: Absent::default(),
+        not_found_cache: NotFoundCache::default(),
         registry,
-        heads: Heads::default(),
-        wake: observer::Wake::default(),
-        changes: Changes::default(),
+        branch_heads: BranchHeads::default(),
+        wake: observer::Activity::default(),
+        open_changes: OpenChanges::default(),
         controller: controller::Client::new()?,
-        homes: home::Homes::default(),
-        socket: slack::socket::Standing::default(),
+        home_readers: home::HomeReaders::default(),
+        socket_status: slack::socket::Standing::default(),
         config,
         clock,
         store,
-        tables,
+        table_support: tables,
         slack,
         github,
     }))
@@ -210,13 +210,13 @@ fn tag(branch: &str, number: usize) -> String {
 }
 
 /// What was seen running, with its mark: as the observer leaves it after its first round.
-fn see(bot: &Bot) -> Outcome<()> {
+fn see(bot: &Context) -> Outcome<()> {
     let at = bot.clock.now() - SignedDuration::from_hours(30);
     let commit: Sha = "a".repeat(40).parse()?;
     for rung in bot.config.catalogue.ladder.environments() {
         for (number, artefact) in bot.config.catalogue.artefacts.iter().enumerate() {
             let image = Image::parse(&format!("{}:{}", artefact.image, tag(&rung.branch, number)));
-            bot.seen.put(Sighting {
+            bot.sightings.record_sighting(Sighting {
                 artefact: artefact.name.clone(),
                 environment: rung.name.clone(),
                 version: Version { commit: Some(commit.clone()), ..image.to_version() },
@@ -227,7 +227,7 @@ fn see(bot: &Bot) -> Outcome<()> {
                 ended_at: None,
                 announced: true,
             });
-            bot.seen.mark(&artefact.name, &rung.name, (commit.clone(), commit.clone()), number % 2 == 0);
+            bot.sightings.set_behind(&artefact.name, &rung.name, (commit.clone(), commit.clone()), number % 2 == 0);
         }
     }
     Ok(())

@@ -31,11 +31,11 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::FilesInCyclesElsewhere, limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::BrokenLaws, limit: 80, goal: "0" },
     RatchetLimit { figure: Figure::ContextMethods, limit: 329, goal: "10" },
-    RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 63, goal: "0" },
-    RatchetLimit { figure: Figure::OneWordFunctions, limit: 550, goal: "under 40 %" },
+    RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 50, goal: "0" },
+    RatchetLimit { figure: Figure::OneWordFunctions, limit: 411, goal: "under 40 %" },
     RatchetLimit { figure: Figure::VagueCommentLines, limit: 313, goal: "under 3 %" },
     RatchetLimit { figure: Figure::LongModuleDocs, limit: 2, goal: "0" },
-    RatchetLimit { figure: Figure::LongFiles, limit: 2, goal: "0" },
+    RatchetLimit { figure: Figure::LongFiles, limit: 8, goal: "0" },
 ];
 
 const NO_LARGE_CYCLE: &str = "no cycle of more than two files";

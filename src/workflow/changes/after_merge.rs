@@ -16,46 +16,49 @@ use crate::domain::rules::promotion::{Refusal, RestrictedAction};
 use crate::domain::rules::quarantine::{Hold, Quarantine};
 use crate::domain::rules::rollback::{ImagePresence, RollbackEvidence};
 
-use crate::workflow::commands::lock::directly;
-use crate::workflow::commands::rollback::failure;
-use crate::workflow::context::Bot;
-use crate::workflow::planning::rollback::{BackDecision, BackTo, BackWish};
-use crate::workflow::requests::dispatch::{Asked, stored};
-use crate::workflow::requests::inbox::{NotNow, Work};
+use crate::workflow::commands::lock::build_direct_message;
+use crate::workflow::commands::rollback::describe_failure;
+use crate::workflow::context::Context;
+use crate::workflow::planning::rollback::{RollbackDecision, RollbackRequest, RollbackTarget};
+use crate::workflow::requests::dispatch::{Request, retry_after_store_error};
+use crate::workflow::requests::inbox::{Response, RetryLater};
 
 /// Somebody who must be asked before a rule can roll back is away: the pause before the next try.
-const ASK_AGAIN: SignedDuration = SignedDuration::from_secs(15);
+const LOOKUP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
 /// So long after a failure the rule still acts.
-const WITHIN: SignedDuration = SignedDuration::from_mins(10);
+const AUTO_ROLLBACK_WINDOW: SignedDuration = SignedDuration::from_mins(10);
 /// Who is not found by then is not told: nothing waits for it.
-const AUTHORS_WITHIN: Duration = Duration::from_secs(5);
+const AUTHOR_LOOKUP_TIMEOUT: Duration = Duration::from_secs(5);
 
-impl Bot {
+impl Context {
     /// What is stored and said together with a rollback's result.
-    pub(crate) async fn aftermath(&self, change: &Change) -> Transaction {
+    pub(crate) async fn collect_rollback_effects(&self, change: &Change) -> Transaction {
         let Some(about) = &change.plan.rollback else { return Transaction::new() };
         let now = self.clock.now();
         let mut transaction = Transaction::new();
         if let Some(quarantine) = Quarantine::from_rollback(change, now) {
             let details = Some(LedgerDetails::Quarantine(Box::new(quarantine.clone())));
-            let entry = Entry { details, ..rollback_entry(change, LedgerKind::Quarantined, now) };
+            let entry = Entry { details, ..build_rollback_entry(change, LedgerKind::Quarantined, now) };
             transaction = transaction.quarantine(quarantine).ledger(entry);
         }
         if let Some(hold) = Hold::from_rollback(change, now) {
             transaction = transaction.hold(hold);
         }
         for lock in about.locks.iter().filter(|lock| lock.by != change.requester) {
-            let told = directly(&lock.by, rollback::passed(change, lock));
+            let told = build_direct_message(&lock.by, rollback::passed(change, lock));
             transaction = transaction.say(told.with_link(Self::card_key(change.id)));
         }
-        if let Some(said) = rollback::lost(change, &self.authors(change, usize::MAX).await) {
-            transaction = transaction.say(self.in_thread(change, "lost", said));
+        if let Some(said) = rollback::lost(change, &self.find_change_authors(change, usize::MAX).await) {
+            transaction = transaction.say(self.build_thread_reply(change, "lost", said));
         }
         transaction
     }
 
     /// The change that a rollback takes back, as it says from now on, and how that is stored together with the rollback.
-    pub(crate) async fn mark_taken_back(&self, rollback: &Change) -> Result<Option<(Change, Transaction)>, StoreError> {
+    pub(crate) async fn mark_rolled_back(
+        &self,
+        rollback: &Change,
+    ) -> Result<Option<(Change, Transaction)>, StoreError> {
         let Some(of) = rollback.plan.rollback.as_ref().and_then(|about| about.of) else { return Ok(None) };
         let Some(claim) = self.store.claim(vec![of]).await?.pop() else { return Ok(None) };
         let done = RollbackStatus::Done { by: rollback.id, at: self.clock.now() };
@@ -65,13 +68,13 @@ impl Bot {
         };
         let due = claim.due_at.filter(|_| stage.is_open());
         let marked = Change { stage, ..claim.change.clone() };
-        let transaction = self.advanced(&claim.change, claim.fence, &marked, due);
+        let transaction = self.build_advance_transaction(&claim.change, claim.fence, &marked, due);
         Ok(Some((marked, transaction)))
     }
 
     /// Those who wrote what moves and are in Slack, each once and `most` of them; not the one who asked for it, and no bots.
-    pub(crate) async fn authors(&self, change: &Change, most: usize) -> Vec<PersonId> {
-        let until = tokio::time::Instant::now() + AUTHORS_WITHIN;
+    pub(crate) async fn find_change_authors(&self, change: &Change, most: usize) -> Vec<PersonId> {
+        let until = tokio::time::Instant::now() + AUTHOR_LOOKUP_TIMEOUT;
         let mut authors: Vec<PersonId> = Vec::new();
         for commit in &change.plan.drift.commits {
             let Some(login) = &commit.login else { continue };
@@ -79,7 +82,7 @@ impl Bot {
                 break;
             }
             // Who cannot be found now is not told: it is a courtesy, and nothing waits for it.
-            let found = tokio::time::timeout_at(until, self.person_of(login, &change.plan.repository)).await;
+            let found = tokio::time::timeout_at(until, self.find_person(login, &change.plan.repository)).await;
             if let Ok(Ok(Some(person))) = found
                 && person != change.requester
                 && !authors.contains(&person)
@@ -91,32 +94,38 @@ impl Bot {
     }
 
     /// `release`: what was rolled back from may come back.
-    pub(crate) async fn release(
+    pub(crate) async fn release_quarantine(
         &self,
-        asked: Asked<'_>,
+        asked: Request<'_>,
         artefact: &ArtefactName,
         version: &str,
-    ) -> Result<Work, NotNow> {
-        let Some(known) = self.config.catalogue.find_artefact(artefact.as_str()) else { return Ok(Work::default()) };
-        let mut quarantines = self.store.quarantines().await.map_err(|error| stored(&error))?;
+    ) -> Result<Response, RetryLater> {
+        let Some(known) = self.config.catalogue.find_artefact(artefact.as_str()) else {
+            return Ok(Response::default());
+        };
+        let mut quarantines = self.store.quarantines().await.map_err(|error| retry_after_store_error(&error))?;
         quarantines.retain(|quarantine| quarantine.has_artefact(&known.name));
         let (called, others): (Vec<_>, Vec<_>) = quarantines.into_iter().partition(|it| it.is_named(version));
         let Some(newest) = called.first().cloned() else {
-            return Ok(asked.privately(rollback::not_quarantined(&known.name, version, &others)));
+            return Ok(asked.reply_private(rollback::not_quarantined(&known.name, version, &others)));
         };
         let person = &asked.from.person;
         for quarantine in &called {
-            match self.may_hold(person, &quarantine.environment, &known.repository).await {
+            match self.may_promote_or_approve(person, &quarantine.environment, &known.repository).await {
                 Ok(true) => {}
                 Ok(false) => {
-                    let who = self.called(&self.holders(&quarantine.environment)).await;
+                    let who = self.label_members(&self.list_eligible_members(&quarantine.environment)).await;
                     let (act, environment) = (RestrictedAction::Release, quarantine.environment.clone());
-                    return Ok(asked.refused(&Refusal::NotPermitted { action: act, environment, permitted: who }));
+                    return Ok(asked.reply_refusal(&Refusal::NotPermitted {
+                        action: act,
+                        environment,
+                        permitted: who,
+                    }));
                 }
-                Err(error) => return asked.cannot(&error),
+                Err(error) => return asked.reply_lookup_error(&error),
             }
         }
-        let mut work = asked.privately(rollback::released(&known.name, &newest));
+        let mut work = asked.reply_private(rollback::released(&known.name, &newest));
         for quarantine in called {
             let entry = Entry {
                 at: self.clock.now(),
@@ -127,8 +136,8 @@ impl Bot {
                 actor: Some(Actor::Person(person.clone())),
                 details: Some(LedgerDetails::Released { version: quarantine.version.clone() }),
             };
-            let rung = self.config.catalogue.ladder.find(quarantine.environment.as_str());
-            let channel = rung.map_or_else(|| asked.from.channel.clone(), |rung| rung.channel.clone());
+            let environment = self.config.catalogue.ladder.find(quarantine.environment.as_str());
+            let channel = environment.map_or_else(|| asked.from.channel.clone(), |rung| rung.channel.clone());
             let told = rollback::announced_release(&known.name, &quarantine, person).to(Destination::Post {
                 channel,
                 key: MessageKey::new(&format!("release:{}", quarantine.change)),
@@ -141,7 +150,7 @@ impl Bot {
     }
 
     /// Does the environment's rule want it rolled back? Once, never a rollback, and never where nobody can read what runs.
-    pub(crate) fn owes_rollback(&self, change: &Change) -> bool {
+    pub(crate) fn auto_rollback_due(&self, change: &Change) -> bool {
         let policy = self.config.environments.get(&change.plan.environment);
         let (Stage::Failed { deploying, at, .. } | Stage::Stalled { deploying, at, unread: false, .. }) = &change.stage
         else {
@@ -151,7 +160,7 @@ impl Bot {
             return false;
         }
         // Long after, people have seen to it; and a rule that was made since is not for what happened before.
-        if self.clock.now().duration_since(*at) > WITHIN {
+        if self.clock.now().duration_since(*at) > AUTO_ROLLBACK_WINDOW {
             return false;
         }
         policy.is_some_and(|policy| policy.auto_rollback)
@@ -160,36 +169,36 @@ impl Bot {
     }
 
     /// Can it be tried once more before it is too late for the rule?
-    fn is_in_time(&self, change: &Change) -> bool {
+    fn can_retry_auto_rollback(&self, change: &Change) -> bool {
         match &change.stage {
             Stage::Failed { at, .. } | Stage::Stalled { at, .. } => {
-                self.clock.now().duration_since(*at) + ASK_AGAIN < WITHIN
+                self.clock.now().duration_since(*at) + LOOKUP_RETRY_INTERVAL < AUTO_ROLLBACK_WINDOW
             }
             _ => false,
         }
     }
 
     /// Begins the rollback that the environment's rule wants. `false`: it is over for this step.
-    pub(crate) async fn roll_back_by_rule(&self, claim: &mut Claim) -> Result<bool, StoreError> {
+    pub(crate) async fn try_auto_rollback(&self, claim: &mut Claim) -> Result<bool, StoreError> {
         let change = &claim.change;
-        let wish = BackWish {
-            by: change.requester.clone(),
+        let rollback_request = RollbackRequest {
+            requester: change.requester.clone(),
             artefact: change.plan.artefact.clone(),
             environment: change.plan.environment.clone(),
-            to: BackTo::Previous,
-            reason: failure(change).map(Into::into),
-            of: Some(change.id),
+            target_version: RollbackTarget::Previous,
+            reason: describe_failure(change).map(Into::into),
+            change_to_undo: Some(change.id),
             automatic: true,
         };
-        let impossible = match self.decide_back(&wish).await {
-            Ok(BackDecision::Planned { plan, .. }) => match needs_a_person(&plan) {
+        let impossible = match self.decide_rollback(&rollback_request).await {
+            Ok(RollbackDecision::Planned { plan, .. }) => match find_auto_rollback_obstacle(&plan) {
                 Some(why) => why.to_owned(),
-                None => return self.begin_by_rule(claim, *plan).await,
+                None => return self.begin_auto_rollback(claim, *plan).await,
             },
-            Ok(BackDecision::Meets { .. }) => "another change is under way".to_owned(),
-            Ok(BackDecision::Refused(no)) => refusal::refusal(&no).text,
-            Err(error) if error.passes && self.is_in_time(&claim.change) => {
-                let due = Some(self.clock.now() + ASK_AGAIN);
+            Ok(RollbackDecision::Conflict { .. }) => "another change is under way".to_owned(),
+            Ok(RollbackDecision::Refused(no)) => refusal::refusal(&no).text,
+            Err(error) if error.transient && self.can_retry_auto_rollback(&claim.change) => {
+                let due = Some(self.clock.now() + LOOKUP_RETRY_INTERVAL);
                 self.store.commit(Transaction::new().advance(claim.change.clone(), claim.fence, due)).await?;
                 return Ok(false);
             }
@@ -201,29 +210,29 @@ impl Bot {
             return Ok(true);
         };
         claim.change =
-            self.advance(&claim.change, claim.fence, stage, Some(self.clock.now()), Transaction::new()).await?;
+            self.advance_stage(&claim.change, claim.fence, stage, Some(self.clock.now()), Transaction::new()).await?;
         Ok(true)
     }
 
-    async fn begin_by_rule(&self, claim: &mut Claim, plan: Plan) -> Result<bool, StoreError> {
+    async fn begin_auto_rollback(&self, claim: &mut Claim, plan: Plan) -> Result<bool, StoreError> {
         let promotion = &claim.change;
         // To find out what to go back to took its time.
-        if self.runs_by_now(promotion).await {
+        if self.is_result_running(promotion).await {
             return Ok(true);
         }
         let channel = promotion.asked_in.clone().unwrap_or_default();
-        let (change, begins) = self.begin(plan, &promotion.requester, &channel).await;
+        let (change, begins) = self.begin_change(plan, &promotion.requester, &channel).await;
         let begun = RollbackStatus::Begun { by: change.id };
         let stage = promotion.stage.clone();
         let Ok(stage) = stage.update_deploying(|known| DeployState { rolled_back: Some(begun), ..known }) else {
             return Ok(true);
         };
         let marked = Change { stage, ..promotion.clone() };
-        let transaction = self.advanced(promotion, claim.fence, &marked, None).and(begins);
+        let transaction = self.build_advance_transaction(promotion, claim.fence, &marked, None).and(begins);
         match self.store.commit(transaction).await {
             Ok(()) => {
-                self.changes.put(marked);
-                self.changes.put(change);
+                self.open_changes.record_change(marked);
+                self.open_changes.record_change(change);
                 Ok(false)
             }
             // Somebody else has begun one: then that is what becomes of it.
@@ -233,7 +242,7 @@ impl Bot {
     }
 }
 
-fn rollback_entry(change: &Change, kind: LedgerKind, at: Timestamp) -> Entry {
+fn build_rollback_entry(change: &Change, kind: LedgerKind, at: Timestamp) -> Entry {
     Entry {
         at,
         change: Some(change.id.to_string()),
@@ -246,7 +255,7 @@ fn rollback_entry(change: &Change, kind: LedgerKind, at: Timestamp) -> Entry {
 }
 
 /// What a rule does not decide: whether to pass somebody's lock, or to take a guess.
-fn needs_a_person(plan: &Plan) -> Option<&'static str> {
+fn find_auto_rollback_obstacle(plan: &Plan) -> Option<&'static str> {
     let about = plan.rollback.as_ref()?;
     if !about.locks.is_empty() {
         return Some("it is locked, and only a person passes a lock");

@@ -17,29 +17,29 @@ use crate::domain::rules::gate::{Gate, GateOverride};
 use crate::domain::rules::lock::Lock;
 use crate::domain::rules::quarantine::Quarantine;
 
-use super::merge::again;
-use crate::workflow::changes::pull_request::Halt;
-use crate::workflow::context::Bot;
-use crate::workflow::facts::image_commits::CannotAsk;
+use super::merge::compute_next_try;
+use crate::workflow::changes::pull_request::StageError;
+use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits::LookupError;
 
 /// How soon GitHub is asked again whether it can be merged, while it still computes that.
-const COMPUTES: SignedDuration = SignedDuration::from_secs(2);
+const MERGEABILITY_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(2);
 
 /// What a look found of a change that waits.
-struct Standing {
+struct ApprovalCheck {
     approvals: Vec<Approval>,
     ignored: Vec<IgnoredReview>,
     waits_for: Vec<MergeCondition>,
 }
 
-impl Bot {
+impl Context {
     /// One look at a change that waits for approval: merged when everything holds, else stored with what it waits for.
     pub(crate) async fn await_approval(&self, claim: &Claim) -> Result<(), StoreError> {
         let Stage::AwaitingApproval(awaiting) = &claim.change.stage else { return Ok(()) };
         let now = self.clock.now();
         if let Some(by) = claim.cancel_by.clone() {
             let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Person(by), now);
-            return self.become_(claim, stage, Some(now)).await;
+            return self.apply_transition(claim, stage, Some(now)).await;
         }
         // Woken before its time: whoever asks again and again moves the turns of all others.
         if awaiting.trouble.is_some() && claim.due_at.is_some_and(|due| due > now) {
@@ -48,77 +48,81 @@ impl Bot {
         let environment = &claim.change.plan.environment;
         let Some(policy) = self.config.environments.get(environment) else {
             // Without its rules nothing may go there, least of all what they were to let in.
-            return self.errored(claim, format!("{environment} is not configured any more.")).await;
+            return self.mark_errored(claim, format!("{environment} is not configured any more.")).await;
         };
         // What the rules ask for now counts, and not what they asked for then.
         let required = policy.approvals.as_ref().map_or(0, |approvals| approvals.required);
         // A rollback waits for GitHub alone.
         let required = if claim.change.plan.rollback.is_some() { 0 } else { required };
         let awaiting = &ApprovalState { required, ..awaiting.clone() };
-        match Box::pin(self.look_at_waiting(claim, awaiting)).await {
+        match Box::pin(self.check_approval_and_merge(claim, awaiting)).await {
             Ok(()) => Ok(()),
-            Err(Halt::Store(error)) => Err(error),
-            Err(Halt::Github(error)) if error.passes() => self.wait_troubled(claim, &error).await,
-            Err(Halt::Github(error)) => self.errored(claim, format!("{error}.")).await,
+            Err(StageError::Store(error)) => Err(error),
+            Err(StageError::Github(error)) if error.passes() => self.retry_approval_later(claim, &error).await,
+            Err(StageError::Github(error)) => self.mark_errored(claim, format!("{error}.")).await,
         }
     }
 
     /// GitHub says that something happened: whoever waits for it looks.
-    pub(crate) fn noticed(&self, notice: &Notice) {
-        for change in self.changes.all().iter().filter(|change| change.stage.can_cancel()) {
+    pub(crate) fn wake_affected_changes(&self, notice: &Notice) {
+        for change in self.open_changes.all().iter().filter(|change| change.stage.can_cancel()) {
             let frozen = change.frozen.as_ref();
             let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
             let concerned = (pull.is_some() && pull == notice.pull)
                 || (notice.commit.is_some() && notice.commit.as_ref() == change.commit_to_approve());
             if concerned && change.plan.write_target().0.is_same_as(&notice.repository) {
-                self.changes.poke(change.id);
+                self.open_changes.wake(change.id);
             }
         }
     }
 
-    async fn look_at_waiting(&self, claim: &Claim, awaiting: &ApprovalState) -> Result<(), Halt> {
+    async fn check_approval_and_merge(&self, claim: &Claim, awaiting: &ApprovalState) -> Result<(), StageError> {
         let standing = match claim.change.pull_request_branch() {
-            None => self.standing(claim, awaiting, None).await?,
+            None => self.run_approval_check(claim, awaiting, None).await?,
             Some(frozen) => {
-                let Some(seen) = self.shown_pull(claim, frozen).await? else { return Ok(()) };
+                let Some(seen) = self.sync_pull_request(claim, frozen).await? else { return Ok(()) };
                 if seen.mergeable == Mergeable::Conflict {
-                    return Ok(self.conflicts(claim, frozen).await?);
+                    return Ok(self.record_conflict(claim, frozen).await?);
                 }
-                self.standing(claim, awaiting, Some(&seen)).await?
+                self.run_approval_check(claim, awaiting, Some(&seen)).await?
             }
         };
-        let Standing { approvals, ignored, waits_for } = standing;
+        let ApprovalCheck { approvals, ignored, waits_for } = standing;
         let computing = waits_for.contains(&MergeCondition::Mergeability);
         let now = self.clock.now();
         let learned = ApprovalState { approvals, ignored, waits_for, trouble: None, ..awaiting.clone() };
         // Before the merge: what GitHub will not merge would else be tried for ever, and hold the lock.
         if now >= learned.deadline {
             let stage = Stage::AwaitingApproval(learned).into_expired(now);
-            return Ok(self.become_(claim, stage, Some(now)).await?);
+            return Ok(self.apply_transition(claim, stage, Some(now)).await?);
         }
         if learned.is_approved() && learned.waits_for.is_empty() {
             let learned = ApprovalState { trouble: awaiting.trouble.clone(), ..learned };
             let Ok(stage) = Stage::AwaitingApproval(learned).into_merging() else { return Ok(()) };
-            let change = self.advance(&claim.change, claim.fence, stage, Some(now), Transaction::new()).await?;
+            let change = self.advance_stage(&claim.change, claim.fence, stage, Some(now), Transaction::new()).await?;
             let claim = Claim { change, due_at: Some(now), ..claim.clone() };
             match claim.change.pull_request_branch() {
-                Some(frozen) => self.merge_by_pull(&claim, frozen).await?,
-                None => Box::pin(self.merge(&claim)).await?,
+                Some(frozen) => self.merge_pull_request(&claim, frozen).await?,
+                None => Box::pin(self.merge_change(&claim)).await?,
             }
             return Ok(());
         }
-        Ok(self.keep_learned(claim, learned, computing.then(|| now + COMPUTES)).await?)
+        Ok(self.store_approval_state(claim, learned, computing.then(|| now + MERGEABILITY_POLL_INTERVAL)).await?)
     }
 
     /// It waits for these alone, whatever else may be missing.
-    pub(crate) async fn keep_waiting(&self, claim: &Claim, waits_for: Vec<MergeCondition>) -> Result<(), StoreError> {
+    pub(crate) async fn store_merge_conditions(
+        &self,
+        claim: &Claim,
+        waits_for: Vec<MergeCondition>,
+    ) -> Result<(), StoreError> {
         let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
         let learned = ApprovalState { waits_for, trouble: None, ..awaiting.clone() };
-        self.keep_learned(claim, learned, None).await
+        self.store_approval_state(claim, learned, None).await
     }
 
     /// Stores what is new of it, reminds those who can approve at half time, and gives it up when its time is over.
-    async fn keep_learned(
+    async fn store_approval_state(
         &self,
         claim: &Claim,
         mut learned: ApprovalState,
@@ -126,7 +130,7 @@ impl Bot {
     ) -> Result<(), StoreError> {
         let now = self.clock.now();
         if now >= learned.deadline {
-            return self.become_(claim, Stage::AwaitingApproval(learned).into_expired(now), Some(now)).await;
+            return self.apply_transition(claim, Stage::AwaitingApproval(learned).into_expired(now), Some(now)).await;
         }
         let nudge = !learned.nudged && !learned.is_approved() && now >= learned.halfway_at();
         learned.nudged |= nudge;
@@ -135,37 +139,37 @@ impl Bot {
             // One for each time that it is asked for.
             let key = format!("nudge:{}", learned.since.as_microsecond());
             let said = render::approve::nudge(&claim.change, &learned);
-            let more = Transaction::new().say(self.in_thread(&claim.change, &key, said));
+            let more = Transaction::new().say(self.build_thread_reply(&claim.change, &key, said));
             let stage = Stage::AwaitingApproval(learned);
-            return self.advance(&claim.change, claim.fence, stage, Some(due), more).await.map(drop);
+            return self.advance_stage(&claim.change, claim.fence, stage, Some(due), more).await.map(drop);
         }
-        self.keep_stage(claim, Stage::AwaitingApproval(learned), Some(due)).await
+        self.store_stage_if_changed(claim, Stage::AwaitingApproval(learned), Some(due)).await
     }
 
     /// Something stands in the way of a merge that was on its way: it waits for that.
-    pub(crate) async fn hold(&self, claim: &Claim, waits_for: Vec<MergeCondition>) -> Result<(), StoreError> {
+    pub(crate) async fn wait_for(&self, claim: &Claim, waits_for: Vec<MergeCondition>) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let awaiting = self.awaiting(&claim.change.plan, now).await;
+        let awaiting = self.collect_approval_requirements(&claim.change.plan, now).await;
         let Ok(stage) = claim.change.stage.clone().return_to_awaiting(awaiting) else { return Ok(()) };
         let held = stage.update_awaiting(|awaiting| ApprovalState { waits_for, ..awaiting });
-        self.become_(claim, held, Some(now)).await
+        self.apply_transition(claim, held, Some(now)).await
     }
 
     /// GitHub could not be asked: again later, for as long as people may still say something.
-    pub(crate) async fn wait_troubled(&self, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
+    pub(crate) async fn retry_approval_later(&self, claim: &Claim, error: &GithubError) -> Result<(), StoreError> {
         let Some(awaiting) = claim.change.stage.awaiting() else { return Ok(()) };
         let now = self.clock.now();
         if now >= awaiting.deadline {
             let stage = claim.change.stage.clone().into_expired(now);
-            return self.become_(claim, stage, Some(now)).await;
+            return self.apply_transition(claim, stage, Some(now)).await;
         }
         let trouble = RetryState::record_failure(awaiting.trouble.clone(), format!("{error}."), now);
-        let due = again(error, trouble.tries, now);
+        let due = compute_next_try(error, trouble.tries, now);
         let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..awaiting.clone() });
-        self.advance(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
+        self.advance_stage(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
     }
 
-    async fn conflicts(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {
+    async fn record_conflict(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {
         let plan = &claim.change.plan;
         let (repository, branch) = plan.write_target();
         let files = match frozen.result.as_ref().map(|result| &result.head) {
@@ -174,21 +178,21 @@ impl Bot {
         };
         let now = self.clock.now();
         let stage = claim.change.stage.clone().into_conflicted(files, now);
-        self.become_(claim, stage, Some(now)).await
+        self.apply_transition(claim, stage, Some(now)).await
     }
 
-    async fn standing(
+    async fn run_approval_check(
         &self,
         claim: &Claim,
         awaiting: &ApprovalState,
         pull: Option<&PullRequest>,
-    ) -> Result<Standing, Halt> {
+    ) -> Result<ApprovalCheck, StageError> {
         let (change, plan) = (&claim.change, &claim.change.plan);
-        let mut standing = Standing { approvals: Vec::new(), ignored: Vec::new(), waits_for: Vec::new() };
-        match self.approvals(change, awaiting, pull, &mut standing).await {
+        let mut standing = ApprovalCheck { approvals: Vec::new(), ignored: Vec::new(), waits_for: Vec::new() };
+        match self.collect_approvals(change, awaiting, pull, &mut standing).await {
             Ok(()) => {}
-            Err(Halting::Halt(halt)) => return Err(halt),
-            Err(Halting::Unknown(error)) => {
+            Err(ApprovalCheckError::Stage(halt)) => return Err(halt),
+            Err(ApprovalCheckError::Lookup(error)) => {
                 // What was said is not forgotten because nobody can tell now whether it counts.
                 standing.approvals.clone_from(&awaiting.approvals);
                 standing.waits_for.push(MergeCondition::RightsUnknown { why: error.to_string() });
@@ -196,10 +200,10 @@ impl Bot {
         }
         if let Some(pull) = pull {
             // Nobody who can tell is the same as nobody who may: the rules below say so.
-            let overridden = self.overridden(plan).await.ok().flatten();
+            let overridden = self.find_valid_override(plan).await.ok().flatten();
             // What ran well before is not held up by checks that are still to run, as far as it is up to us.
             if plan.rollback.is_none() && !overridden.is_some_and(|overridden| overridden.has_gate(&Gate::Checks)) {
-                standing.waits_for.extend(self.checks_against(plan, &pull.head).await?);
+                standing.waits_for.extend(self.find_unmet_checks(plan, &pull.head).await?);
             }
             match pull.mergeable {
                 Mergeable::Computing => standing.waits_for.push(MergeCondition::Mergeability),
@@ -216,11 +220,11 @@ impl Bot {
                 Mergeable::Conflict | Mergeable::Yes => {}
             }
         }
-        standing.waits_for.extend(self.rules_against(change).await?);
+        standing.waits_for.extend(self.find_unmet_conditions(change).await?);
         Ok(standing)
     }
 
-    async fn checks_against(&self, plan: &Plan, shown: &Sha) -> Result<Option<MergeCondition>, GithubError> {
+    async fn find_unmet_checks(&self, plan: &Plan, shown: &Sha) -> Result<Option<MergeCondition>, GithubError> {
         let checks = self.github.checks(plan.write_target().0, shown).await?;
         let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
         Ok(if !checks.red.is_empty() {
@@ -233,13 +237,13 @@ impl Bot {
     }
 
     /// Who has said yes to what is shown, of those who may say it now.
-    async fn approvals(
+    async fn collect_approvals(
         &self,
         change: &Change,
         awaiting: &ApprovalState,
         pull: Option<&PullRequest>,
-        standing: &mut Standing,
-    ) -> Result<(), Halting> {
+        standing: &mut ApprovalCheck,
+    ) -> Result<(), ApprovalCheckError> {
         let plan = &change.plan;
         for given in awaiting.approvals.iter().filter(|given| given.way == ApprovalPlatform::Slack) {
             if self.may_approve(&given.by, &plan.environment, &plan.repository).await? {
@@ -248,19 +252,19 @@ impl Bot {
         }
         let Some(pull) = pull else { return Ok(()) };
         let repository = plan.write_target().0;
-        let reviews = self.github.reviews(repository, pull.pull.number).await.map_err(Halt::from)?;
+        let reviews = self.github.reviews(repository, pull.pull.number).await.map_err(StageError::from)?;
         if reviews.is_empty() {
             return Ok(());
         }
-        let requester = self.login_of(&change.requester, repository).await?;
+        let requester = self.find_login(&change.requester, repository).await?;
         let mut objectors = Vec::new();
-        for review in latest(reviews) {
+        for review in keep_latest_reviews(reviews) {
             let outdated = review.verdict == Verdict::Approved && review.commit.as_ref() != Some(&pull.head);
             // Nobody is asked about what counts in no case.
             if outdated || review.verdict == Verdict::Dismissed {
                 continue;
             }
-            let writes = self.github.may_write(repository, &review.login).await.map_err(Halt::from)?;
+            let writes = self.github.may_write(repository, &review.login).await.map_err(StageError::from)?;
             match review.verdict {
                 Verdict::ChangesRequested if writes => objectors.push(review.login),
                 Verdict::Approved => {
@@ -277,7 +281,7 @@ impl Bot {
                         standing.ignored.push(ignored(IgnoredReviewReason::Requester));
                         continue;
                     }
-                    let Some(person) = self.person_of(&review.login, repository).await? else {
+                    let Some(person) = self.find_person(&review.login, repository).await? else {
                         standing.ignored.push(ignored(IgnoredReviewReason::Unmapped));
                         continue;
                     };
@@ -300,7 +304,7 @@ impl Bot {
     }
 
     /// What the rules say now, when it would take effect: they were asked before, but the world goes on.
-    pub(crate) async fn rules_against(&self, change: &Change) -> Result<Vec<MergeCondition>, StoreError> {
+    pub(crate) async fn find_unmet_conditions(&self, change: &Change) -> Result<Vec<MergeCondition>, StoreError> {
         let plan = &change.plan;
         let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
         let mut against = Vec::new();
@@ -309,7 +313,7 @@ impl Bot {
         if !policy.promoters.is_empty() && !rollback.is_some_and(|rollback| rollback.automatic) {
             let may = match rollback {
                 None => self.may_promote(&change.requester, &plan.environment, &plan.repository).await,
-                Some(_) => self.may_hold(&change.requester, &plan.environment, &plan.repository).await,
+                Some(_) => self.may_promote_or_approve(&change.requester, &plan.environment, &plan.repository).await,
             };
             match may {
                 Ok(true) => {}
@@ -317,7 +321,7 @@ impl Bot {
                 Err(error) => against.push(MergeCondition::RightsUnknown { why: error.to_string() }),
             }
         }
-        let overridden = match self.overridden(plan).await {
+        let overridden = match self.find_valid_override(plan).await {
             Ok(overridden) => overridden,
             Err(error) => {
                 against.push(MergeCondition::RightsUnknown { why: error.to_string() });
@@ -329,12 +333,12 @@ impl Bot {
         let also = catalogue.find_artefact(plan.artefact.as_str()).into_iter();
         let also = also.flat_map(|artefact| catalogue.iter_co_deployed(artefact, &plan.environment));
         let moving: Vec<_> = plan.list_artefacts().into_iter().chain(also.map(|other| other.name.clone())).collect();
-        let locks = self.locks_on(&plan.environment, &moving).await?;
+        let locks = self.find_covering_locks(&plan.environment, &moving).await?;
         let shown = |lock: &Lock| rollback.is_some_and(|rollback| rollback.locks.iter().any(|it| it.id == lock.id));
         let locks = locks.into_iter().filter(|lock| overridden.is_none_or(|overridden| !overridden.has_lock(lock)));
         against.extend(locks.filter(|lock| !shown(lock)).map(|lock| MergeCondition::Locked { lock }));
         against.extend(
-            self.quarantined_since(plan, overridden)
+            self.find_new_quarantine(plan, overridden)
                 .await?
                 .map(|it| MergeCondition::Quarantined { quarantine: Box::new(it) }),
         );
@@ -347,7 +351,7 @@ impl Bot {
     }
 
     /// What waits may have been rolled back from meanwhile, below or there.
-    async fn quarantined_since(
+    async fn find_new_quarantine(
         &self,
         plan: &Plan,
         overridden: Option<&GateOverride>,
@@ -370,33 +374,33 @@ impl Bot {
     }
 
     /// Whoever may not override any more has overridden nothing.
-    async fn overridden<'a>(&self, plan: &'a Plan) -> Result<Option<&'a GateOverride>, CannotAsk> {
+    async fn find_valid_override<'a>(&self, plan: &'a Plan) -> Result<Option<&'a GateOverride>, LookupError> {
         let Some(overridden) = &plan.overridden else { return Ok(None) };
         let may = self.may_override(&overridden.by, &plan.environment, &plan.repository).await?;
         Ok(may.then_some(overridden))
     }
 }
 
-enum Halting {
-    Halt(Halt),
+enum ApprovalCheckError {
+    Stage(StageError),
     /// Nobody can tell who may.
-    Unknown(CannotAsk),
+    Lookup(LookupError),
 }
 
-impl From<Halt> for Halting {
-    fn from(halt: Halt) -> Self {
-        Self::Halt(halt)
+impl From<StageError> for ApprovalCheckError {
+    fn from(halt: StageError) -> Self {
+        Self::Stage(halt)
     }
 }
 
-impl From<CannotAsk> for Halting {
-    fn from(error: CannotAsk) -> Self {
-        Self::Unknown(error)
+impl From<LookupError> for ApprovalCheckError {
+    fn from(error: LookupError) -> Self {
+        Self::Lookup(error)
     }
 }
 
 /// The last word of each person: a comment takes nothing back, a dismissal does.
-fn latest(reviews: Vec<Review>) -> Vec<Review> {
+fn keep_latest_reviews(reviews: Vec<Review>) -> Vec<Review> {
     let mut latest: Vec<Review> = Vec::new();
     for review in reviews {
         latest.retain(|before| !before.login.eq_ignore_ascii_case(&review.login));

@@ -12,23 +12,23 @@ use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::message::{Destination, FallbackRecipient, Message, MessageKey};
 
-use crate::workflow::context::Bot;
-use crate::workflow::facts::image_commits::CannotAsk;
+use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits::LookupError;
 
-impl Bot {
+impl Context {
     /// Does a promotion there wait for a person's yes, or at least for GitHub's?
-    pub(crate) fn is_awaited(&self, plan: &Plan) -> bool {
+    pub(crate) fn needs_approval_stage(&self, plan: &Plan) -> bool {
         let policy = self.config.environments.get(&plan.environment);
         let approved = plan.rollback.is_none() && policy.is_some_and(|policy| policy.approvals.is_some());
         plan.promote == PromotionMethod::PullRequest || approved
     }
 
     /// The beginning of a change: its row, which is the lock, its card, and what the ledger keeps.
-    pub(crate) async fn begin(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Transaction) {
+    pub(crate) async fn begin_change(&self, plan: Plan, person: &PersonId, channel: &str) -> (Change, Transaction) {
         let now = self.clock.now();
         let id = ChangeId::new(now);
-        let stage = if self.is_awaited(&plan) {
-            Stage::new_awaiting_approval(self.awaiting(&plan, now).await)
+        let stage = if self.needs_approval_stage(&plan) {
+            Stage::new_awaiting_approval(self.collect_approval_requirements(&plan, now).await)
         } else {
             Stage::new_merging()
         };
@@ -46,63 +46,67 @@ impl Bot {
         };
         let mut transaction = Transaction::new()
             .begin(change.clone())
-            .ledger(self.entry(&change, LedgerKind::Begun, person))
-            .say(self.card(&change));
-        transaction = transaction.and(self.tell_others(None, &change));
+            .ledger(self.build_entry_by_person(&change, LedgerKind::Begun, person))
+            .say(self.render_card(&change));
+        transaction = transaction.and(self.notify_subscribers(None, &change));
         if let Some(overridden) = &change.plan.overridden {
             let details = Some(LedgerDetails::Overridden(overridden.clone()));
-            let entry = Entry { details, ..self.entry(&change, LedgerKind::Overridden, person) };
+            let entry = Entry { details, ..self.build_entry_by_person(&change, LedgerKind::Overridden, person) };
             let key = MessageKey::new(&format!("override:{id}"));
-            let told = render::gate::overridden(&change.plan, overridden).to(self.post(&change, key, None));
+            let told =
+                render::gate::overridden(&change.plan, overridden).to(self.build_post_destination(&change, key, None));
             transaction = transaction.ledger(entry).say(told);
         }
         // So that the history of what is carried along has it as well.
         for also in &change.plan.also {
             let artefact = Some(also.artefact.clone());
-            transaction = transaction.ledger(Entry { artefact, ..self.entry(&change, LedgerKind::Carried, person) });
+            transaction = transaction
+                .ledger(Entry { artefact, ..self.build_entry_by_person(&change, LedgerKind::Carried, person) });
         }
         for hold in &change.plan.holds_to_lift {
             transaction = transaction.lift(hold.change);
         }
         if let Some(details) = render::card::details(&change) {
-            transaction = transaction.say(self.in_thread(&change, "details", details));
+            transaction = transaction.say(self.build_thread_reply(&change, "details", details));
         }
         (change, transaction)
     }
 
     /// What a change waits for in the beginning: those who are to approve it.
-    pub(crate) async fn awaiting(&self, plan: &Plan, now: Timestamp) -> ApprovalState {
+    pub(crate) async fn collect_approval_requirements(&self, plan: &Plan, now: Timestamp) -> ApprovalState {
         let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
         let (required, asked) = match &policy.approvals {
-            Some(approvals) if plan.rollback.is_none() => (approvals.required, self.called(&approvals.from).await),
+            Some(approvals) if plan.rollback.is_none() => {
+                (approvals.required, self.label_members(&approvals.from).await)
+            }
             _ => (0, Vec::new()),
         };
         ApprovalState::new(required, asked, now, policy.approval_timeout)
     }
 
     /// A change that waits gives way to a newer one.
-    pub(crate) async fn supersede(
+    pub(crate) async fn supersede_change(
         &self,
         waiting: &ConflictingChange,
         by: ChangeId,
-    ) -> Result<(Change, Transaction), CannotAsk> {
-        let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
+    ) -> Result<(Change, Transaction), LookupError> {
+        let overtaken = || LookupError::new_transient("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![waiting.id]).await?.pop().ok_or_else(overtaken)?;
         let now = self.clock.now();
         let Ok(stage) = claim.change.stage.clone().into_superseded(by, now) else { return Err(overtaken()) };
         let change = Change { stage, ..claim.change.clone() };
-        let transaction = self.advanced(&claim.change, claim.fence, &change, Some(now));
+        let transaction = self.build_advance_transaction(&claim.change, claim.fence, &change, Some(now));
         Ok((change, transaction))
     }
 
     /// The same change once more, from the step that failed, with what is known of it now.
-    pub(crate) async fn retry(
+    pub(crate) async fn retry_change(
         &self,
         errored: &Change,
         plan: Plan,
         person: &PersonId,
-    ) -> Result<(Change, Transaction), CannotAsk> {
-        let overtaken = || CannotAsk::later("somebody else was faster".to_owned());
+    ) -> Result<(Change, Transaction), LookupError> {
+        let overtaken = || LookupError::new_transient("somebody else was faster".to_owned());
         let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
         let now = self.clock.now();
         let Ok(stage) = claim.change.stage.clone().retry_from_error(now) else { return Err(overtaken()) };
@@ -116,24 +120,24 @@ impl Bot {
         let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
         let transaction = Transaction::new()
             .advance(change.clone(), claim.fence, Some(now))
-            .ledger(self.entry(&change, LedgerKind::Retried, person))
-            .say(self.card(&change))
-            .and(self.tell_others(Some(&errored.stage), &change));
+            .ledger(self.build_entry_by_person(&change, LedgerKind::Retried, person))
+            .say(self.render_card(&change))
+            .and(self.notify_subscribers(Some(&errored.stage), &change));
         Ok((change, transaction))
     }
 
     /// A plan that moves more than was asked for is shown, and becomes a change by a yes.
-    pub(crate) fn show(&self, plan: Plan, person: &PersonId) -> Shown {
+    pub(crate) fn build_shown_plan(&self, plan: Plan, person: &PersonId) -> Shown {
         let now = self.clock.now();
         Shown { id: ChangeId::new(now), person: person.clone(), plan, made_at: now }
     }
 
-    pub(crate) fn is_good(&self, shown: &Shown) -> bool {
+    pub(crate) fn is_plan_valid(&self, shown: &Shown) -> bool {
         self.clock.now().duration_since(shown.made_at) < PLAN_VALIDITY
     }
 
-    pub(crate) fn entry(&self, change: &Change, kind: LedgerKind, by: &PersonId) -> Entry {
-        ledger_entry(change, kind, Actor::Person(by.clone()), self.clock.now())
+    pub(crate) fn build_entry_by_person(&self, change: &Change, kind: LedgerKind, by: &PersonId) -> Entry {
+        build_ledger_entry(change, kind, Actor::Person(by.clone()), self.clock.now())
     }
 
     pub(crate) fn card_key(id: ChangeId) -> MessageKey {
@@ -141,29 +145,29 @@ impl Bot {
     }
 
     /// The card as it stands now. Said again under the same name, it takes the place of the one before.
-    pub(crate) fn card(&self, change: &Change) -> Message {
+    pub(crate) fn render_card(&self, change: &Change) -> Message {
         let catalogue = &self.config.catalogue;
         let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
         let next = artefact.and_then(|artefact| catalogue.ladder.find_next_above(&change.plan.environment, artefact));
         let said = render::card::card(change, next.map(|rung| &rung.name));
-        said.to(self.post(change, Self::card_key(change.id), None))
+        said.to(self.build_post_destination(change, Self::card_key(change.id), None))
     }
 
-    pub(crate) fn in_thread(&self, change: &Change, name: &str, said: render::Said) -> Message {
+    pub(crate) fn build_thread_reply(&self, change: &Change, name: &str, rendered: render::Said) -> Message {
         let key = MessageKey::new(&format!("{name}:{}", change.id));
-        said.to(self.post(change, key, Some(Self::card_key(change.id))))
+        rendered.to(self.build_post_destination(change, key, Some(Self::card_key(change.id))))
     }
 
-    fn post(&self, change: &Change, key: MessageKey, thread: Option<MessageKey>) -> Destination {
-        let rung = self.config.catalogue.ladder.find(change.plan.environment.as_str());
+    fn build_post_destination(&self, change: &Change, key: MessageKey, thread: Option<MessageKey>) -> Destination {
+        let environment = self.config.catalogue.ladder.find(change.plan.environment.as_str());
         // An environment that was taken out of the configuration has no channel any more.
-        let channel = rung.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
+        let channel = environment.map_or_else(|| change.requester.as_str().to_owned(), |rung| rung.channel.clone());
         let asked = FallbackRecipient { person: change.requester.clone(), channel: change.asked_in.clone() };
         Destination::Post { channel, key, thread, asked: Some(asked) }
     }
 }
 
-pub(crate) fn ledger_entry(change: &Change, kind: LedgerKind, actor: Actor, at: Timestamp) -> Entry {
+pub(crate) fn build_ledger_entry(change: &Change, kind: LedgerKind, actor: Actor, at: Timestamp) -> Entry {
     let plan = &change.plan;
     Entry {
         at,

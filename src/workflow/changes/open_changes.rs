@@ -14,57 +14,63 @@ const PROMOTION: &str = "promotion";
 const ROLLBACK: &str = "rollback";
 
 #[derive(Clone, Debug)]
-pub struct Changes(Arc<Inner>);
+pub struct OpenChanges(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     open: RwLock<BTreeMap<ChangeId, Arc<Change>>>,
-    poked: Mutex<BTreeSet<ChangeId>>,
-    pokes: watch::Sender<u64>,
-    news: watch::Sender<u64>,
-    measures: Measures,
+    woken: Mutex<BTreeSet<ChangeId>>,
+    wakeups: watch::Sender<u64>,
+    updates: watch::Sender<u64>,
+    metrics: ChangeMetrics,
 }
 
 /// What is counted of changes that began, moved on and ended since we started.
 #[derive(Debug)]
-pub struct Measures {
+pub struct ChangeMetrics {
     pub begun: Counts<2>,
     pub ended: Counts<3>,
-    pub steps: Durations<3>,
-    pub whole: Durations<2>,
+    pub phase_durations: Durations<3>,
+    pub total_durations: Durations<2>,
 }
 
-impl Default for Changes {
+impl Default for OpenChanges {
     fn default() -> Self {
         let (pokes, news) = (watch::Sender::new(0), watch::Sender::new(0));
-        let measures = Measures {
+        let measures = ChangeMetrics {
             begun: Counts::by(["kind", "environment"]),
             ended: Counts::by(["end", "kind", "environment"]),
-            steps: Durations::by(["step", "kind", "environment"]),
-            whole: Durations::by(["kind", "environment"]),
+            phase_durations: Durations::by(["step", "kind", "environment"]),
+            total_durations: Durations::by(["kind", "environment"]),
         };
-        Self(Arc::new(Inner { open: RwLock::default(), poked: Mutex::default(), pokes, news, measures }))
+        Self(Arc::new(Inner {
+            open: RwLock::default(),
+            woken: Mutex::default(),
+            wakeups: pokes,
+            updates: news,
+            metrics: measures,
+        }))
     }
 }
 
-impl Changes {
+impl OpenChanges {
     /// Takes over what the store knew when we started.
     pub fn load(&self, open: Vec<Change>) {
         for change in open {
-            self.keep(Arc::new(change));
+            self.insert_or_remove(Arc::new(change));
         }
     }
 
     /// What was just stored.
-    pub(crate) fn put(&self, change: Change) {
+    pub(crate) fn record_change(&self, change: Change) {
         let change = Arc::new(change);
-        let before = self.keep(change.clone());
-        self.0.measures.moved(before.as_deref(), &change);
-        self.0.news.send_modify(|count| *count += 1);
+        let before = self.insert_or_remove(change.clone());
+        self.0.metrics.record_transition(before.as_deref(), &change);
+        self.0.updates.send_modify(|count| *count += 1);
     }
 
     /// Gives what was known of it. A change that begins ends the watch over those before it.
-    fn keep(&self, change: Arc<Change>) -> Option<Arc<Change>> {
+    fn insert_or_remove(&self, change: Arc<Change>) -> Option<Arc<Change>> {
         let mut open = self.0.open.write().unwrap_or_else(PoisonError::into_inner);
         if change.stage.is_active() {
             let moves = change.change_lock_key();
@@ -79,74 +85,82 @@ impl Changes {
     }
 
     /// What may happen there is counted from 0.
-    pub fn expect(&self, environment: &EnvironmentName) {
+    pub fn init_counters(&self, environment: &EnvironmentName) {
         for kind in [PROMOTION, ROLLBACK] {
-            self.0.measures.begun.of([kind, environment.as_str()]);
+            self.0.metrics.begun.of([kind, environment.as_str()]);
             for end in ["deployed", "failed", "stalled", "errored"] {
-                self.0.measures.ended.of([end, kind, environment.as_str()]);
+                self.0.metrics.ended.of([end, kind, environment.as_str()]);
             }
         }
     }
 
-    pub fn measures(&self) -> &Measures {
-        &self.0.measures
+    pub fn metrics(&self) -> &ChangeMetrics {
+        &self.0.metrics
     }
 
     /// In the order in which they were asked for.
     pub fn all(&self) -> Vec<Arc<Change>> {
-        self.read().values().cloned().collect()
+        self.read_open().values().cloned().collect()
     }
 
     /// The merged change that what comes to run there may belong to: of the artefact itself, or of one that carries it
     /// along.
-    pub(crate) fn bringing(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Arc<Change>> {
+    pub(crate) fn change_deploying_to(
+        &self,
+        artefact: &ArtefactName,
+        environment: &EnvironmentName,
+    ) -> Option<Arc<Change>> {
         let brings = |change: &&Arc<Change>| {
             let plan = &change.plan;
             plan.environment == *environment
                 && change.stage.deploying().is_some()
                 && (plan.artefact == *artefact || plan.also.iter().any(|also| also.artefact == *artefact))
         };
-        self.read().values().rev().find(brings).cloned()
+        self.read_open().values().rev().find(brings).cloned()
     }
 
     /// The same, but only while it is waited for: what failed or stalled is still watched, and yet others may bring something.
-    pub(crate) fn awaited(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Arc<Change>> {
-        self.bringing(artefact, environment).filter(|change| change.stage.is_active())
+    pub(crate) fn active_change_deploying_to(
+        &self,
+        artefact: &ArtefactName,
+        environment: &EnvironmentName,
+    ) -> Option<Arc<Change>> {
+        self.change_deploying_to(artefact, environment).filter(|change| change.stage.is_active())
     }
 
     /// Something happened that may concern the change: it is looked at soon.
-    pub(crate) fn poke(&self, id: ChangeId) {
-        self.0.poked.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
-        self.0.pokes.send_modify(|count| *count += 1);
+    pub(crate) fn wake(&self, id: ChangeId) {
+        self.0.woken.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        self.0.wakeups.send_modify(|count| *count += 1);
     }
 
-    pub(crate) fn poked(&self) -> BTreeSet<ChangeId> {
-        std::mem::take(&mut self.0.poked.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn take_woken(&self) -> BTreeSet<ChangeId> {
+        std::mem::take(&mut self.0.woken.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    pub(crate) fn pokes(&self) -> watch::Receiver<u64> {
-        self.0.pokes.subscribe()
+    pub(crate) fn wakeups(&self) -> watch::Receiver<u64> {
+        self.0.wakeups.subscribe()
     }
 
     /// Ticks whenever one of them has moved on.
-    pub(crate) fn news(&self) -> watch::Receiver<u64> {
-        self.0.news.subscribe()
+    pub(crate) fn subscribe_updates(&self) -> watch::Receiver<u64> {
+        self.0.updates.subscribe()
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, BTreeMap<ChangeId, Arc<Change>>> {
+    fn read_open(&self) -> RwLockReadGuard<'_, BTreeMap<ChangeId, Arc<Change>>> {
         self.0.open.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Measures {
+impl ChangeMetrics {
     /// What is stored is told here once, by whoever stored it, so nothing is counted twice: at a start nothing is, and what
     /// was stored by a process that died before it got here never is.
-    fn moved(&self, before: Option<&Change>, now: &Change) {
+    fn record_transition(&self, before: Option<&Change>, now: &Change) {
         let environment = now.plan.environment.as_str();
         let kind = if now.plan.rollback.is_some() { ROLLBACK } else { PROMOTION };
         let Some(before) = before else {
             if now.stage.is_active() {
-                tell(now, kind, "begun");
+                log_stage(now, kind, "begun");
                 self.begun.up([kind, environment]);
             }
             return;
@@ -155,21 +169,21 @@ impl Measures {
             return;
         }
         let merged = before.stage.deploying().is_none() && now.stage.deploying().is_some();
-        tell(now, kind, if merged { "merged" } else { now.stage.name() });
+        log_stage(now, kind, if merged { "merged" } else { now.stage.name() });
         for (step, took) in now.measure_phases_since(&before.stage) {
-            self.steps.took([step.as_str(), kind, environment], took.as_secs_f64());
+            self.phase_durations.took([step.as_str(), kind, environment], took.as_secs_f64());
         }
         if !now.stage.is_active() {
             self.ended.up([now.stage.name(), kind, environment]);
         }
         if let Stage::Deployed { at, .. } = &now.stage {
-            self.whole.took([kind, environment], at.duration_since(now.began_at()).as_secs_f64());
+            self.total_durations.took([kind, environment], at.duration_since(now.began_at()).as_secs_f64());
         }
     }
 }
 
 /// The life of each change, a line for each stage: what came of it, in a word that does not change.
-fn tell(change: &Change, kind: &str, what: &str) {
+fn log_stage(change: &Change, kind: &str, what: &str) {
     let (artefact, environment) = (&change.plan.artefact, &change.plan.environment);
     tracing::info!(
         change.id = %change.id, request.id = change.request, kind, %artefact, %environment, stage = change.stage.name(),

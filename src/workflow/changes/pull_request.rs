@@ -14,36 +14,36 @@ use crate::domain::change::{
 use crate::domain::model::actor::Actor;
 use crate::domain::model::version::Sha;
 
-use super::begin::ledger_entry;
-use super::merge::{again, branch_gone, pause};
-use crate::workflow::changes::build_commit::Made;
-use crate::workflow::context::Bot;
+use super::begin::build_ledger_entry;
+use super::merge::{compute_backoff, compute_next_try, describe_missing_branch};
+use crate::workflow::changes::build_commit::BuildCommitOutcome;
+use crate::workflow::context::Context;
 
 /// Nobody waits for a branch to be put away: the pause is as long as it gets.
-const TIDY_TRIES: u32 = 6;
+const CLEAN_UP_BACKOFF_TRIES: u32 = 6;
 /// What GitHub does not let us put away is tried again so often, and so long after it was asked for or taken up again.
-const TIDY_AGAIN: SignedDuration = SignedDuration::from_mins(10);
-const TIDY_WITHIN: SignedDuration = SignedDuration::from_hours(48);
+const CLEAN_UP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
+const CLEAN_UP_TIME_LIMIT: SignedDuration = SignedDuration::from_hours(48);
 
 /// What keeps a step from its end.
-pub(crate) enum Halt {
+pub(crate) enum StageError {
     Github(GithubError),
     Store(StoreError),
 }
 
-impl From<GithubError> for Halt {
+impl From<GithubError> for StageError {
     fn from(error: GithubError) -> Self {
         Self::Github(error)
     }
 }
 
-impl From<StoreError> for Halt {
+impl From<StoreError> for StageError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
 }
 
-fn merged_elsewhere(plan: &Plan, pull: &PullRequestRef, into: &str, commit: &Sha) -> String {
+fn describe_merge_elsewhere(plan: &Plan, pull: &PullRequestRef, into: &str, commit: &Sha) -> String {
     let (number, (_, branch), commit) = (pull.number, plan.write_target(), commit.short());
     format!(
         "Somebody pointed the pull request #{number} at {into}, and it was merged there, as {commit}. \
@@ -51,22 +51,26 @@ fn merged_elsewhere(plan: &Plan, pull: &PullRequestRef, into: &str, commit: &Sha
     )
 }
 
-impl Bot {
+impl Context {
     /// The pull request as it stands, if it shows what it should. `None`: the change was stored with what was found out
     /// or done instead, and is looked at again when its time comes.
-    pub(crate) async fn shown_pull(&self, claim: &Claim, frozen: &ResultBranch) -> Result<Option<PullRequest>, Halt> {
+    pub(crate) async fn sync_pull_request(
+        &self,
+        claim: &Claim,
+        frozen: &ResultBranch,
+    ) -> Result<Option<PullRequest>, StageError> {
         let plan = &claim.change.plan;
         let (repository, branch) = plan.write_target();
         let Some(pull) = &frozen.pull else {
-            let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
+            let Some(base) = self.require_branch_head(claim).await? else { return Ok(None) };
             match &frozen.result {
-                Some(result) if result.base == base => self.open(claim, frozen).await?,
-                _ => self.freeze(claim, frozen, base, None).await?,
+                Some(result) if result.base == base => self.open_pull_request(claim, frozen).await?,
+                _ => self.prepare_result_branch(claim, frozen, base, None).await?,
             }
             return Ok(None);
         };
         if let Some(making) = &frozen.making {
-            self.put_in_place(claim, frozen, making).await?;
+            self.update_result_branch(claim, frozen, making).await?;
             return Ok(None);
         }
         // Nobody can delete a pull request: it is rather that we are not let in any more.
@@ -74,34 +78,34 @@ impl Bot {
         let seen = self.github.pull(repository, pull.number).await?.ok_or_else(gone)?;
         match &seen.state {
             PullState::Merged { commit, .. } if seen.base != branch => {
-                self.errored(claim, merged_elsewhere(plan, pull, &seen.base, commit)).await?;
+                self.mark_errored(claim, describe_merge_elsewhere(plan, pull, &seen.base, commit)).await?;
                 return Ok(None);
             }
             PullState::Merged { commit, by } => {
-                self.merged_by_hand(claim, commit.clone(), by.clone().unwrap_or_default()).await?;
+                self.record_manual_merge(claim, commit.clone(), by.clone().unwrap_or_default()).await?;
                 return Ok(None);
             }
             PullState::Closed => {
-                if self.environments_head(claim).await?.is_some() {
-                    self.closed_by_hand(claim).await?;
+                if self.require_branch_head(claim).await?.is_some() {
+                    self.cancel_closed_pull_request(claim).await?;
                 }
                 return Ok(None);
             }
             PullState::Open => {}
         }
         if seen.base != branch {
-            self.keep_waiting(claim, vec![MergeCondition::Retargeted { base: seen.base }]).await?;
+            self.store_merge_conditions(claim, vec![MergeCondition::Retargeted { base: seen.base }]).await?;
             return Ok(None);
         }
-        let Some(base) = self.environments_head(claim).await? else { return Ok(None) };
+        let Some(base) = self.require_branch_head(claim).await? else { return Ok(None) };
         if let Some(result) = &frozen.result
             && result.head == seen.head
             && result.base != base
-            && self.is_beside(plan, &result.base, &base).await?
+            && self.is_manifest_unchanged(plan, &result.base, &base).await?
         {
             // What was shown and approved is what would be merged; it only stands on something newer.
             let result = Some(ResultCommit { base, ..result.clone() });
-            self.keep_frozen(claim, ResultBranch { result, ..frozen.clone() }).await?;
+            self.store_branch_state(claim, ResultBranch { result, ..frozen.clone() }).await?;
             return Ok(None);
         }
         let moved = match &frozen.result {
@@ -111,48 +115,50 @@ impl Bot {
         };
         match moved {
             None => Ok(Some(seen)),
-            Some(why) => self.freeze(claim, frozen, base, Some(why)).await.map(|()| None),
+            Some(why) => self.prepare_result_branch(claim, frozen, base, Some(why)).await.map(|()| None),
         }
     }
 
     /// Did a branch of manifests move beside the file that is written? Many write there, and what others are about is nobody's
     /// concern who approves this.
-    async fn is_beside(&self, plan: &Plan, before: &Sha, after: &Sha) -> Result<bool, GithubError> {
+    async fn is_manifest_unchanged(&self, plan: &Plan, before: &Sha, after: &Sha) -> Result<bool, GithubError> {
         let Some(ManifestFile { repository, file, .. }) = &plan.manifest else { return Ok(false) };
         let then = self.github.file(repository, before.as_str(), file).await?;
         Ok(then.is_some() && then == self.github.file(repository, after.as_str(), file).await?)
     }
 
     /// Where the environment's branch stands. Where it is gone, the change is over.
-    pub(crate) async fn environments_head(&self, claim: &Claim) -> Result<Option<Sha>, Halt> {
+    pub(crate) async fn require_branch_head(&self, claim: &Claim) -> Result<Option<Sha>, StageError> {
         let plan = &claim.change.plan;
         let (repository, branch) = plan.write_target();
         let head = self.github.head(repository, branch).await?;
         if head.is_none() {
-            self.errored(claim, branch_gone(plan)).await?;
+            self.mark_errored(claim, describe_missing_branch(plan)).await?;
         }
         Ok(head)
     }
 
     /// Makes the result on top of the environment's branch. One that is shown is replaced in one move: a pull request that
     /// saw its branch without our commit would count as merged.
-    async fn freeze(
+    async fn prepare_result_branch(
         &self,
         claim: &Claim,
         frozen: &ResultBranch,
         base: Sha,
         void: Option<VoidReason>,
-    ) -> Result<(), Halt> {
+    ) -> Result<(), StageError> {
         let bench = if frozen.pull.is_some() { frozen.scratch_branch() } else { frozen.branch.clone() };
-        let head = match self.make_result(&claim.change, &bench, &base).await? {
-            Made::Done(commit) => commit,
-            Made::AlreadyThere => return Ok(self.merged_by_hand(claim, base, String::new()).await?),
-            Made::Conflict(files) => {
+        let head = match self.build_result_commit(&claim.change, &bench, &base).await? {
+            BuildCommitOutcome::Created(commit) => commit,
+            BuildCommitOutcome::AlreadyThere => {
+                return Ok(self.record_manual_merge(claim, base, String::new()).await?);
+            }
+            BuildCommitOutcome::Conflict(files) => {
                 let now = self.clock.now();
                 let stage = claim.change.stage.clone().into_conflicted(files, now);
-                return Ok(self.become_(claim, stage, Some(now)).await?);
+                return Ok(self.apply_transition(claim, stage, Some(now)).await?);
             }
-            Made::Cannot(why) => return Ok(self.errored(claim, why).await?),
+            BuildCommitOutcome::Failed(why) => return Ok(self.mark_errored(claim, why).await?),
         };
         if !claim.change.plan.is_branch_merge() {
             self.github.put_own_branch(claim.change.plan.write_target().0, &bench, &head).await?;
@@ -170,30 +176,35 @@ impl Bot {
             // Whoever pushed is told in any case; else only those whose word was lost.
             let is_told = !awaiting.approvals.is_empty() || matches!(why, VoidReason::Pushed { .. });
             next.stage = Stage::AwaitingApproval(awaiting.clone().void_approvals(why, now));
-            more = more.ledger(ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
+            more = more.ledger(build_ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
             if is_told && let Some(said) = render::approve::voided(&next) {
-                more = more.say(self.in_thread(&next, &format!("voided:{}", now.as_microsecond()), said));
+                more = more.say(self.build_thread_reply(&next, &format!("voided:{}", now.as_microsecond()), said));
             }
         }
-        self.advance_to(&claim.change, claim.fence, next, Some(now), more).await?;
+        self.advance_change(&claim.change, claim.fence, next, Some(now), more).await?;
         Ok(())
     }
 
     /// Points the shown branch at its new result, which is stored: whoever finds another commit there knows that it is
     /// somebody else's.
-    async fn put_in_place(&self, claim: &Claim, frozen: &ResultBranch, making: &ResultCommit) -> Result<(), Halt> {
+    async fn update_result_branch(
+        &self,
+        claim: &Claim,
+        frozen: &ResultBranch,
+        making: &ResultCommit,
+    ) -> Result<(), StageError> {
         let (repository, _) = claim.change.plan.write_target();
         self.github.put_own_branch(repository, &frozen.branch, &making.head).await?;
         self.github.delete_own_branch(repository, &frozen.scratch_branch()).await?;
         let placed = ResultBranch { result: Some(making.clone()), making: None, ..frozen.clone() };
-        self.keep_frozen(claim, placed).await
+        self.store_branch_state(claim, placed).await
     }
 
-    async fn open(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), Halt> {
+    async fn open_pull_request(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), StageError> {
         let (change, plan) = (&claim.change, &claim.change.plan);
         let (repository, branch) = plan.write_target();
         let required = change.stage.awaiting().map_or(0, |awaiting| awaiting.required);
-        let requester = self.people.name(&change.requester).await;
+        let requester = self.people.fetch_display_name(&change.requester).await;
         let body = github::pull_request_text::body(change, &requester, required, self.clock.now());
         let title = github::pull_request_text::title(plan);
         let opened = self.github.open_pull(repository, &frozen.branch, branch, &title, &body).await?;
@@ -206,53 +217,57 @@ impl Bot {
             }
             // Somebody put the branch back before it was shown: it is made anew, and not asked for in a circle.
             OpenPull::NoCommits => {
-                return self.keep_frozen(claim, ResultBranch { result: None, ..frozen.clone() }).await;
+                return self.store_branch_state(claim, ResultBranch { result: None, ..frozen.clone() }).await;
             }
             OpenPull::Refused(why) => {
                 let why = format!("GitHub does not let me open a pull request: {}.", why.trim_end_matches('.'));
-                return Ok(self.errored(claim, why).await?);
+                return Ok(self.mark_errored(claim, why).await?);
             }
         };
-        self.keep_frozen(claim, ResultBranch { pull: Some(pull), ..frozen.clone() }).await
+        self.store_branch_state(claim, ResultBranch { pull: Some(pull), ..frozen.clone() }).await
     }
 
-    async fn keep_frozen(&self, claim: &Claim, frozen: ResultBranch) -> Result<(), Halt> {
+    async fn store_branch_state(&self, claim: &Claim, frozen: ResultBranch) -> Result<(), StageError> {
         let next = Change { frozen: Some(frozen), ..claim.change.clone() };
         let now = self.clock.now();
-        self.advance_to(&claim.change, claim.fence, next, Some(now), Transaction::new()).await?;
+        self.advance_change(&claim.change, claim.fence, next, Some(now), Transaction::new()).await?;
         Ok(())
     }
 
     /// Somebody merged it on GitHub, or the branch came to have it: the change follows.
-    async fn merged_by_hand(&self, claim: &Claim, commit: Sha, by: String) -> Result<(), StoreError> {
-        self.merged(claim, commit, None, |deploying| DeployState { by_hand: Some(by), ..deploying }).await
+    async fn record_manual_merge(&self, claim: &Claim, commit: Sha, by: String) -> Result<(), StoreError> {
+        self.record_merge(claim, commit, None, |deploying| DeployState { by_hand: Some(by), ..deploying }).await
     }
 
-    async fn closed_by_hand(&self, claim: &Claim) -> Result<(), StoreError> {
+    async fn cancel_closed_pull_request(&self, claim: &Claim) -> Result<(), StoreError> {
         let now = self.clock.now();
         let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Github { github: None }, now);
-        self.become_(claim, stage, Some(now)).await
+        self.apply_transition(claim, stage, Some(now)).await
     }
 
     /// Takes up a merge that was interrupted: unless it is done, everything is looked at anew, since time has passed.
-    pub(crate) async fn merge_by_pull_again(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {
+    pub(crate) async fn resume_pull_request_merge(
+        &self,
+        claim: &Claim,
+        frozen: &ResultBranch,
+    ) -> Result<(), StoreError> {
         let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
         if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
             match self.github.pull(claim.change.plan.write_target().0, pull.number).await {
                 // With another head it is somebody else's merge, which the next look finds.
                 Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, head, .. })) if head == result.head => {
-                    return self.merged_by_us(claim, pull, result, commit).await;
+                    return self.record_own_merge(claim, pull, result, commit).await;
                 }
                 Ok(_) => {}
-                Err(error) => return self.merge_failed(claim, error, true).await,
+                Err(error) => return self.handle_merge_error(claim, error, true).await,
             }
         }
-        self.wait_again(claim).await
+        self.await_approval_again(claim).await
     }
 
     /// Merges the pull request, right after a look that found that all holds: exactly the head that was shown and approved,
     /// or nothing.
-    pub(crate) async fn merge_by_pull(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {
+    pub(crate) async fn merge_pull_request(&self, claim: &Claim, frozen: &ResultBranch) -> Result<(), StoreError> {
         let (Some(pull), Some(result)) = (&frozen.pull, &frozen.result) else { return Ok(()) };
         let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(()) };
         let claim = Claim { change: Change { stage, ..claim.change.clone() }, ..claim.clone() };
@@ -262,27 +277,27 @@ impl Bot {
         let title = github::pull_request_text::title(plan);
         let message = plan.format_merge_message(&claim.change.format_commit_trailers());
         match self.github.merge_pull(plan.write_target().0, pull.number, &result.head, &title, &message).await {
-            Ok(MergePull::Done(commit)) => self.merged_by_us(&claim, pull, result, commit).await,
+            Ok(MergePull::Done(commit)) => self.record_own_merge(&claim, pull, result, commit).await,
             // The next look finds out what is different, and voids what was said to something else.
-            Ok(MergePull::HeadMoved) => self.wait_because(&claim, "the head is not what was shown").await,
-            Ok(MergePull::NotNow(why)) => self.wait_because(&claim, &why).await,
+            Ok(MergePull::HeadMoved) => self.postpone_merge(&claim, "the head is not what was shown").await,
+            Ok(MergePull::NotNow(why)) => self.postpone_merge(&claim, &why).await,
             Ok(MergePull::Refused(why)) => {
                 let why = format!(
                     "GitHub does not let me merge the pull request #{}: {}.",
                     pull.number,
                     why.trim_end_matches('.')
                 );
-                self.errored(&claim, why).await
+                self.mark_errored(&claim, why).await
             }
             Err(error) => {
                 let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Paced { .. });
-                self.merge_failed(&claim, error, !turned_away).await
+                self.handle_merge_error(&claim, error, !turned_away).await
             }
         }
     }
 
     /// GitHub guards the head of a merge, but not what it is merged into: that is looked at afterwards, and said.
-    async fn merged_by_us(
+    async fn record_own_merge(
         &self,
         claim: &Claim,
         pull: &PullRequestRef,
@@ -296,39 +311,39 @@ impl Bot {
             let made = self.github.commit(repository, commit.as_str()).await?;
             let onto = made.and_then(|made| made.parents.first().cloned()).filter(|onto| *onto != result.base);
             let beside = match &onto {
-                Some(onto) => self.is_beside(plan, &result.base, onto).await?,
+                Some(onto) => self.is_manifest_unchanged(plan, &result.base, onto).await?,
                 None => true,
             };
             Ok::<_, GithubError>((into, onto.filter(|_| !beside)))
         };
         let (into, unseen) = match look.await {
             Ok(seen) => seen,
-            Err(error) if error.passes() => return self.merge_failed(claim, error, true).await,
+            Err(error) if error.passes() => return self.handle_merge_error(claim, error, true).await,
             Err(_) => (None, None),
         };
         if let Some(into) = into.filter(|into| *into != branch) {
-            return self.errored(claim, merged_elsewhere(plan, pull, &into, &commit)).await;
+            return self.mark_errored(claim, describe_merge_elsewhere(plan, pull, &into, &commit)).await;
         }
-        self.merged(claim, commit, None, |deploying| DeployState { unseen, ..deploying }).await
+        self.record_merge(claim, commit, None, |deploying| DeployState { unseen, ..deploying }).await
     }
 
-    async fn wait_again(&self, claim: &Claim) -> Result<(), StoreError> {
-        self.hold(claim, Vec::new()).await
+    async fn await_approval_again(&self, claim: &Claim) -> Result<(), StoreError> {
+        self.wait_for(claim, Vec::new()).await
     }
 
     /// GitHub says no for now: it waits again, and not in a circle.
-    async fn wait_because(&self, claim: &Claim, why: &str) -> Result<(), StoreError> {
+    async fn postpone_merge(&self, claim: &Claim, why: &str) -> Result<(), StoreError> {
         let Stage::Merging(MergeState { awaiting: Some(awaiting), .. }) = &claim.change.stage else { return Ok(()) };
         let now = self.clock.now();
         let why = format!("GitHub does not merge it yet: {}.", why.trim_end_matches('.'));
         let trouble = RetryState::record_failure(awaiting.trouble.clone(), why, now);
-        let due = now + pause(trouble.tries);
+        let due = now + compute_backoff(trouble.tries);
         let stage = Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), ..(**awaiting).clone() });
-        self.advance(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
+        self.advance_stage(&claim.change, claim.fence, stage, Some(due), Transaction::new()).await.map(drop)
     }
 
     /// Closes the pull request with a word of why, and deletes the branch. What cannot be done now is done at a later look.
-    pub(crate) async fn tidy(&self, claim: &mut Claim) -> Result<(), StoreError> {
+    pub(crate) async fn clean_up_branch(&self, claim: &mut Claim) -> Result<(), StoreError> {
         let Some(frozen) = claim.change.frozen.clone().filter(|_| claim.change.needs_branch_cleanup()) else {
             return Ok(());
         };
@@ -336,34 +351,34 @@ impl Bot {
         if !claim.change.stage.is_open() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
             return Ok(());
         }
-        match self.put_away(&claim.change, &frozen).await {
+        match self.close_and_delete_branch(&claim.change, &frozen).await {
             Ok(()) => {}
             // What is still under way has its own time for the next look.
             Err(error) if error.passes() && claim.change.stage.is_open() => return Ok(()),
             Err(error) if error.passes() => {
-                let due = again(&error, TIDY_TRIES, self.clock.now());
+                let due = compute_next_try(&error, CLEAN_UP_BACKOFF_TRIES, self.clock.now());
                 let (change, fence) = (claim.change.clone(), claim.fence);
                 return self.store.commit(Transaction::new().advance(change, fence, Some(due))).await;
             }
             // Somebody may give us back what we may not do now; but not for ever.
-            Err(error) if self.clock.now().duration_since(claim.change.began_at()) < TIDY_WITHIN => {
+            Err(error) if self.clock.now().duration_since(claim.change.began_at()) < CLEAN_UP_TIME_LIMIT => {
                 tracing::warn!(%error, "the frozen branch cannot be put away yet");
                 if claim.change.stage.is_open() {
                     return Ok(());
                 }
                 let (change, fence) = (claim.change.clone(), claim.fence);
-                let due = self.clock.now() + TIDY_AGAIN;
+                let due = self.clock.now() + CLEAN_UP_RETRY_INTERVAL;
                 return self.store.commit(Transaction::new().advance(change, fence, Some(due))).await;
             }
             Err(error) => tracing::error!(%error, "the frozen branch stays behind"),
         }
         let next = Change { frozen: Some(ResultBranch { tidy: true, ..frozen }), ..claim.change.clone() };
         let due = claim.due_at.filter(|_| next.stage.is_open());
-        claim.change = self.advance_to(&claim.change, claim.fence, next, due, Transaction::new()).await?;
+        claim.change = self.advance_change(&claim.change, claim.fence, next, due, Transaction::new()).await?;
         Ok(())
     }
 
-    async fn put_away(&self, change: &Change, frozen: &ResultBranch) -> Result<(), GithubError> {
+    async fn close_and_delete_branch(&self, change: &Change, frozen: &ResultBranch) -> Result<(), GithubError> {
         let (repository, _) = change.plan.write_target();
         if change.stage.deploying().is_none()
             && let Some(PullRequestRef { number, .. }) = frozen.pull

@@ -17,47 +17,47 @@ use crate::domain::model::artefact::Namespace;
 use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
-use super::begin::ledger_entry;
-use crate::workflow::context::Bot;
+use super::begin::build_ledger_entry;
+use crate::workflow::context::Context;
 
 /// How many are stepped at once: one that waits for GitHub holds up nobody but itself.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT_CHANGES: usize = 16;
 
 /// When the database cannot be read or written, it is tried again after this.
-const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
+const STORE_RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// What ended in a panic may end in another: it is not tried in a circle.
-const AFTER_PANIC: SignedDuration = SignedDuration::from_mins(5);
+const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_mins(5);
 
 /// Runs until it is cancelled, and to the end of the steps that are under way then. The next start carries on from there.
-pub async fn run(bot: Bot, cancel: CancellationToken) {
+pub async fn run(ctx: Context, cancel: CancellationToken) {
     let mut runner = Runner {
-        views: bot.view.changes(),
-        looked: HashMap::new(),
-        awake: bot.changes.all().iter().map(|change| change.id).collect(),
-        busy: HashMap::new(),
-        steps: JoinSet::new(),
-        bot,
+        cluster_updates: ctx.cluster_view.changes(),
+        last_rollouts: HashMap::new(),
+        woken: ctx.open_changes.all().iter().map(|change| change.id).collect(),
+        change_by_task: HashMap::new(),
+        tasks: JoinSet::new(),
+        ctx,
     };
-    let bot = runner.bot.clone();
-    let (mut woken, mut pokes) = (bot.store.woken(), bot.changes.pokes());
+    let ctx = runner.ctx.clone();
+    let (mut woken, mut pokes) = (ctx.store.woken(), ctx.open_changes.wakeups());
     // Replaces what a lost wake-up would have told.
-    let mut next_look = bot.clock.now() + bot.config.look_every;
+    let mut next_look = ctx.clock.now() + ctx.config.look_every;
     while !cancel.is_cancelled() {
         woken.mark_unchanged();
         pokes.mark_unchanged();
-        let next = match runner.start_due().await {
+        let next = match runner.start_due_changes().await {
             Ok(next) => next,
             Err(StoreError::Closed) => break,
             Err(error) => {
                 tracing::error!(%error, "the changes cannot be read or claimed");
-                tokio::time::sleep(AFTER_STORE_FAILURE).await;
+                tokio::time::sleep(STORE_RETRY_DELAY).await;
                 continue;
             }
         };
         let due = async {
             match next {
-                Some(due) => bot.clock.sleep_until(due).await,
+                Some(due) => ctx.clock.sleep_until(due).await,
                 None => std::future::pending().await,
             }
         };
@@ -65,91 +65,91 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
             () = cancel.cancelled() => break,
             alive = woken.changed() => if alive.is_err() { break },
             alive = pokes.changed() => if alive.is_err() { break },
-            namespaces = runner.views.next() => runner.look(&namespaces),
-            panicked = ended(&mut runner.steps, &mut runner.busy) => if let Some(id) = panicked {
-                bot.put_off_change(id).await;
+            namespaces = runner.cluster_updates.next() => runner.wake_changed_rollouts(&namespaces),
+            panicked = join_next_task(&mut runner.tasks, &mut runner.change_by_task) => if let Some(id) = panicked {
+                ctx.postpone_change(id).await;
             },
             () = due => {}
-            () = bot.clock.sleep_until(next_look) => {
-                next_look = bot.clock.now() + bot.config.look_every;
-                runner.awake.extend(bot.changes.all().iter().map(|change| change.id));
+            () = ctx.clock.sleep_until(next_look) => {
+                next_look = ctx.clock.now() + ctx.config.look_every;
+                runner.woken.extend(ctx.open_changes.all().iter().map(|change| change.id));
             }
         }
     }
-    while runner.steps.join_next().await.is_some() {}
+    while runner.tasks.join_next().await.is_some() {}
 }
 
 struct Runner {
-    bot: Bot,
-    views: crate::adapters::cluster::Changes,
+    ctx: Context,
+    cluster_updates: crate::adapters::cluster::Changes,
     /// What each change was last seen to run as, so that only news wake it.
-    looked: HashMap<ChangeId, (Option<Version>, RolloutState)>,
+    last_rollouts: HashMap<ChangeId, (Option<Version>, RolloutState)>,
     /// To be stepped though nothing is due.
-    awake: BTreeSet<ChangeId>,
-    busy: HashMap<Id, ChangeId>,
-    steps: JoinSet<()>,
+    woken: BTreeSet<ChangeId>,
+    change_by_task: HashMap<Id, ChangeId>,
+    tasks: JoinSet<()>,
 }
 
 impl Runner {
     /// Claims and starts what can be, and says when the next is due.
-    async fn start_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
-        self.awake.append(&mut self.bot.changes.poked());
-        let busy: HashSet<ChangeId> = self.busy.values().copied().collect();
-        let free = AT_ONCE.saturating_sub(busy.len());
+    async fn start_due_changes(&mut self) -> Result<Option<Timestamp>, StoreError> {
+        self.woken.append(&mut self.ctx.open_changes.take_woken());
+        let busy: HashSet<ChangeId> = self.change_by_task.values().copied().collect();
+        let free = MAX_CONCURRENT_CHANGES.saturating_sub(busy.len());
         if free == 0 {
             return Ok(None);
         }
-        let bot = self.bot.clone();
-        let working = bot.wake.begin_work();
-        let limit = u32::try_from(AT_ONCE + busy.len()).unwrap_or(u32::MAX);
-        let asked_at = bot.clock.now();
-        let mut ids = bot.store.due_changes(limit).await?;
-        ids.extend(self.awake.iter().copied());
+        let ctx = self.ctx.clone();
+        let working = ctx.wake.begin_work();
+        let limit = u32::try_from(MAX_CONCURRENT_CHANGES + busy.len()).unwrap_or(u32::MAX);
+        let asked_at = ctx.clock.now();
+        let mut ids = ctx.store.due_changes(limit).await?;
+        ids.extend(self.woken.iter().copied());
         ids.retain(|id| !busy.contains(id));
         let mut once = HashSet::new();
         ids.retain(|id| once.insert(*id));
         ids.truncate(free);
         for id in &ids {
-            self.awake.remove(id);
+            self.woken.remove(id);
         }
-        for claim in bot.store.claim(ids).await? {
-            let (id, bot, working) = (claim.change.id, bot.clone(), bot.wake.begin_work());
-            let span = span(&claim.change);
+        for claim in ctx.store.claim(ids).await? {
+            let (id, ctx, working) = (claim.change.id, ctx.clone(), ctx.wake.begin_work());
+            let span = create_change_span(&claim.change);
             let step = async move {
-                bot.step(claim).await;
+                ctx.process_claim(claim).await;
                 drop(working);
             };
-            let task = self.steps.spawn(step.instrument(span));
-            self.busy.insert(task.id(), id);
+            let task = self.tasks.spawn(step.instrument(span));
+            self.change_by_task.insert(task.id(), id);
         }
         drop(working);
-        bot.store.next_change_due(asked_at).await
+        ctx.store.next_change_due(asked_at).await
     }
 
     /// Wakes the changes whose rollout is another than it was.
-    fn look(&mut self, namespaces: &BTreeSet<Namespace>) {
-        let open = self.bot.changes.all();
+    fn wake_changed_rollouts(&mut self, namespaces: &BTreeSet<Namespace>) {
+        let open = self.ctx.open_changes.all();
         for change in &open {
-            let Some(rollout) = self.bot.rollout_of(change, namespaces) else { continue };
+            let Some(rollout) = self.ctx.read_change_rollout(change, namespaces) else { continue };
             let now = (rollout.version, rollout.state);
-            if self.looked.get(&change.id) != Some(&now) {
-                self.looked.insert(change.id, now);
-                self.awake.insert(change.id);
+            if self.last_rollouts.get(&change.id) != Some(&now) {
+                self.last_rollouts.insert(change.id, now);
+                self.woken.insert(change.id);
             }
         }
-        if self.looked.len() > 2 * open.len() + AT_ONCE {
-            self.looked.retain(|id, _| open.iter().any(|change| change.id == *id));
+        if self.last_rollouts.len() > 2 * open.len() + MAX_CONCURRENT_CHANGES {
+            self.last_rollouts.retain(|id, _| open.iter().any(|change| change.id == *id));
         }
     }
 }
 
 /// Around all that is done for it.
-fn span(change: &Change) -> Span {
+fn create_change_span(change: &Change) -> Span {
     tracing::error_span!("change", change.id = %change.id, request.id = change.request)
 }
 
 /// Waits until a step has ended; for ever while none is under way. Names the change whose step panicked.
-async fn ended(steps: &mut JoinSet<()>, busy: &mut HashMap<Id, ChangeId>) -> Option<ChangeId> {
+async fn join_next_task(steps: &mut JoinSet<()>, busy: &mut HashMap<Id, ChangeId>) -> Option<ChangeId> {
     match steps.join_next_with_id().await {
         Some(Ok((task, ()))) => {
             busy.remove(&task);
@@ -164,37 +164,37 @@ async fn ended(steps: &mut JoinSet<()>, busy: &mut HashMap<Id, ChangeId>) -> Opt
     }
 }
 
-impl Bot {
-    fn rollout_of(&self, change: &Change, namespaces: &BTreeSet<Namespace>) -> Option<Rollout> {
+impl Context {
+    fn read_change_rollout(&self, change: &Change, namespaces: &BTreeSet<Namespace>) -> Option<Rollout> {
         change.stage.deploying()?;
         let artefact = self.config.catalogue.find_artefact(change.plan.artefact.as_str())?;
         let place = artefact.places.get(&change.plan.environment)?;
-        namespaces.contains(&place.namespace).then(|| self.view.rollout(place, &artefact.image))
+        namespaces.contains(&place.namespace).then(|| self.cluster_view.rollout(place, &artefact.image))
     }
 
     /// One step of a change, and what it leaves.
-    async fn step(&self, claim: Claim) {
+    async fn process_claim(&self, claim: Claim) {
         if !claim.open {
             // What runs there now may well contain it, but another change has begun since.
             return;
         }
-        match self.advance_by_a_step(claim).await {
+        match self.run_stage_handler(claim).await {
             Ok(()) | Err(StoreError::Overtaken | StoreError::Closed) => {}
             Err(error) => {
                 tracing::error!(%error, "a step of a change could not be stored");
-                tokio::time::sleep(AFTER_STORE_FAILURE).await;
+                tokio::time::sleep(STORE_RETRY_DELAY).await;
             }
         }
     }
 
-    async fn advance_by_a_step(&self, mut claim: Claim) -> Result<(), StoreError> {
-        self.tidy(&mut claim).await?;
+    async fn run_stage_handler(&self, mut claim: Claim) -> Result<(), StoreError> {
+        self.clean_up_branch(&mut claim).await?;
         match claim.change.stage {
             // Boxed: they are large, and a step that only waits for the rollout need not have the room for them.
             Stage::AwaitingApproval(_) => Box::pin(self.await_approval(&claim)).await,
-            Stage::Merging(_) => Box::pin(self.merge(&claim)).await,
+            Stage::Merging(_) => Box::pin(self.merge_change(&claim)).await,
             Stage::Deploying(_) | Stage::Failed { .. } | Stage::Stalled { .. } | Stage::Deployed { .. } => {
-                self.deploy(&claim).await
+                self.verify_rollout(&claim).await
             }
             // It came to its end since it was woken.
             Stage::Conflicted { .. }
@@ -207,7 +207,7 @@ impl Bot {
     }
 
     /// Stores where a change stands, with its card; at an end also tells the one who asked.
-    pub(crate) async fn advance(
+    pub(crate) async fn advance_stage(
         &self,
         before: &Change,
         fence: Fence,
@@ -215,11 +215,11 @@ impl Bot {
         due: Option<Timestamp>,
         more: Transaction,
     ) -> Result<Change, StoreError> {
-        self.advance_to(before, fence, Change { stage, ..before.clone() }, due, more).await
+        self.advance_change(before, fence, Change { stage, ..before.clone() }, due, more).await
     }
 
     /// The same where more of the change is new than its stage.
-    pub(crate) async fn advance_to(
+    pub(crate) async fn advance_change(
         &self,
         before: &Change,
         fence: Fence,
@@ -227,18 +227,18 @@ impl Bot {
         due: Option<Timestamp>,
         more: Transaction,
     ) -> Result<Change, StoreError> {
-        let transaction = self.advanced(before, fence, &change, due).and(more);
+        let transaction = self.build_advance_transaction(before, fence, &change, due).and(more);
         let transaction = match &change.request {
             Some(request) => transaction.asked_by(request),
             None => transaction,
         };
         self.store.commit(transaction).await?;
-        self.changes.put(change.clone());
+        self.open_changes.record_change(change.clone());
         Ok(change)
     }
 
     /// What is to be stored and said when a change has come so far.
-    pub(crate) fn advanced(
+    pub(crate) fn build_advance_transaction(
         &self,
         before: &Change,
         fence: Fence,
@@ -247,9 +247,9 @@ impl Bot {
     ) -> Transaction {
         let moved_on = before.stage.name() != change.stage.name();
         let mut transaction = Transaction::new().advance(change.clone(), fence, due);
-        let card = self.card(change);
+        let card = self.render_card(change);
         // Not every step is one that people see; and how far it has come in its stage can wait for a moment.
-        if card != self.card(before) {
+        if card != self.render_card(before) {
             transaction = transaction.say(if change.stage.is_only_progress(&before.stage) {
                 card.with_coalescing()
             } else {
@@ -262,13 +262,17 @@ impl Bot {
                 Stage::Rejected { by, .. } => Actor::Person(by.clone()),
                 _ => Actor::Controller,
             };
-            transaction =
-                transaction.ledger(ledger_entry(change, LedgerKind::from(&change.stage), actor, self.clock.now()));
-            transaction = transaction.and(self.tell_others(Some(&before.stage), change));
+            transaction = transaction.ledger(build_ledger_entry(
+                change,
+                LedgerKind::from(&change.stage),
+                actor,
+                self.clock.now(),
+            ));
+            transaction = transaction.and(self.notify_subscribers(Some(&before.stage), change));
             if !change.stage.is_active() {
                 let end = render::card::end(change, &before.stage);
                 let now = self.clock.now().as_microsecond();
-                let end = self.in_thread(change, &format!("{}:{now}", change.stage.name()), end);
+                let end = self.build_thread_reply(change, &format!("{}:{now}", change.stage.name()), end);
                 // What went wrong, or right after all, concerns more people than those who follow the thread.
                 let loud = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
                 transaction = transaction.say(if loud { end.with_broadcast() } else { end });
@@ -278,8 +282,8 @@ impl Bot {
     }
 
     /// What ended in a panic is left alone for a while.
-    async fn put_off_change(&self, id: ChangeId) {
-        let until = self.clock.now() + AFTER_PANIC;
+    async fn postpone_change(&self, id: ChangeId) {
+        let until = self.clock.now() + PANIC_RETRY_DELAY;
         let put_off = async {
             match self.store.claim(vec![id]).await?.pop() {
                 Some(Claim { change, fence, .. }) if change.is_open() => {

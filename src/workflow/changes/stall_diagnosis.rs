@@ -10,24 +10,26 @@ use crate::domain::change::{
 };
 use crate::domain::model::version::Image;
 
-use crate::workflow::changes::verify::Look;
-use crate::workflow::context::Bot;
+use crate::workflow::changes::verify::RolloutCheck;
+use crate::workflow::context::Context;
 
-impl Bot {
+impl Context {
     /// When a change that shows no sign of life is looked into.
-    pub(crate) fn silent_from(&self, change: &Change, deploying: &DeployState) -> Timestamp {
+    pub(crate) fn compute_stall_time(&self, change: &Change, deploying: &DeployState) -> Timestamp {
         let policy = self.config.environments.get(&change.plan.environment).cloned().unwrap_or_default();
         deploying.merged_at + policy.stall_after
     }
 
     /// What was last seen of a change, while there is no sign of life of it.
-    pub(crate) async fn silence(&self, change: &Change, look: &Look) -> Option<Box<StallDiagnosis>> {
+    pub(crate) async fn diagnose_stall(&self, change: &Change, look: &RolloutCheck) -> Option<Box<StallDiagnosis>> {
         let deploying = change.stage.deploying()?;
         let known = deploying.silence.as_deref();
         let runs = match look {
             // Nobody can tell whether it is still silent.
-            Look::Unclear(_) => return deploying.silence.clone(),
-            Look::NotYet { runs, untold } if deploying.seen_at.is_none() => {
+            RolloutCheck::Unclear(_) => return deploying.silence.clone(),
+            RolloutCheck::NotDeployed { running_version: runs, commit_unknown: untold }
+                if deploying.seen_at.is_none() =>
+            {
                 runs.clone().map(|version| RunningInstead { version, untold: *untold })
             }
             _ => return None,
@@ -37,12 +39,13 @@ impl Bot {
             return deploying.silence.clone();
         }
         let now = self.clock.now();
-        let word = self.sources.last_word(&change.plan.environment, &change.plan.artefact);
+        let word = self.image_commits.find_last_message(&change.plan.environment, &change.plan.artefact);
         let spoken_of = word.as_ref().is_some_and(|word| word.commit.as_ref() == Some(&deploying.result));
         let late = now >= deploying.deadline;
         // A build that failed need not be waited for.
-        let broken = self.builds.of(&change.plan.repository, &deploying.result).is_some_and(|build| build.has_failed());
-        if !late && (spoken_of || (now < self.silent_from(change, deploying) && !broken)) {
+        let broken =
+            self.builds.find_build(&change.plan.repository, &deploying.result).is_some_and(|build| build.has_failed());
+        if !late && (spoken_of || (now < self.compute_stall_time(change, deploying) && !broken)) {
             return None;
         }
         let fresh = known.filter(|known| now.duration_since(known.looked_at) < self.config.look_every / 2);
@@ -50,9 +53,9 @@ impl Bot {
             Some(known) => StallDiagnosis { word, runs, ..known.clone() },
             None => StallDiagnosis {
                 looked_at: now,
-                branch: self.branch_seen(change, deploying).await,
-                build: self.build_of(change, deploying).await,
-                image: self.image_seen(change, deploying).await,
+                branch: self.inspect_branch(change, deploying).await,
+                build: self.inspect_build(change, deploying).await,
+                image: self.inspect_image(change, deploying).await,
                 word,
                 runs,
             },
@@ -60,14 +63,14 @@ impl Bot {
     }
 
     /// When CI was done with the result, where it told. By manifest there is nothing to build.
-    pub(crate) fn built_at(&self, change: &Change, deploying: &DeployState) -> Option<Timestamp> {
+    pub(crate) fn find_build_time(&self, change: &Change, deploying: &DeployState) -> Option<Timestamp> {
         let plan = &change.plan;
-        let build = self.builds.of(&plan.repository, &deploying.result).filter(|_| plan.manifest.is_none())?;
+        let build = self.builds.find_build(&plan.repository, &deploying.result).filter(|_| plan.manifest.is_none())?;
         let done = build.at.filter(|_| build.state == BuildState::Succeeded)?;
         Some(done.clamp(deploying.merged_at, self.clock.now().max(deploying.merged_at)))
     }
 
-    async fn branch_seen(&self, change: &Change, deploying: &DeployState) -> BranchFinding {
+    async fn inspect_branch(&self, change: &Change, deploying: &DeployState) -> BranchFinding {
         let (repository, branch) = change.plan.write_target();
         match self.github.head(repository, branch).await {
             Ok(Some(head)) if head == deploying.result => BranchFinding::AsMerged,
@@ -78,13 +81,13 @@ impl Bot {
     }
 
     /// What CI makes of the result: the one place that knows who tells it.
-    async fn build_of(&self, change: &Change, deploying: &DeployState) -> BuildFinding {
+    async fn inspect_build(&self, change: &Change, deploying: &DeployState) -> BuildFinding {
         let plan = &change.plan;
         if plan.manifest.is_some() {
             return BuildFinding::NotNeeded;
         }
         // What its workflow said counts before what the checks of all workflows say together.
-        if let Some(build) = self.builds.of(&plan.repository, &deploying.result) {
+        if let Some(build) = self.builds.find_build(&plan.repository, &deploying.result) {
             match build.state {
                 BuildState::Failed { .. } => {
                     return BuildFinding::Failed { names: vec![build.name], url: Some(build.url) };
@@ -106,7 +109,7 @@ impl Bot {
     }
 
     /// Is the image of the result in the registry? By branch only where images are named after commits.
-    async fn image_seen(&self, change: &Change, deploying: &DeployState) -> ImageFinding {
+    async fn inspect_image(&self, change: &Change, deploying: &DeployState) -> ImageFinding {
         let plan = &change.plan;
         let Some(artefact) = self.config.catalogue.find_artefact(plan.artefact.as_str()) else {
             return ImageFinding::Untold;

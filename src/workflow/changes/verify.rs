@@ -13,28 +13,28 @@ use crate::domain::model::artefact::Artefact;
 use crate::domain::model::version::Sha;
 use crate::domain::runtime::rollout::RolloutState;
 
-use super::merge::{again, pause};
-use crate::workflow::context::Bot;
-use crate::workflow::facts::image_commits::CannotAsk;
+use super::merge::{compute_backoff, compute_next_try};
+use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits::LookupError;
 
 /// A tag that could not be made so often is left out, with a warning.
-const MOST_TAG_TRIES: u32 = 6;
+const MAX_TAG_TRIES: u32 = 6;
 
 /// The pause before the next look, while the cluster has not been read at all.
-const UNREAD: SignedDuration = SignedDuration::from_secs(1);
+const UNREAD_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(1);
 
 /// How many authors are called to a failure.
-const MOST_AUTHORS: usize = 10;
+const MAX_NOTIFIED_AUTHORS: usize = 10;
 
 /// A check within this time after the deadline may confirm a health report. A later check says nothing about the rollout's
 /// state at the deadline.
-const CONFIRM_WITHIN: SignedDuration = SignedDuration::from_mins(1);
+const CONFIRMATION_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
 /// The pause before the next look, where a rule waits for something to be clear.
-const RULE_LOOKS: SignedDuration = SignedDuration::from_secs(5);
+const AUTO_ROLLBACK_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(5);
 
 /// Whose a version is that came to run where a change of ours brings one.
-pub(crate) enum Belonging {
+pub(crate) enum VersionOwnership {
     Ours(Proof),
     Foreign,
     /// Nothing tells its commit yet.
@@ -42,45 +42,45 @@ pub(crate) enum Belonging {
 }
 
 /// What the cluster shows of a change's result.
-pub(crate) enum Look {
+pub(crate) enum RolloutCheck {
     /// It is not there yet; what is, by name. `untold`: that came after the merge, and nothing tells its commit.
-    NotYet {
-        runs: Option<String>,
-        untold: bool,
+    NotDeployed {
+        running_version: Option<String>,
+        commit_unknown: bool,
     },
-    Rolling(RolloutProgress),
+    RollingOut(RolloutProgress),
     /// The result runs, but the observer has not recorded it yet. The observer wakes the change afterwards.
     Unrecorded {
         ready: u32,
     },
-    Runs {
+    Running {
         ready: u32,
         proof: Proof,
     },
     Failed {
         reason: String,
         /// It was rolled out, and not only refused by the controller.
-        seen: bool,
+        was_rolled_out: bool,
         evidence: FailureEvidence,
     },
     /// Nobody can tell now.
     Unclear(String),
 }
 
-impl Bot {
-    pub(crate) async fn deploy(&self, claim: &Claim) -> Result<(), StoreError> {
+impl Context {
+    pub(crate) async fn verify_rollout(&self, claim: &Claim) -> Result<(), StoreError> {
         let mut claim = claim.clone();
-        if self.owes_rollback(&claim.change) && !Box::pin(self.obey_rule(&mut claim)).await? {
+        if self.auto_rollback_due(&claim.change) && !Box::pin(self.maybe_auto_rollback(&mut claim)).await? {
             return Ok(());
         }
-        let tag_due = self.tag(&mut claim).await?;
-        let nudge = self.nudge(&claim.change).await;
+        let tag_due = self.ensure_tag(&mut claim).await?;
+        let nudge = self.trigger_reconcile(&claim.change).await;
         // Boxed: what is asked of GitHub while there is no sign of life needs room that few steps use.
-        Box::pin(self.judge(&claim, nudge, tag_due)).await
+        Box::pin(self.evaluate_rollout(&claim, nudge, tag_due)).await
     }
 
     /// The environment's rule wants it rolled back: only if it still does not run. `false`: it is over for this step.
-    async fn obey_rule(&self, claim: &mut Claim) -> Result<bool, StoreError> {
+    async fn maybe_auto_rollback(&self, claim: &mut Claim) -> Result<bool, StoreError> {
         let Some(result) = claim.change.stage.deploying().map(|deploying| deploying.result.clone()) else {
             return Ok(true);
         };
@@ -88,16 +88,19 @@ impl Bot {
             claim.change.stage,
             Stage::Stalled { .. } | Stage::Failed { evidence: FailureEvidence::Deadline, .. }
         );
-        match self.look_at_result(&claim.change, &result).await {
-            Look::Runs { .. } => Ok(true),
-            Look::NotYet { .. } => self.roll_back_by_rule(claim).await,
-            Look::Failed { evidence, .. } if evidence.can_trigger_auto_rollback() => {
-                self.roll_back_by_rule(claim).await
+        match self.check_rollout(&claim.change, &result).await {
+            RolloutCheck::Running { .. } => Ok(true),
+            RolloutCheck::NotDeployed { .. } => self.try_auto_rollback(claim).await,
+            RolloutCheck::Failed { evidence, .. } if evidence.can_trigger_auto_rollback() => {
+                self.try_auto_rollback(claim).await
             }
-            Look::Failed { .. } | Look::Rolling(_) if is_late => self.roll_back_by_rule(claim).await,
+            RolloutCheck::Failed { .. } | RolloutCheck::RollingOut(_) if is_late => self.try_auto_rollback(claim).await,
             // The workload may be recovering, even if an earlier health report is still known: check again.
-            Look::Failed { .. } | Look::Rolling(_) | Look::Unrecorded { .. } | Look::Unclear(_) => {
-                let due = Some(self.clock.now() + RULE_LOOKS);
+            RolloutCheck::Failed { .. }
+            | RolloutCheck::RollingOut(_)
+            | RolloutCheck::Unrecorded { .. }
+            | RolloutCheck::Unclear(_) => {
+                let due = Some(self.clock.now() + AUTO_ROLLBACK_POLL_INTERVAL);
                 self.store.commit(Transaction::new().advance(claim.change.clone(), claim.fence, due)).await?;
                 Ok(false)
             }
@@ -105,19 +108,19 @@ impl Bot {
     }
 
     /// Has it come to run after all?
-    pub(crate) async fn runs_by_now(&self, change: &Change) -> bool {
+    pub(crate) async fn is_result_running(&self, change: &Change) -> bool {
         match change.stage.deploying() {
             Some(deploying) => {
-                let look = self.look_at_result(change, &deploying.result).await;
-                matches!(look, Look::Runs { .. } | Look::Unrecorded { .. })
+                let look = self.check_rollout(change, &deploying.result).await;
+                matches!(look, RolloutCheck::Running { .. } | RolloutCheck::Unrecorded { .. })
             }
             None => false,
         }
     }
 
     /// Marks the result with a tag. Gives the time of the next try, if there is to be one.
-    async fn tag(&self, claim: &mut Claim) -> Result<Option<Timestamp>, StoreError> {
-        for _ in 0..MOST_TAG_TRIES {
+    async fn ensure_tag(&self, claim: &mut Claim) -> Result<Option<Timestamp>, StoreError> {
+        for _ in 0..MAX_TAG_TRIES {
             let Some(deploying) = claim.change.stage.deploying() else { return Ok(None) };
             let plan = claim.change.plan.clone();
             // By manifest it is the code that is tagged, at what was built.
@@ -125,8 +128,8 @@ impl Bot {
             let (name, tries) = match &deploying.tag {
                 ResultTag::Made { .. } | ResultTag::Missing { .. } => return Ok(None),
                 ResultTag::NotYet => {
-                    let name = self.next_tag(&claim.change, None).await?;
-                    self.keep_tag(claim, ResultTag::Chosen { name, tries: 0 }).await?;
+                    let name = self.choose_tag_name(&claim.change, None).await?;
+                    self.store_tag(claim, ResultTag::Chosen { name, tries: 0 }).await?;
                     continue;
                 }
                 // Woken before its turn came: whoever asks again and again moves the turns of all others.
@@ -137,61 +140,61 @@ impl Bot {
             };
             let Some(result) = marked else {
                 let why = "nothing tells which commit the image was built from".to_owned();
-                return self.keep_tag(claim, ResultTag::Missing { why }).await.map(|()| None);
+                return self.store_tag(claim, ResultTag::Missing { why }).await.map(|()| None);
             };
             let message = plan.format_merge_message(&claim.change.format_change_trailer());
             let made = match self.github.make_tag(&plan.repository, &name, &result, &message).await {
-                Ok(MakeTag::Taken) => self.whose_tag(&claim.change, &name, &result).await,
+                Ok(MakeTag::Taken) => self.resolve_taken_tag(&claim.change, &name, &result).await,
                 Ok(MakeTag::Done) => Ok(ResultTag::Made { name: name.clone(), at: self.clock.now() }),
                 Ok(MakeTag::Refused(why)) => Ok(ResultTag::Missing { why }),
                 Err(error) => Err(error),
             };
             match made {
                 Ok(ResultTag::Chosen { name, .. }) => {
-                    self.keep_tag(claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
+                    self.store_tag(claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
                 }
-                Ok(tag) => return self.keep_tag(claim, tag).await.map(|()| None),
+                Ok(tag) => return self.store_tag(claim, tag).await.map(|()| None),
                 // To wait for one's turn is no failure.
                 Err(error @ (GithubError::RateLimited { .. } | GithubError::Paced { .. })) => {
-                    return Ok(Some(again(&error, tries, self.clock.now())));
+                    return Ok(Some(compute_next_try(&error, tries, self.clock.now())));
                 }
-                Err(error) if error.passes() && tries + 1 < MOST_TAG_TRIES => {
-                    self.keep_tag(claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
-                    return Ok(Some(again(&error, tries, self.clock.now())));
+                Err(error) if error.passes() && tries + 1 < MAX_TAG_TRIES => {
+                    self.store_tag(claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
+                    return Ok(Some(compute_next_try(&error, tries, self.clock.now())));
                 }
                 Err(error) => {
                     let why = error.to_string();
-                    return self.keep_tag(claim, ResultTag::Missing { why }).await.map(|()| None);
+                    return self.store_tag(claim, ResultTag::Missing { why }).await.map(|()| None);
                 }
             }
         }
-        self.keep_tag(claim, ResultTag::Missing { why: "every name that I chose was taken".to_owned() }).await?;
+        self.store_tag(claim, ResultTag::Missing { why: "every name that I chose was taken".to_owned() }).await?;
         Ok(None)
     }
 
     /// A tag of our name that is there already is ours if it marks our result; else the next number is free.
-    async fn whose_tag(&self, change: &Change, name: &str, result: &Sha) -> Result<ResultTag, GithubError> {
+    async fn resolve_taken_tag(&self, change: &Change, name: &str, result: &Sha) -> Result<ResultTag, GithubError> {
         let repository = &change.plan.repository;
         if self.github.tag_commit(repository, name).await?.as_ref() == Some(result) {
             return Ok(ResultTag::Made { name: name.to_owned(), at: self.clock.now() });
         }
-        let (before, _) = self.tag_form(change);
+        let (before, _) = self.compute_tag_affixes(change);
         let taken = self.github.tags_beginning(repository, &before).await?;
-        match self.next_tag(change, Some(&taken)).await {
+        match self.choose_tag_name(change, Some(&taken)).await {
             Ok(name) => Ok(ResultTag::Chosen { name, tries: 0 }),
             Err(error) => Err(GithubError::Unavailable(error.to_string())),
         }
     }
 
-    fn tag_form(&self, change: &Change) -> (String, String) {
+    fn compute_tag_affixes(&self, change: &Change) -> (String, String) {
         let policy = self.config.environments.get(&change.plan.environment);
         let template = policy.and_then(|policy| policy.tag.as_deref());
         format_tag_affixes(template, &change.plan, self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date())
     }
 
     /// The first name that is free as far as we know.
-    async fn next_tag(&self, change: &Change, taken: Option<&[String]>) -> Result<String, StoreError> {
-        let form = self.tag_form(change);
+    async fn choose_tag_name(&self, change: &Change, taken: Option<&[String]>) -> Result<String, StoreError> {
+        let form = self.compute_tag_affixes(change);
         let ours = self.store.tag_names(&change.plan.repository, &form.0).await?;
         let names = ours.iter().chain(taken.into_iter().flatten());
         let last = names.filter_map(|name| parse_tag_number(name, &form)).max().unwrap_or_default();
@@ -199,7 +202,7 @@ impl Bot {
     }
 
     /// Stores what became of the tag. A name is stored before it is used.
-    async fn keep_tag(&self, claim: &mut Claim, tag: ResultTag) -> Result<(), StoreError> {
+    async fn store_tag(&self, claim: &mut Claim, tag: ResultTag) -> Result<(), StoreError> {
         let mut transaction = Transaction::new();
         if let ResultTag::Chosen { name, .. } = &tag {
             transaction = transaction.name_tag(claim.change.plan.repository.clone(), name, claim.change.id);
@@ -208,13 +211,13 @@ impl Bot {
             return Ok(());
         };
         let due = Some(self.clock.now());
-        claim.change = self.advance(&claim.change, claim.fence, stage, due, transaction).await?;
+        claim.change = self.advance_stage(&claim.change, claim.fence, stage, due, transaction).await?;
         claim.due_at = due;
         Ok(())
     }
 
     /// Tells the controller to look, once, where the environment says how.
-    async fn nudge(&self, change: &Change) -> Option<TriggerOutcome> {
+    async fn trigger_reconcile(&self, change: &Change) -> Option<TriggerOutcome> {
         let deploying = change.stage.deploying()?;
         if deploying.nudge.is_some() {
             return deploying.nudge.clone();
@@ -228,7 +231,7 @@ impl Bot {
     }
 
     /// Green only when the cluster runs it.
-    async fn judge(
+    async fn evaluate_rollout(
         &self,
         claim: &Claim,
         nudge: Option<TriggerOutcome>,
@@ -237,25 +240,25 @@ impl Bot {
         let before = claim.change.stage.clone();
         let Some(deploying) = before.deploying() else { return Ok(()) };
         if matches!(before, Stage::Deployed { .. }) {
-            return self.keep_stage(claim, before, tag_due).await;
+            return self.store_stage_if_changed(claim, before, tag_due).await;
         }
         let (deadline, tries) = (deploying.deadline, deploying.trouble.as_ref().map_or(0, |trouble| trouble.tries));
         let artefact = self.config.catalogue.find_artefact(claim.change.plan.artefact.as_str());
         let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
-        if place.is_some_and(|place| !self.view.is_read(place)) {
+        if place.is_some_and(|place| !self.cluster_view.is_read(place)) {
             // After a start, nothing can be said before the first look, not even that it is too late.
             let Ok(told) = before.update_deploying(|known| DeployState { nudge, ..known }) else { return Ok(()) };
-            return self.keep_stage(claim, told, Some(self.clock.now() + UNREAD)).await;
+            return self.store_stage_if_changed(claim, told, Some(self.clock.now() + UNREAD_POLL_INTERVAL)).await;
         }
-        let look = self.look_at_result(&claim.change, &deploying.result).await;
-        let silence = Box::pin(self.silence(&claim.change, &look)).await;
-        let seen_at = self.first_seen(&claim.change, deploying, &look);
-        let built_at = self.built_at(&claim.change, deploying);
-        let others = self.others(&claim.change);
+        let look = self.check_rollout(&claim.change, &deploying.result).await;
+        let silence = Box::pin(self.diagnose_stall(&claim.change, &look)).await;
+        let seen_at = self.determine_seen_at(&claim.change, deploying, &look);
+        let built_at = self.find_build_time(&claim.change, deploying);
+        let others = self.collect_co_deployed_states(&claim.change);
         let runs_as = match &look {
-            Look::Unclear(_) => None,
+            RolloutCheck::Unclear(_) => None,
             _ => place.zip(artefact).and_then(|(place, artefact)| {
-                let version = self.view.rollout(place, &artefact.image).version?;
+                let version = self.cluster_view.rollout(place, &artefact.image).version?;
                 Some(version.label().to_owned())
             }),
         };
@@ -268,17 +271,19 @@ impl Bot {
             seen_at,
             // What is only shown at the end is not worth a step of its own before.
             runs_as: match &look {
-                Look::Runs { .. } | Look::Failed { .. } => runs_as.or(known.runs_as),
+                RolloutCheck::Running { .. } | RolloutCheck::Failed { .. } => runs_as.or(known.runs_as),
                 _ => known.runs_as,
             },
             rollout: match &look {
-                Look::Rolling(progress) => Some(progress.clone()),
-                Look::Unrecorded { ready } => Some(RolloutProgress { ready: *ready, wanted: *ready, delayed_by: None }),
-                Look::NotYet { .. } | Look::Unclear(_) => known.rollout,
-                Look::Runs { .. } | Look::Failed { .. } => None,
+                RolloutCheck::RollingOut(progress) => Some(progress.clone()),
+                RolloutCheck::Unrecorded { ready } => {
+                    Some(RolloutProgress { ready: *ready, wanted: *ready, delayed_by: None })
+                }
+                RolloutCheck::NotDeployed { .. } | RolloutCheck::Unclear(_) => known.rollout,
+                RolloutCheck::Running { .. } | RolloutCheck::Failed { .. } => None,
             },
             trouble: match &look {
-                Look::Unclear(why) => Some(RetryState::record_failure(known.trouble, why.clone(), now)),
+                RolloutCheck::Unclear(why) => Some(RetryState::record_failure(known.trouble, why.clone(), now)),
                 _ => None,
             },
             ..known
@@ -287,70 +292,79 @@ impl Bot {
         let waiting = matches!(learned, Stage::Deploying(_));
         let late = waiting && now >= deadline;
         let unconfirmed = learned.unconfirmed_failure().map(str::to_owned);
-        let confirms = unconfirmed.filter(|_| now >= deadline && now.duration_since(deadline) < CONFIRM_WITHIN);
+        let confirms = unconfirmed.filter(|_| now >= deadline && now.duration_since(deadline) < CONFIRMATION_WINDOW);
         let stage = match look {
-            Look::Runs { ready, proof } => learned.into_deployed(ready, proof, now),
-            Look::Failed { reason, evidence, .. }
+            RolloutCheck::Running { ready, proof } => learned.into_deployed(ready, proof, now),
+            RolloutCheck::Failed { reason, evidence, .. }
                 if !matches!(learned, Stage::Failed { .. })
                     || (learned.unconfirmed_failure().is_some() && evidence.can_trigger_auto_rollback()) =>
             {
                 learned.into_failed(reason, evidence, now)
             }
-            Look::Failed { .. } | Look::NotYet { .. } | Look::Rolling(_) if let Some(reason) = confirms => {
+            RolloutCheck::Failed { .. } | RolloutCheck::NotDeployed { .. } | RolloutCheck::RollingOut(_)
+                if let Some(reason) = confirms =>
+            {
                 learned.into_failed(reason, FailureEvidence::Deadline, now)
             }
-            Look::NotYet { runs, .. } if late => learned.into_stalled(runs, false, now),
-            Look::Rolling(RolloutProgress { ready, wanted, delayed_by }) if late => {
+            RolloutCheck::NotDeployed { running_version: runs, .. } if late => learned.into_stalled(runs, false, now),
+            RolloutCheck::RollingOut(RolloutProgress { ready, wanted, delayed_by }) if late => {
                 let delay = delayed_by.map(|reason| format!(" ({reason})")).unwrap_or_default();
                 learned.into_stalled(Some(format!("{ready} of {wanted} replicas of it{delay}")), false, now)
             }
-            Look::Unclear(why) if late => {
+            RolloutCheck::Unclear(why) if late => {
                 learned.into_stalled(Some(format!("something, but nobody can tell what: {why}")), true, now)
             }
             // Of what is only watched, the periodic look is soon enough.
-            Look::Unclear(_) if waiting => {
-                let due = (now + pause(tries)).min(deadline);
-                return self.keep_stage(claim, learned, Some(tag_due.map_or(due, |tag| tag.min(due)))).await;
+            RolloutCheck::Unclear(_) if waiting => {
+                let due = (now + compute_backoff(tries)).min(deadline);
+                return self
+                    .store_stage_if_changed(claim, learned, Some(tag_due.map_or(due, |tag| tag.min(due))))
+                    .await;
             }
             _ => Ok(learned),
         };
         let Ok(stage) = stage else { return Ok(()) };
-        let stage = Box::pin(self.with_authors(&claim.change, stage)).await;
+        let stage = Box::pin(self.add_failure_authors(&claim.change, stage)).await;
         let due = if stage.is_active() {
             let silent_from =
-                Some(self.silent_from(&claim.change, deploying)).filter(|at| *at > now && seen_at.is_none());
+                Some(self.compute_stall_time(&claim.change, deploying)).filter(|at| *at > now && seen_at.is_none());
             [tag_due, silent_from].into_iter().flatten().chain([deadline]).min()
-        } else if self.owes_rollback(&Change { stage: stage.clone(), ..claim.change.clone() }) {
+        } else if self.auto_rollback_due(&Change { stage: stage.clone(), ..claim.change.clone() }) {
             Some(now)
         } else if stage.unconfirmed_failure().is_some() && now < deadline {
             Some(tag_due.map_or(deadline, |tag| tag.min(deadline)))
         } else {
             tag_due.filter(|_| stage.is_open())
         };
-        self.keep_stage(claim, stage, due).await
+        self.store_stage_if_changed(claim, stage, due).await
     }
 
     /// When the rollout of the result was first seen, as far as it was.
-    fn first_seen(&self, change: &Change, deploying: &DeployState, look: &Look) -> Option<Timestamp> {
+    fn determine_seen_at(&self, change: &Change, deploying: &DeployState, look: &RolloutCheck) -> Option<Timestamp> {
         let plan = &change.plan;
         let seen = match look {
-            Look::Rolling(_) | Look::Unrecorded { .. } | Look::Runs { .. } | Look::Failed { seen: true, .. } => {
-                let seen = self.seen.sighting(&plan.artefact, &plan.environment);
+            RolloutCheck::RollingOut(_)
+            | RolloutCheck::Unrecorded { .. }
+            | RolloutCheck::Running { .. }
+            | RolloutCheck::Failed { was_rolled_out: true, .. } => {
+                let seen = self.sightings.find_sighting(&plan.artefact, &plan.environment);
                 // What is built once and only retagged may have been there before.
                 Some(seen.map_or_else(|| self.clock.now(), |seen| seen.seen_at.max(deploying.merged_at)))
             }
-            Look::NotYet { .. } | Look::Unclear(_) | Look::Failed { seen: false, .. } => None,
+            RolloutCheck::NotDeployed { .. }
+            | RolloutCheck::Unclear(_)
+            | RolloutCheck::Failed { was_rolled_out: false, .. } => None,
         };
         deploying.seen_at.or(seen)
     }
 
     /// With those who wrote what failed, to be told of it. A rollback's are told otherwise: it took their work back.
-    async fn with_authors(&self, before: &Change, stage: Stage) -> Stage {
+    async fn add_failure_authors(&self, before: &Change, stage: Stage) -> Stage {
         let told = stage.deploying().is_none_or(|deploying| deploying.authors.is_some());
         if told || before.plan.rollback.is_some() || !matches!(stage, Stage::Failed { .. }) {
             return stage;
         }
-        let authors = self.authors(before, MOST_AUTHORS).await;
+        let authors = self.find_change_authors(before, MAX_NOTIFIED_AUTHORS).await;
         match stage.clone().update_deploying(|known| DeployState { authors: Some(authors), ..known }) {
             Ok(named) => named,
             Err(_) => stage,
@@ -358,7 +372,7 @@ impl Bot {
     }
 
     /// Writes only what is new.
-    pub(crate) async fn keep_stage(
+    pub(crate) async fn store_stage_if_changed(
         &self,
         claim: &Claim,
         stage: Stage,
@@ -372,89 +386,94 @@ impl Bot {
         if stage == claim.change.stage && same_time {
             return Ok(());
         }
-        self.advance(&claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop)
+        self.advance_stage(&claim.change, claim.fence, stage, due, Transaction::new()).await.map(drop)
     }
 
-    async fn look_at_result(&self, change: &Change, result: &Sha) -> Look {
+    async fn check_rollout(&self, change: &Change, result: &Sha) -> RolloutCheck {
         let catalogue = &self.config.catalogue;
         let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
         let place = artefact.and_then(|artefact| artefact.places.get(&change.plan.environment));
         let (Some(artefact), Some(place)) = (artefact, place) else {
-            return Look::Unclear(format!("{} is not configured there any more", change.plan.artefact));
+            return RolloutCheck::Unclear(format!("{} is not configured there any more", change.plan.artefact));
         };
-        let rollout = self.view.rollout(place, &artefact.image);
+        let rollout = self.cluster_view.rollout(place, &artefact.image);
         if let RolloutState::Unreadable { why, .. } = &rollout.state {
-            return Look::Unclear(format!("I cannot read {}: {why}.", change.plan.environment));
+            return RolloutCheck::Unclear(format!("I cannot read {}: {why}.", change.plan.environment));
         }
         let runs = rollout.version.as_ref().map(|version| version.label().to_owned());
-        let seen = self.seen.sighting(&artefact.name, &change.plan.environment);
+        let seen = self.sightings.find_sighting(&artefact.name, &change.plan.environment);
         let seen =
             seen.filter(|seen| rollout.version.as_ref().is_some_and(|version| seen.version.is_same_image(version)));
-        let mut untold = false;
+        let mut commit_unknown = false;
         let ours = match &seen {
             // Nothing runs, or the observer is about to tell of it, and wakes us then.
             None => None,
-            Some(seen) => match self.belongs(artefact, change, result, seen).await {
-                Ok(Belonging::Ours(proof)) => Some(proof),
-                Ok(Belonging::Foreign) => None,
-                Ok(Belonging::Unknown) => {
-                    untold = change.stage.deploying().is_some_and(|deploying| seen.seen_at >= deploying.merged_at);
+            Some(seen) => match self.is_result_of(artefact, change, result, seen).await {
+                Ok(VersionOwnership::Ours(proof)) => Some(proof),
+                Ok(VersionOwnership::Foreign) => None,
+                Ok(VersionOwnership::Unknown) => {
+                    commit_unknown =
+                        change.stage.deploying().is_some_and(|deploying| seen.seen_at >= deploying.merged_at);
                     None
                 }
-                Err(error) => return Look::Unclear(format!("{error}.")),
+                Err(error) => return RolloutCheck::Unclear(format!("{error}.")),
             },
         };
-        let told = self.sources.failure(&change.plan.environment, &artefact.name, result);
+        let reported_failure = self.image_commits.find_failure(&change.plan.environment, &artefact.name, result);
         let is_degraded = matches!(rollout.state, RolloutState::Degraded { .. });
         match (ours, rollout.state) {
             (Some(proof), RolloutState::Running { ready }) if seen.is_some_and(|seen| seen.running_at.is_some()) => {
-                Look::Runs { ready, proof }
+                RolloutCheck::Running { ready, proof }
             }
             // The change must not end yet: the observer would announce its version as one that nobody brought.
-            (Some(_), RolloutState::Running { ready }) => Look::Unrecorded { ready },
-            (Some(_), RolloutState::RollingOut { ready, wanted, delayed_by }) if told.is_none() => {
+            (Some(_), RolloutState::Running { ready }) => RolloutCheck::Unrecorded { ready },
+            (Some(_), RolloutState::RollingOut { ready, wanted, delayed_by }) if reported_failure.is_none() => {
                 let delayed_by = delayed_by.map(|reason| reason.to_string());
-                Look::Rolling(RolloutProgress { ready, wanted, delayed_by })
+                RolloutCheck::RollingOut(RolloutProgress { ready, wanted, delayed_by })
             }
-            (Some(_), RolloutState::Degraded { reason }) => Look::Failed {
-                reason: self.reason_of(artefact, change).await.unwrap_or_else(|| match told {
-                    Some((told, _)) => format!("{reason}: {told}"),
-                    None => reason.to_string(),
-                }),
-                seen: true,
+            (Some(_), RolloutState::Degraded { reason }) => RolloutCheck::Failed {
+                reason: self.find_change_failure_reason(artefact, change).await.unwrap_or_else(
+                    || match reported_failure {
+                        Some((told, _)) => format!("{reason}: {told}"),
+                        None => reason.to_string(),
+                    },
+                ),
+                was_rolled_out: true,
                 evidence: FailureEvidence::Workload,
             },
-            (ours, _) => match told {
+            (ours, _) => match reported_failure {
                 // The image does not name its commit, but the report does. The cluster itself shows the workload as degraded.
-                Some((reason, _)) if untold && is_degraded => {
-                    Look::Failed { reason, seen: false, evidence: FailureEvidence::Workload }
+                Some((reason, _)) if commit_unknown && is_degraded => {
+                    RolloutCheck::Failed { reason, was_rolled_out: false, evidence: FailureEvidence::Workload }
                 }
-                Some((reason, evidence)) => Look::Failed { reason, seen: ours.is_some(), evidence },
-                None => Look::NotYet { runs, untold },
+                Some((reason, evidence)) => RolloutCheck::Failed { reason, was_rolled_out: ours.is_some(), evidence },
+                None => RolloutCheck::NotDeployed { running_version: runs, commit_unknown },
             },
         }
     }
 
     /// Is what was seen the change's result?
-    pub(crate) async fn belongs(
+    pub(crate) async fn is_result_of(
         &self,
         artefact: &Artefact,
         change: &Change,
         result: &Sha,
         seen: &crate::domain::runtime::sighting::Sighting,
-    ) -> Result<Belonging, CannotAsk> {
+    ) -> Result<VersionOwnership, LookupError> {
         // What ran there before is not what the change brings, whatever its commit contains.
         if change.plan.artefact == artefact.name
             && change.plan.from.as_ref().is_some_and(|from| from.is_same_image(&seen.version))
         {
-            return Ok(Belonging::Foreign);
+            return Ok(VersionOwnership::Foreign);
         }
         // By manifest it is exactly what was written, whatever it was built from.
         if change.plan.manifest.is_some() {
             let ours = change.plan.version.is_same_image(&seen.version);
-            return Ok(if ours { Belonging::Ours(Proof::Image) } else { Belonging::Foreign });
+            return Ok(if ours { VersionOwnership::Ours(Proof::Image) } else { VersionOwnership::Foreign });
         }
-        let Some((commit, proof)) = self.source_of(artefact, seen).await? else { return Ok(Belonging::Unknown) };
+        let Some((commit, proof)) = self.resolve_sighting_commit(artefact, seen).await? else {
+            return Ok(VersionOwnership::Unknown);
+        };
         // What a rollback restores may still run when it is merged, while the image of what it takes back is on its way.
         let ran_on = change.plan.rollback.is_some()
             && change.stage.deploying().is_some_and(|deploying| seen.seen_at < deploying.merged_at);
@@ -462,19 +481,19 @@ impl Bot {
         let ours = commit == *result
             || (Some(&commit) == change.plan.pinned.as_ref() && !ran_on)
             || !self.is_behind(artefact, &commit, result).await?;
-        Ok(if ours { Belonging::Ours(proof) } else { Belonging::Foreign })
+        Ok(if ours { VersionOwnership::Ours(proof) } else { VersionOwnership::Foreign })
     }
 
-    async fn reason_of(&self, artefact: &Artefact, change: &Change) -> Option<String> {
+    async fn find_change_failure_reason(&self, artefact: &Artefact, change: &Change) -> Option<String> {
         let environment = self.config.catalogue.ladder.find(change.plan.environment.as_str())?;
-        self.reason(artefact, environment).await
+        self.find_pod_failure_reason(artefact, environment).await
     }
 
     /// What the artefacts that are carried along are doing, for the card.
-    fn others(&self, change: &Change) -> Vec<CoDeployedStatus> {
+    fn collect_co_deployed_states(&self, change: &Change) -> Vec<CoDeployedStatus> {
         let one = |also: &crate::domain::change::plan::CoDeployed| {
             let artefact = self.config.catalogue.find_artefact(also.artefact.as_str())?;
-            let rollout = self.view.rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
+            let rollout = self.cluster_view.rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
             let state = match rollout.state {
                 RolloutState::Running { ready } => CoDeployedState::Runs { ready },
                 RolloutState::RollingOut { ready, wanted, .. } => CoDeployedState::RollsOut { ready, wanted },

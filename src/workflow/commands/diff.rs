@@ -24,91 +24,96 @@ use crate::adapters::slack::render::commit_summary::Authors;
 use crate::adapters::slack::render::diff as render;
 use crate::adapters::slack::render::page_buttons::For;
 
-use crate::workflow::context::Bot;
-use crate::workflow::error::No;
-use crate::workflow::facts::image_commits::CannotAsk;
+use crate::workflow::context::Context;
+use crate::workflow::error::PlanError;
+use crate::workflow::facts::image_commits::LookupError;
 use crate::workflow::notifications::outbox::TableSupport;
-use crate::workflow::planning::pending_commits::says;
-use crate::workflow::planning::rollback_candidates::REMEMBERED;
-use crate::workflow::requests::dispatch::{Asked, stored};
-use crate::workflow::requests::inbox::{NotNow, Work};
+use crate::workflow::planning::pending_commits::parse_manifest_version;
+use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
+use crate::workflow::requests::dispatch::{Request, retry_after_store_error};
+use crate::workflow::requests::inbox::{Response, RetryLater};
 
 /// How many artefacts are looked at at once; GitHub's client has limits of its own.
-const AT_ONCE: usize = 8;
+const MAX_PARALLEL_DIFFS: usize = 8;
 
 /// After so long the first results are shown; the others follow.
-const FIRST: Duration = Duration::from_millis(1500);
+const FIRST_RESULTS_DELAY: Duration = Duration::from_millis(1500);
 /// How often a message that can be edited is filled in.
-const FILLED: Duration = Duration::from_secs(3);
+const UPDATE_INTERVAL: Duration = Duration::from_secs(3);
 
 /// One of the two environments, with what has to be known to compare it.
-struct Known<'a> {
-    rung: &'a Environment,
+struct ComparedEnvironment<'a> {
+    environment: &'a Environment,
     side: DiffSide,
     /// The commit that runs.
-    commit: Option<Sha>,
+    image_commit: Option<Sha>,
     /// The commit whose code that is: after a rollback, the one that was restored.
-    code: Option<Sha>,
+    code_commit: Option<Sha>,
     /// Its manifest, by name and text.
     manifest: Option<(String, String)>,
 }
 
 /// What was typed.
-pub(crate) struct Wanted {
+pub(crate) struct DiffRequest {
     pub(crate) source: EnvironmentName,
     pub(crate) target: EnvironmentName,
     pub(crate) artefact: Option<ArtefactName>,
-    pub(crate) code: bool,
+    pub(crate) includes_code: bool,
 }
 
-impl Bot {
-    pub(crate) async fn diff(&self, asked: Asked<'_>, wanted: Wanted, openly: bool) -> Result<Work, NotNow> {
+impl Context {
+    pub(crate) async fn answer_diff(
+        &self,
+        asked: Request<'_>,
+        wanted: DiffRequest,
+        openly: bool,
+    ) -> Result<Response, RetryLater> {
         let catalogue = &self.config.catalogue;
-        let rung = |name: &EnvironmentName| catalogue.ladder.find(name.as_str());
-        let (Some(source), Some(target)) = (rung(&wanted.source), rung(&wanted.target)) else {
-            return Ok(Work::default());
+        let find_environment = |name: &EnvironmentName| catalogue.ladder.find(name.as_str());
+        let (Some(source), Some(target)) = (find_environment(&wanted.source), find_environment(&wanted.target)) else {
+            return Ok(Response::default());
         };
         if source.name == target.name {
-            return Ok(asked.privately(render::same_environment(&source.name)));
+            return Ok(asked.reply_private(render::same_environment(&source.name)));
         }
         let Some(artefact) = wanted.artefact.as_ref().and_then(|name| catalogue.find_artefact(name.as_str())) else {
-            return self.diff_all(asked, source, target, openly).await;
+            return self.diff_all_artefacts(asked, source, target, openly).await;
         };
-        let diff = match self.diff_of(artefact, source, target).await {
+        let diff = match self.diff_artefact(artefact, source, target).await {
             Ok(diff) => diff,
-            Err(error) => return asked.cannot(&error),
+            Err(error) => return asked.reply_lookup_error(&error),
         };
         let code = match &diff.compared_commits {
-            Some((upper, lower)) if wanted.code && matches!(diff.result, DiffResult::Different { .. }) => {
-                match self.code_between(artefact, upper, lower).await {
+            Some((upper, lower)) if wanted.includes_code && matches!(diff.result, DiffResult::Different { .. }) => {
+                match self.fetch_code_diff(artefact, upper, lower).await {
                     Ok(code) => Some(code),
-                    Err(error) => return asked.cannot(&error),
+                    Err(error) => return asked.reply_lookup_error(&error),
                 }
             }
             _ => None,
         };
-        let authors = if openly { Authors::new() } else { self.known_authors(&diff, &artefact.repository) };
+        let authors = if openly { Authors::new() } else { self.find_known_authors(&diff, &artefact.repository) };
         let render::One { said, cut } =
             render::one(&diff, code.as_deref(), &catalogue.ladder, &authors, self.clock.now());
-        let mut work = if openly { asked.openly(said) } else { asked.privately(said) };
+        let mut work = if openly { asked.reply_public(said) } else { asked.reply_private(said) };
         if cut {
             let texts = code.as_deref().unwrap_or_default().iter().chain(&diff.manifest_diff);
             work.transaction =
-                work.transaction.say(asked.beside(render::whole(&diff), render::file(&diff, texts), openly));
+                work.transaction.say(asked.attach_file(render::whole(&diff), render::file(&diff, texts), openly));
         }
         Ok(work)
     }
 
     /// The text of what differs, of the files that concern the artefact.
-    async fn code_between(
+    async fn fetch_code_diff(
         &self,
         artefact: &Artefact,
         upper: &Sha,
         lower: &Sha,
-    ) -> Result<Vec<ManifestDiff>, CannotAsk> {
+    ) -> Result<Vec<ManifestDiff>, LookupError> {
         let patches = match self.github.patches(&artefact.repository, upper, lower).await? {
             Found::Yes(patches) => patches,
-            Found::No(why) => return Err(CannotAsk::never(why)),
+            Found::No(why) => return Err(LookupError::new_permanent(why)),
         };
         let concerned = patches.into_iter().filter(|patched| patched.file.is_relevant_to(artefact)).map(
             |Patched { file, patch }| {
@@ -123,22 +128,22 @@ impl Bot {
     }
 
     /// Of every artefact that is in either. What takes its time is shown as far as it is known, and filled in.
-    async fn diff_all(
+    async fn diff_all_artefacts(
         &self,
-        asked: Asked<'_>,
+        asked: Request<'_>,
         source: &Environment,
         target: &Environment,
         openly: bool,
-    ) -> Result<Work, NotNow> {
-        let artefacts = self.in_either(source, target);
+    ) -> Result<Response, RetryLater> {
+        let artefacts = self.list_artefacts_in_either(source, target);
         let (count, whom) = (artefacts.len(), if openly { For::Channel { shared_by: None } } else { For::Person });
         let said = |diffs: &[Diff]| {
-            let said = self.all_said(diffs.to_vec(), count, (source, target), 0, whom);
-            if openly { asked.openly(said) } else { asked.privately(said) }
+            let said = self.render_all_diffs(diffs.to_vec(), count, (source, target), 0, whom);
+            if openly { asked.reply_public(said) } else { asked.reply_private(said) }
         };
         let mut diffs: Vec<Diff> = Vec::with_capacity(count);
-        let mut coming = std::pin::pin!(self.diffs(artefacts, source, target));
-        let mut show_at = Some(Instant::now() + FIRST);
+        let mut coming = std::pin::pin!(self.stream_diffs(artefacts, source, target));
+        let mut show_at = Some(Instant::now() + FIRST_RESULTS_DELAY);
         loop {
             let next = match show_at {
                 Some(at) => timeout_at(at, coming.next()).await,
@@ -148,36 +153,39 @@ impl Bot {
                 Ok(Some(diff)) => diffs.push(diff),
                 Ok(None) => return Ok(said(&diffs)),
                 Err(_) => {
-                    self.store.commit(said(&diffs).transaction).await.map_err(|error| stored(&error))?;
+                    self.store
+                        .commit(said(&diffs).transaction)
+                        .await
+                        .map_err(|error| retry_after_store_error(&error))?;
                     // A private answer to a command cannot be edited: it is said once before the end.
-                    show_at = openly.then(|| Instant::now() + FILLED);
+                    show_at = openly.then(|| Instant::now() + UPDATE_INTERVAL);
                 }
             }
         }
     }
 
     /// Another page of the same: nearly all of it is known by now.
-    pub(crate) async fn diff_page(
+    pub(crate) async fn render_diff_page(
         &self,
         source: &EnvironmentName,
         target: &EnvironmentName,
         page: usize,
         whom: For<'_>,
     ) -> Option<Said> {
-        let rung = |name: &EnvironmentName| self.config.catalogue.ladder.find(name.as_str());
-        let (source, target) = (rung(source)?, rung(target)?);
-        let artefacts = self.in_either(source, target);
+        let find_environment = |name: &EnvironmentName| self.config.catalogue.ladder.find(name.as_str());
+        let (source, target) = (find_environment(source)?, find_environment(target)?);
+        let artefacts = self.list_artefacts_in_either(source, target);
         let count = artefacts.len();
-        let diffs: Vec<Diff> = self.diffs(artefacts, source, target).collect().await;
-        Some(self.all_said(diffs, count, (source, target), page, whom))
+        let diffs: Vec<Diff> = self.stream_diffs(artefacts, source, target).collect().await;
+        Some(self.render_all_diffs(diffs, count, (source, target), page, whom))
     }
 
-    fn in_either(&self, source: &Environment, target: &Environment) -> Vec<&Artefact> {
+    fn list_artefacts_in_either(&self, source: &Environment, target: &Environment) -> Vec<&Artefact> {
         let either = |it: &&Artefact| [source, target].iter().any(|rung| it.places.contains_key(&rung.name));
         self.config.catalogue.artefacts.iter().filter(either).collect()
     }
 
-    fn all_said(
+    fn render_all_diffs(
         &self,
         mut diffs: Vec<Diff>,
         count: usize,
@@ -189,55 +197,58 @@ impl Bot {
         diffs.sort_by_key(|diff| catalogue.artefacts.iter().position(|artefact| artefact.name == diff.artefact));
         let pair = (&source.name, &target.name);
         let said = render::all(&diffs, count, pair, page, whom, &catalogue.ladder, self.clock.now());
-        match self.tables.support() {
+        match self.table_support.support() {
             TableSupport::Refused => said.without_tables(),
-            TableSupport::Taken | TableSupport::Unknown => said,
+            TableSupport::Accepted | TableSupport::Unknown => said,
         }
     }
 
     /// Who wrote what is shown, as far as that is known.
-    fn known_authors(&self, diff: &Diff, repository: &Repository) -> Authors {
+    fn find_known_authors(&self, diff: &Diff, repository: &Repository) -> Authors {
         let DiffResult::Different { drift, .. } = &diff.result else { return Authors::new() };
         let logins = drift.commits.iter().chain(&drift.hotfixes).filter_map(|commit| commit.login.clone());
-        logins.filter_map(|login| self.known_person(&login, repository).map(|person| (login, person))).collect()
+        logins.filter_map(|login| self.find_known_person(&login, repository).map(|person| (login, person))).collect()
     }
 
     /// What differs of one artefact.
-    pub(crate) async fn diff_of(
+    pub(crate) async fn diff_artefact(
         &self,
         artefact: &Artefact,
         source: &Environment,
         target: &Environment,
-    ) -> Result<Diff, CannotAsk> {
+    ) -> Result<Diff, LookupError> {
         let ladder = &self.config.catalogue.ladder;
-        let (mut from, mut to) = (self.known_of(artefact, source).await?, self.known_of(artefact, target).await?);
+        let (mut from, mut to) = (
+            self.gather_environment_facts(artefact, source).await?,
+            self.gather_environment_facts(artefact, target).await?,
+        );
         let (lower, upper) = if diff::is_above(ladder, &source.name, &target.name) {
             (&mut to, &mut from)
         } else {
             (&mut from, &mut to)
         };
         if matches!(artefact.delivery, Delivery::Manifest { .. }) {
-            self.look_at_manifest(artefact, lower).await?;
-            self.look_at_manifest(artefact, upper).await?;
+            self.read_manifest_state(artefact, lower).await?;
+            self.read_manifest_state(artefact, upper).await?;
         }
         let same_image = match (&lower.side.running, &upper.side.running) {
             (Some(below), Some(above)) => below.is_same_image(above),
             _ => false,
         };
-        let between = match missing(artefact, lower).or_else(|| missing(artefact, upper)) {
+        let between = match find_missing_side(artefact, lower).or_else(|| find_missing_side(artefact, upper)) {
             Some(DiffResult::CommitUnknown(_)) if same_image => DiffResult::Same,
             Some(between) => between,
-            None => self.lies_between(artefact, lower, upper).await?,
+            None => self.compare_environments(artefact, lower, upper).await?,
         };
-        let is_first = matches!(&between, DiffResult::NotRunning(name) if *name == upper.rung.name);
+        let is_first = matches!(&between, DiffResult::NotRunning(name) if *name == upper.environment.name);
         // What a rollback restored is older code with the bad one in its history: it goes nowhere.
-        let restored = lower.commit != lower.code;
+        let restored = lower.image_commit != lower.code_commit;
         let next = if !restored && (between.behind_environment().is_some() || is_first) {
-            diff::find_next_promotion(artefact, &lower.side, upper.rung, ladder)
+            diff::find_next_promotion(artefact, &lower.side, upper.environment, ladder)
         } else {
             None
         };
-        let compared = upper.code.clone().zip(lower.code.clone());
+        let compared = upper.code_commit.clone().zip(lower.code_commit.clone());
         let manifest = match (upper.manifest.take(), lower.manifest.take()) {
             (Some((file, above)), Some((_, below))) if above != below => {
                 Some(ManifestDiff { file, difference: LineDiff::from_texts(&above, &below) })
@@ -257,22 +268,22 @@ impl Bot {
     }
 
     /// The same of many, as they become known: first what nobody has to be asked for.
-    pub(crate) fn diffs<'a>(
+    pub(crate) fn stream_diffs<'a>(
         &'a self,
         artefacts: Vec<&'a Artefact>,
         source: &'a Environment,
         target: &'a Environment,
     ) -> impl futures::Stream<Item = Diff> + 'a {
-        let one = async move |artefact: &'a Artefact| match self.diff_of(artefact, source, target).await {
+        let one = async move |artefact: &'a Artefact| match self.diff_artefact(artefact, source, target).await {
             Ok(diff) => diff,
-            Err(error) => self.undiffed(artefact, source, target, error.to_string()),
+            Err(error) => self.build_failed_diff(artefact, source, target, error.to_string()),
         };
-        futures::stream::iter(artefacts).map(one).buffer_unordered(AT_ONCE)
+        futures::stream::iter(artefacts).map(one).buffer_unordered(MAX_PARALLEL_DIFFS)
     }
 
     /// What the cluster alone tells, where somebody who must be asked does not answer.
-    fn undiffed(&self, artefact: &Artefact, source: &Environment, target: &Environment, why: String) -> Diff {
-        let side = |rung: &Environment| self.side(artefact, rung);
+    fn build_failed_diff(&self, artefact: &Artefact, source: &Environment, target: &Environment, why: String) -> Diff {
+        let side = |rung: &Environment| self.build_side(artefact, rung);
         Diff {
             artefact: artefact.name.clone(),
             source: side(source),
@@ -285,7 +296,7 @@ impl Bot {
     }
 
     /// What runs there, by the cluster's word; where it cannot be read, what was seen last.
-    fn side(&self, artefact: &Artefact, rung: &Environment) -> DiffSide {
+    fn build_side(&self, artefact: &Artefact, rung: &Environment) -> DiffSide {
         let environment = rung.name.clone();
         let Some(place) = artefact.places.get(&rung.name) else {
             return DiffSide {
@@ -296,8 +307,8 @@ impl Bot {
                 git: GitState::Unknown,
             };
         };
-        let rollout = self.view.rollout(place, &artefact.image);
-        let seen = self.seen.sighting(&artefact.name, &rung.name);
+        let rollout = self.cluster_view.rollout(place, &artefact.image);
+        let seen = self.sightings.find_sighting(&artefact.name, &rung.name);
         let unreadable = matches!(rollout.state, RolloutState::Unreadable { .. });
         let known = seen.filter(|seen| match &rollout.version {
             Some(version) => seen.version.is_same_image(version),
@@ -308,81 +319,94 @@ impl Bot {
         DiffSide { environment, running: version, state: rollout.state, since, git: GitState::Unknown }
     }
 
-    async fn known_of<'a>(&self, artefact: &Artefact, rung: &'a Environment) -> Result<Known<'a>, CannotAsk> {
-        if artefact.places.get(&rung.name).is_some_and(|place| !self.view.is_read(place)) {
-            return Err(CannotAsk::later(format!("what runs in {} has not been read yet", rung.name)));
+    async fn gather_environment_facts<'a>(
+        &self,
+        artefact: &Artefact,
+        environment: &'a Environment,
+    ) -> Result<ComparedEnvironment<'a>, LookupError> {
+        if artefact.places.get(&environment.name).is_some_and(|place| !self.cluster_view.is_read(place)) {
+            return Err(LookupError::new_transient(format!("what runs in {} has not been read yet", environment.name)));
         }
-        let mut side = self.side(artefact, rung);
+        let mut side = self.build_side(artefact, environment);
         let Some(version) = &mut side.running else {
-            return Ok(Known { rung, side, commit: None, code: None, manifest: None });
+            return Ok(ComparedEnvironment {
+                environment,
+                side,
+                image_commit: None,
+                code_commit: None,
+                manifest: None,
+            });
         };
         if version.commit.is_none() {
-            version.commit = match self.seen.sighting(&artefact.name, &rung.name) {
-                Some(seen) if seen.version.is_same_image(version) => self.source_of(artefact, &seen).await?,
-                _ => self.commit_of(artefact, version).await?,
+            version.commit = match self.sightings.find_sighting(&artefact.name, &environment.name) {
+                Some(seen) if seen.version.is_same_image(version) => {
+                    self.resolve_sighting_commit(artefact, &seen).await?
+                }
+                _ => self.find_version_commit(artefact, version).await?,
             }
             .map(|(commit, _)| commit);
         }
         let commit = version.commit.clone();
-        let code = self.code_of(artefact, rung, version).await?;
-        Ok(Known { rung, side, commit, code, manifest: None })
+        let code = self.resolve_code_commit(artefact, environment, version).await?;
+        Ok(ComparedEnvironment { environment, side, image_commit: commit, code_commit: code, manifest: None })
     }
 
     /// The commit whose code a version is: a rollback's is that which it restored.
-    pub(crate) async fn code_of(
+    pub(crate) async fn resolve_code_commit(
         &self,
         artefact: &Artefact,
-        rung: &Environment,
+        environment: &Environment,
         version: &Version,
-    ) -> Result<Option<Sha>, CannotAsk> {
+    ) -> Result<Option<Sha>, LookupError> {
         if matches!(artefact.delivery, Delivery::Manifest { .. }) {
             return Ok(version.commit.clone());
         }
-        let moves = ChangeLockKey::from_branch(&artefact.repository, &rung.branch);
-        let changes = self.store.changes_of(&moves, REMEMBERED).await?;
+        let moves = ChangeLockKey::from_branch(&artefact.repository, &environment.branch);
+        let changes = self.store.changes_of(&moves, HISTORY_LIMIT).await?;
         Ok(SourceMap::from_changes(&changes, &artefact.name).resolve_restored(version).commit)
     }
 
-    async fn lies_between(
+    async fn compare_environments(
         &self,
         artefact: &Artefact,
-        lower: &mut Known<'_>,
-        upper: &mut Known<'_>,
-    ) -> Result<DiffResult, CannotAsk> {
-        let (Some(down), Some(up)) = (lower.code.clone(), upper.code.clone()) else {
+        lower: &mut ComparedEnvironment<'_>,
+        upper: &mut ComparedEnvironment<'_>,
+    ) -> Result<DiffResult, LookupError> {
+        let (Some(down), Some(up)) = (lower.code_commit.clone(), upper.code_commit.clone()) else {
             return Ok(DiffResult::Incomparable);
         };
         let pending = if matches!(artefact.delivery, Delivery::Manifest { .. }) {
-            self.pending_between(&artefact.repository, &up, &down).await?
+            self.compute_pending_between(&artefact.repository, &up, &down).await?
         } else {
-            self.pending_by_branch(artefact, lower, upper, (&down, &up)).await?
+            self.compare_branches(artefact, lower, upper, (&down, &up)).await?
         };
-        Ok(pending
-            .map_or(DiffResult::Incomparable, |pending| DiffResult::from_pending(&pending, artefact, &upper.rung.name)))
+        Ok(pending.map_or(DiffResult::Incomparable, |pending| {
+            DiffResult::from_pending(&pending, artefact, &upper.environment.name)
+        }))
     }
 
     /// What lies between, and where the branches stand. One question for each branch tells both, in most cases.
-    async fn pending_by_branch(
+    async fn compare_branches(
         &self,
         artefact: &Artefact,
-        lower: &mut Known<'_>,
-        upper: &mut Known<'_>,
+        lower: &mut ComparedEnvironment<'_>,
+        upper: &mut ComparedEnvironment<'_>,
         (down, up): (&Sha, &Sha),
-    ) -> Result<Option<PendingCommits>, CannotAsk> {
+    ) -> Result<Option<PendingCommits>, LookupError> {
         let repository = &artefact.repository;
-        let Some(there) = self.beyond(artefact, up, down, lower).await? else { return Ok(None) };
+        let Some(there) = self.compare_with_branch(artefact, up, down, lower).await? else { return Ok(None) };
         let back = if there.behind_by == 0 {
-            self.look_at_branch(artefact, upper).await?;
+            self.read_branch_state(artefact, upper).await?;
             None
         } else {
-            self.beyond(artefact, down, up, upper).await?
+            self.compare_with_branch(artefact, down, up, upper).await?
         };
         let pending = PendingCommits::from_comparisons(there, back);
-        if upper.commit == upper.code && pending.may_be_rolled_back() {
+        if upper.image_commit == upper.code_commit && pending.may_be_rolled_back() {
             // A hotfix upon a rollback, or one that the ledger does not know: what runs is what was restored.
             let open = self.github.open_rollbacks(repository, up).await?;
             if let Some(newest) = open.first()
-                && let Some(live) = self.pending_between(repository, &newest.restores, down).await?
+                && let Some(live) = self.compute_pending_between(repository, &newest.restores, down).await?
             {
                 let PendingCommits { ahead_by, commits, files, url, .. } = live;
                 return Ok(Some(PendingCommits { ahead_by, commits, files, url, ..pending }));
@@ -392,25 +416,25 @@ impl Bot {
     }
 
     /// What the code of `known` has that `base` does not; tells on the way where its branch stands.
-    async fn beyond(
+    async fn compare_with_branch(
         &self,
         artefact: &Artefact,
         base: &Sha,
         code: &Sha,
-        known: &mut Known<'_>,
-    ) -> Result<Option<Comparison>, CannotAsk> {
+        known: &mut ComparedEnvironment<'_>,
+    ) -> Result<Option<Comparison>, LookupError> {
         let repository = &artefact.repository;
         if base == code {
-            self.look_at_branch(artefact, known).await?;
+            self.read_branch_state(artefact, known).await?;
             return Ok(Some(Comparison::with_itself(base)));
         }
         // Asked the same way each time, so that GitHub can say that nothing is new.
-        let Some(head) = self.comparison_with_head(repository, base, &known.rung.branch).await? else {
-            known.side.git = self.incomparable_branch(artefact, known.rung).await?;
-            return self.comparison(repository, base, code).await;
+        let Some(head) = self.compare_with_head(repository, base, &known.environment.branch).await? else {
+            known.side.git = self.read_incomparable_branch(artefact, known.environment).await?;
+            return self.compare_commits(repository, base, code).await;
         };
         let told = known
-            .commit
+            .image_commit
             .as_ref()
             .filter(|commit| head.has_commit(commit))
             .and_then(|commit| head.restrict_to_ancestor(commit));
@@ -422,29 +446,33 @@ impl Bot {
                 let undeployed = if same_tree {
                     UndeployedCommits::Nothing
                 } else {
-                    undeployed(head.commits.iter().filter(|lone| !deployed.has_commit(&lone.commit.sha)))
+                    count_undeployed(head.commits.iter().filter(|lone| !deployed.has_commit(&lone.commit.sha)))
                 };
-                let branch = known.rung.branch.clone();
+                let branch = known.environment.branch.clone();
                 known.side.git = GitState::Branch { branch, head: head.head.clone(), undeployed };
             }
-            None => self.look_at_branch(artefact, known).await?,
+            None => self.read_branch_state(artefact, known).await?,
         }
         if head.head == *code {
             return Ok(Some(head));
         }
-        self.comparison(repository, base, code).await
+        self.compare_commits(repository, base, code).await
     }
 
     /// Where the branch stands to what runs.
-    async fn look_at_branch(&self, artefact: &Artefact, known: &mut Known<'_>) -> Result<(), CannotAsk> {
-        let Some(commit) = &known.commit else { return Ok(()) };
-        let branch = known.rung.branch.clone();
-        known.side.git = match self.comparison_with_head(&artefact.repository, commit, &branch).await? {
-            None => self.incomparable_branch(artefact, known.rung).await?,
+    async fn read_branch_state(
+        &self,
+        artefact: &Artefact,
+        known: &mut ComparedEnvironment<'_>,
+    ) -> Result<(), LookupError> {
+        let Some(commit) = &known.image_commit else { return Ok(()) };
+        let branch = known.environment.branch.clone();
+        known.side.git = match self.compare_with_head(&artefact.repository, commit, &branch).await? {
+            None => self.read_incomparable_branch(artefact, known.environment).await?,
             Some(head) => {
                 let changes = head.files.cut || head.files.changed.iter().any(|file| file.is_relevant_to(artefact));
                 let undeployed = match head.behind_by {
-                    0 if changes => undeployed(head.commits.iter()),
+                    0 if changes => count_undeployed(head.commits.iter()),
                     // The same code under another name, or nothing that is built for it.
                     0 => UndeployedCommits::Nothing,
                     _ => UndeployedCommits::Diverged,
@@ -456,8 +484,12 @@ impl Bot {
     }
 
     /// A branch that has nothing in common with what runs, or that is not there.
-    async fn incomparable_branch(&self, artefact: &Artefact, rung: &Environment) -> Result<GitState, CannotAsk> {
-        let branch = rung.branch.clone();
+    async fn read_incomparable_branch(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+    ) -> Result<GitState, LookupError> {
+        let branch = environment.branch.clone();
         Ok(match self.github.head(&artefact.repository, &branch).await? {
             Some(head) => GitState::Branch { branch, head, undeployed: UndeployedCommits::Diverged },
             None => GitState::NoBranch { branch },
@@ -465,11 +497,15 @@ impl Bot {
     }
 
     /// What the manifest says, and whether that runs.
-    async fn look_at_manifest(&self, artefact: &Artefact, known: &mut Known<'_>) -> Result<(), CannotAsk> {
+    async fn read_manifest_state(
+        &self,
+        artefact: &Artefact,
+        known: &mut ComparedEnvironment<'_>,
+    ) -> Result<(), LookupError> {
         let read = async {
-            let Some(at) = self.manifest_file(artefact, known.rung).await? else { return Ok(None) };
-            let text = self.manifest_text(artefact, &at).await?;
-            let says = says(artefact, &at, &text)?;
+            let Some(at) = self.resolve_manifest_file(artefact, known.environment).await? else { return Ok(None) };
+            let text = self.read_manifest_text(artefact, &at).await?;
+            let says = parse_manifest_version(artefact, &at, &text)?;
             Ok(Some((at.file, text, says)))
         };
         match read.await {
@@ -479,26 +515,26 @@ impl Bot {
                 known.side.git = GitState::Manifest { file, specified: says, is_running: runs };
             }
             Ok(None) => {}
-            Err(No::Refused(refusal)) => known.side.git = unreadable(refusal),
-            Err(No::CannotAsk(error)) => return Err(error),
+            Err(PlanError::Refused(refusal)) => known.side.git = convert_manifest_refusal(refusal),
+            Err(PlanError::Lookup(error)) => return Err(error),
         }
         Ok(())
     }
 }
 
-fn unreadable(refusal: Refusal) -> GitState {
+fn convert_manifest_refusal(refusal: Refusal) -> GitState {
     match refusal {
         Refusal::ManifestProblem { file, problem, .. } => GitState::Unreadable { file, why: problem },
         _ => GitState::Unknown,
     }
 }
 
-fn missing(artefact: &Artefact, known: &Known<'_>) -> Option<DiffResult> {
-    let name = known.rung.name.clone();
+fn find_missing_side(artefact: &Artefact, known: &ComparedEnvironment<'_>) -> Option<DiffResult> {
+    let name = known.environment.name.clone();
     if !artefact.places.contains_key(&name) {
         return Some(DiffResult::NotInEnvironment(name));
     }
-    match (&known.side.running, &known.code) {
+    match (&known.side.running, &known.code_commit) {
         (None, _) if let RolloutState::Unreadable { why, .. } = &known.side.state => {
             Some(DiffResult::Unknown(format!("the cluster of {name} cannot be read: {why}")))
         }
@@ -509,7 +545,7 @@ fn missing(artefact: &Artefact, known: &Known<'_>) -> Option<DiffResult> {
 }
 
 /// As people count what was merged and does not run.
-fn undeployed<'a>(commits: impl Iterator<Item = &'a ListedCommit>) -> UndeployedCommits {
+fn count_undeployed<'a>(commits: impl Iterator<Item = &'a ListedCommit>) -> UndeployedCommits {
     let commits: Vec<ListedCommit> = commits.cloned().collect();
     if commits.is_empty() {
         return UndeployedCommits::Nothing;

@@ -12,10 +12,10 @@ use crate::domain::view::history::{
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order, Page};
 
-use crate::workflow::context::Bot;
+use crate::workflow::context::Context;
 
-impl Bot {
-    pub(crate) async fn history(
+impl Context {
+    pub(crate) async fn render_history(
         &self,
         filter: ListFilter,
         count: Option<u32>,
@@ -23,36 +23,36 @@ impl Bot {
         whom: For<'_>,
     ) -> Result<Said, StoreError> {
         let most = count.unwrap_or(DEFAULT_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
-        let mut page = self.happened(&filter, cursor, most).await?;
+        let mut page = self.load_history_page(&filter, cursor, most).await?;
         if page.is_partial_first_page(most as usize) {
-            page = self.happened(&filter, Cursor::Start, most).await?;
+            page = self.load_history_page(&filter, Cursor::Start, most).await?;
         }
         let keys: Vec<MessageKey> = page.items().filter_map(|happening| happening.message_key.clone()).collect();
-        let links = self.addresses(&keys).await?;
+        let links = self.find_message_links(&keys).await?;
         Ok(render::history::history(&filter, count, page, &links, whom, self.clock.now()))
     }
 
-    async fn happened(
+    async fn load_history_page(
         &self,
         filter: &ListFilter,
         cursor: Cursor<LedgerPosition>,
         most: u32,
     ) -> Result<Page<HistoryEntry>, StoreError> {
         let nearest = self.store.past(filter, cursor, most + 1).await?;
-        Ok(Page::from_cursor(Order::NewestFirst, &cursor, nearest, most as usize).map(happening))
+        Ok(Page::from_cursor(Order::NewestFirst, &cursor, nearest, most as usize).map(convert_ledger_entry))
     }
 }
 
-fn happening(past: Past) -> HistoryEntry {
+fn convert_ledger_entry(past: Past) -> HistoryEntry {
     let Past { number, entry, change } = past;
     let at = entry.at;
     let key = |name: &str, id: &str| Some(MessageKey::new(&format!("{name}:{id}")));
     let (what, message) = match (entry.kind, change) {
         (LedgerKind::Begun | LedgerKind::Carried, Some(change)) => {
-            let card = Bot::card_key(change.id);
+            let card = Context::card_key(change.id);
             (Some(HistoryEvent::Change(Box::new(change))), Some(card))
         }
-        (LedgerKind::Arrived | LedgerKind::ArrivalFailed, _) => match arrived(entry) {
+        (LedgerKind::Arrived | LedgerKind::ArrivalFailed, _) => match convert_arrival(entry) {
             Some(arrived) => {
                 let message = arrived.details.message.clone();
                 (Some(HistoryEvent::Arrival(Box::new(arrived))), message)
@@ -65,7 +65,7 @@ fn happening(past: Past) -> HistoryEntry {
                 let message = key(if kind == LedgerKind::Unlocked { "unlock" } else { "lock" }, &id);
                 let what = match kind {
                     LedgerKind::Locked => HistoryEvent::Locked(lock),
-                    LedgerKind::Unlocked => HistoryEvent::Unlocked { lock, by: person(entry.actor) },
+                    LedgerKind::Unlocked => HistoryEvent::Unlocked { lock, by: into_person(entry.actor) },
                     _ => HistoryEvent::TakenOver { lock, from: taken_from },
                 };
                 (Some(what), message)
@@ -74,29 +74,29 @@ fn happening(past: Past) -> HistoryEntry {
         },
         (LedgerKind::Released, _) => {
             let message = entry.change.as_deref().and_then(|rollback| key("release", rollback));
-            (released(entry), message)
+            (convert_release(entry), message)
         }
         _ => (None, None),
     };
     HistoryEntry { position: number, at, event: what.unwrap_or(HistoryEvent::Unreadable), message_key: message }
 }
 
-fn arrived(entry: Entry) -> Option<ArrivalRecord> {
+fn convert_arrival(entry: Entry) -> Option<ArrivalRecord> {
     let Some(LedgerDetails::Arrival(told)) = entry.details else { return None };
     Some(ArrivalRecord { artefact: entry.artefact?, environment: entry.environment?, details: *told })
 }
 
-fn released(entry: Entry) -> Option<HistoryEvent> {
+fn convert_release(entry: Entry) -> Option<HistoryEvent> {
     let Some(LedgerDetails::Released { version }) = entry.details else { return None };
     Some(HistoryEvent::Released {
         artefact: entry.artefact?,
         environment: entry.environment?,
         version,
-        by: person(entry.actor),
+        by: into_person(entry.actor),
     })
 }
 
-fn person(actor: Option<Actor>) -> Option<PersonId> {
+fn into_person(actor: Option<Actor>) -> Option<PersonId> {
     match actor {
         Some(Actor::Person(person)) => Some(person),
         _ => None,

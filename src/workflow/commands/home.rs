@@ -24,67 +24,67 @@ use crate::domain::model::version::Version;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::ListFilter;
 
-use crate::workflow::context::Bot;
-use crate::workflow::facts::image_commits::CannotAsk;
-use crate::workflow::requests::dispatch::stored;
-use crate::workflow::requests::inbox::{NotNow, Work};
+use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::requests::dispatch::retry_after_store_error;
+use crate::workflow::requests::inbox::{Response, RetryLater};
 
 /// Slack does not tell who has closed it, so after this nobody is taken to look at it any more.
-const LATELY: SignedDuration = SignedDuration::from_mins(30);
+const READER_TTL: SignedDuration = SignedDuration::from_mins(30);
 /// Slack takes a hundred a minute, and people who open theirs come first.
-const MOST_READERS: usize = 30;
-const PAUSE: SignedDuration = SignedDuration::from_secs(5);
-const EACH: SignedDuration = SignedDuration::from_secs(1);
+const MAX_READERS: usize = 30;
+const REFRESH_PAUSE: SignedDuration = SignedDuration::from_secs(5);
+const PAUSE_PER_HOME: SignedDuration = SignedDuration::from_secs(1);
 
 /// Who opened their Home lately, and what it showed. Clones share it.
 #[derive(Clone, Debug, Default)]
-pub struct Homes(Arc<Mutex<BTreeMap<PersonId, Reader>>>);
+pub struct HomeReaders(Arc<Mutex<BTreeMap<PersonId, HomeReader>>>);
 
 #[derive(Clone, Copy, Debug)]
-struct Reader {
+struct HomeReader {
     opened_at: Timestamp,
-    shown: Shown,
+    snapshot: HomeSnapshot,
 }
 
 /// When it was made, and what stands for what it said then: it is another one only if it would have said something else then.
 #[derive(Clone, Copy, Debug)]
-struct Shown {
+struct HomeSnapshot {
     made_at: Timestamp,
     digest: u64,
 }
 
-impl Homes {
-    fn opened(&self, person: &PersonId, shown: Shown) {
-        let mut readers = self.readers();
-        readers.insert(person.clone(), Reader { opened_at: shown.made_at, shown });
-        if readers.len() > MOST_READERS {
+impl HomeReaders {
+    fn record_opened(&self, person: &PersonId, shown: HomeSnapshot) {
+        let mut readers = self.lock_readers();
+        readers.insert(person.clone(), HomeReader { opened_at: shown.made_at, snapshot: shown });
+        if readers.len() > MAX_READERS {
             let longest = readers.iter().min_by_key(|(_, reader)| reader.opened_at).map(|(person, _)| person.clone());
             longest.map(|person| readers.remove(&person));
         }
     }
 
     /// Whoever opened it before that is forgotten.
-    fn since(&self, opened_after: Timestamp) -> Vec<(PersonId, Shown)> {
-        let mut readers = self.readers();
+    fn list_recent_readers(&self, opened_after: Timestamp) -> Vec<(PersonId, HomeSnapshot)> {
+        let mut readers = self.lock_readers();
         readers.retain(|_, reader| reader.opened_at > opened_after);
-        readers.iter().map(|(person, reader)| (person.clone(), reader.shown)).collect()
+        readers.iter().map(|(person, reader)| (person.clone(), reader.snapshot)).collect()
     }
 
     /// A new one is stored. Who has opened theirs meanwhile has one that is newer.
-    fn renewed(&self, person: &PersonId, shown: Shown) {
-        if let Some(reader) = self.readers().get_mut(person).filter(|reader| reader.opened_at <= shown.made_at) {
-            reader.shown = shown;
+    fn record_refresh(&self, person: &PersonId, shown: HomeSnapshot) {
+        if let Some(reader) = self.lock_readers().get_mut(person).filter(|reader| reader.opened_at <= shown.made_at) {
+            reader.snapshot = shown;
         }
     }
 
-    fn readers(&self) -> MutexGuard<'_, BTreeMap<PersonId, Reader>> {
+    fn lock_readers(&self) -> MutexGuard<'_, BTreeMap<PersonId, HomeReader>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Renews what people look at, until it is cancelled.
-pub async fn run(bot: Bot, cancel: CancellationToken) {
-    let mut news = bot.changes.news();
+pub async fn run(bot: Context, cancel: CancellationToken) {
+    let mut news = bot.open_changes.subscribe_updates();
     let mut again = false;
     loop {
         if !again {
@@ -93,7 +93,7 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
                 alive = news.changed() => if alive.is_err() { return },
             }
         }
-        let renewed = match bot.renew_homes().await {
+        let renewed = match bot.refresh_homes().await {
             Ok(renewed) => {
                 again = false;
                 renewed
@@ -109,34 +109,35 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
         };
         tokio::select! {
             () = cancel.cancelled() => return,
-            () = bot.clock.sleep(PAUSE.max(EACH * renewed)) => {}
+            () = bot.clock.sleep(REFRESH_PAUSE.max(PAUSE_PER_HOME * renewed)) => {}
         }
     }
 }
 
-impl Bot {
+impl Context {
     /// Somebody looks at their Home. Whom we do not answer gets the sentence that says why.
-    pub(crate) async fn opened_home(&self, person: &PersonId, role: Role) -> Result<Work, NotNow> {
+    pub(crate) async fn show_home(&self, person: &PersonId, role: Role) -> Result<Response, RetryLater> {
         let said = if role == Role::Member {
             let now = self.clock.now();
-            let said = self.home_of(person, now).await.map_err(|error| stored(&error))?;
-            self.homes.opened(person, Shown { made_at: now, digest: digest(&said) });
+            let said = self.render_home(person, now).await.map_err(|error| retry_after_store_error(&error))?;
+            self.home_readers.record_opened(person, HomeSnapshot { made_at: now, digest: hash_blocks(&said) });
             said
         } else {
             notice::not_for(role)
         };
-        Ok(Transaction::new().say(publish(person, said)).into())
+        Ok(Transaction::new().say(build_home_message(person, said)).into())
     }
 
     /// We were invited to a channel, or somebody else was: that is their business.
-    pub(crate) async fn joined(&self, from: &Origin) -> Result<Work, NotNow> {
-        let unknown = |error: &dyn std::fmt::Display| NotNow::soon(error.to_string(), notice::role_unknown());
+    pub(crate) async fn welcome_channel(&self, from: &Origin) -> Result<Response, RetryLater> {
+        let unknown =
+            |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::role_unknown());
         let me = self.slack.whoami().await.map_err(|error| unknown(&error))?;
         let key = MessageKey::new(&format!("welcome:{}", from.channel));
         let ours = me.bot == from.person && me.team == from.team;
         // Who was taken out and invited again has said it before.
-        if !ours || self.store.is_spoken(&key).await.map_err(|error| stored(&error))? {
-            return Ok(Work::default());
+        if !ours || self.store.is_spoken(&key).await.map_err(|error| retry_after_store_error(&error))? {
+            return Ok(Response::default());
         }
         let said = help::welcome(&self.config.catalogue);
         let to = Destination::Post { channel: from.channel.clone(), key, thread: None, asked: None };
@@ -144,40 +145,44 @@ impl Bot {
     }
 
     /// How many got a new one.
-    async fn renew_homes(&self) -> Result<i32, CannotAsk> {
+    async fn refresh_homes(&self) -> Result<i32, LookupError> {
         let mut renewed = 0;
-        for (person, shown) in self.homes.since(self.clock.now() - LATELY) {
-            let role = self.people.role_of(&person).await.map_err(|error| CannotAsk::later(error.to_string()))?;
+        for (person, shown) in self.home_readers.list_recent_readers(self.clock.now() - READER_TTL) {
+            let role = self
+                .people
+                .resolve_person_role(&person)
+                .await
+                .map_err(|error| LookupError::new_transient(error.to_string()))?;
             // Who has left is shown nothing new.
             if role != Role::Member {
                 continue;
             }
-            if digest(&self.home_of(&person, shown.made_at).await?) == shown.digest {
+            if hash_blocks(&self.render_home(&person, shown.made_at).await?) == shown.digest {
                 continue;
             }
             let now = self.clock.now();
-            let said = self.home_of(&person, now).await?;
-            let shown = Shown { made_at: now, digest: digest(&said) };
-            self.store.commit(Transaction::new().say(publish(&person, said))).await?;
-            self.homes.renewed(&person, shown);
+            let said = self.render_home(&person, now).await?;
+            let shown = HomeSnapshot { made_at: now, digest: hash_blocks(&said) };
+            self.store.commit(Transaction::new().say(build_home_message(&person, said))).await?;
+            self.home_readers.record_refresh(&person, shown);
             renewed += 1;
         }
         Ok(renewed)
     }
 
     /// As it is now, with the ages that everything had at `made_at`.
-    async fn home_of(&self, person: &PersonId, made_at: Timestamp) -> Result<Said, StoreError> {
-        let all = self.changes.all();
+    async fn render_home(&self, person: &PersonId, made_at: Timestamp) -> Result<Said, StoreError> {
+        let all = self.open_changes.all();
         let all = all
             .iter()
             .map(AsRef::as_ref)
             .filter(|change: &&Change| change.stage.is_active() || change.stage.is_watched());
-        let (mut waiting, mut mine, mut others, mut untold) = (Vec::new(), Vec::new(), Vec::new(), None);
+        let (mut waiting, mut mine, mut others, mut approval_error) = (Vec::new(), Vec::new(), Vec::new(), None);
         for change in all {
-            let waits = match self.awaits(person, change).await {
+            let waits = match self.needs_approval_from(person, change).await {
                 Ok(waits) => waits,
                 Err(why) => {
-                    untold = Some(why);
+                    approval_error = Some(why);
                     false
                 }
             };
@@ -190,24 +195,24 @@ impl Bot {
             }
         }
         let shown = [&waiting, &mine, &others].into_iter().flat_map(|changes| changes.iter().take(MOST));
-        let known = self.known(&shown.map(|change| change.id).collect::<Vec<_>>()).await?;
+        let known = self.load_change_details(&shown.map(|change| change.id).collect::<Vec<_>>()).await?;
         let rungs = self.config.catalogue.ladder.environments();
         let neighbours = rungs.windows(2).map(|pair| (pair[0].name.clone(), pair[1].name.clone())).collect();
         Ok(home::home(&Home {
             waiting,
-            untold,
+            untold: approval_error,
             mine,
             others,
             known,
-            ladder: list(&self.listing(ListFilter::default(), 0), For::Person, made_at).without_tables(),
-            promotions: self.promotions().await?,
+            ladder: list(&self.build_listing(ListFilter::default(), 0), For::Person, made_at).without_tables(),
+            promotions: self.find_possible_promotions().await?,
             neighbours,
             now: made_at,
         }))
     }
 
     /// Would this person's yes count? Or why nobody can tell.
-    async fn awaits(&self, person: &PersonId, change: &Change) -> Result<bool, String> {
+    async fn needs_approval_from(&self, person: &PersonId, change: &Change) -> Result<bool, String> {
         let Stage::AwaitingApproval(awaiting) = &change.stage else { return Ok(false) };
         let counts =
             awaiting.clone().record_approval(person, ApprovalPlatform::Slack, &change.requester, self.clock.now())
@@ -221,7 +226,7 @@ impl Bot {
 
     /// What runs well in a rung and is newer than what the next one has, as far as is known: whether it may go there is asked
     /// when somebody wants it to. But for what a rollback left, which is known to be refused.
-    async fn promotions(&self) -> Result<Vec<(ArtefactName, EnvironmentName, Version)>, StoreError> {
+    async fn find_possible_promotions(&self) -> Result<Vec<(ArtefactName, EnvironmentName, Version)>, StoreError> {
         let catalogue = &self.config.catalogue;
         let quarantines = self.store.quarantines().await?;
         let mut found = Vec::new();
@@ -232,17 +237,17 @@ impl Bot {
                 else {
                     continue;
                 };
-                let newer = self.seen.with(&artefact.name, |seen| {
-                    let below = &seen.of(&below.name)?.sighting.version;
-                    let here = seen.of(&rung.name)?;
-                    here.behind_of(below.commit.as_ref()?).filter(|behind| *behind)?;
+                let newer = self.sightings.read_artefact(&artefact.name, |seen| {
+                    let below = &seen.find_in(&below.name)?.sighting.version;
+                    let here = seen.find_in(&rung.name)?;
+                    here.is_behind_commit(below.commit.as_ref()?).filter(|behind| *behind)?;
                     Some(below.clone())
                 });
                 let Some(newer) = newer else { continue };
                 let runs = artefact.places.get(&below.name).is_some_and(|below| {
-                    matches!(self.view.rollout(below, &artefact.image).state, RolloutState::Running { .. })
+                    matches!(self.cluster_view.rollout(below, &artefact.image).state, RolloutState::Running { .. })
                 });
-                if !runs || !self.view.is_read(place) {
+                if !runs || !self.cluster_view.is_read(place) {
                     continue;
                 }
                 let barred = quarantines.iter().any(|it| {
@@ -250,7 +255,7 @@ impl Bot {
                         && it.is_effective_in(&rung.name, &catalogue.ladder)
                         && it.has_version(&newer, None)
                 });
-                if barred || self.is_rollback(artefact, &below.name, &newer).await? {
+                if barred || self.is_rollback_result(artefact, &below.name, &newer).await? {
                     continue;
                 }
                 found.push((artefact.name.clone(), rung.name.clone(), newer));
@@ -263,7 +268,7 @@ impl Bot {
     }
 
     /// Is it the very result of a rollback of ours, after which nothing was promoted there?
-    async fn is_rollback(
+    async fn is_rollback_result(
         &self,
         artefact: &Artefact,
         environment: &EnvironmentName,
@@ -282,12 +287,12 @@ impl Bot {
     }
 }
 
-fn publish(person: &PersonId, said: Said) -> Message {
+fn build_home_message(person: &PersonId, said: Said) -> Message {
     let key = MessageKey::new(&format!("home:{person}"));
     said.to(Destination::Home { person: person.clone(), key })
 }
 
-fn digest(said: &Said) -> u64 {
+fn hash_blocks(said: &Said) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{:?}", said.blocks).hash(&mut hasher);
     hasher.finish()

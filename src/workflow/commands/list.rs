@@ -6,31 +6,31 @@ use crate::adapters::slack::render::page_buttons::For;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::{ListCell, ListFilter, Listing};
 
-use crate::workflow::context::Bot;
+use crate::workflow::context::Context;
 use crate::workflow::notifications::outbox::TableSupport;
 
-impl Bot {
-    pub fn list(&self, filter: ListFilter, page: usize, whom: For<'_>) -> Said {
-        let said = list(&self.listing(filter, page), whom, self.clock.now());
-        match self.tables.support() {
+impl Context {
+    pub fn render_list(&self, filter: ListFilter, page: usize, whom: For<'_>) -> Said {
+        let said = list(&self.build_listing(filter, page), whom, self.clock.now());
+        match self.table_support.support() {
             TableSupport::Refused => said.without_tables(),
-            TableSupport::Taken | TableSupport::Unknown => said,
+            TableSupport::Accepted | TableSupport::Unknown => said,
         }
     }
 
-    pub(crate) fn listing(&self, filter: ListFilter, page: usize) -> Listing {
+    pub(crate) fn build_listing(&self, filter: ListFilter, page: usize) -> Listing {
         Listing::from_catalogue(&self.config.catalogue, filter, page, |artefact, environment| {
             let Some(place) = artefact.places.get(environment) else {
                 let state = RolloutState::Missing;
                 return ListCell { version: None, state, since: None, is_behind: None, not_from_git: false };
             };
-            let rollout = self.view.rollout(place, &artefact.image);
+            let rollout = self.cluster_view.rollout(place, &artefact.image);
             let version = rollout.version;
             let running = matches!(rollout.state, RolloutState::Running { .. });
             let below = self.config.catalogue.ladder.find_next_below(environment, artefact);
-            self.seen.with(&artefact.name, |seen| {
-                let entry = seen.of(environment);
-                let below = below.and_then(|rung| seen.of(&rung.name)?.sighting.version.commit.as_ref());
+            self.sightings.read_artefact(&artefact.name, |seen| {
+                let entry = seen.find_in(environment);
+                let below = below.and_then(|rung| seen.find_in(&rung.name)?.sighting.version.commit.as_ref());
                 let here = entry.filter(|entry| {
                     version.as_ref().is_some_and(|version| entry.sighting.version.is_same_image(version))
                 });
@@ -46,8 +46,8 @@ impl Bot {
                     version: label,
                     // What broke later is as old as its breaking, not as the version.
                     since: here.filter(|_| running).and_then(|entry| entry.sighting.running_at).or(rollout.since),
-                    is_behind: here.and_then(|entry| entry.behind_of(below?)),
-                    not_from_git: here.is_some_and(|entry| entry.origin.is_not_from_git()),
+                    is_behind: here.and_then(|entry| entry.is_behind_commit(below?)),
+                    not_from_git: here.is_some_and(|entry| entry.provenance.is_not_from_git()),
                     state: rollout.state,
                 }
             })

@@ -15,42 +15,42 @@ use crate::domain::model::message::{Destination, FallbackRecipient, Message, Mes
 use crate::domain::rules::lock::{Lock, LockId};
 use crate::domain::rules::promotion::Refusal;
 
-use crate::workflow::context::Bot;
-use crate::workflow::requests::dispatch::stored;
-use crate::workflow::requests::inbox::NotNow;
+use crate::workflow::context::Context;
+use crate::workflow::requests::dispatch::retry_after_store_error;
+use crate::workflow::requests::inbox::RetryLater;
 
 /// When the database cannot be read or written, it is tried again after this.
 const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 
 /// What is answered privately, and what takes effect together with it.
-pub(crate) struct Reply {
-    pub(crate) said: Said,
+pub(crate) struct LockReply {
+    pub(crate) answer: Said,
     pub(crate) transaction: Transaction,
     /// The message with the button gives way to the answer.
-    pub(crate) replace: bool,
+    pub(crate) replaces_message: bool,
     /// The rule that said no.
-    pub(crate) refused: Option<&'static str>,
+    pub(crate) refusal_rule: Option<&'static str>,
 }
 
-impl From<Said> for Reply {
+impl From<Said> for LockReply {
     fn from(said: Said) -> Self {
-        Self { said, transaction: Transaction::new(), replace: false, refused: None }
+        Self { answer: said, transaction: Transaction::new(), replaces_message: false, refusal_rule: None }
     }
 }
 
-impl Reply {
+impl LockReply {
     /// By the name that the same no has where a change is asked for.
-    fn refused(rule: &'static str, said: Said) -> Self {
-        Self { refused: Some(rule), ..said.into() }
+    fn from_refusal(rule: &'static str, said: Said) -> Self {
+        Self { refusal_rule: Some(rule), ..said.into() }
     }
 }
 
 /// Reminds the owners of locks that were forgotten, until it is cancelled.
-pub async fn run(bot: Bot, cancel: CancellationToken) {
+pub async fn run(bot: Context, cancel: CancellationToken) {
     let mut woken = bot.store.woken();
     loop {
         let seen = woken.borrow_and_update().locks;
-        let next = match bot.remind().await {
+        let next = match bot.remind_lock_owners().await {
             Ok(next) => next,
             Err(StoreError::Closed) => return,
             Err(error) => {
@@ -73,9 +73,9 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
     }
 }
 
-impl Bot {
+impl Context {
     /// The locks in force that cover any of these.
-    pub(crate) async fn locks_on(
+    pub(crate) async fn find_covering_locks(
         &self,
         environment: &EnvironmentName,
         artefacts: &[ArtefactName],
@@ -85,24 +85,24 @@ impl Bot {
         Ok(locks)
     }
 
-    pub(crate) async fn lock(
+    pub(crate) async fn lock_environment(
         &self,
         from: &Origin,
         environment: EnvironmentName,
         artefact: Option<ArtefactName>,
         length: Option<SignedDuration>,
         reason: &str,
-    ) -> Result<Reply, NotNow> {
-        if let Some(not_there) = self.not_there(&environment, artefact.as_ref()) {
-            return Ok(Reply::refused(not_there.code(), render::refusal::refusal(&not_there)));
+    ) -> Result<LockReply, RetryLater> {
+        if let Some(not_there) = self.refuse_absent_artefact(&environment, artefact.as_ref()) {
+            return Ok(LockReply::from_refusal(not_there.code(), render::refusal::refusal(&not_there)));
         }
-        if let Some(no) = self.may_not_hold(&from.person, &environment, artefact.as_ref()).await? {
+        if let Some(no) = self.check_may_lock(&from.person, &environment, artefact.as_ref()).await? {
             return Ok(no);
         }
-        let locks = self.store.locks(Some(&environment)).await.map_err(|error| stored(&error))?;
+        let locks = self.store.locks(Some(&environment)).await.map_err(|error| retry_after_store_error(&error))?;
         if let Some(held) = locks.iter().find(|lock| lock.artefact == artefact) {
             let said = render::lock::held(held, held.by == from.person);
-            return Ok(Reply::refused("locked", said));
+            return Ok(LockReply::from_refusal("locked", said));
         }
         let since = self.clock.now();
         let lock = Lock {
@@ -116,94 +116,100 @@ impl Bot {
         };
         let transaction = Transaction::new()
             .lock(lock.clone())
-            .ledger(self.lock_entry(&lock, LedgerKind::Locked, &from.person))
-            .say(self.openly(&lock, "lock", render::lock::announced(&lock), from));
-        Ok(Reply { transaction, ..render::lock::locked(&lock).into() })
+            .ledger(self.build_lock_entry(&lock, LedgerKind::Locked, &from.person))
+            .say(self.build_lock_announcement(&lock, "lock", render::lock::announced(&lock), from));
+        Ok(LockReply { transaction, ..render::lock::locked(&lock).into() })
     }
 
-    pub(crate) async fn unlock(
+    pub(crate) async fn unlock_environment(
         &self,
         from: &Origin,
         environment: &EnvironmentName,
         artefact: Option<&ArtefactName>,
-    ) -> Result<Reply, NotNow> {
-        let mut locks = self.store.locks(Some(environment)).await.map_err(|error| stored(&error))?;
+    ) -> Result<LockReply, RetryLater> {
+        let mut locks = self.store.locks(Some(environment)).await.map_err(|error| retry_after_store_error(&error))?;
         let Some(at) = locks.iter().position(|lock| lock.artefact.as_ref() == artefact) else {
             return Ok(render::lock::not_locked(environment, artefact, &locks).into());
         };
         let lock = locks.swap_remove(at);
         let own = lock.by == from.person;
         // Whoever may not lock any more may still end what they began.
-        if !own && let Some(no) = self.may_not_hold(&from.person, environment, artefact).await? {
+        if !own && let Some(no) = self.check_may_lock(&from.person, environment, artefact).await? {
             return Ok(no);
         }
         let mut transaction = Transaction::new()
             .unlock(lock.id)
-            .ledger(self.lock_entry(&lock, LedgerKind::Unlocked, &from.person))
-            .say(self.openly(&lock, "unlock", render::lock::announced_unlock(&lock, &from.person), from));
+            .ledger(self.build_lock_entry(&lock, LedgerKind::Unlocked, &from.person))
+            .say(self.build_lock_announcement(
+                &lock,
+                "unlock",
+                render::lock::announced_unlock(&lock, &from.person),
+                from,
+            ));
         if !own {
-            transaction = transaction.say(directly(&lock.by, render::lock::ended(&lock, &from.person)));
+            transaction = transaction.say(build_direct_message(&lock.by, render::lock::ended(&lock, &from.person)));
         }
-        Ok(Reply { transaction, ..render::lock::unlocked(&lock).into() })
+        Ok(LockReply { transaction, ..render::lock::unlocked(&lock).into() })
     }
 
-    pub(crate) async fn list_locks(&self, environment: Option<&EnvironmentName>) -> Result<Reply, NotNow> {
-        let locks = self.store.locks(environment).await.map_err(|error| stored(&error))?;
+    pub(crate) async fn list_locks(&self, environment: Option<&EnvironmentName>) -> Result<LockReply, RetryLater> {
+        let locks = self.store.locks(environment).await.map_err(|error| retry_after_store_error(&error))?;
         Ok(render::lock::locks(&locks, environment).into())
     }
 
     /// The button beside somebody's lock: it becomes one's own, for the reason it had. `None` for what names no lock.
-    pub(crate) async fn take_over(&self, from: &Origin, value: &str) -> Result<Option<Reply>, NotNow> {
+    pub(crate) async fn take_over_lock(&self, from: &Origin, value: &str) -> Result<Option<LockReply>, RetryLater> {
         let Some(id) = LockId::parse(value) else { return Ok(None) };
-        let Some(lock) = self.store.lock(id).await.map_err(|error| stored(&error))? else {
+        let Some(lock) = self.store.lock(id).await.map_err(|error| retry_after_store_error(&error))? else {
             return Ok(Some(render::lock::gone().into()));
         };
         if lock.by == from.person {
             return Ok(Some(render::lock::yours(&lock).into()));
         }
-        if let Some(no) = self.may_not_hold(&from.person, &lock.environment, lock.artefact.as_ref()).await? {
+        if let Some(no) = self.check_may_lock(&from.person, &lock.environment, lock.artefact.as_ref()).await? {
             return Ok(Some(no));
         }
         let since = self.clock.now();
         let mine = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
         let details = LedgerDetails::Lock { lock: mine.clone(), taken_from: Some(lock.by.clone()) };
-        let entry = Entry { details: Some(details), ..self.lock_entry(&mine, LedgerKind::TakenOver, &from.person) };
+        let entry =
+            Entry { details: Some(details), ..self.build_lock_entry(&mine, LedgerKind::TakenOver, &from.person) };
         let transaction = Transaction::new()
             .unlock(lock.id)
             .lock(mine.clone())
             .ledger(entry)
-            .say(self.openly(&mine, "lock", render::lock::announced_take_over(&mine, &lock.by), from))
-            .say(directly(&lock.by, render::lock::lost(&mine)));
-        Ok(Some(Reply { transaction, replace: true, ..render::lock::taken_over(&mine).into() }))
+            .say(self.build_lock_announcement(&mine, "lock", render::lock::announced_take_over(&mine, &lock.by), from))
+            .say(build_direct_message(&lock.by, render::lock::lost(&mine)));
+        Ok(Some(LockReply { transaction, replaces_message: true, ..render::lock::taken_over(&mine).into() }))
     }
 
     /// Why the person may not hold the environment, in words; `None` where they may.
-    async fn may_not_hold(
+    async fn check_may_lock(
         &self,
         person: &PersonId,
         environment: &EnvironmentName,
         artefact: Option<&ArtefactName>,
-    ) -> Result<Option<Reply>, NotNow> {
-        let may = match self.repository_there(environment, artefact) {
-            Some(repository) => self.may_hold(person, environment, repository).await,
+    ) -> Result<Option<LockReply>, RetryLater> {
+        let may = match self.find_identity_repository(environment, artefact) {
+            Some(repository) => self.may_promote_or_approve(person, environment, repository).await,
             None => Ok(false),
         };
         match may {
             Ok(true) => Ok(None),
             Ok(false) => {
-                let who = self.called(&self.holders(environment)).await;
-                Ok(Some(Reply::refused("may_not", render::lock::may_not(environment, &who))))
+                let who = self.label_members(&self.list_eligible_members(environment)).await;
+                Ok(Some(LockReply::from_refusal("may_not", render::lock::may_not(environment, &who))))
             }
             Err(error) => {
                 let why = error.to_string();
                 let otherwise = render::lock::cannot_tell(environment, &why);
-                if error.passes { Err(NotNow::soon(why, otherwise)) } else { Ok(Some(otherwise.into())) }
+                if error.transient { Err(RetryLater::with_backoff(why, otherwise)) } else { Ok(Some(otherwise.into())) }
             }
         }
     }
 
     /// Whom to name where [`Bot::may_hold`] says no.
-    pub(crate) fn holders(&self, environment: &EnvironmentName) -> Vec<Member> {
+    pub(crate) fn list_eligible_members(&self, environment: &EnvironmentName) -> Vec<Member> {
         let Some(policy) = self.config.environments.get(environment) else { return Vec::new() };
         let mut holders = policy.promoters.clone();
         for member in policy.approvals.iter().flat_map(|approvals| &approvals.from) {
@@ -215,14 +221,22 @@ impl Bot {
     }
 
     /// By whose commits people are told on GitHub: the artefact's repository, else any of the environment, else any.
-    fn repository_there(&self, environment: &EnvironmentName, artefact: Option<&ArtefactName>) -> Option<&Repository> {
+    fn find_identity_repository(
+        &self,
+        environment: &EnvironmentName,
+        artefact: Option<&ArtefactName>,
+    ) -> Option<&Repository> {
         let all = &self.config.catalogue.artefacts;
         let named = artefact.and_then(|name| self.config.catalogue.find_artefact(name.as_str()));
         let there = || all.iter().find(|it| it.places.contains_key(environment));
         named.or_else(there).or(all.first()).map(|it| &it.repository)
     }
 
-    fn not_there(&self, environment: &EnvironmentName, artefact: Option<&ArtefactName>) -> Option<Refusal> {
+    fn refuse_absent_artefact(
+        &self,
+        environment: &EnvironmentName,
+        artefact: Option<&ArtefactName>,
+    ) -> Option<Refusal> {
         let catalogue = &self.config.catalogue;
         let artefact = catalogue.find_artefact(artefact?.as_str())?;
         let rungs = catalogue.ladder.environments().iter().map(|rung| &rung.name);
@@ -232,7 +246,7 @@ impl Bot {
         absent.then_some(Refusal::NotInEnvironment { artefact: name, environment, environments: there })
     }
 
-    fn lock_entry(&self, lock: &Lock, kind: LedgerKind, by: &PersonId) -> Entry {
+    fn build_lock_entry(&self, lock: &Lock, kind: LedgerKind, by: &PersonId) -> Entry {
         Entry {
             at: self.clock.now(),
             change: None,
@@ -245,7 +259,7 @@ impl Bot {
     }
 
     /// In the environment's channel, else where it was asked.
-    fn openly(&self, lock: &Lock, what: &str, said: Said, from: &Origin) -> Message {
+    fn build_lock_announcement(&self, lock: &Lock, what: &str, said: Said, from: &Origin) -> Message {
         let rung = self.config.catalogue.ladder.find(lock.environment.as_str());
         let channel = rung.map_or_else(|| from.channel.clone(), |rung| rung.channel.clone());
         let asked = FallbackRecipient { person: from.person.clone(), channel: Some(from.channel.clone()) };
@@ -254,10 +268,11 @@ impl Bot {
     }
 
     /// Reminds whom it is time to remind, and says when it will be the next time.
-    async fn remind(&self) -> Result<Option<Timestamp>, StoreError> {
+    async fn remind_lock_owners(&self) -> Result<Option<Timestamp>, StoreError> {
         let asked_at = self.clock.now();
         for lock in self.store.forgotten_locks().await? {
-            let transaction = Transaction::new().nudged(lock.id).say(directly(&lock.by, render::lock::nudge(&lock)));
+            let transaction =
+                Transaction::new().nudged(lock.id).say(build_direct_message(&lock.by, render::lock::nudge(&lock)));
             match self.store.commit(transaction).await {
                 // It was ended or taken over meanwhile.
                 Ok(()) | Err(StoreError::Overtaken) => {}
@@ -268,7 +283,7 @@ impl Bot {
     }
 }
 
-pub(crate) fn directly(person: &PersonId, said: Said) -> Message {
+pub(crate) fn build_direct_message(person: &PersonId, said: Said) -> Message {
     let person = person.clone();
     said.to(Destination::Person { person, channel: None, thread: None, response_url: None, replace: false })
 }

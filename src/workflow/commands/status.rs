@@ -13,36 +13,36 @@ use crate::domain::view::history::ChangeEvent;
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order, Page};
 
-use crate::workflow::context::Bot;
+use crate::workflow::context::Context;
 
 /// More entries than any change leaves; the time line shows fewer.
-const MOST_STEPS: u32 = 500;
+const MAX_LEDGER_ENTRIES: u32 = 500;
 
-impl Bot {
+impl Context {
     /// The answer to `status` and `history`, which needs nobody but the database; `None` for other commands.
-    pub(crate) async fn told(&self, command: &Command, whom: For<'_>) -> Result<Option<Said>, StoreError> {
+    pub(crate) async fn answer_from_store(&self, command: &Command, whom: For<'_>) -> Result<Option<Said>, StoreError> {
         match command {
-            Command::Status { change: Some(digits), .. } => self.status_of(digits).await,
+            Command::Status { change: Some(digits), .. } => self.render_change_status(digits).await,
             Command::Status { artefact, environment, .. } => {
                 let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
-                self.status(filter, Cursor::Start, whom).await
+                self.render_status(filter, Cursor::Start, whom).await
             }
             Command::History { artefact, environment, count } => {
                 let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
-                self.history(filter, *count, Cursor::Start, whom).await
+                self.render_history(filter, *count, Cursor::Start, whom).await
             }
             _ => return Ok(None),
         }
         .map(Some)
     }
 
-    pub(crate) async fn status(
+    pub(crate) async fn render_status(
         &self,
         filter: ListFilter,
         cursor: Cursor<ChangeId>,
         whom: For<'_>,
     ) -> Result<Said, StoreError> {
-        let all = self.changes.all();
+        let all = self.open_changes.all();
         let listed: Vec<&Change> = all
             .iter()
             .map(AsRef::as_ref)
@@ -54,22 +54,23 @@ impl Bot {
             .collect();
         let watched = listed.iter().filter(|change| change.stage.is_watched()).count();
         let count = Count { under_way: listed.len() - watched, watched };
-        let asked_for = page(&listed, cursor);
-        let page = if asked_for.is_partial_first_page(A_PAGE) { page(&listed, Cursor::Start) } else { asked_for };
-        let known = self.known(&page.items().map(|change| change.id).collect::<Vec<_>>()).await?;
+        let asked_for = select_page(&listed, cursor);
+        let page =
+            if asked_for.is_partial_first_page(A_PAGE) { select_page(&listed, Cursor::Start) } else { asked_for };
+        let known = self.load_change_details(&page.items().map(|change| change.id).collect::<Vec<_>>()).await?;
         Ok(status::status(&filter, page, count, &known, whom, self.clock.now()))
     }
 
-    async fn status_of(&self, digits: &str) -> Result<Said, StoreError> {
+    async fn render_change_status(&self, digits: &str) -> Result<Said, StoreError> {
         let called = self.store.changes_called(digits).await?;
         if called.is_empty() {
             return Ok(status::unknown(digits));
         }
-        let known = self.known(&called.iter().map(|change| change.id).collect::<Vec<_>>()).await?;
+        let known = self.load_change_details(&called.iter().map(|change| change.id).collect::<Vec<_>>()).await?;
         let mut changes = Vec::with_capacity(called.len());
         for change in called {
             let filter = LedgerFilter { change: Some(change.id.to_string()), ..LedgerFilter::default() };
-            let entries = self.store.ledger(&filter, MOST_STEPS).await?.into_iter().rev();
+            let entries = self.store.ledger(&filter, MAX_LEDGER_ENTRIES).await?.into_iter().rev();
             let steps = entries.map(|entry| ChangeEvent {
                 at: entry.at,
                 kind: entry.kind.as_str().to_owned(),
@@ -80,17 +81,20 @@ impl Bot {
         Ok(status::details(&changes, &known, self.clock.now()))
     }
 
-    pub(crate) async fn known(&self, changes: &[ChangeId]) -> Result<Known, StoreError> {
+    pub(crate) async fn load_change_details(&self, changes: &[ChangeId]) -> Result<Known, StoreError> {
         let since = self.store.stages_since(changes).await?;
         let keys: Vec<MessageKey> = changes.iter().map(|id| Self::card_key(*id)).collect();
-        let mut links = self.addresses(&keys).await?;
+        let mut links = self.find_message_links(&keys).await?;
         let cards = changes.iter().filter_map(|id| Some((*id, links.remove(&Self::card_key(*id))?))).collect();
         Ok(Known { since, cards })
     }
 
     /// Where people find these messages, as far as they stand somewhere. Slack is not asked: who we are is known to
     /// whoever has been told who somebody is.
-    pub(crate) async fn addresses(&self, keys: &[MessageKey]) -> Result<HashMap<MessageKey, String>, StoreError> {
+    pub(crate) async fn find_message_links(
+        &self,
+        keys: &[MessageKey],
+    ) -> Result<HashMap<MessageKey, String>, StoreError> {
         let Some(identity) = self.slack.identity() else { return Ok(HashMap::new()) };
         let places = self.store.places(keys).await?;
         Ok(places.into_iter().filter_map(|(key, place)| Some((key, identity.address(&place)?))).collect())
@@ -98,7 +102,7 @@ impl Bot {
 }
 
 /// In the order in which they were asked for, which is that of their ids.
-fn page<'a>(all: &[&'a Change], cursor: Cursor<ChangeId>) -> Page<&'a Change> {
+fn select_page<'a>(all: &[&'a Change], cursor: Cursor<ChangeId>) -> Page<&'a Change> {
     let mut nearest = all.to_vec();
     nearest.retain(|change| match cursor {
         Cursor::Start => true,

@@ -1,38 +1,41 @@
 //! Another page of an answer, in the place of the one that was shown; or the same for all.
 
-use crate::adapters::slack::render::page_buttons::{For, Request, Turn, Way};
+use crate::adapters::slack::render::page_buttons::{For, PageRequest, Turn, Way};
 use crate::adapters::store::Transaction;
 use crate::domain::model::message::Destination;
 use crate::domain::view::list::ListFilter;
 
-use crate::workflow::context::Bot;
-use crate::workflow::requests::dispatch::{Asked, stored};
-use crate::workflow::requests::inbox::{NotNow, Work};
+use crate::workflow::context::Context;
+use crate::workflow::requests::dispatch::{Request, retry_after_store_error};
+use crate::workflow::requests::inbox::{Response, RetryLater};
 
-impl Bot {
-    pub(crate) async fn turned_page(&self, asked: Asked<'_>, turn: Turn) -> Result<Work, NotNow> {
-        let Asked { from, received, .. } = asked;
-        let Some(response_url) = from.response_url(received.received_at) else { return Ok(Work::default()) };
+impl Context {
+    pub(crate) async fn turn_page(&self, asked: Request<'_>, turn: Turn) -> Result<Response, RetryLater> {
+        let Request { from, received, .. } = asked;
+        let Some(response_url) = from.response_url(received.received_at) else { return Ok(Response::default()) };
         let whom = match turn.way {
             Way::Private => For::Person,
             Way::Open => For::Channel { shared_by: None },
             Way::Share => For::Channel { shared_by: Some(&from.person) },
         };
         let said = match turn.request {
-            Request::List { filter, page } => self.list(filter, page, whom),
-            Request::Status { filter, .. } | Request::History { filter, .. } if !self.can_be_typed(&filter) => {
-                return Ok(Work::default());
+            PageRequest::List { filter, page } => self.render_list(filter, page, whom),
+            PageRequest::Status { filter, .. } | PageRequest::History { filter, .. } if !self.can_be_typed(&filter) => {
+                return Ok(Response::default());
             }
-            Request::Status { filter, cursor } => {
-                self.status(filter, cursor, whom).await.map_err(|error| stored(&error))?
+            PageRequest::Status { filter, cursor } => {
+                self.render_status(filter, cursor, whom).await.map_err(|error| retry_after_store_error(&error))?
             }
-            Request::Diff { source, target, page } => match self.diff_page(&source, &target, page, whom).await {
-                Some(said) => said,
-                None => return Ok(Work::default()),
-            },
-            Request::History { filter, count, cursor } => {
-                self.history(filter, count, cursor, whom).await.map_err(|error| stored(&error))?
+            PageRequest::Diff { source, target, page } => {
+                match self.render_diff_page(&source, &target, page, whom).await {
+                    Some(said) => said,
+                    None => return Ok(Response::default()),
+                }
             }
+            PageRequest::History { filter, count, cursor } => self
+                .render_history(filter, count, cursor, whom)
+                .await
+                .map_err(|error| retry_after_store_error(&error))?,
         };
         let (in_channel, replace) = (turn.way != Way::Private, turn.way != Way::Share);
         Ok(Transaction::new().say(said.to(Destination::Reply { response_url, in_channel, replace })).into())

@@ -8,43 +8,49 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::promotion::Refusal;
 use crate::domain::view::why::{Obstacles, ReadyPromotion, WhyAnswer};
 
-use crate::workflow::context::Bot;
-use crate::workflow::error::No;
-use crate::workflow::facts::image_commits::CannotAsk;
-use crate::workflow::planning::promotion::{What, Wish};
-use crate::workflow::requests::dispatch::Asked;
-use crate::workflow::requests::inbox::{NotNow, Work};
+use crate::workflow::context::Context;
+use crate::workflow::error::PlanError;
+use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::planning::promotion::{PromotionRequest, VersionSelector};
+use crate::workflow::requests::dispatch::Request;
+use crate::workflow::requests::inbox::{Response, RetryLater};
 
-impl Bot {
+impl Context {
     /// As it is for whoever asks; `openly` for all who read along.
-    pub(crate) async fn why(
+    pub(crate) async fn answer_why(
         &self,
-        asked: Asked<'_>,
+        asked: Request<'_>,
         artefact: ArtefactName,
         environment: Option<EnvironmentName>,
         openly: bool,
-    ) -> Result<Work, NotNow> {
-        match self.stands(asked.from.person.clone(), artefact, environment).await {
-            Ok(stands) => Ok(asked.answered(why::why(&stands), openly, stands.find_change_in_progress())),
-            Err(error) => asked.cannot(&error),
+    ) -> Result<Response, RetryLater> {
+        match self.find_obstacles(asked.from.person.clone(), artefact, environment).await {
+            Ok(answer) => Ok(asked.reply_with_visibility(why::why(&answer), openly, answer.find_change_in_progress())),
+            Err(error) => asked.reply_lookup_error(&error),
         }
     }
 
-    async fn stands(
+    async fn find_obstacles(
         &self,
         by: PersonId,
         artefact: ArtefactName,
         environment: Option<EnvironmentName>,
-    ) -> Result<WhyAnswer, CannotAsk> {
-        let wish = Wish { by, artefact, environment, what: What::RunsBelow, overriding: None };
-        let (artefact, target, others) = match self.aim(&wish).await {
+    ) -> Result<WhyAnswer, LookupError> {
+        let request = PromotionRequest {
+            requester: by,
+            artefact,
+            environment,
+            selector: VersionSelector::RunningBelow,
+            override_reason: None,
+        };
+        let (artefact, target, others) = match self.resolve_target(&request).await {
             Ok(aim) => aim,
-            Err(No::Refused(refusal)) => return Ok(nowhere(wish, refusal)),
-            Err(No::CannotAsk(error)) => return Err(error),
+            Err(PlanError::Refused(refusal)) => return Ok(explain_missing_target(request, refusal)),
+            Err(PlanError::Lookup(error)) => return Err(error),
         };
         let mut blockers = Obstacles::new_collecting_all();
         // Boxed: it is large, and most who come by here do not ask for it.
-        let judged = Box::pin(self.judged(&wish, artefact, target, &mut blockers)).await;
+        let judged = Box::pin(self.gather_facts_and_check(&request, artefact, target, &mut blockers)).await;
         let (version, blockers) = blockers.into_parts();
         let (artefact, environment) = (artefact.name.clone(), Some(target.name.clone()));
         let mut why = WhyAnswer {
@@ -57,24 +63,28 @@ impl Bot {
             lookup_failure: None,
         };
         match judged {
-            Ok((plan, _)) => why.ready_promotion = Some(self.free(*plan).await),
-            Err(No::Refused(last)) => why.obstacles.push(last),
+            Ok((plan, _)) => why.ready_promotion = Some(self.describe_allowed_plan(*plan).await),
+            Err(PlanError::Refused(last)) => why.obstacles.push(last),
             // What is known is worth more than an answer some minutes later.
-            Err(No::CannotAsk(error)) if !why.obstacles.is_empty() => why.lookup_failure = Some(error.to_string()),
-            Err(No::CannotAsk(error)) => return Err(error),
+            Err(PlanError::Lookup(error)) if !why.obstacles.is_empty() => why.lookup_failure = Some(error.to_string()),
+            Err(PlanError::Lookup(error)) => return Err(error),
         }
         Ok(why)
     }
 
-    async fn free(&self, plan: Plan) -> ReadyPromotion {
-        let awaits = if self.is_awaited(&plan) { Some(self.awaiting(&plan, self.clock.now()).await) } else { None };
+    async fn describe_allowed_plan(&self, plan: Plan) -> ReadyPromotion {
+        let awaits = if self.needs_approval_stage(&plan) {
+            Some(self.collect_approval_requirements(&plan, self.clock.now()).await)
+        } else {
+            None
+        };
         ReadyPromotion { plan: Box::new(plan), awaiting: awaits }
     }
 }
 
 /// No environment is behind.
-fn nowhere(wish: Wish, refusal: Refusal) -> WhyAnswer {
-    let (artefact, environment) = (wish.artefact, wish.environment);
+fn explain_missing_target(request: PromotionRequest, refusal: Refusal) -> WhyAnswer {
+    let (artefact, environment) = (request.artefact, request.environment);
     WhyAnswer {
         artefact,
         environment,

@@ -16,78 +16,88 @@ use crate::domain::runtime::arrival_batch::{
 };
 use crate::domain::runtime::sighting::Sighting;
 
-use crate::workflow::context::Bot;
-use crate::workflow::deployments::arrivals::{AT_ONCE, Beside, FAILED, Found, Known, RECOVERED, Told, told_by};
-use crate::workflow::facts::sightings::Stay;
+use crate::workflow::context::Context;
+use crate::workflow::deployments::arrivals::{
+    ArrivalFacts, ArrivalMessage, FAILED, MAX_CONCURRENT_LOOKUPS, RECOVERED, SightingUpdate, SubscriberContent,
+    find_batch_states,
+};
+use crate::workflow::facts::sightings::RecentSighting;
 
 /// So many failures of a wave have a message of their own.
-const FAILURES: usize = 5;
+const MAX_FAILURE_REPLIES: usize = 5;
 
-impl Bot {
+impl Context {
     /// When the wave began that each belongs to, where there are enough for one.
-    pub(crate) fn begun(&self, found: &[Found<'_>]) -> Vec<Option<Timestamp>> {
+    pub(crate) fn find_batch_starts(&self, found: &[SightingUpdate<'_>]) -> Vec<Option<Timestamp>> {
         let environments: BTreeSet<&EnvironmentName> = found.iter().map(|found| &found.environment.name).collect();
         let mut begun: HashMap<(EnvironmentName, ArtefactName), Timestamp> = HashMap::new();
         for environment in environments {
             let here = found.iter().filter(|found| found.environment.name == *environment);
             let coming: Vec<Sighting> = here.map(|found| found.sighting.clone()).collect();
-            let stays = self.foreign_stays(environment, &coming);
-            for wave in waves(&stays) {
+            let stays = self.find_foreign_sightings(environment, &coming);
+            for wave in find_large_batches(&stays) {
                 let Some(first) = wave.first() else { continue };
-                for stay in wave.iter().filter(|stay| coming.iter().any(|one| is_stay(one, &stay.sighting))) {
+                for stay in wave.iter().filter(|stay| coming.iter().any(|one| is_same_sighting(one, &stay.sighting))) {
                     begun.insert((environment.clone(), stay.sighting.artefact.clone()), first.sighting.seen_at);
                 }
             }
         }
-        let first =
-            |found: &Found<'_>| begun.get(&(found.environment.name.clone(), found.artefact.name.clone())).copied();
+        let first = |found: &SightingUpdate<'_>| {
+            begun.get(&(found.environment.name.clone(), found.artefact.name.clone())).copied()
+        };
         found.iter().map(first).collect()
     }
 
     /// The same for one that is known already.
-    pub(crate) fn wave_of(&self, environment: &EnvironmentName, sighting: &Sighting) -> Option<Timestamp> {
-        let stays = self.foreign_stays(environment, std::slice::from_ref(sighting));
-        let wave = waves(&stays).into_iter().find(|wave| wave.iter().any(|stay| is_stay(sighting, &stay.sighting)))?;
+    pub(crate) fn find_batch_start(&self, environment: &EnvironmentName, sighting: &Sighting) -> Option<Timestamp> {
+        let stays = self.find_foreign_sightings(environment, std::slice::from_ref(sighting));
+        let wave = find_large_batches(&stays)
+            .into_iter()
+            .find(|wave| wave.iter().any(|stay| is_same_sighting(sighting, &stay.sighting)))?;
         wave.first().map(|first| first.sighting.seen_at)
     }
 
     /// What arrived in the last hours without a change of ours, oldest first, `newer` in the place of what was known.
-    fn foreign_stays(&self, environment: &EnvironmentName, newer: &[Sighting]) -> Vec<Stay> {
-        let ours = |stay: &Stay| stay.apart || self.changes.awaited(&stay.sighting.artefact, environment).is_some();
-        let mut stays: BTreeMap<(Timestamp, ArtefactName), Stay> = BTreeMap::new();
-        for stay in self.seen.recent(environment) {
+    fn find_foreign_sightings(&self, environment: &EnvironmentName, newer: &[Sighting]) -> Vec<RecentSighting> {
+        let ours = |stay: &RecentSighting| {
+            stay.excluded_from_batch
+                || self.open_changes.active_change_deploying_to(&stay.sighting.artefact, environment).is_some()
+        };
+        let mut stays: BTreeMap<(Timestamp, ArtefactName), RecentSighting> = BTreeMap::new();
+        for stay in self.sightings.recent_sightings(environment) {
             stays.insert((stay.sighting.seen_at, stay.sighting.artefact.clone()), stay);
         }
         let coming: BTreeSet<_> = newer.iter().map(|one| (one.seen_at, one.artefact.clone())).collect();
         stays.retain(|here, stay| coming.contains(here) || !ours(stay));
         for (one, here) in newer.iter().map(|one| (one, (one.seen_at, one.artefact.clone()))) {
             let commit = stays.get(&here).and_then(|stay| stay.commit.clone());
-            stays.insert(here, Stay { sighting: one.clone(), apart: false, commit });
+            stays.insert(here, RecentSighting { sighting: one.clone(), excluded_from_batch: false, commit });
         }
         stays.into_values().collect()
     }
 
     /// All that one look found of a wave, in one transaction with its card.
-    pub(crate) async fn tell_wave(&self, began: Timestamp, found: Vec<Found<'_>>) {
+    pub(crate) async fn announce_batch(&self, began: Timestamp, found: Vec<SightingUpdate<'_>>) {
         let Some(environment) = found.first().map(|found| found.environment) else { return };
         let key = ArrivalBatch::message_key(&environment.name, began);
         let asked: Vec<_> = found
             .into_iter()
             .map(|mut found| async move {
-                let known = self.look_into(&mut found).await;
+                let known = self.gather_arrival_facts(&mut found).await;
                 (found, known)
             })
             .collect();
-        let found: Vec<(Found<'_>, Known)> = futures::stream::iter(asked).buffered(AT_ONCE).collect().await;
+        let found: Vec<(SightingUpdate<'_>, ArrivalFacts)> =
+            futures::stream::iter(asked).buffered(MAX_CONCURRENT_LOOKUPS).collect().await;
         let sightings: Vec<Sighting> = found.iter().map(|(found, _)| found.sighting.clone()).collect();
 
-        let _alone = self.seen.alone().await;
+        let _alone = self.sightings.lock_for_write().await;
         let mut transaction =
             sightings.iter().fold(Transaction::new(), |transaction, sighting| transaction.saw(sighting.clone()));
         for (found, known) in &found {
-            transaction = transaction.ledger(self.arrival_entry(found, known.commit.clone(), key.clone()));
+            transaction = transaction.ledger(self.build_arrival_entry(found, known.commit.clone(), key.clone()));
         }
-        let mut wave = self.wave(environment, began, &sightings);
+        let mut wave = self.build_batch(environment, began, &sightings);
         for (found, known) in &found {
             let member = wave.members.iter_mut().find(|member| member.artefact == found.artefact.name);
             if let Some(member) = member.filter(|member| member.version.is_same_as(&found.sighting.version)) {
@@ -95,34 +105,44 @@ impl Bot {
                 member.provenance = known.origin.clone();
             }
         }
-        transaction = transaction.and(self.say_arrival(environment, told(&wave, key.clone())));
-        for told in Self::replies(&wave, &key, &found) {
-            transaction = transaction.and(self.say_arrival(environment, told));
+        transaction =
+            transaction.and(self.enqueue_arrival_message(environment, render_batch_message(&wave, key.clone())));
+        for told in Self::build_batch_replies(&wave, &key, &found) {
+            transaction = transaction.and(self.enqueue_arrival_message(environment, told));
         }
-        self.commit_seen(transaction, sightings.iter()).await;
+        self.commit_sightings(transaction, sightings.iter()).await;
         for (found, known) in found {
-            let Found { artefact, sighting, .. } = &found;
+            let SightingUpdate { artefact, sighting, .. } = &found;
             if let Some(commit) = known.commit {
-                self.seen.describe(sighting, commit);
+                self.sightings.attach_commit(sighting, commit);
             }
-            self.keep_origin(artefact, environment, sighting, known.origin);
+            self.remember_origin(artefact, environment, sighting, known.origin);
         }
     }
 
     /// The card, with `newer` in the place of what was known.
-    pub(crate) fn told_wave(&self, environment: &Environment, began: Timestamp, newer: &[Sighting]) -> Told {
-        told(&self.wave(environment, began, newer), ArrivalBatch::message_key(&environment.name, began))
+    pub(crate) fn build_batch_message(
+        &self,
+        environment: &Environment,
+        began: Timestamp,
+        newer: &[Sighting],
+    ) -> ArrivalMessage {
+        render_batch_message(
+            &self.build_batch(environment, began, newer),
+            ArrivalBatch::message_key(&environment.name, began),
+        )
     }
 
-    fn wave(&self, environment: &Environment, began: Timestamp, newer: &[Sighting]) -> ArrivalBatch {
-        let stays = self.foreign_stays(&environment.name, newer);
-        let found = waves(&stays).into_iter().find(|wave| wave.iter().any(|stay| stay.sighting.seen_at == began));
+    fn build_batch(&self, environment: &Environment, began: Timestamp, newer: &[Sighting]) -> ArrivalBatch {
+        let stays = self.find_foreign_sightings(&environment.name, newer);
+        let found =
+            find_large_batches(&stays).into_iter().find(|wave| wave.iter().any(|stay| stay.sighting.seen_at == began));
         // Of two stays of an artefact, the later is told.
         let mut members: BTreeMap<&ArtefactName, BatchedArrival> = BTreeMap::new();
-        for Stay { sighting, commit, .. } in found.unwrap_or_default() {
-            let origin = self.seen.with(&sighting.artefact, |seen| {
-                let entry = seen.of(&environment.name).filter(|entry| is_stay(&entry.sighting, sighting));
-                entry.map(|entry| entry.origin.clone()).unwrap_or_default()
+        for RecentSighting { sighting, commit, .. } in found.unwrap_or_default() {
+            let origin = self.sightings.read_artefact(&sighting.artefact, |seen| {
+                let entry = seen.find_in(&environment.name).filter(|entry| is_same_sighting(&entry.sighting, sighting));
+                entry.map(|entry| entry.provenance.clone()).unwrap_or_default()
             });
             let member = BatchedArrival {
                 artefact: sighting.artefact.clone(),
@@ -148,16 +168,21 @@ impl Bot {
     }
 
     /// What failed or recovered since the last look. Each author is called once in a wave.
-    fn replies(wave: &ArrivalBatch, key: &MessageKey, found: &[(Found<'_>, Known)]) -> Vec<Told> {
-        let member = |found: &Found<'_>| wave.members.iter().find(|member| member.artefact == found.artefact.name);
+    fn build_batch_replies(
+        wave: &ArrivalBatch,
+        key: &MessageKey,
+        found: &[(SightingUpdate<'_>, ArrivalFacts)],
+    ) -> Vec<ArrivalMessage> {
+        let member =
+            |found: &SightingUpdate<'_>| wave.members.iter().find(|member| member.artefact == found.artefact.name);
         let news = |kind: ArrivalEvent| found.iter().filter(move |(found, _)| found.news == Some(kind));
-        let reply = |what: &str, artefacts: Vec<ArtefactName>, tells, said, beside| Told {
+        let reply = |what: &str, artefacts: Vec<ArtefactName>, tells, said, beside| ArrivalMessage {
             artefacts,
-            tells,
+            states: tells,
             key: MessageKey::new(&format!("{key}:{what}")),
             thread: Some(key.clone()),
-            said,
-            beside: Beside::Said(beside),
+            rendered: said,
+            subscriber_content: SubscriberContent::Rendered(beside),
         };
         let mut replies = Vec::new();
         let is_new = |member: &&BatchedArrival| {
@@ -182,7 +207,7 @@ impl Bot {
                 authors.retain(|author| matches!(author, Author::Named(_)));
             }
             called.extend(authors.iter().filter(|author| matches!(author, Author::Person(_))).cloned());
-            if earlier.len() + at < FAILURES {
+            if earlier.len() + at < MAX_FAILURE_REPLIES {
                 let what = format!("failed:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
                 let said = render::failed(member, &wave.environment, &authors);
                 let beside = render::failed(member, &wave.environment, &[]);
@@ -210,23 +235,30 @@ impl Bot {
     }
 }
 
-fn told(wave: &ArrivalBatch, key: MessageKey) -> Told {
+fn render_batch_message(wave: &ArrivalBatch, key: MessageKey) -> ArrivalMessage {
     let artefacts = wave.members.iter().map(|member| member.artefact.clone()).collect();
-    let beside = Beside::Wave(wave.clone());
-    Told { artefacts, tells: told_by(wave), key, thread: None, said: render::wave(wave), beside }
+    let beside = SubscriberContent::Batch(wave.clone());
+    ArrivalMessage {
+        artefacts,
+        states: find_batch_states(wave),
+        key,
+        thread: None,
+        rendered: render::wave(wave),
+        subscriber_content: beside,
+    }
 }
 
 /// Those that are large enough; `stays` are in order.
-fn waves(stays: &[Stay]) -> Vec<&[Stay]> {
+fn find_large_batches(stays: &[RecentSighting]) -> Vec<&[RecentSighting]> {
     let moments: Vec<Timestamp> = stays.iter().map(|stay| stay.sighting.seen_at).collect();
     let parts = split_into_batches(&moments).into_iter().map(|part| &stays[part]);
-    let is_wave = |part: &&[Stay]| {
+    let is_wave = |part: &&[RecentSighting]| {
         let artefacts: BTreeSet<&ArtefactName> = part.iter().map(|stay| &stay.sighting.artefact).collect();
         artefacts.len() >= MIN_BATCH_SIZE
     };
     parts.filter(is_wave).collect()
 }
 
-fn is_stay(one: &Sighting, other: &Sighting) -> bool {
+fn is_same_sighting(one: &Sighting, other: &Sighting) -> bool {
     one.seen_at == other.seen_at && one.artefact == other.artefact
 }

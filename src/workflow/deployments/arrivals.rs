@@ -22,21 +22,21 @@ use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::history::ArrivalDetails;
 
-use crate::workflow::changes::verify::Belonging;
-use crate::workflow::context::Bot;
-use crate::workflow::facts::image_commits::CannotAsk;
+use crate::workflow::changes::verify::VersionOwnership;
+use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits::LookupError;
 
 /// What is not known of an arrival by then is told without it.
-pub(crate) const TELL_WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How many arrivals are looked into at once.
-pub(crate) const AT_ONCE: usize = 8;
+pub(crate) const MAX_CONCURRENT_LOOKUPS: usize = 8;
 
 /// More people than these are not called for one failure.
-const MOST_AUTHORS: usize = 5;
+const MAX_AUTHORS: usize = 5;
 
 /// Something that is new, with all that is needed to tell it.
-pub(crate) struct Found<'a> {
+pub(crate) struct SightingUpdate<'a> {
     pub(crate) artefact: &'a Artefact,
     pub(crate) environment: &'a Environment,
     pub(crate) sighting: Sighting,
@@ -45,7 +45,7 @@ pub(crate) struct Found<'a> {
 
 /// What was found out about an arrival in time.
 #[derive(Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct ArrivalFacts {
     pub(crate) commit: Option<Commit>,
     pub(crate) origin: Provenance,
     /// Whom a failure concerns.
@@ -53,189 +53,204 @@ pub(crate) struct Known {
 }
 
 /// What a message tells, for channels that listen to some of it: any of these is enough.
-type Tells = &'static [SubscribedState];
+type AnnouncedStates = &'static [SubscribedState];
 
 /// Of a wave some run, and some still roll out.
-pub(crate) const ARRIVING: Tells = &[SubscribedState::Started, SubscribedState::Deployed];
-pub(crate) const RUNS: Tells = &[SubscribedState::Deployed];
-pub(crate) const FAILED: Tells = &[SubscribedState::Failed];
+pub(crate) const ARRIVING: AnnouncedStates = &[SubscribedState::Started, SubscribedState::Deployed];
+pub(crate) const RUNNING: AnnouncedStates = &[SubscribedState::Deployed];
+pub(crate) const FAILED: AnnouncedStates = &[SubscribedState::Failed];
 /// Who heard of the failure hears that it is over.
-pub(crate) const RECOVERED: Tells = &[SubscribedState::Deployed, SubscribedState::Failed];
+pub(crate) const RECOVERED: AnnouncedStates = &[SubscribedState::Deployed, SubscribedState::Failed];
 
 /// One message about arrivals, before it is known who gets it.
 #[derive(Debug)]
-pub(crate) struct Told {
+pub(crate) struct ArrivalMessage {
     pub(crate) artefacts: Vec<ArtefactName>,
-    pub(crate) tells: Tells,
+    pub(crate) states: AnnouncedStates,
     pub(crate) key: MessageKey,
     /// A reply stands in the channel too.
     pub(crate) thread: Option<MessageKey>,
-    pub(crate) said: Said,
-    pub(crate) beside: Beside,
+    pub(crate) rendered: Said,
+    pub(crate) subscriber_content: SubscriberContent,
 }
 
 /// What other channels than the environment's own are told. It calls nobody: that was done once.
 #[derive(Debug)]
-pub(crate) enum Beside {
-    Said(Said),
+pub(crate) enum SubscriberContent {
+    Rendered(Said),
     Nothing,
     /// Of a wave, each channel is told of what it listens to.
-    Wave(ArrivalBatch),
+    Batch(ArrivalBatch),
 }
 
 /// Where an arrival was told, and all that is needed to say it again.
 #[derive(Debug)]
-pub(crate) struct Telling {
+pub(crate) struct PostedArrival {
     /// The beginning of its wave; `None` where it has a message of its own.
-    wave: Option<Timestamp>,
+    batch_start: Option<Timestamp>,
     pub(crate) commit: Option<Commit>,
     authors: Vec<Author>,
     /// Slack has it already: whoever is mentioned by an edit is not called.
-    stands: bool,
+    is_posted: bool,
 }
 
-impl Bot {
+impl Context {
     /// Every message about an arrival is made here: what is said, and where. The same key edits what was said.
-    pub(crate) fn say_arrival(&self, environment: &Environment, told: Told) -> Transaction {
-        let Told { artefacts, tells, key, thread, said, beside } = told;
+    pub(crate) fn enqueue_arrival_message(&self, environment: &Environment, message: ArrivalMessage) -> Transaction {
+        let ArrivalMessage { artefacts, states: tells, key, thread, rendered: said, subscriber_content: beside } =
+            message;
         let audience = &self.config.audience;
         let wanted: BTreeSet<SubscribedState> =
             artefacts.iter().flat_map(|artefact| audience.own_channel_states(artefact, environment)).collect();
-        let hears = |wanted: &BTreeSet<SubscribedState>, tells: Tells| tells.iter().any(|state| wanted.contains(state));
-        let patient = matches!(beside, Beside::Wave(_));
-        let place = |channel: &str, key, thread| At { channel: channel.to_owned(), key, thread, patient };
+        let is_subscribed = |wanted: &BTreeSet<SubscribedState>, tells: AnnouncedStates| {
+            tells.iter().any(|state| wanted.contains(state))
+        };
+        let can_wait = matches!(beside, SubscriberContent::Batch(_));
+        let place = |channel: &str, key, thread| PostAddress { channel: channel.to_owned(), key, thread, can_wait };
         let mut transaction =
-            say(place(&environment.channel, key.clone(), thread.clone()), said, hears(&wanted, tells));
-        for (ear, heard) in audience.group_subscribed_channels(&artefacts, environment) {
+            enqueue_post(place(&environment.channel, key.clone(), thread.clone()), said, is_subscribed(&wanted, tells));
+        for (subscriber, subscribed_artefacts) in audience.group_subscribed_channels(&artefacts, environment) {
             let (tells, said) = match &beside {
-                Beside::Nothing => continue,
-                Beside::Said(said) => (tells, said.clone()),
-                Beside::Wave(wave) => {
-                    let wave = wave.filter_artefacts(&heard);
-                    (told_by(&wave), render::arrival_batch::wave(&wave))
+                SubscriberContent::Nothing => continue,
+                SubscriberContent::Rendered(said) => (tells, said.clone()),
+                SubscriberContent::Batch(wave) => {
+                    let wave = wave.filter_artefacts(&subscribed_artefacts);
+                    (find_batch_states(&wave), render::arrival_batch::wave(&wave))
                 }
             };
-            let (key, thread) = (there(&key, &ear), thread.as_ref().map(|thread| there(thread, &ear)));
-            transaction = transaction.and(say(place(&ear.channel, key, thread), said, hears(&ear.states, tells)));
+            let (key, thread) = (
+                derive_channel_key(&key, &subscriber),
+                thread.as_ref().map(|thread| derive_channel_key(thread, &subscriber)),
+            );
+            transaction = transaction.and(enqueue_post(
+                place(&subscriber.channel, key, thread),
+                said,
+                is_subscribed(&subscriber.states, tells),
+            ));
         }
         transaction
     }
 
     /// Tells all that one look found. What a change of ours brings is on its card.
-    pub(crate) async fn tell(&self, found: Vec<Found<'_>>) {
+    pub(crate) async fn announce_arrivals(&self, found: Vec<SightingUpdate<'_>>) {
         let asked: Vec<_> = found
             .into_iter()
             .map(|found| async move {
-                let brought = self.is_brought(found.artefact, found.environment, &found.sighting).await;
+                let brought = self.is_from_change(found.artefact, found.environment, &found.sighting).await;
                 (found, brought)
             })
             .collect();
-        let known: Vec<(Found<'_>, bool)> = futures::stream::iter(asked).buffer_unordered(AT_ONCE).collect().await;
+        let known: Vec<(SightingUpdate<'_>, bool)> =
+            futures::stream::iter(asked).buffer_unordered(MAX_CONCURRENT_LOOKUPS).collect().await;
         let mut foreign = Vec::new();
         for (found, brought) in known {
             if !brought {
                 foreign.push(found);
                 continue;
             }
-            let _alone = self.seen.alone().await;
-            self.commit_seen(Transaction::new().saw(found.sighting.clone()), std::iter::once(&found.sighting)).await;
-            self.seen.set_apart(&found.sighting);
+            let _alone = self.sightings.lock_for_write().await;
+            self.commit_sightings(Transaction::new().saw(found.sighting.clone()), std::iter::once(&found.sighting))
+                .await;
+            self.sightings.exclude_from_batch(&found.sighting);
         }
         let mut alone = Vec::new();
-        let mut waves: BTreeMap<(EnvironmentName, Timestamp), Vec<Found<'_>>> = BTreeMap::new();
-        let begun = self.begun(&foreign);
-        for (found, first) in foreign.into_iter().zip(begun) {
+        let mut batches: BTreeMap<(EnvironmentName, Timestamp), Vec<SightingUpdate<'_>>> = BTreeMap::new();
+        let batch_starts = self.find_batch_starts(&foreign);
+        for (found, first) in foreign.into_iter().zip(batch_starts) {
             match first {
-                Some(first) if !self.is_told_alone(&found).await => {
-                    waves.entry((found.environment.name.clone(), first)).or_default().push(found);
+                Some(first) if !self.has_own_message(&found).await => {
+                    batches.entry((found.environment.name.clone(), first)).or_default().push(found);
                 }
                 _ => alone.push(found),
             }
         }
-        let alone: Vec<_> = alone.into_iter().map(|found| self.tell_alone(found)).collect();
-        futures::stream::iter(alone).buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
-        for ((_, began), found) in waves {
-            self.tell_wave(began, found).await;
+        let alone: Vec<_> = alone.into_iter().map(|found| self.announce_single_arrival(found)).collect();
+        futures::stream::iter(alone).buffer_unordered(MAX_CONCURRENT_LOOKUPS).collect::<Vec<()>>().await;
+        for ((_, began), found) in batches {
+            self.announce_batch(began, found).await;
         }
     }
 
     /// What has a message of its own keeps it, whatever came after it.
-    async fn is_told_alone(&self, found: &Found<'_>) -> bool {
+    async fn has_own_message(&self, found: &SightingUpdate<'_>) -> bool {
         let key = arrival_key(&found.artefact.name, &found.environment.name, &found.sighting);
         self.store.is_spoken(&key).await.unwrap_or_default()
     }
 
     /// Does it come by a change of ours? Then its card tells of it.
-    async fn is_brought(&self, artefact: &Artefact, environment: &Environment, sighting: &Sighting) -> bool {
-        let Some(change) = self.changes.bringing(&artefact.name, &environment.name) else { return false };
+    async fn is_from_change(&self, artefact: &Artefact, environment: &Environment, sighting: &Sighting) -> bool {
+        let Some(change) = self.open_changes.change_deploying_to(&artefact.name, &environment.name) else {
+            return false;
+        };
         let Some(deploying) = change.stage.deploying() else { return false };
-        let known = tokio::time::timeout(TELL_WITHIN, self.belongs(artefact, &change, &deploying.result, sighting));
+        let known =
+            tokio::time::timeout(ANNOUNCE_TIMEOUT, self.is_result_of(artefact, &change, &deploying.result, sighting));
         match known.await {
-            Ok(Ok(Belonging::Ours(_))) => true,
-            Ok(Ok(Belonging::Foreign)) => false,
+            Ok(Ok(VersionOwnership::Ours(_))) => true,
+            Ok(Ok(VersionOwnership::Foreign)) => false,
             // What nothing tells yet is most likely ours while we wait for it, and anybody's when that was given up.
-            Ok(Ok(Belonging::Unknown) | Err(_)) | Err(_) => change.stage.is_active(),
+            Ok(Ok(VersionOwnership::Unknown) | Err(_)) | Err(_) => change.stage.is_active(),
         }
     }
 
-    async fn tell_alone(&self, mut found: Found<'_>) {
-        let known = self.look_into(&mut found).await;
-        let Found { artefact, environment, sighting, .. } = &found;
+    async fn announce_single_arrival(&self, mut found: SightingUpdate<'_>) {
+        let known = self.gather_arrival_facts(&mut found).await;
+        let SightingUpdate { artefact, environment, sighting, .. } = &found;
         let key = arrival_key(&artefact.name, &environment.name, sighting);
-        let entry = self.arrival_entry(&found, known.commit.clone(), key.clone());
+        let entry = self.build_arrival_entry(&found, known.commit.clone(), key.clone());
         let mut transaction = Transaction::new().saw(sighting.clone()).ledger(entry);
         let origin = known.origin.clone();
-        let arrival = self.arrival(artefact, environment, sighting, known);
+        let arrival = self.build_arrival(artefact, environment, sighting, known);
         if found.news == Some(ArrivalEvent::Recovered) {
-            transaction = transaction.and(self.say_arrival(environment, recovered(&arrival)));
+            transaction = transaction.and(self.enqueue_arrival_message(environment, build_recovery_reply(&arrival)));
         }
-        transaction = transaction.and(self.say_arrival(environment, told(&arrival)));
-        let _alone = self.seen.alone().await;
-        self.commit_seen(transaction, std::iter::once(sighting)).await;
-        self.keep_origin(artefact, environment, sighting, origin);
+        transaction = transaction.and(self.enqueue_arrival_message(environment, build_arrival_message(&arrival)));
+        let _alone = self.sightings.lock_for_write().await;
+        self.commit_sightings(transaction, std::iter::once(sighting)).await;
+        self.remember_origin(artefact, environment, sighting, origin);
     }
 
     /// Finds out what can be found out in time. GitHub or the registry may be away or slow: the channel is told now, and
     /// the message completed later.
-    pub(crate) async fn look_into(&self, found: &mut Found<'_>) -> Known {
-        let until = Instant::now() + TELL_WITHIN;
-        let described = timeout_at(until, self.describe(found.artefact, &found.sighting)).await;
+    pub(crate) async fn gather_arrival_facts(&self, found: &mut SightingUpdate<'_>) -> ArrivalFacts {
+        let until = Instant::now() + ANNOUNCE_TIMEOUT;
+        let described = timeout_at(until, self.resolve_arrival_commit(found.artefact, &found.sighting)).await;
         let (sha, commit) = described.unwrap_or(Ok((None, None))).unwrap_or_default();
         found.sighting.version.commit = sha;
         let (artefact, environment) = (found.artefact, found.environment);
         // A change that waits for its proof, or may still get it, does not wait for a mark: that is known, or comes a little later.
-        let origin = if self.changes.bringing(&artefact.name, &environment.name).is_some() {
-            self.seen.with(&artefact.name, |seen| {
+        let origin = if self.open_changes.change_deploying_to(&artefact.name, &environment.name).is_some() {
+            self.sightings.read_artefact(&artefact.name, |seen| {
                 let entry = seen
-                    .of(&environment.name)
+                    .find_in(&environment.name)
                     .filter(|entry| entry.sighting.version.is_same_as(&found.sighting.version));
-                entry.map(|entry| entry.origin.clone()).unwrap_or_default()
+                entry.map(|entry| entry.provenance.clone()).unwrap_or_default()
             })
         } else {
-            let asked = timeout_at(until, self.origin_of(artefact, environment, &found.sighting)).await;
+            let asked = timeout_at(until, self.resolve_origin(artefact, environment, &found.sighting)).await;
             asked.ok().and_then(Result::ok).unwrap_or_default()
         };
         let mut authors = Vec::new();
         if found.news == Some(ArrivalEvent::Failed) {
-            if let Some(reason) = self.reason(artefact, environment).await {
+            if let Some(reason) = self.find_pod_failure_reason(artefact, environment).await {
                 found.sighting.failure = Some(reason);
             }
-            let asked = self.authors_of(artefact, environment, &found.sighting, commit.as_ref());
+            let asked = self.find_arrival_authors(artefact, environment, &found.sighting, commit.as_ref());
             let named = || commit.iter().map(|commit| Author::Named(commit.author.clone())).collect();
             authors = timeout_at(until, asked).await.unwrap_or_else(|_| named());
         }
-        Known { commit, origin, authors }
+        ArrivalFacts { commit, origin, authors }
     }
 
     /// The commit of what was seen, and how people know it.
-    async fn describe(
+    async fn resolve_arrival_commit(
         &self,
         artefact: &Artefact,
         sighting: &Sighting,
-    ) -> Result<(Option<Sha>, Option<Commit>), CannotAsk> {
+    ) -> Result<(Option<Sha>, Option<Commit>), LookupError> {
         let sha = match &sighting.version.commit {
             Some(sha) => sha.clone(),
-            None => match self.source_of(artefact, sighting).await? {
+            None => match self.resolve_sighting_commit(artefact, sighting).await? {
                 Some((sha, _)) => sha,
                 None => return Ok((None, None)),
             },
@@ -245,7 +260,7 @@ impl Bot {
     }
 
     /// Who wrote what came with a version, each once: all since the version before, as far as that can be known.
-    async fn authors_of(
+    async fn find_arrival_authors(
         &self,
         artefact: &Artefact,
         environment: &Environment,
@@ -253,7 +268,7 @@ impl Bot {
         commit: Option<&Commit>,
     ) -> Vec<Author> {
         let Some(commit) = commit else { return Vec::new() };
-        let mut commits = self.commits_since(artefact, environment, sighting, &commit.sha).await;
+        let mut commits = self.find_commits_since(artefact, environment, sighting, &commit.sha).await;
         commits.retain(|commit| !commit.only_moves);
         if commits.is_empty() {
             commits.push(commit.clone());
@@ -262,21 +277,21 @@ impl Bot {
         for commit in commits {
             let person = match &commit.login {
                 // Who cannot be found now is named: nothing waits for it.
-                Some(login) => self.person_of(login, &artefact.repository).await.ok().flatten(),
+                Some(login) => self.find_person(login, &artefact.repository).await.ok().flatten(),
                 None => None,
             };
             let author = person.map_or(Author::Named(commit.author), Author::Person);
             if !authors.contains(&author) {
                 authors.push(author);
             }
-            if authors.len() == MOST_AUTHORS {
+            if authors.len() == MAX_AUTHORS {
                 break;
             }
         }
         authors
     }
 
-    async fn commits_since(
+    async fn find_commits_since(
         &self,
         artefact: &Artefact,
         environment: &Environment,
@@ -286,19 +301,24 @@ impl Bot {
         let stays = self.store.sightings(&artefact.name, &environment.name, 2).await.unwrap_or_default();
         let before = stays.into_iter().find(|stay| !stay.version.is_same_image(&sighting.version));
         let Some(before) = before.and_then(|stay| stay.version.commit) else { return Vec::new() };
-        let comparison = self.comparison(&artefact.repository, &before, sha).await;
+        let comparison = self.compare_commits(&artefact.repository, &before, sha).await;
         let Ok(Some(comparison)) = comparison else { return Vec::new() };
         comparison.commits.into_iter().map(|lone| lone.commit).collect()
     }
 
     /// For the ledger, which `history` reads.
-    pub(crate) fn arrival_entry(&self, found: &Found<'_>, commit: Option<Commit>, message: MessageKey) -> Entry {
+    pub(crate) fn build_arrival_entry(
+        &self,
+        found: &SightingUpdate<'_>,
+        commit: Option<Commit>,
+        message: MessageKey,
+    ) -> Entry {
         let sighting = &found.sighting;
         let told = ArrivalDetails {
             version: sighting.version.clone(),
             failed: sighting.failure.clone(),
             commit,
-            took: took(sighting),
+            took: measure_rollout_duration(sighting),
             message: Some(message),
         };
         Entry {
@@ -316,11 +336,17 @@ impl Bot {
         }
     }
 
-    fn arrival(&self, artefact: &Artefact, environment: &Environment, sighting: &Sighting, known: Known) -> Arrival {
+    fn build_arrival(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        sighting: &Sighting,
+        known: ArrivalFacts,
+    ) -> Arrival {
         let ladder = &self.config.catalogue.ladder;
         let end = match &sighting.failure {
             Some(reason) => ArrivalOutcome::Failed { reason: reason.clone() },
-            None => ArrivalOutcome::Running { rollout_duration: took(sighting) },
+            None => ArrivalOutcome::Running { rollout_duration: measure_rollout_duration(sighting) },
         };
         Arrival {
             message_key: arrival_key(&artefact.name, &environment.name, sighting),
@@ -338,13 +364,13 @@ impl Bot {
     }
 
     /// Where a stay was told, if that was so lately that people still read it.
-    pub(crate) async fn telling_of(
+    pub(crate) async fn find_posted_arrival(
         &self,
         artefact: &Artefact,
         environment: &Environment,
         sighting: &Sighting,
         within: SignedDuration,
-    ) -> Result<Option<Telling>, CannotAsk> {
+    ) -> Result<Option<PostedArrival>, LookupError> {
         let told_at = sighting.running_at.unwrap_or(sighting.seen_at);
         if !sighting.announced || self.clock.now().duration_since(told_at) >= within {
             return Ok(None);
@@ -353,7 +379,7 @@ impl Bot {
         let mut wave = None;
         let mut key = own;
         if !self.store.is_spoken(&key).await? {
-            let Some(began) = self.wave_of(&environment.name, sighting) else { return Ok(None) };
+            let Some(began) = self.find_batch_start(&environment.name, sighting) else { return Ok(None) };
             key = ArrivalBatch::message_key(&environment.name, began);
             if !self.store.is_spoken(&key).await? {
                 return Ok(None);
@@ -365,83 +391,109 @@ impl Bot {
             None => None,
         };
         let failed = wave.is_none() && sighting.failure.is_some();
-        let authors =
-            if failed { self.authors_of(artefact, environment, sighting, commit.as_ref()).await } else { Vec::new() };
+        let authors = if failed {
+            self.find_arrival_authors(artefact, environment, sighting, commit.as_ref()).await
+        } else {
+            Vec::new()
+        };
         let stands = self.store.said(&key).await?.is_some();
-        Ok(Some(Telling { wave, commit, authors, stands }))
+        Ok(Some(PostedArrival { batch_start: wave, commit, authors, is_posted: stands }))
     }
 
     /// What was told, with what is known by now: it takes the place of what was said.
-    pub(crate) fn tell_again(
+    pub(crate) fn update_posted_arrival(
         &self,
         artefact: &Artefact,
         environment: &Environment,
         sighting: &Sighting,
-        telling: Telling,
+        posted: PostedArrival,
     ) -> Transaction {
-        if let Some(began) = telling.wave {
-            if let Some(commit) = telling.commit {
-                self.seen.describe(sighting, commit);
+        if let Some(began) = posted.batch_start {
+            if let Some(commit) = posted.commit {
+                self.sightings.attach_commit(sighting, commit);
             }
-            let told = self.told_wave(environment, began, std::slice::from_ref(sighting));
-            return self.say_arrival(environment, told);
+            let told = self.build_batch_message(environment, began, std::slice::from_ref(sighting));
+            return self.enqueue_arrival_message(environment, told);
         }
-        let origin = self.seen.with(&artefact.name, |seen| {
-            let entry = seen.of(&environment.name).filter(|entry| entry.sighting.seen_at == sighting.seen_at);
-            entry.map(|entry| entry.origin.clone()).unwrap_or_default()
+        let origin = self.sightings.read_artefact(&artefact.name, |seen| {
+            let entry = seen.find_in(&environment.name).filter(|entry| entry.sighting.seen_at == sighting.seen_at);
+            entry.map(|entry| entry.provenance.clone()).unwrap_or_default()
         });
-        let known = Known { commit: telling.commit, origin, authors: telling.authors };
-        self.say_arrival(environment, told(&self.arrival(artefact, environment, sighting, known)))
+        let known = ArrivalFacts { commit: posted.commit, origin, authors: posted.authors };
+        self.enqueue_arrival_message(
+            environment,
+            build_arrival_message(&self.build_arrival(artefact, environment, sighting, known)),
+        )
     }
 
     /// Calls the authors of a failure that was told before they were known.
-    pub(crate) fn tell_concerned(
+    pub(crate) fn notify_failure_authors(
         &self,
         artefact: &Artefact,
         environment: &Environment,
         sighting: &Sighting,
-        telling: &Telling,
+        posted: &PostedArrival,
     ) -> Transaction {
-        if !telling.stands || telling.authors.is_empty() {
+        if !posted.is_posted || posted.authors.is_empty() {
             return Transaction::new();
         }
-        let known = Known { authors: telling.authors.clone(), ..Known::default() };
-        let arrival = self.arrival(artefact, environment, sighting, known);
-        self.say_arrival(environment, concerned(&arrival))
+        let known = ArrivalFacts { authors: posted.authors.clone(), ..ArrivalFacts::default() };
+        let arrival = self.build_arrival(artefact, environment, sighting, known);
+        self.enqueue_arrival_message(environment, build_authors_reply(&arrival))
     }
 }
 
 /// The message of an arrival.
-fn told(of: &Arrival) -> Told {
+fn build_arrival_message(of: &Arrival) -> ArrivalMessage {
     let tells = match of.outcome {
-        ArrivalOutcome::Running { .. } => RUNS,
+        ArrivalOutcome::Running { .. } => RUNNING,
         ArrivalOutcome::Failed { .. } => FAILED,
     };
-    let beside = Beside::Said(arrival::arrival(&Arrival { authors: Vec::new(), ..of.clone() }));
+    let beside = SubscriberContent::Rendered(arrival::arrival(&Arrival { authors: Vec::new(), ..of.clone() }));
     let (artefacts, key) = (vec![of.artefact.clone()], of.message_key.clone());
-    Told { artefacts, tells, key, thread: None, said: arrival::arrival(of), beside }
+    ArrivalMessage {
+        artefacts,
+        states: tells,
+        key,
+        thread: None,
+        rendered: arrival::arrival(of),
+        subscriber_content: beside,
+    }
 }
 
 /// Said in its thread, once: it runs after all.
-fn recovered(of: &Arrival) -> Told {
+fn build_recovery_reply(of: &Arrival) -> ArrivalMessage {
     let said = arrival::recovered(of);
-    in_thread(of, "runs", RECOVERED, said.clone(), Beside::Said(said))
+    build_arrival_reply(of, "runs", RECOVERED, said.clone(), SubscriberContent::Rendered(said))
 }
 
 /// The same for whom a failure concerns. Only those who are called need to hear it.
-fn concerned(of: &Arrival) -> Told {
-    in_thread(of, "authors", FAILED, arrival::concerned(of), Beside::Nothing)
+fn build_authors_reply(of: &Arrival) -> ArrivalMessage {
+    build_arrival_reply(of, "authors", FAILED, arrival::concerned(of), SubscriberContent::Nothing)
 }
 
-fn in_thread(of: &Arrival, what: &str, tells: Tells, said: Said, beside: Beside) -> Told {
+fn build_arrival_reply(
+    of: &Arrival,
+    what: &str,
+    tells: AnnouncedStates,
+    said: Said,
+    beside: SubscriberContent,
+) -> ArrivalMessage {
     let key = MessageKey::new(&format!("{}:{what}", of.message_key));
-    Told { artefacts: vec![of.artefact.clone()], tells, key, thread: Some(of.message_key.clone()), said, beside }
+    ArrivalMessage {
+        artefacts: vec![of.artefact.clone()],
+        states: tells,
+        key,
+        thread: Some(of.message_key.clone()),
+        rendered: said,
+        subscriber_content: beside,
+    }
 }
 
 /// A reply stands in the channel too. What a channel does not listen to is said only in the place of what stands there, or
 /// to what stands there.
-fn say(at: At, said: Said, heard: bool) -> Transaction {
-    let At { channel, key, thread, patient } = at;
+fn enqueue_post(at: PostAddress, said: Said, heard: bool) -> Transaction {
+    let PostAddress { channel, key, thread, can_wait: patient } = at;
     let message = said.to(Destination::Post { channel, key: key.clone(), thread: thread.clone(), asked: None });
     let message = if patient { message.with_coalescing() } else { message };
     match (thread, heard) {
@@ -453,30 +505,30 @@ fn say(at: At, said: Said, heard: bool) -> Transaction {
 }
 
 /// Where a message about arrivals goes.
-struct At {
+struct PostAddress {
     channel: String,
     key: MessageKey,
     thread: Option<MessageKey>,
     /// Its edits can wait: many of them come one behind the other.
-    patient: bool,
+    can_wait: bool,
 }
 
 /// How a message is called in another channel.
-fn there(key: &MessageKey, ear: &SubscribedChannel) -> MessageKey {
+fn derive_channel_key(key: &MessageKey, ear: &SubscribedChannel) -> MessageKey {
     MessageKey::new(&format!("{key}@{}", ear.channel))
 }
 
-pub(crate) fn told_by(wave: &ArrivalBatch) -> Tells {
+pub(crate) fn find_batch_states(wave: &ArrivalBatch) -> AnnouncedStates {
     let count = wave.count_by_state();
     match (count.failed, count.rolling_out) {
         (1.., _) => FAILED,
         (0, 1..) => ARRIVING,
-        (0, 0) => RUNS,
+        (0, 0) => RUNNING,
     }
 }
 
 /// Unknown where the rollout was over before it was seen.
-fn took(sighting: &Sighting) -> Option<SignedDuration> {
+fn measure_rollout_duration(sighting: &Sighting) -> Option<SignedDuration> {
     let took = sighting.running_at.map(|at| at.duration_since(sighting.seen_at));
     took.filter(|took| !took.is_zero())
 }

@@ -13,26 +13,26 @@ use crate::domain::runtime::attribution::{
     UnmappedReport,
 };
 
-use crate::workflow::context::Bot;
+use crate::workflow::context::Context;
 
 /// More than controllers say while we are away, and little to read at a start.
-const RECALLED: u32 = 2000;
+const MAX_REPLAYED_REPORTS: u32 = 2000;
 
 /// How long a report waits for the first look at the cluster, which may be what tells whom it is about.
-const PATIENCE: SignedDuration = SignedDuration::from_mins(1);
+const CLUSTER_READ_TIMEOUT: SignedDuration = SignedDuration::from_mins(1);
 
-impl Bot {
+impl Context {
     /// What controllers said before we started: their words are told once, and some images tell nothing else.
-    pub async fn recall_reports(&self) -> Result<(), StoreError> {
-        for entry in self.store.newest(LedgerKind::Report, RECALLED).await?.into_iter().rev() {
+    pub async fn replay_reports(&self) -> Result<(), StoreError> {
+        for entry in self.store.newest(LedgerKind::Report, MAX_REPLAYED_REPORTS).await?.into_iter().rev() {
             // The cluster was not read yet, and says something else by now: what was found out then stands.
             let Some(LedgerDetails::Report { report, artefacts: found, .. }) = entry.details else { continue };
             let Ok(report) = serde_json::from_value::<Report>(report) else { continue };
-            let names = found.or_else(|| Some(self.attribute(&report)?.ok()?.artefacts));
+            let names = found.or_else(|| Some(self.attribute_report(&report)?.ok()?.artefacts));
             let artefacts =
                 names.iter().flatten().filter_map(|name| self.config.catalogue.find_artefact(name.as_str()));
             for artefact in artefacts.filter(|artefact| artefact.places.contains_key(&report.environment)) {
-                self.sources.hear(artefact, &report, entry.at);
+                self.image_commits.record_report(artefact, &report, entry.at);
             }
         }
         Ok(())
@@ -40,10 +40,13 @@ impl Bot {
 
     /// A hint that wakes the look, and the last source of a commit where the image tells none. `None`: the cluster, which may
     /// tell whom it is about, was not read yet.
-    pub(crate) fn reported(&self, report: &Report, received_at: Timestamp) -> Option<(Transaction, Fate)> {
+    pub(crate) fn handle_report(&self, report: &Report, received_at: Timestamp) -> Option<(Transaction, Fate)> {
         let now = self.clock.now();
-        let found = self.attribute(report);
-        if matches!(found, Some(Err(_))) && self.is_early(report) && now.duration_since(received_at) < PATIENCE {
+        let found = self.attribute_report(report);
+        if matches!(found, Some(Err(_)))
+            && self.is_cluster_unread(report)
+            && now.duration_since(received_at) < CLUSTER_READ_TIMEOUT
+        {
             return None;
         }
         let mut attribution = None;
@@ -51,20 +54,20 @@ impl Bot {
             None => (Transaction::new(), Fate::Noise),
             Some(Ok(Attribution { artefacts, method: by })) => {
                 for artefact in artefacts.iter().filter_map(|name| self.config.catalogue.find_artefact(name.as_str())) {
-                    self.sources.hear(artefact, report, now);
-                    if let Some(change) = self.changes.bringing(&artefact.name, &report.environment) {
-                        self.changes.poke(change.id);
+                    self.image_commits.record_report(artefact, report, now);
+                    if let Some(change) = self.open_changes.change_deploying_to(&artefact.name, &report.environment) {
+                        self.open_changes.wake(change.id);
                     }
                 }
                 attribution = Some((artefacts, by.as_str().to_owned()));
                 let repaired =
                     |object| Transaction::new().mapped(report.environment.clone(), report.sender.name(), object);
-                (object(report).map_or_else(Transaction::new, repaired), Fate::Mapped)
+                (find_reported_object(report).map_or_else(Transaction::new, repaired), Fate::Mapped)
             }
             Some(Err(why)) => {
                 let (environment, sender, why_not) = (&report.environment, report.sender.name(), why.code());
                 tracing::info!(%environment, sender, why = why_not, "a report is about nobody");
-                (Transaction::new().unmapped(stray(report, &why, now)), Fate::Unmapped)
+                (Transaction::new().unmapped(build_unmapped_report(report, &why, now)), Fate::Unmapped)
             }
         };
         let (artefacts, by) = attribution.unzip();
@@ -82,36 +85,37 @@ impl Bot {
     }
 
     /// `None` for what says nothing about any artefact.
-    fn attribute(&self, report: &Report) -> Option<Result<Attribution, UnmappedReason>> {
+    fn attribute_report(&self, report: &Report) -> Option<Result<Attribution, UnmappedReason>> {
         if report.outcome == Outcome::Noise {
             return None;
         }
-        let applied =
-            |artefact: &Artefact, place: &Place| -> AppliedWorkload { self.view.applied(place, &artefact.image) };
+        let applied = |artefact: &Artefact, place: &Place| -> AppliedWorkload {
+            self.cluster_view.applied(place, &artefact.image)
+        };
         let known =
             ReportAttributor { catalogue: &self.config.catalogue, rules: &self.config.reports, applied: &applied };
-        Some(known.attribute_report(&told(report)))
+        Some(known.attribute_report(&to_attribution_input(report)))
     }
 
     /// Something of that environment was not looked at since we started.
-    fn is_early(&self, report: &Report) -> bool {
+    fn is_cluster_unread(&self, report: &Report) -> bool {
         let mut places = self.config.catalogue.artefacts.iter().filter_map(|it| it.places.get(&report.environment));
-        places.any(|place| !self.view.is_read(place))
+        places.any(|place| !self.cluster_view.is_read(place))
     }
 }
 
-fn object(report: &Report) -> Option<ControllerObject> {
+fn find_reported_object(report: &Report) -> Option<ControllerObject> {
     let about = &report.about;
     ControllerObject::new(&about.kind, &about.namespace, &about.name)
 }
 
-fn told(report: &Report) -> AttributionSubject<'_> {
+fn to_attribution_input(report: &Report) -> AttributionSubject<'_> {
     let about = &report.about;
     AttributionSubject {
         sender: report.sender.name(),
-        naming_hint: place(report.sender),
+        naming_hint: describe_artefact_field(report.sender),
         environment: &report.environment,
-        object: object(report),
+        object: find_reported_object(report),
         artefact: about.artefact.as_deref(),
         images: &about.images,
         repository: about.repository.as_ref(),
@@ -119,7 +123,7 @@ fn told(report: &Report) -> AttributionSubject<'_> {
 }
 
 /// Where people can name an artefact to that sender.
-fn place(sender: Sender) -> &'static str {
+fn describe_artefact_field(sender: Sender) -> &'static str {
     match sender {
         Sender::Flux => "in the Alert's `eventMetadata`",
         Sender::ArgoCd => "by the label `gantry.dev/artefact` of the Application",
@@ -129,8 +133,8 @@ fn place(sender: Sender) -> &'static str {
     }
 }
 
-fn stray(report: &Report, why: &UnmappedReason, at: Timestamp) -> UnmappedReport {
-    let told = told(report);
+fn build_unmapped_report(report: &Report, why: &UnmappedReason, at: Timestamp) -> UnmappedReport {
+    let told = to_attribution_input(report);
     UnmappedReport {
         environment: Some(report.environment.clone()),
         sender: report.sender.name().to_owned(),

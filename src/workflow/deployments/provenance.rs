@@ -10,49 +10,51 @@ use crate::domain::model::version::{Sha, Version};
 use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 
-use crate::workflow::context::Bot;
-use crate::workflow::error::No;
-use crate::workflow::facts::image_commits::CannotAsk;
+use crate::workflow::context::Context;
+use crate::workflow::error::PlanError;
+use crate::workflow::facts::image_commits::LookupError;
 
 /// A little less than the time between two looks: a branch that caught up takes the mark away at the next.
-const MARKED: SignedDuration = SignedDuration::from_secs(50);
+const MARKED_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(50);
 /// A manifest that cannot be read does not become readable by asking.
-const UNKNOWN: SignedDuration = SignedDuration::from_mins(10);
+const UNKNOWN_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 /// How long Git's explanation holds before it is asked for again.
-const EXPLAINED: SignedDuration = SignedDuration::from_mins(30);
+const EXPLAINED_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_mins(30);
 /// So long what a file named before may arrive after what it names now.
-const OVERTAKEN: SignedDuration = SignedDuration::from_mins(30);
+const OVERTAKEN_WINDOW: SignedDuration = SignedDuration::from_mins(30);
 /// So many are asked about in one look: the others come with the next.
-const A_LOOK: usize = 50;
+const MAX_LOOKUPS_PER_PASS: usize = 50;
 /// The mark is a courtesy: so many of the hour's questions are left to what people ask for.
-const LEFT_FOR_OTHERS: u64 = 1000;
+const RESERVED_RATE_LIMIT: u64 = 1000;
 /// So long a message says what is true by now; later nobody reads it.
-const MARK_TOLD_WITHIN: SignedDuration = SignedDuration::from_hours(24);
+const MARK_UPDATE_WINDOW: SignedDuration = SignedDuration::from_hours(24);
 
-impl Bot {
-    pub(crate) async fn origin_of(
+impl Context {
+    pub(crate) async fn resolve_origin(
         &self,
         artefact: &Artefact,
         environment: &Environment,
         sighting: &Sighting,
-    ) -> Result<Provenance, CannotAsk> {
+    ) -> Result<Provenance, LookupError> {
         let version = &sighting.version;
         match (&artefact.delivery, &version.commit) {
-            (Delivery::Branch, Some(commit)) => self.origin_by_branch(artefact, environment, version, commit).await,
+            (Delivery::Branch, Some(commit)) => {
+                self.resolve_origin_by_branch(artefact, environment, version, commit).await
+            }
             (Delivery::Branch, None) => Ok(Provenance::Unknown),
-            (Delivery::Manifest { .. }, _) => self.origin_by_manifest(artefact, environment, sighting).await,
+            (Delivery::Manifest { .. }, _) => self.resolve_origin_by_manifest(artefact, environment, sighting).await,
         }
     }
 
-    async fn origin_by_branch(
+    async fn resolve_origin_by_branch(
         &self,
         artefact: &Artefact,
         environment: &Environment,
         version: &Version,
         commit: &Sha,
-    ) -> Result<Provenance, CannotAsk> {
+    ) -> Result<Provenance, LookupError> {
         let branch = &environment.branch;
-        let Some(contained) = self.contains(&artefact.repository, branch, commit).await? else {
+        let Some(contained) = self.check_branch_contains(&artefact.repository, branch, commit).await? else {
             return Ok(Provenance::Unknown);
         };
         // A branch keeps in its past what a rollback took away. Of environments above, their own branch tells.
@@ -63,33 +65,38 @@ impl Bot {
         Ok(Provenance::from_branch(branch, commit, contained, rolled_back))
     }
 
-    async fn origin_by_manifest(
+    async fn resolve_origin_by_manifest(
         &self,
         artefact: &Artefact,
         environment: &Environment,
         sighting: &Sighting,
-    ) -> Result<Provenance, CannotAsk> {
+    ) -> Result<Provenance, LookupError> {
         let version = &sighting.version;
         let read = async {
-            let Some(at) = self.manifest_file(artefact, environment).await? else { return Ok(None) };
-            let says = self.manifest_says(artefact, &at).await?;
+            let Some(at) = self.resolve_manifest_file(artefact, environment).await? else { return Ok(None) };
+            let says = self.read_manifest_version(artefact, &at).await?;
             let origin = Provenance::from_manifest(&at.file, &says, version);
             // Who pushes twice sees the first arrive while the file names the second.
-            let fresh = self.clock.now().duration_since(sighting.seen_at) < OVERTAKEN;
-            if fresh && origin.is_not_from_git() && self.said_before(artefact, &at, version).await? {
+            let fresh = self.clock.now().duration_since(sighting.seen_at) < OVERTAKEN_WINDOW;
+            if fresh && origin.is_not_from_git() && self.is_previous_manifest_version(artefact, &at, version).await? {
                 return Ok(None);
             }
             Ok(Some(origin))
         };
         match read.await {
             Ok(Some(origin)) => Ok(origin),
-            Ok(None) | Err(No::Refused(_)) => Ok(Provenance::Unknown),
-            Err(No::CannotAsk(error)) => Err(error),
+            Ok(None) | Err(PlanError::Refused(_)) => Ok(Provenance::Unknown),
+            Err(PlanError::Lookup(error)) => Err(error),
         }
     }
 
     /// Did the file name it right before what it names now?
-    async fn said_before(&self, artefact: &Artefact, at: &ManifestFile, version: &Version) -> Result<bool, CannotAsk> {
+    async fn is_previous_manifest_version(
+        &self,
+        artefact: &Artefact,
+        at: &ManifestFile,
+        version: &Version,
+    ) -> Result<bool, LookupError> {
         let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(false) };
         let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
         let history = self.github.file_history(&at.repository, &at.branch, &at.file, 2).await?;
@@ -100,7 +107,7 @@ impl Bot {
     }
 
     /// What could not be found out while it was told is asked for at the next look.
-    pub(crate) fn keep_origin(
+    pub(crate) fn remember_origin(
         &self,
         artefact: &Artefact,
         environment: &Environment,
@@ -108,30 +115,36 @@ impl Bot {
         origin: Provenance,
     ) {
         if origin != Provenance::Unknown {
-            self.seen.explain(&artefact.name, &environment.name, &sighting.version, origin, self.clock.now());
+            self.sightings.set_provenance(
+                &artefact.name,
+                &environment.name,
+                &sighting.version,
+                origin,
+                self.clock.now(),
+            );
         }
     }
 
     /// Marks what Git does not explain, everywhere.
-    pub(crate) async fn settle_origins(&self) {
+    pub(crate) async fn refresh_origins(&self) {
         let (mut failures, mut asked) = (0, 0);
         for artefact in &self.config.catalogue.artefacts {
             for environment in self.config.catalogue.ladder.environments() {
-                match self.settle_origin(artefact, environment).await {
+                match self.refresh_origin(artefact, environment).await {
                     Ok(false) => {}
                     Ok(true) => (failures, asked) = (0, asked + 1),
-                    Err(error) if error.passes => {
+                    Err(error) if error.transient => {
                         tracing::debug!(%error, artefact = %artefact.name, "what Git explains cannot be asked for now");
                         failures += 1;
                     }
                     Err(error) => {
                         tracing::debug!(%error, artefact = %artefact.name, "what Git explains is not told to us");
-                        self.seen.rest_origin(&artefact.name, &environment.name, self.clock.now());
+                        self.sightings.postpone_provenance_check(&artefact.name, &environment.name, self.clock.now());
                     }
                 }
                 // Whoever was away three times would not answer for the next either, and who asked much lets others ask:
                 // the next look goes on.
-                if failures == 3 || asked == A_LOOK {
+                if failures == 3 || asked == MAX_LOOKUPS_PER_PASS {
                     return;
                 }
             }
@@ -139,39 +152,39 @@ impl Bot {
     }
 
     /// Marks what runs there, or takes the mark away, also from the message that told of it. `false`: nobody was asked.
-    async fn settle_origin(&self, artefact: &Artefact, environment: &Environment) -> Result<bool, CannotAsk> {
-        let entry = self.seen.with(&artefact.name, |seen| seen.of(&environment.name).cloned());
+    async fn refresh_origin(&self, artefact: &Artefact, environment: &Environment) -> Result<bool, LookupError> {
+        let entry = self.sightings.read_artefact(&artefact.name, |seen| seen.find_in(&environment.name).cloned());
         let Some(entry) = entry else { return Ok(false) };
         let now = self.clock.now();
-        let rests = |pause| entry.origin_asked.is_some_and(|asked| now.duration_since(asked) < pause);
-        let settled = match &entry.origin {
+        let rests = |pause| entry.provenance_checked_at.is_some_and(|asked| now.duration_since(asked) < pause);
+        let settled = match &entry.provenance {
             // What a branch has had it keeps; a file, or a rollback, may take it away.
-            Provenance::Git => rests(EXPLAINED),
-            Provenance::NotFromGit { .. } => rests(MARKED),
-            Provenance::Unknown => rests(UNKNOWN),
+            Provenance::Git => rests(EXPLAINED_RECHECK_INTERVAL),
+            Provenance::NotFromGit { .. } => rests(MARKED_RECHECK_INTERVAL),
+            Provenance::Unknown => rests(UNKNOWN_RECHECK_INTERVAL),
         };
         let version = &entry.sighting.version;
         let untold = artefact.delivery == Delivery::Branch && version.commit.is_none();
-        let scarce = self.github.rate_left().is_some_and(|left| left.requests < LEFT_FOR_OTHERS);
+        let scarce = self.github.rate_left().is_some_and(|left| left.requests < RESERVED_RATE_LIMIT);
         // While a change of ours is on its way, Git is ahead of what runs, and that is as it should be.
-        let changing = || self.changes.awaited(&artefact.name, &environment.name).is_some();
+        let changing = || self.open_changes.active_change_deploying_to(&artefact.name, &environment.name).is_some();
         if settled || untold || scarce || changing() {
             return Ok(false);
         }
-        let origin = self.origin_of(artefact, environment, &entry.sighting).await?;
-        let turned = origin.is_not_from_git() != entry.origin.is_not_from_git();
-        self.seen.explain(&artefact.name, &environment.name, version, origin, now);
+        let origin = self.resolve_origin(artefact, environment, &entry.sighting).await?;
+        let turned = origin.is_not_from_git() != entry.provenance.is_not_from_git();
+        self.sightings.set_provenance(&artefact.name, &environment.name, version, origin, now);
         if !turned {
             return Ok(true);
         }
         let sighting = &entry.sighting;
-        let Some(telling) = self.telling_of(artefact, environment, sighting, MARK_TOLD_WITHIN).await? else {
+        let Some(posted) = self.find_posted_arrival(artefact, environment, sighting, MARK_UPDATE_WINDOW).await? else {
             return Ok(true);
         };
-        let _alone = self.seen.alone().await;
-        let there = self.seen.sighting(&artefact.name, &environment.name);
+        let _alone = self.sightings.lock_for_write().await;
+        let there = self.sightings.find_sighting(&artefact.name, &environment.name);
         let Some(there) = there.filter(|there| there.seen_at == sighting.seen_at) else { return Ok(true) };
-        let transaction = self.tell_again(artefact, environment, &there, telling);
+        let transaction = self.update_posted_arrival(artefact, environment, &there, posted);
         if let Err(error) = self.store.commit(transaction).await {
             tracing::warn!(%error, "a message could not be completed");
         }

@@ -10,34 +10,34 @@ use crate::adapters::reports::Sender;
 use crate::adapters::reports::disposition::Fate;
 use crate::adapters::store::{Line, Received, StoreError, Transaction};
 
-use crate::workflow::context::Bot;
-use crate::workflow::deployments::webhook_inbox::Told;
-use crate::workflow::requests::inbox::{AFTER_PANIC, AFTER_STORE_FAILURE, span};
+use crate::workflow::context::Context;
+use crate::workflow::deployments::webhook_inbox::WebhookEvent;
+use crate::workflow::requests::inbox::{PANIC_RETRY_DELAY, STORE_RETRY_DELAY, create_request_span};
 
 /// Few enough that whoever waits for the writer behind them does not notice.
-const A_GROUP: u32 = 128;
+const WEBHOOKS_PER_TRANSACTION: u32 = 128;
 
 /// The pause before the next look, while the cluster has not been read at all.
-const UNREAD: SignedDuration = SignedDuration::from_secs(1);
+const CLUSTER_UNREAD_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
 /// Runs until it is cancelled; what is under way then is worked off again by the next start.
-pub async fn run(bot: Bot, cancel: CancellationToken) {
-    let mut woken = bot.store.woken();
+pub async fn run(ctx: Context, cancel: CancellationToken) {
+    let mut woken = ctx.store.woken();
     loop {
         woken.mark_unchanged();
-        let asked_at = bot.clock.now();
-        let next_due = match bot.hear().await {
+        let asked_at = ctx.clock.now();
+        let next_due = match ctx.process_due_webhooks().await {
             Ok(true) if !cancel.is_cancelled() => continue,
-            Ok(_) => bot.store.next_waiting(Line::Webhooks, asked_at).await,
+            Ok(_) => ctx.store.next_waiting(Line::Webhooks, asked_at).await,
             Err(error) => Err(error),
         };
         let later = async {
             match next_due {
-                Ok(Some(due)) => bot.clock.sleep_until(due).await,
+                Ok(Some(due)) => ctx.clock.sleep_until(due).await,
                 Ok(None) => std::future::pending().await,
                 Err(error) => {
                     tracing::error!(%error, "webhooks cannot be worked off");
-                    tokio::time::sleep(AFTER_STORE_FAILURE).await;
+                    tokio::time::sleep(STORE_RETRY_DELAY).await;
                 }
             }
         };
@@ -49,10 +49,10 @@ pub async fn run(bot: Bot, cancel: CancellationToken) {
     }
 }
 
-impl Bot {
+impl Context {
     /// Works off what is due. `false`: nothing was.
-    async fn hear(&self) -> Result<bool, StoreError> {
-        let waiting = self.store.waiting(Line::Webhooks, A_GROUP).await?;
+    async fn process_due_webhooks(&self) -> Result<bool, StoreError> {
+        let waiting = self.store.waiting(Line::Webhooks, WEBHOOKS_PER_TRANSACTION).await?;
         if waiting.is_empty() {
             return Ok(false);
         }
@@ -62,39 +62,42 @@ impl Bot {
             tokio::task::yield_now().await;
             // What ended in a panic may end in another: it takes none of its neighbours with it.
             let understood =
-                AssertUnwindSafe(async { span(received).in_scope(|| self.understood(received)) }).catch_unwind().await;
+                AssertUnwindSafe(async { create_request_span(received).in_scope(|| self.handle_webhook(received)) })
+                    .catch_unwind()
+                    .await;
             let now = self.clock.now();
             transaction = match understood {
                 Ok(Some((heard, fate))) => {
                     fates.extend(fate);
                     transaction.and(heard).done(received.id)
                 }
-                Ok(None) => transaction.wait(received.id, now + UNREAD, "the cluster was not read yet"),
-                Err(_) => transaction.postpone(received.id, now + AFTER_PANIC, "a panic"),
+                Ok(None) => transaction.wait(received.id, now + CLUSTER_UNREAD_DELAY, "the cluster was not read yet"),
+                Err(_) => transaction.postpone(received.id, now + PANIC_RETRY_DELAY, "a panic"),
             };
         }
-        self.wake.up();
+        self.wake.wake_observer();
         self.store.commit(transaction).await?;
         // Only now: what could not be stored is heard again.
         for (sender, fate) in fates {
-            self.measures.reports.met(sender, fate);
+            self.metrics.reports.met(sender, fate);
         }
         Ok(true)
     }
 
     /// `None`: it can be understood later.
-    fn understood(&self, received: &Received) -> Option<(Transaction, Option<(Sender, Fate)>)> {
+    fn handle_webhook(&self, received: &Received) -> Option<(Transaction, Option<(Sender, Fate)>)> {
         let noticed = Some((Sender::GitHub, Fate::Notice));
         Some(match serde_json::from_value(received.body.clone()) {
-            Ok(Told::Report(report)) => {
-                let (transaction, fate) = self.reported(&report, received.received_at)?;
+            Ok(WebhookEvent::Report(report)) => {
+                let (transaction, fate) = self.handle_report(&report, received.received_at)?;
                 (transaction, Some((report.sender, fate)))
             }
-            Ok(Told::Build(build)) => {
-                (self.built(&build).map(|entry| Transaction::new().ledger(entry)).unwrap_or_default(), noticed)
-            }
-            Ok(Told::Notice(notice)) => {
-                self.noticed(&notice);
+            Ok(WebhookEvent::Build(build)) => (
+                self.handle_build_event(&build).map(|entry| Transaction::new().ledger(entry)).unwrap_or_default(),
+                noticed,
+            ),
+            Ok(WebhookEvent::Notice(notice)) => {
+                self.wake_affected_changes(&notice);
                 (Transaction::new(), noticed)
             }
             Err(error) => {

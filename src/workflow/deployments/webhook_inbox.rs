@@ -9,51 +9,51 @@ use crate::adapters::store::{Receipt, Source, StoreError, Transaction};
 use crate::domain::runtime::attribution::UnmappedReport;
 use crate::telemetry;
 
-use crate::workflow::context::Bot;
+use crate::workflow::context::Context;
 
 /// What a webhook told, as it waits in the inbox. Each has something that no other has.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Told {
+pub(crate) enum WebhookEvent {
     Report(Box<Report>),
     Build(Build),
     Notice(Notice),
 }
 
-impl Bot {
+impl Context {
     /// `false`: it could not be kept, and must be sent again.
-    pub async fn keep_told(&self, heard: Heard) -> bool {
+    pub async fn store_webhook_event(&self, heard: Heard) -> bool {
         match heard {
-            Heard::Report(report) => self.keep_report(&report).await,
-            Heard::Notice(notice) => self.keep_from_github(&notice.key, &notice).await,
-            Heard::Build(build) => self.keep_from_github(&build.key, &build).await,
-            Heard::Unread(unread) => self.keep_unread(&unread).await,
+            Heard::Report(report) => self.store_report(&report).await,
+            Heard::Notice(notice) => self.store_github_event(&notice.key, &notice).await,
+            Heard::Build(build) => self.store_github_event(&build.key, &build).await,
+            Heard::Unread(unread) => self.store_unreadable_report(&unread).await,
         }
     }
 
     /// Keeps a report once, by what it means and by what its sender calls it.
-    pub(crate) async fn keep_report(&self, report: &Report) -> bool {
+    pub(crate) async fn store_report(&self, report: &Report) -> bool {
         let body = serde_json::to_value(report).unwrap_or_default();
-        let stored = self.store.receive_once(source(report.sender), &report.key, report.id_key(), &body).await;
-        self.kept_once(report.sender, &report.key, stored)
+        let stored = self.store.receive_once(to_inbox_source(report.sender), &report.key, report.id_key(), &body).await;
+        self.log_receipt(report.sender, &report.key, stored)
     }
 
-    async fn keep_from_github(&self, key: &str, told: &impl Serialize) -> bool {
+    async fn store_github_event(&self, key: &str, told: &impl Serialize) -> bool {
         let body = serde_json::to_value(told).unwrap_or_default();
-        self.kept_once(Sender::GitHub, key, self.store.receive(Source::GitHub, key, &body).await)
+        self.log_receipt(Sender::GitHub, key, self.store.receive(Source::GitHub, key, &body).await)
     }
 
-    fn kept_once(&self, sender: Sender, key: &str, stored: Result<Receipt, StoreError>) -> bool {
-        let request = telemetry::request_id(source(sender).as_str(), key);
+    fn log_receipt(&self, sender: Sender, key: &str, stored: Result<Receipt, StoreError>) -> bool {
+        let request = telemetry::request_id(to_inbox_source(sender).as_str(), key);
         if let Ok(Receipt::Replay) = stored {
-            self.measures.reports.met(sender, Fate::Duplicate);
+            self.metrics.reports.met(sender, Fate::Duplicate);
         }
         tracing::debug!(request.id = request, before = matches!(stored, Ok(Receipt::Replay)), "told");
-        tracing::error_span!("request", request.id = request).in_scope(|| kept(stored))
+        tracing::error_span!("request", request.id = request).in_scope(|| is_stored(stored))
     }
 
     /// What nobody could make anything of is not dropped in silence.
-    pub(crate) async fn keep_unread(&self, unread: &Unread) -> bool {
+    pub(crate) async fn store_unreadable_report(&self, unread: &Unread) -> bool {
         let stray = UnmappedReport {
             environment: unread.environment.clone(),
             sender: unread.sender.name().to_owned(),
@@ -64,11 +64,11 @@ impl Bot {
             message: unread.body.clone(),
             at: self.clock.now(),
         };
-        kept(self.store.commit(Transaction::new().unmapped(stray)).await)
+        is_stored(self.store.commit(Transaction::new().unmapped(stray)).await)
     }
 }
 
-fn source(sender: Sender) -> Source {
+fn to_inbox_source(sender: Sender) -> Source {
     match sender {
         Sender::Flux => Source::Flux,
         Sender::ArgoCd => Source::ArgoCd,
@@ -78,7 +78,7 @@ fn source(sender: Sender) -> Source {
     }
 }
 
-fn kept<T>(stored: Result<T, StoreError>) -> bool {
+fn is_stored<T>(stored: Result<T, StoreError>) -> bool {
     stored.inspect_err(|error| tracing::error!(%error, "what a webhook told could not be stored")).is_ok()
 }
 
@@ -107,9 +107,9 @@ mod tests {
                 Heard::Unread(unread) => panic!("{unread:?}"),
             };
             let read = match serde_json::from_value(stored).unwrap() {
-                Told::Report(_) => "report",
-                Told::Build(_) => "build",
-                Told::Notice(_) => "notice",
+                WebhookEvent::Report(_) => "report",
+                WebhookEvent::Build(_) => "build",
+                WebhookEvent::Notice(_) => "notice",
             };
             assert_eq!(read, expected);
         }

@@ -9,38 +9,38 @@ use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-use crate::workflow::context::Bot;
+use crate::workflow::context::Context;
 
 /// Commits whose builds are remembered. Who waits for one waits for one of the last few.
-const MOST: usize = 1_000;
+const MAX_COMMITS: usize = 1_000;
 
 /// How many entries of the ledger are read at the start.
-const RECALLED: u32 = 1_000;
+const MAX_RECALLED_ENTRIES: u32 = 1_000;
 
 #[derive(Clone, Debug, Default)]
-pub struct Builds(Arc<RwLock<Memory>>);
+pub struct Builds(Arc<RwLock<Inner>>);
 
 #[derive(Debug, Default)]
-struct Memory {
+struct Inner {
     /// The last word of each workflow.
-    known: HashMap<Commit, Vec<Build>>,
+    by_commit: HashMap<BuildKey, Vec<Build>>,
     /// Those that were heard of first go first.
-    order: VecDeque<Commit>,
+    insertion_order: VecDeque<BuildKey>,
 }
 
 /// To GitHub `Acme/Shop` is `acme/shop`.
-type Commit = (String, Sha);
+type BuildKey = (String, Sha);
 
-fn commit(repository: &Repository, sha: &Sha) -> Commit {
+fn build_key(repository: &Repository, sha: &Sha) -> BuildKey {
     (repository.to_string().to_ascii_lowercase(), sha.clone())
 }
 
 impl Builds {
     /// How the build of a commit stands. Where it has several workflows: the one that says most about when it will be
     /// there, which is one that failed, else one that runs, else one that waits.
-    pub fn of(&self, repository: &Repository, sha: &Sha) -> Option<Build> {
+    pub fn find_build(&self, repository: &Repository, sha: &Sha) -> Option<Build> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let all = memory.known.get(&commit(repository, sha))?;
+        let all = memory.by_commit.get(&build_key(repository, sha))?;
         let weight = |build: &&Build| match build.state {
             BuildState::Failed { .. } => 3,
             BuildState::Running => 2,
@@ -51,12 +51,12 @@ impl Builds {
     }
 
     /// `false`: something newer is known, or the same.
-    pub(crate) fn hear(&self, build: &Build) -> bool {
+    pub(crate) fn record_build(&self, build: &Build) -> bool {
         let mut memory = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let memory = &mut *memory;
-        let name = commit(&build.repository, &build.commit);
-        let all = memory.known.entry(name.clone()).or_insert_with(|| {
-            memory.order.push_back(name);
+        let name = build_key(&build.repository, &build.commit);
+        let all = memory.by_commit.entry(name.clone()).or_insert_with(|| {
+            memory.insertion_order.push_back(name);
             Vec::new()
         });
         match all.iter_mut().find(|known| known.name == build.name) {
@@ -64,9 +64,9 @@ impl Builds {
             Some(known) => *known = build.clone(),
             None => all.push(build.clone()),
         }
-        while memory.order.len() > MOST {
-            if let Some(oldest) = memory.order.pop_front() {
-                memory.known.remove(&oldest);
+        while memory.insertion_order.len() > MAX_COMMITS {
+            if let Some(oldest) = memory.insertion_order.pop_front() {
+                memory.by_commit.remove(&oldest);
             }
         }
         true
@@ -76,7 +76,7 @@ impl Builds {
 /// Webhooks overtake each other. A later run, or the same one tried again, counts more than what the earlier says; within
 /// one, what happened later does, and what ended cannot begin again.
 fn is_newer(build: &Build, known: &Build) -> bool {
-    let place = |build: &Build| {
+    let rank = |build: &Build| {
         let stage = match build.state {
             BuildState::Queued => 0,
             BuildState::Running => 1,
@@ -84,31 +84,31 @@ fn is_newer(build: &Build, known: &Build) -> bool {
         };
         (build.run, build.attempt, stage, build.at)
     };
-    place(build) > place(known)
+    rank(build) > rank(known)
 }
 
-impl Bot {
+impl Context {
     /// What GitHub said before we started: it says it once.
     pub async fn recall_builds(&self) -> Result<(), StoreError> {
-        for entry in self.store.newest(LedgerKind::Build, RECALLED).await?.into_iter().rev() {
+        for entry in self.store.newest(LedgerKind::Build, MAX_RECALLED_ENTRIES).await?.into_iter().rev() {
             let Some(LedgerDetails::Build(build)) = entry.details else { continue };
             if let Ok(build) = serde_json::from_value::<Build>(build) {
-                self.builds.hear(&build);
+                self.builds.record_build(&build);
             }
         }
         Ok(())
     }
 
     /// A build began or ended: whoever waits for its commit is looked at. Those of other people's repositories are not ours.
-    pub(crate) fn built(&self, build: &Build) -> Option<Entry> {
+    pub(crate) fn handle_build_event(&self, build: &Build) -> Option<Entry> {
         let mut ours = self.config.catalogue.artefacts.iter();
-        if !ours.any(|artefact| artefact.repository.is_same_as(&build.repository)) || !self.builds.hear(build) {
+        if !ours.any(|artefact| artefact.repository.is_same_as(&build.repository)) || !self.builds.record_build(build) {
             return None;
         }
-        for change in self.changes.all() {
+        for change in self.open_changes.all() {
             let waits = change.stage.deploying().is_some_and(|deploying| deploying.result == build.commit);
             if waits && change.plan.write_target().0.is_same_as(&build.repository) {
-                self.changes.poke(change.id);
+                self.open_changes.wake(change.id);
             }
         }
         Some(Entry {
@@ -168,34 +168,37 @@ mod tests {
         for (name, words, expected) in cases {
             let builds = Builds::default();
             for (run, attempt, state, second) in words {
-                builds.hear(&build("ci", run, attempt, state, second));
+                builds.record_build(&build("ci", run, attempt, state, second));
             }
-            assert_eq!(builds.of(&repository(), &sha("a")).unwrap().state, expected, "{name}");
+            assert_eq!(builds.find_build(&repository(), &sha("a")).unwrap().state, expected, "{name}");
         }
     }
 
     #[test]
     fn of_several_workflows_the_one_that_holds_it_up_is_told() {
         let builds = Builds::default();
-        assert!(builds.hear(&build("lint", 1, 1, BuildState::Succeeded, 9)));
-        assert!(builds.hear(&build("image", 2, 1, BuildState::Running, 3)));
-        assert!(!builds.hear(&build("image", 2, 1, BuildState::Running, 3)), "it is known");
-        assert_eq!(builds.of(&"Acme/Checkout".parse().unwrap(), &sha("a")).unwrap().name, "image");
-        builds.hear(&build("test", 3, 1, failed(), 4));
-        assert_eq!(builds.of(&repository(), &sha("a")).unwrap().name, "test");
-        assert_eq!(builds.of(&repository(), &sha("b")), None);
-        assert_eq!(builds.of(&"acme/shop".parse().unwrap(), &sha("a")), None);
+        assert!(builds.record_build(&build("lint", 1, 1, BuildState::Succeeded, 9)));
+        assert!(builds.record_build(&build("image", 2, 1, BuildState::Running, 3)));
+        assert!(!builds.record_build(&build("image", 2, 1, BuildState::Running, 3)), "it is known");
+        assert_eq!(builds.find_build(&"Acme/Checkout".parse().unwrap(), &sha("a")).unwrap().name, "image");
+        builds.record_build(&build("test", 3, 1, failed(), 4));
+        assert_eq!(builds.find_build(&repository(), &sha("a")).unwrap().name, "test");
+        assert_eq!(builds.find_build(&repository(), &sha("b")), None);
+        assert_eq!(builds.find_build(&"acme/shop".parse().unwrap(), &sha("a")), None);
     }
 
     #[test]
     fn only_the_last_commits_are_remembered() {
         let builds = Builds::default();
         let of = |n: usize| format!("{n:040x}").parse::<Sha>().unwrap();
-        for n in 0..=MOST {
-            builds.hear(&Build { commit: of(n), ..build("ci", 1, 1, BuildState::Running, 0) });
+        for n in 0..=MAX_COMMITS {
+            builds.record_build(&Build { commit: of(n), ..build("ci", 1, 1, BuildState::Running, 0) });
         }
-        assert_eq!(builds.of(&repository(), &of(0)), None);
-        assert!(builds.of(&repository(), &of(1)).is_some() && builds.of(&repository(), &of(MOST)).is_some());
-        assert_eq!(builds.0.read().unwrap().known.len(), MOST);
+        assert_eq!(builds.find_build(&repository(), &of(0)), None);
+        assert!(
+            builds.find_build(&repository(), &of(1)).is_some()
+                && builds.find_build(&repository(), &of(MAX_COMMITS)).is_some()
+        );
+        assert_eq!(builds.0.read().unwrap().by_commit.len(), MAX_COMMITS);
     }
 }

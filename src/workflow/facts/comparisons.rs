@@ -9,39 +9,43 @@ use crate::domain::git::comparison::Comparison;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-use crate::workflow::context::Bot;
-use crate::workflow::facts::image_commits::CannotAsk;
-use crate::workflow::ttl_cache::Memory;
+use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::ttl_cache::TtlCache;
 
 /// People ask the same thing twice, and each other; a branch that moved meanwhile is seen soon enough.
-const HEAD: SignedDuration = SignedDuration::from_secs(15);
+const HEAD_TTL: SignedDuration = SignedDuration::from_secs(15);
 
 /// Commits that have nothing in common will not have it later; an hour keeps the memory small.
-const STRANGERS: SignedDuration = SignedDuration::from_hours(1);
+const INCOMPARABLE_TTL: SignedDuration = SignedDuration::from_hours(1);
 
 /// Where branches stood a moment ago.
-pub struct Heads {
-    known: Memory<(Repository, String), Sha>,
+pub struct BranchHeads {
+    foreground: TtlCache<(Repository, String), Sha>,
     /// The same for what nobody waits for: it must not make what people ask for older.
-    aside: Memory<(Repository, String), Sha>,
+    background: TtlCache<(Repository, String), Sha>,
     /// A commit and a head that GitHub cannot compare.
-    strangers: Memory<(Repository, Sha, Sha), ()>,
+    incomparable: TtlCache<(Repository, Sha, Sha), ()>,
 }
 
-impl Default for Heads {
+impl Default for BranchHeads {
     fn default() -> Self {
-        Self { known: Memory::new(HEAD), aside: Memory::new(HEAD), strangers: Memory::new(STRANGERS) }
+        Self {
+            foreground: TtlCache::new(HEAD_TTL),
+            background: TtlCache::new(HEAD_TTL),
+            incomparable: TtlCache::new(INCOMPARABLE_TTL),
+        }
     }
 }
 
-impl Bot {
+impl Context {
     /// What `head` has that `base` does not. `None`: one of them is gone, or they have nothing in common.
-    pub(crate) async fn comparison(
+    pub(crate) async fn compare_commits(
         &self,
         repository: &Repository,
         base: &Sha,
         head: &Sha,
-    ) -> Result<Option<Comparison>, CannotAsk> {
+    ) -> Result<Option<Comparison>, LookupError> {
         if base == head {
             return Ok(Some(Comparison::with_itself(base)));
         }
@@ -50,7 +54,7 @@ impl Bot {
         }
         match self.github.comparison(repository, base.as_str(), head.as_str()).await? {
             Found::Yes(comparison) => {
-                self.keep_comparison(repository, comparison.clone()).await;
+                self.store_comparison(repository, comparison.clone()).await;
                 Ok(Some(comparison))
             }
             Found::No(_) => Ok(None),
@@ -59,20 +63,20 @@ impl Bot {
 
     /// What the head of a branch has that `base` does not, and which commit that is. `None`: there is no such branch, or
     /// the two have nothing in common.
-    pub(crate) async fn comparison_with_head(
+    pub(crate) async fn compare_with_head(
         &self,
         repository: &Repository,
         base: &Sha,
         branch: &str,
-    ) -> Result<Option<Comparison>, CannotAsk> {
+    ) -> Result<Option<Comparison>, LookupError> {
         let key = (repository.clone(), branch.to_owned());
-        if let Some(head) = self.heads.known.recall(&key, self.clock.now()) {
-            return self.comparison(repository, base, &head).await;
+        if let Some(head) = self.branch_heads.foreground.get(&key, self.clock.now()) {
+            return self.compare_commits(repository, base, &head).await;
         }
         match self.github.comparison(repository, base.as_str(), branch).await? {
             Found::Yes(comparison) => {
-                self.heads.known.keep(key, comparison.head.clone(), self.clock.now());
-                self.keep_comparison(repository, comparison.clone()).await;
+                self.branch_heads.foreground.insert(key, comparison.head.clone(), self.clock.now());
+                self.store_comparison(repository, comparison.clone()).await;
                 Ok(Some(comparison))
             }
             Found::No(_) => Ok(None),
@@ -80,57 +84,57 @@ impl Bot {
     }
 
     /// Does the branch have the commit? `None`: there is no such branch.
-    pub(crate) async fn contains(
+    pub(crate) async fn check_branch_contains(
         &self,
         repository: &Repository,
         branch: &str,
         commit: &Sha,
-    ) -> Result<Option<bool>, CannotAsk> {
+    ) -> Result<Option<bool>, LookupError> {
         let key = (repository.clone(), branch.to_owned());
-        let known = self.heads.aside.recall(&key, self.clock.now());
+        let known = self.branch_heads.background.get(&key, self.clock.now());
         if let Some(head) = &known
-            && self.has(repository, head, commit).await?
+            && self.is_reachable(repository, head, commit).await?
         {
             return Ok(Some(true));
         }
         // What came a moment ago is not in a head that is older.
         let Some(head) = self.github.head(repository, branch).await? else { return Ok(None) };
-        self.heads.aside.keep(key, head.clone(), self.clock.now());
+        self.branch_heads.background.insert(key, head.clone(), self.clock.now());
         if known.as_ref() == Some(&head) {
             return Ok(Some(false));
         }
-        self.has(repository, &head, commit).await.map(Some)
+        self.is_reachable(repository, &head, commit).await.map(Some)
     }
 
-    async fn has(&self, repository: &Repository, head: &Sha, commit: &Sha) -> Result<bool, CannotAsk> {
+    async fn is_reachable(&self, repository: &Repository, head: &Sha, commit: &Sha) -> Result<bool, LookupError> {
         let pair = (repository.clone(), commit.clone(), head.clone());
-        if self.heads.strangers.recall(&pair, self.clock.now()).is_some() {
+        if self.branch_heads.incomparable.get(&pair, self.clock.now()).is_some() {
             return Ok(false);
         }
-        if let Some(comparison) = self.comparison(repository, commit, head).await? {
+        if let Some(comparison) = self.compare_commits(repository, commit, head).await? {
             return Ok(comparison.behind_by == 0);
         }
-        self.heads.strangers.keep(pair, (), self.clock.now());
+        self.branch_heads.incomparable.insert(pair, (), self.clock.now());
         Ok(false)
     }
 
     /// What `head` would bring to where `base` stands, and what only `base` has. `None` as above.
-    pub(crate) async fn pending_between(
+    pub(crate) async fn compute_pending_between(
         &self,
         repository: &Repository,
         base: &Sha,
         head: &Sha,
-    ) -> Result<Option<PendingCommits>, CannotAsk> {
-        let Some(there) = self.comparison(repository, base, head).await? else { return Ok(None) };
-        let back = match there.behind_by {
+    ) -> Result<Option<PendingCommits>, LookupError> {
+        let Some(forward) = self.compare_commits(repository, base, head).await? else { return Ok(None) };
+        let reverse = match forward.behind_by {
             0 => None,
-            _ => self.comparison(repository, head, base).await?,
+            _ => self.compare_commits(repository, head, base).await?,
         };
-        Ok(Some(PendingCommits::from_comparisons(there, back)))
+        Ok(Some(PendingCommits::from_comparisons(forward, reverse)))
     }
 
     /// A failure to keep it costs only another question later.
-    pub(crate) async fn keep_comparison(&self, repository: &Repository, comparison: Comparison) {
+    pub(crate) async fn store_comparison(&self, repository: &Repository, comparison: Comparison) {
         if let Err(error) = self.store.commit(Transaction::new().comparison(repository.clone(), comparison)).await {
             tracing::warn!(%error, "a comparison could not be kept");
         }

@@ -17,126 +17,126 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Image, Sha, Version};
 use crate::domain::runtime::sighting::Sighting;
 
-use crate::workflow::context::Bot;
-use crate::workflow::facts::report_history::Words;
+use crate::workflow::context::Context;
+use crate::workflow::facts::report_history::ReportLog;
 
 /// An image that told nothing may get a Git tag of its name later.
-const ASK_AGAIN: SignedDuration = SignedDuration::from_mins(10);
+const RETRY_AFTER: SignedDuration = SignedDuration::from_mins(10);
 
 /// How long after a version runs a controller's success can still be about it.
 const REPORTED_WITHIN: SignedDuration = SignedDuration::from_mins(15);
 
 #[derive(Clone, Debug, Default)]
-pub struct Sources(Arc<RwLock<Memory>>);
+pub struct ImageCommitCache(Arc<RwLock<Inner>>);
 
 #[derive(Debug, Default)]
-struct Memory {
+struct Inner {
     /// By the full reference of the image.
-    images: HashMap<String, Known>,
+    commits_by_image: HashMap<String, CachedLookup>,
     /// Held by whoever asks about an image, so that nobody else asks the same meanwhile.
-    asking: HashMap<String, Arc<Mutex<()>>>,
+    in_flight: HashMap<String, Arc<Mutex<()>>>,
     /// Artefacts of which nothing can be found out, until then: a refusal does not end by asking.
-    resting: HashMap<ArtefactName, Timestamp>,
+    backoff_until: HashMap<ArtefactName, Timestamp>,
     /// What controllers said last.
-    words: HashMap<(EnvironmentName, ArtefactName), Words>,
+    report_logs: HashMap<(EnvironmentName, ArtefactName), ReportLog>,
 }
 
 #[derive(Clone, Debug)]
-enum Known {
-    Built(Sha, Proof),
-    Silent { asked: Timestamp },
+enum CachedLookup {
+    Found(Sha, Proof),
+    NotFound { asked_at: Timestamp },
 }
 
-impl Sources {
-    pub fn load(&self, known: Vec<ImageCommit>) {
+impl ImageCommitCache {
+    pub fn load_stored(&self, known: Vec<ImageCommit>) {
         let built = |entry: ImageCommit| {
-            let known = Known::Built(entry.commit?, Proof::parse(&entry.proof)?);
+            let known = CachedLookup::Found(entry.commit?, Proof::parse(&entry.proof)?);
             Some((format!("{}:{}", entry.image, entry.reference), known))
         };
-        self.write().images.extend(known.into_iter().filter_map(built));
+        self.write().commits_by_image.extend(known.into_iter().filter_map(built));
     }
 
     /// Remembers what a controller says that it deployed.
-    pub(crate) fn hear(&self, artefact: &Artefact, report: &Report, now: Timestamp) {
-        let here = (report.environment.clone(), artefact.name.clone());
-        self.write().words.entry(here).or_default().hear(report, now);
+    pub(crate) fn record_report(&self, artefact: &Artefact, report: &Report, now: Timestamp) {
+        let key = (report.environment.clone(), artefact.name.clone());
+        self.write().report_logs.entry(key).or_default().record_report(report, now);
     }
 
     /// The last that a controller said of an artefact there.
-    pub(crate) fn last_word(
+    pub(crate) fn find_last_message(
         &self,
         environment: &EnvironmentName,
         artefact: &ArtefactName,
     ) -> Option<ControllerMessage> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        memory.words.get(&(environment.clone(), artefact.clone()))?.last().cloned()
+        memory.report_logs.get(&(environment.clone(), artefact.clone()))?.last_message().cloned()
     }
 
     /// What a controller said of a commit that it could not deploy.
-    pub(crate) fn failure(
+    pub(crate) fn find_failure(
         &self,
         environment: &EnvironmentName,
         artefact: &ArtefactName,
         commit: &Sha,
     ) -> Option<(String, FailureEvidence)> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let words = memory.words.get(&(environment.clone(), artefact.clone()))?;
-        words.failure(commit).map(|(message, evidence)| (message.to_owned(), evidence))
+        let words = memory.report_logs.get(&(environment.clone(), artefact.clone()))?;
+        words.find_failure(commit).map(|(message, evidence)| (message.to_owned(), evidence))
     }
 
     /// What a controller said of the version that `sighting` is: reported since it came, in whole seconds as Flux counts, and
     /// soon after it ran. What is said much later may be about something newer that is not here yet.
-    fn reported(&self, sighting: &Sighting) -> Option<Sha> {
+    fn find_reported_commit(&self, sighting: &Sighting) -> Option<Sha> {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        let words = memory.words.get(&(sighting.environment.clone(), sighting.artefact.clone()))?;
-        let (commit, at) = words.succeeded()?;
+        let words = memory.report_logs.get(&(sighting.environment.clone(), sighting.artefact.clone()))?;
+        let (commit, at) = words.last_success()?;
         let since = at.as_second() >= sighting.seen_at.as_second();
         let soon = sighting.running_at.is_some_and(|ran| at.duration_since(ran) <= REPORTED_WITHIN);
         (since && soon).then(|| commit.clone())
     }
 
     /// What was reported is not this artefact's.
-    fn unhear(&self, sighting: &Sighting, commit: &Sha) {
-        let here = (sighting.environment.clone(), sighting.artefact.clone());
-        if let Some(words) = self.write().words.get_mut(&here) {
+    fn discard_report(&self, sighting: &Sighting, commit: &Sha) {
+        let key = (sighting.environment.clone(), sighting.artefact.clone());
+        if let Some(words) = self.write().report_logs.get_mut(&key) {
             words.forget_success(commit);
         }
     }
 
-    pub(crate) fn rest(&self, artefact: &ArtefactName, now: Timestamp) {
-        self.write().resting.insert(artefact.clone(), now + ASK_AGAIN);
+    pub(crate) fn back_off(&self, artefact: &ArtefactName, now: Timestamp) {
+        self.write().backoff_until.insert(artefact.clone(), now + RETRY_AFTER);
     }
 
-    pub(crate) fn rests(&self, artefact: &ArtefactName, now: Timestamp) -> bool {
+    pub(crate) fn is_backing_off(&self, artefact: &ArtefactName, now: Timestamp) -> bool {
         let memory = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        memory.resting.get(artefact).is_some_and(|until| *until > now)
+        memory.backoff_until.get(artefact).is_some_and(|until| *until > now)
     }
 
-    fn turn(&self, reference: &str) -> Arc<Mutex<()>> {
-        self.write().asking.entry(reference.to_owned()).or_default().clone()
+    fn begin_lookup(&self, reference: &str) -> Arc<Mutex<()>> {
+        self.write().in_flight.entry(reference.to_owned()).or_default().clone()
     }
 
-    fn done(&self, reference: &str) {
-        self.write().asking.remove(reference);
+    fn end_lookup(&self, reference: &str) {
+        self.write().in_flight.remove(reference);
     }
 
     /// By what the commit of an image is known; `None` where it is not.
-    pub(crate) fn proof(&self, image: &str, version: &Version) -> Option<Proof> {
-        match self.known(&format!("{image}:{}", reference(version)?))? {
-            Known::Built(_, proof) => Some(proof),
-            Known::Silent { .. } => None,
+    pub(crate) fn find_proof(&self, image: &str, version: &Version) -> Option<Proof> {
+        match self.find_cached(&format!("{image}:{}", preferred_reference(version)?))? {
+            CachedLookup::Found(_, proof) => Some(proof),
+            CachedLookup::NotFound { .. } => None,
         }
     }
 
-    fn known(&self, reference: &str) -> Option<Known> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).images.get(reference).cloned()
+    fn find_cached(&self, reference: &str) -> Option<CachedLookup> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).commits_by_image.get(reference).cloned()
     }
 
-    fn learn(&self, reference: String, known: Known) {
-        self.write().images.insert(reference, known);
+    fn cache_lookup(&self, reference: String, known: CachedLookup) {
+        self.write().commits_by_image.insert(reference, known);
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Memory> {
+    fn write(&self) -> RwLockWriteGuard<'_, Inner> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -144,95 +144,99 @@ impl Sources {
 /// Somebody who should know could not be asked.
 #[derive(Debug, thiserror::Error)]
 #[error("{why}")]
-pub struct CannotAsk {
+pub struct LookupError {
     why: String,
     /// They are away; it is not that they refuse.
-    pub(crate) passes: bool,
+    pub(crate) transient: bool,
 }
 
-impl CannotAsk {
+impl LookupError {
     /// It is worth trying again.
-    pub(crate) fn later(why: String) -> Self {
-        Self { why, passes: true }
+    pub(crate) fn new_transient(why: String) -> Self {
+        Self { why, transient: true }
     }
 
-    pub(crate) fn never(why: String) -> Self {
-        Self { why, passes: false }
+    pub(crate) fn new_permanent(why: String) -> Self {
+        Self { why, transient: false }
     }
 }
 
-impl From<GithubError> for CannotAsk {
+impl From<GithubError> for LookupError {
     fn from(error: GithubError) -> Self {
         let passes = error.passes();
-        Self { why: error.to_string(), passes }
+        Self { why: error.to_string(), transient: passes }
     }
 }
 
-impl From<RegistryError> for CannotAsk {
+impl From<RegistryError> for LookupError {
     fn from(error: RegistryError) -> Self {
-        Self { why: error.to_string(), passes: matches!(error, RegistryError::Unavailable(_)) }
+        Self { why: error.to_string(), transient: matches!(error, RegistryError::Unavailable(_)) }
     }
 }
 
-impl Bot {
+impl Context {
     /// The commit of what was seen. Where its image tells none, a complete rollout and the controller's report count.
-    pub(crate) async fn source_of(
+    pub(crate) async fn resolve_sighting_commit(
         &self,
         artefact: &Artefact,
         sighting: &Sighting,
-    ) -> Result<Option<(Sha, Proof)>, CannotAsk> {
-        if let Some(found) = self.commit_of(artefact, &sighting.version).await? {
+    ) -> Result<Option<(Sha, Proof)>, LookupError> {
+        if let Some(found) = self.find_version_commit(artefact, &sighting.version).await? {
             return Ok(Some(found));
         }
         let running = sighting.running_at.is_some() && sighting.failure.is_none();
         // By manifest it is a commit of the manifests, which tells nothing of the code.
         let of_code = artefact.delivery == Delivery::Branch;
-        let told = self.sources.reported(sighting).filter(|_| running && of_code);
-        let Some(commit) = told else { return Ok(None) };
+        let reported = self.image_commits.find_reported_commit(sighting).filter(|_| running && of_code);
+        let Some(commit) = reported else { return Ok(None) };
         // An object may apply more than one repository's code, or name a commit of the manifests: then it tells nothing.
         if self.github.commit(&artefact.repository, commit.as_str()).await?.is_none() {
-            self.sources.unhear(sighting, &commit);
+            self.image_commits.discard_report(sighting, &commit);
             return Ok(None);
         }
-        if let Some(reference) = reference(&sighting.version) {
-            self.keep_commit(&artefact.image, &reference, &commit, Proof::Report).await;
+        if let Some(reference) = preferred_reference(&sighting.version) {
+            self.store_image_commit(&artefact.image, &reference, &commit, Proof::Report).await;
         }
         Ok(Some((commit, Proof::Report)))
     }
 
     /// The commit of `version`, as far as anything but a report tells. `None`: nothing tells.
-    pub(crate) async fn commit_of(
+    pub(crate) async fn find_version_commit(
         &self,
         artefact: &Artefact,
         version: &Version,
-    ) -> Result<Option<(Sha, Proof)>, CannotAsk> {
+    ) -> Result<Option<(Sha, Proof)>, LookupError> {
         let image = Image { name: artefact.image.clone(), tag: version.tag.clone(), digest: version.digest.clone() };
-        let Some(reference) = reference(version) else { return Ok(None) };
+        let Some(reference) = preferred_reference(version) else { return Ok(None) };
         let key = format!("{}:{reference}", image.name);
-        match self.sources.known(&key) {
-            Some(Known::Built(sha, proof)) => return Ok(Some((sha, proof))),
-            Some(Known::Silent { asked }) if self.clock.now().duration_since(asked) < ASK_AGAIN => return Ok(None),
+        match self.image_commits.find_cached(&key) {
+            Some(CachedLookup::Found(sha, proof)) => return Ok(Some((sha, proof))),
+            Some(CachedLookup::NotFound { asked_at: asked })
+                if self.clock.now().duration_since(asked) < RETRY_AFTER =>
+            {
+                return Ok(None);
+            }
             _ => {}
         }
-        let turn = self.sources.turn(&key);
+        let turn = self.image_commits.begin_lookup(&key);
         let _alone = turn.lock().await;
         // Whoever was asking meanwhile may have found it.
-        if let Some(Known::Built(sha, proof)) = self.sources.known(&key) {
+        if let Some(CachedLookup::Found(sha, proof)) = self.image_commits.find_cached(&key) {
             return Ok(Some((sha, proof)));
         }
-        let found = ask(&self.github, &self.registry, artefact, &image).await;
-        self.sources.done(&key);
+        let found = resolve_image_commit(&self.github, &self.registry, artefact, &image).await;
+        self.image_commits.end_lookup(&key);
         let Some((sha, proof)) = found? else {
-            self.sources.learn(key, Known::Silent { asked: self.clock.now() });
+            self.image_commits.cache_lookup(key, CachedLookup::NotFound { asked_at: self.clock.now() });
             return Ok(None);
         };
-        self.keep_commit(&image.name, &reference, &sha, proof).await;
+        self.store_image_commit(&image.name, &reference, &sha, proof).await;
         Ok(Some((sha, proof)))
     }
 
     /// Does the image of that tag say by now that it was built from another commit than the version was? What nothing
     /// tells is no reason to think so.
-    pub(crate) async fn is_of_another_commit(&self, artefact: &Artefact, version: &Version) -> bool {
+    pub(crate) async fn is_tag_overwritten(&self, artefact: &Artefact, version: &Version) -> bool {
         let Version { tag: Some(tag), commit: Some(commit), .. } = version else { return false };
         // A label that came with the base image says something else than a tag that names its commit.
         if tag_sha_candidate(tag).is_some_and(|named| commit.as_str().starts_with(named)) {
@@ -244,8 +248,8 @@ impl Bot {
     }
 
     /// Remembers which commit an image was built from. A failure to keep it costs only another question later.
-    async fn keep_commit(&self, image: &str, reference: &str, sha: &Sha, proof: Proof) {
-        self.sources.learn(format!("{image}:{reference}"), Known::Built(sha.clone(), proof));
+    async fn store_image_commit(&self, image: &str, reference: &str, sha: &Sha, proof: Proof) {
+        self.image_commits.cache_lookup(format!("{image}:{reference}"), CachedLookup::Found(sha.clone(), proof));
         let kept = ImageCommit {
             image: image.to_owned(),
             reference: reference.to_owned(),
@@ -259,12 +263,12 @@ impl Bot {
 }
 
 /// What tag, label and Git tag tell of an image. Remembers nothing.
-pub(crate) async fn ask(
+pub(crate) async fn resolve_image_commit(
     github: &github::Client,
     registry: &registry::Client,
     artefact: &Artefact,
     image: &Image,
-) -> Result<Option<(Sha, Proof)>, CannotAsk> {
+) -> Result<Option<(Sha, Proof)>, LookupError> {
     let mut failed = None;
     if let Some(candidate) = image.tag.as_deref().and_then(tag_sha_candidate) {
         let named = github.commit_of(&artefact.repository, candidate).await?;
@@ -294,7 +298,7 @@ pub(crate) async fn ask(
     }
 }
 
-fn reference(version: &Version) -> Option<Arc<str>> {
+fn preferred_reference(version: &Version) -> Option<Arc<str>> {
     version.digest.clone().or_else(|| version.tag.clone())
 }
 
@@ -314,8 +318,8 @@ mod tests {
         let catalogue = sample::catalogue();
         let mailer = catalogue.find_artefact("mailer").unwrap();
         let environment = EnvironmentName::new("qa");
-        let sources = Sources::default();
-        let last = || sources.last_word(&environment, &mailer.name).map(|word| (word.said, word.at));
+        let sources = ImageCommitCache::default();
+        let last = || sources.find_last_message(&environment, &mailer.name).map(|word| (word.said, word.at));
         assert_eq!(last(), None);
         let words = [
             ("ReconciliationSucceeded", "info", 10, (ReportedOutcome::Succeeded, at(10))),
@@ -329,7 +333,7 @@ mod tests {
                 "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
             });
             let report = flux::parse(&environment, event.to_string().as_bytes()).unwrap();
-            sources.hear(mailer, &report, at(100));
+            sources.record_report(mailer, &report, at(100));
             assert_eq!(last(), Some(kept), "{reason} at {seconds}");
         }
     }
@@ -359,15 +363,15 @@ mod tests {
             ("what does not run yet", 30, &rolling, false),
         ];
         for (name, seconds, stay, counts) in cases {
-            let sources = Sources::default();
+            let sources = ImageCommitCache::default();
             let event = serde_json::json!({
                 "involvedObject": { "kind": "Kustomization", "name": "mailer" }, "severity": "info",
                 "reason": "ReconciliationSucceeded", "timestamp": at(seconds).to_string(),
                 "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
             });
             let report = flux::parse(&environment, event.to_string().as_bytes()).unwrap();
-            sources.hear(mailer, &report, at(seconds));
-            assert_eq!(sources.reported(stay).is_some(), counts, "{name}");
+            sources.record_report(mailer, &report, at(seconds));
+            assert_eq!(sources.find_reported_commit(stay).is_some(), counts, "{name}");
         }
     }
 }

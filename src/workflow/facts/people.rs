@@ -10,12 +10,12 @@ use crate::adapters::slack::incoming::Origin;
 use crate::clock::Clock;
 use crate::domain::model::actor::{PersonId, Role};
 
-use crate::workflow::ttl_cache::Memory;
+use crate::workflow::ttl_cache::TtlCache;
 
 /// Roles, so that `list` has to ask nobody.
-const ROLE: SignedDuration = SignedDuration::from_mins(10);
+const ROLE_TTL: SignedDuration = SignedDuration::from_mins(10);
 /// What rights stand on: who was taken out of a group has lost them within a minute.
-const RIGHTS: SignedDuration = SignedDuration::from_secs(60);
+const ACCOUNT_TTL: SignedDuration = SignedDuration::from_secs(60);
 
 #[derive(Clone, Debug)]
 pub struct People(Arc<Inner>);
@@ -25,8 +25,8 @@ struct Inner {
     slack: Client,
     clock: Clock,
     team: OnceLock<String>,
-    roles: Memory<PersonId, Role>,
-    accounts: Memory<PersonId, Option<Account>>,
+    roles: TtlCache<PersonId, Role>,
+    accounts: TtlCache<PersonId, Option<Account>>,
     /// Held while Slack is asked, so that a crowd asks once: Slack takes twenty such questions a minute.
     groups: Mutex<Option<(Timestamp, Arc<[Group]>)>>,
 }
@@ -37,71 +37,71 @@ impl People {
             slack,
             clock,
             team: OnceLock::new(),
-            roles: Memory::new(ROLE),
-            accounts: Memory::new(RIGHTS),
+            roles: TtlCache::new(ROLE_TTL),
+            accounts: TtlCache::new(ACCOUNT_TTL),
             groups: Mutex::default(),
         }))
     }
 
     /// What memory says, if it says anything that is fresh enough.
-    pub fn remembered(&self, from: &Origin) -> Option<Role> {
+    pub fn find_cached_role(&self, from: &Origin) -> Option<Role> {
         if from.team != *self.0.team.get()? {
             return Some(Role::Stranger);
         }
-        self.0.roles.recall(&from.person, self.0.clock.now())
+        self.0.roles.get(&from.person, self.0.clock.now())
     }
 
     /// What memory says, else what Slack says.
-    pub async fn role(&self, from: &Origin) -> Result<Role, SendError> {
+    pub async fn resolve_requester_role(&self, from: &Origin) -> Result<Role, SendError> {
         if self.0.team.get().is_none() {
             let identity = self.0.slack.whoami().await?;
             // Two may ask at once; both learn the same.
             let _ = self.0.team.set(identity.team);
         }
-        match self.remembered(from) {
+        match self.find_cached_role(from) {
             Some(role) => Ok(role),
-            None => self.role_of(&from.person).await,
+            None => self.resolve_person_role(&from.person).await,
         }
     }
 
     /// The role of somebody whose request is not at hand.
-    pub(crate) async fn role_of(&self, person: &PersonId) -> Result<Role, SendError> {
-        if let Some(role) = self.0.roles.recall(person, self.0.clock.now()) {
+    pub(crate) async fn resolve_person_role(&self, person: &PersonId) -> Result<Role, SendError> {
+        if let Some(role) = self.0.roles.get(person, self.0.clock.now()) {
             return Ok(role);
         }
-        Ok(self.account(person).await?.map_or(Role::Stranger, |account| account.role))
+        Ok(self.fetch_account(person).await?.map_or(Role::Stranger, |account| account.role))
     }
 
     /// As of a minute ago at most.
-    pub(crate) async fn account(&self, person: &PersonId) -> Result<Option<Account>, SendError> {
-        if let Some(known) = self.0.accounts.recall(person, self.0.clock.now()) {
+    pub(crate) async fn fetch_account(&self, person: &PersonId) -> Result<Option<Account>, SendError> {
+        if let Some(known) = self.0.accounts.get(person, self.0.clock.now()) {
             return Ok(known);
         }
         let account = self.0.slack.account(person).await?;
-        self.learn(person, account.clone());
+        self.cache_account(person, account.clone());
         Ok(account)
     }
 
     /// What the workspace calls somebody; their id where Slack does not tell.
-    pub(crate) async fn name(&self, person: &PersonId) -> String {
-        let account = self.account(person).await.ok().flatten();
+    pub(crate) async fn fetch_display_name(&self, person: &PersonId) -> String {
+        let account = self.fetch_account(person).await.ok().flatten();
         account.map_or_else(|| person.to_string(), |account| account.name)
     }
 
-    pub(crate) async fn account_by_email(&self, email: &str) -> Result<Option<Account>, SendError> {
+    pub(crate) async fn find_account_by_email(&self, email: &str) -> Result<Option<Account>, SendError> {
         let account = self.0.slack.account_by_email(email).await?;
         if let Some(account) = &account {
-            self.learn(&account.id, Some(account.clone()));
+            self.cache_account(&account.id, Some(account.clone()));
         }
         Ok(account)
     }
 
     /// All user groups, as of a minute ago at most.
-    pub(crate) async fn groups(&self) -> Result<Arc<[Group]>, SendError> {
+    pub(crate) async fn fetch_groups(&self) -> Result<Arc<[Group]>, SendError> {
         let mut known = self.0.groups.lock().await;
         let now = self.0.clock.now();
         match &*known {
-            Some((learned, groups)) if now.duration_since(*learned) < RIGHTS => Ok(groups.clone()),
+            Some((learned, groups)) if now.duration_since(*learned) < ACCOUNT_TTL => Ok(groups.clone()),
             _ => {
                 let groups: Arc<[Group]> = self.0.slack.groups().await?.into();
                 *known = Some((now, groups.clone()));
@@ -110,10 +110,10 @@ impl People {
         }
     }
 
-    fn learn(&self, person: &PersonId, account: Option<Account>) {
+    fn cache_account(&self, person: &PersonId, account: Option<Account>) {
         let now = self.0.clock.now();
         let role = account.as_ref().map_or(Role::Stranger, |account| account.role);
-        self.0.roles.keep(person.clone(), role, now);
-        self.0.accounts.keep(person.clone(), account, now);
+        self.0.roles.insert(person.clone(), role, now);
+        self.0.accounts.insert(person.clone(), account, now);
     }
 }

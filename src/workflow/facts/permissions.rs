@@ -14,14 +14,14 @@ use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::EnvironmentName;
 
 use super::people::People;
-use crate::workflow::context::Bot;
-use crate::workflow::facts::image_commits::CannotAsk;
-use crate::workflow::ttl_cache::Memory;
+use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::ttl_cache::TtlCache;
 
 /// Who was taken out of a team has lost its rights within a minute.
-const TEAM: SignedDuration = SignedDuration::from_secs(60);
+const TEAM_TTL: SignedDuration = SignedDuration::from_secs(60);
 /// Who is who changes rarely, and is no right by itself.
-const WHO: SignedDuration = SignedDuration::from_mins(10);
+const IDENTITY_TTL: SignedDuration = SignedDuration::from_mins(10);
 
 #[derive(Clone)]
 pub struct Rights(Arc<Inner>);
@@ -32,15 +32,24 @@ struct Inner {
     clock: Clock,
     /// Logins as configured.
     logins: BTreeMap<PersonId, String>,
-    by_email: Memory<(PersonId, Repository), Option<String>>,
-    by_login: Memory<(String, Repository), Option<PersonId>>,
-    in_team: Memory<(String, String, String), bool>,
+    login_by_person: TtlCache<(PersonId, Repository), Option<String>>,
+    person_by_login: TtlCache<(String, Repository), Option<PersonId>>,
+    team_membership: TtlCache<(String, String, String), bool>,
 }
 
 impl Rights {
     pub fn new(people: People, github: github::Client, clock: Clock, logins: BTreeMap<PersonId, String>) -> Self {
-        let (by_email, by_login, in_team) = (Memory::new(WHO), Memory::new(WHO), Memory::new(TEAM));
-        Self(Arc::new(Inner { people, github, clock, logins, by_email, by_login, in_team }))
+        let (by_email, by_login, in_team) =
+            (TtlCache::new(IDENTITY_TTL), TtlCache::new(IDENTITY_TTL), TtlCache::new(TEAM_TTL));
+        Self(Arc::new(Inner {
+            people,
+            github,
+            clock,
+            logins,
+            login_by_person: by_email,
+            person_by_login: by_login,
+            team_membership: in_team,
+        }))
     }
 
     async fn is_among(
@@ -48,130 +57,142 @@ impl Rights {
         person: &PersonId,
         members: &[Member],
         repository: &Repository,
-    ) -> Result<bool, CannotAsk> {
-        let unknown = |error: SendError| slack_cannot_tell("who you are", &error);
+    ) -> Result<bool, LookupError> {
+        let unknown = |error: SendError| slack_lookup_error("who you are", &error);
         if members.is_empty() {
-            return Ok(self.0.people.role_of(person).await.map_err(unknown)? == Role::Member);
+            return Ok(self.0.people.resolve_person_role(person).await.map_err(unknown)? == Role::Member);
         }
-        let account = self.0.people.account(person).await.map_err(unknown)?;
+        let account = self.0.people.fetch_account(person).await.map_err(unknown)?;
         let Some(account) = account.filter(|account| account.role == Role::Member) else { return Ok(false) };
         if members.iter().any(|member| matches!(member, Member::Person(id) if id == person)) {
             return Ok(true);
         }
-        let mut untold = None;
+        let mut first_error = None;
         for member in members {
-            match self.is(&account, member, repository).await {
+            match self.is_named_by(&account, member, repository).await {
                 Ok(true) => return Ok(true),
                 Ok(false) => {}
-                Err(error) => untold = untold.or(Some(error)),
+                Err(error) => first_error = first_error.or(Some(error)),
             }
         }
-        untold.map_or(Ok(false), Err)
+        first_error.map_or(Ok(false), Err)
     }
 
-    async fn is(&self, account: &Account, member: &Member, repository: &Repository) -> Result<bool, CannotAsk> {
+    async fn is_named_by(
+        &self,
+        account: &Account,
+        member: &Member,
+        repository: &Repository,
+    ) -> Result<bool, LookupError> {
         match member {
             Member::Person(id) => Ok(*id == account.id),
             Member::Group(id) => {
-                let groups = self.0.people.groups().await;
-                let groups = groups.map_err(|error| slack_cannot_tell(&format!("who is in {id}"), &error))?;
+                let groups = self.0.people.fetch_groups().await;
+                let groups = groups.map_err(|error| slack_lookup_error(&format!("who is in {id}"), &error))?;
                 Ok(groups.iter().any(|group| group.id == *id && group.members.contains(&account.id)))
             }
             Member::Handle(handle) => {
-                let groups = self.0.people.groups().await;
-                let groups = groups.map_err(|error| slack_cannot_tell(&format!("who is in @{handle}"), &error))?;
+                let groups = self.0.people.fetch_groups().await;
+                let groups = groups.map_err(|error| slack_lookup_error(&format!("who is in @{handle}"), &error))?;
                 Ok(match groups.iter().find(|group| group.handle.eq_ignore_ascii_case(handle)) {
                     Some(group) => group.members.contains(&account.id),
                     None => account.name.eq_ignore_ascii_case(handle),
                 })
             }
-            Member::Team { organisation, team } => match self.login_of(&account.id, repository).await? {
+            Member::Team { organisation, team } => match self.find_login(&account.id, repository).await? {
                 Some(login) => self.is_in_team(organisation, team, login).await,
                 None => Ok(false),
             },
         }
     }
 
-    async fn is_in_team(&self, organisation: &str, team: &str, login: String) -> Result<bool, CannotAsk> {
+    async fn is_in_team(&self, organisation: &str, team: &str, login: String) -> Result<bool, LookupError> {
         let key = (organisation.to_owned(), team.to_owned(), login.to_ascii_lowercase());
-        if let Some(known) = self.0.in_team.recall(&key, self.0.clock.now()) {
+        if let Some(known) = self.0.team_membership.get(&key, self.0.clock.now()) {
             return Ok(known);
         }
-        let told = self.0.github.is_in_team(organisation, team, &login).await;
-        let told = told.map_err(|error| github_cannot_tell(&format!("who is in {organisation}/{team}"), &error))?;
-        self.0.in_team.keep(key, told, self.0.clock.now());
-        Ok(told)
+        let result = self.0.github.is_in_team(organisation, team, &login).await;
+        let is_member =
+            result.map_err(|error| github_lookup_error(&format!("who is in {organisation}/{team}"), &error))?;
+        self.0.team_membership.insert(key, is_member, self.0.clock.now());
+        Ok(is_member)
     }
 
-    async fn login_of(&self, person: &PersonId, repository: &Repository) -> Result<Option<String>, CannotAsk> {
+    async fn find_login(&self, person: &PersonId, repository: &Repository) -> Result<Option<String>, LookupError> {
         if let Some(login) = self.0.logins.get(person) {
             return Ok(Some(login.clone()));
         }
         let key = (person.clone(), repository.clone());
-        if let Some(known) = self.0.by_email.recall(&key, self.0.clock.now()) {
+        if let Some(known) = self.0.login_by_person.get(&key, self.0.clock.now()) {
             return Ok(known);
         }
-        let account = self.0.people.account(person).await;
-        let account = account.map_err(|error| slack_cannot_tell("who you are", &error))?;
+        let account = self.0.people.fetch_account(person).await;
+        let account = account.map_err(|error| slack_lookup_error("who you are", &error))?;
         let email = account.filter(|account| account.role == Role::Member).and_then(|account| account.email);
         let login = match email {
-            Some(email) => self.0.github.login_of(&email, repository).await.map_err(|error| who_is_who(&error))?,
+            Some(email) => {
+                self.0.github.login_of(&email, repository).await.map_err(|error| identity_lookup_error(&error))?
+            }
             None => None,
         };
         // What is configured for one person is nobody else's, whatever an address says.
-        let login = login.filter(|login| self.configured(login).is_none());
-        self.0.by_email.keep(key, login.clone(), self.0.clock.now());
+        let login = login.filter(|login| self.find_configured_person(login).is_none());
+        self.0.login_by_person.insert(key, login.clone(), self.0.clock.now());
         Ok(login)
     }
 
-    async fn person_of(&self, login: &str, repository: &Repository) -> Result<Option<PersonId>, CannotAsk> {
-        let unknown = |error: SendError| slack_cannot_tell("who is who", &error);
-        let person = match self.configured(login) {
+    async fn find_person(&self, login: &str, repository: &Repository) -> Result<Option<PersonId>, LookupError> {
+        let unknown = |error: SendError| slack_lookup_error("who is who", &error);
+        let person = match self.find_configured_person(login) {
             Some(person) => Some(person.clone()),
-            None => self.person_by_email(login, repository).await?,
+            None => self.find_person_by_email(login, repository).await?,
         };
         let Some(person) = person else { return Ok(None) };
         // Whoever left the workspace since is nobody any more.
-        let account = self.0.people.account(&person).await.map_err(unknown)?;
+        let account = self.0.people.fetch_account(&person).await.map_err(unknown)?;
         Ok(account.filter(|account| account.role == Role::Member).map(|account| account.id))
     }
 
-    fn known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
+    fn find_known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
         let key = (login.to_ascii_lowercase(), repository.clone());
-        let remembered = || self.0.by_login.recall(&key, self.0.clock.now()).flatten();
-        self.configured(login).cloned().or_else(remembered)
+        let remembered = || self.0.person_by_login.get(&key, self.0.clock.now()).flatten();
+        self.find_configured_person(login).cloned().or_else(remembered)
     }
 
-    async fn person_by_email(&self, login: &str, repository: &Repository) -> Result<Option<PersonId>, CannotAsk> {
+    async fn find_person_by_email(
+        &self,
+        login: &str,
+        repository: &Repository,
+    ) -> Result<Option<PersonId>, LookupError> {
         let key = (login.to_ascii_lowercase(), repository.clone());
-        if let Some(known) = self.0.by_login.recall(&key, self.0.clock.now()) {
+        if let Some(known) = self.0.person_by_login.get(&key, self.0.clock.now()) {
             return Ok(known);
         }
-        let email = self.0.github.email_of(login, repository).await.map_err(|error| who_is_who(&error))?;
+        let email = self.0.github.email_of(login, repository).await.map_err(|error| identity_lookup_error(&error))?;
         let account = match email {
             Some(email) => {
-                let found = self.0.people.account_by_email(&email).await;
-                found.map_err(|error| slack_cannot_tell("who is who", &error))?
+                let found = self.0.people.find_account_by_email(&email).await;
+                found.map_err(|error| slack_lookup_error("who is who", &error))?
             }
             None => None,
         };
         // Somebody with a configured login has no other.
         let person = account.map(|account| account.id).filter(|person| !self.0.logins.contains_key(person));
-        self.0.by_login.keep(key, person.clone(), self.0.clock.now());
+        self.0.person_by_login.insert(key, person.clone(), self.0.clock.now());
         Ok(person)
     }
 
-    fn configured(&self, login: &str) -> Option<&PersonId> {
+    fn find_configured_person(&self, login: &str) -> Option<&PersonId> {
         let same = |(_, configured): &(&PersonId, &String)| configured.eq_ignore_ascii_case(login);
         self.0.logins.iter().find(same).map(|(person, _)| person)
     }
 
-    async fn called(&self, members: &[Member]) -> Vec<MemberLabel> {
+    async fn label_members(&self, members: &[Member]) -> Vec<MemberLabel> {
         if members.is_empty() {
             return vec![MemberLabel::Everyone];
         }
         let by_group = |member: &Member| matches!(member, Member::Group(_) | Member::Handle(_));
-        let groups = if members.iter().any(by_group) { self.0.people.groups().await.ok() } else { None };
+        let groups = if members.iter().any(by_group) { self.0.people.fetch_groups().await.ok() } else { None };
         let groups = groups.as_deref().unwrap_or_default();
         let called = |member: &Member| match member {
             Member::Person(person) => MemberLabel::Person(person.clone()),
@@ -190,15 +211,15 @@ impl Rights {
     }
 }
 
-impl Bot {
+impl Context {
     /// Is the person one of these? An empty list is everyone in the workspace.
     pub(crate) async fn is_among(
         &self,
         person: &PersonId,
         members: &[Member],
         repository: &Repository,
-    ) -> Result<bool, CannotAsk> {
-        self.rights.is_among(person, members, repository).await
+    ) -> Result<bool, LookupError> {
+        self.permissions.is_among(person, members, repository).await
     }
 
     pub(crate) async fn may_promote(
@@ -206,7 +227,7 @@ impl Bot {
         person: &PersonId,
         environment: &EnvironmentName,
         repository: &Repository,
-    ) -> Result<bool, CannotAsk> {
+    ) -> Result<bool, LookupError> {
         match self.config.environments.get(environment) {
             Some(policy) => self.is_among(person, &policy.promoters, repository).await,
             None => Ok(false),
@@ -219,7 +240,7 @@ impl Bot {
         person: &PersonId,
         environment: &EnvironmentName,
         repository: &Repository,
-    ) -> Result<bool, CannotAsk> {
+    ) -> Result<bool, LookupError> {
         match self.config.environments.get(environment).and_then(|policy| policy.approvals.as_ref()) {
             Some(approvals) => self.is_among(person, &approvals.from, repository).await,
             None => self.may_promote(person, environment, repository).await,
@@ -232,7 +253,7 @@ impl Bot {
         person: &PersonId,
         environment: &EnvironmentName,
         repository: &Repository,
-    ) -> Result<bool, CannotAsk> {
+    ) -> Result<bool, LookupError> {
         match self.config.environments.get(environment).map(|policy| policy.overriders.as_slice()) {
             None | Some([]) => Ok(false),
             Some(overriders) => self.is_among(person, overriders, repository).await,
@@ -240,12 +261,12 @@ impl Bot {
     }
 
     /// Promote or approve: who may lock, take over, cancel, and roll back.
-    pub(crate) async fn may_hold(
+    pub(crate) async fn may_promote_or_approve(
         &self,
         person: &PersonId,
         environment: &EnvironmentName,
         repository: &Repository,
-    ) -> Result<bool, CannotAsk> {
+    ) -> Result<bool, LookupError> {
         let promotes = self.may_promote(person, environment, repository).await;
         let policy = self.config.environments.get(environment);
         // Without approvals the second question would be the first again.
@@ -259,47 +280,53 @@ impl Bot {
     }
 
     /// Who a person is on GitHub: by `people` of the configuration, else by e-mail.
-    pub(crate) async fn login_of(
+    pub(crate) async fn find_login(
         &self,
         person: &PersonId,
         repository: &Repository,
-    ) -> Result<Option<String>, CannotAsk> {
-        self.rights.login_of(person, repository).await
+    ) -> Result<Option<String>, LookupError> {
+        self.permissions.find_login(person, repository).await
     }
 
     /// Who a login is in Slack: only a full member of the workspace.
-    pub(crate) async fn person_of(&self, login: &str, repository: &Repository) -> Result<Option<PersonId>, CannotAsk> {
-        self.rights.person_of(login, repository).await
+    pub(crate) async fn find_person(
+        &self,
+        login: &str,
+        repository: &Repository,
+    ) -> Result<Option<PersonId>, LookupError> {
+        self.permissions.find_person(login, repository).await
     }
 
     /// The same as far as it is known already: nobody is asked.
-    pub(crate) fn known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
-        self.rights.known_person(login, repository)
+    pub(crate) fn find_known_person(&self, login: &str, repository: &Repository) -> Option<PersonId> {
+        self.permissions.find_known_person(login, repository)
     }
 
     /// How these people are called in a message. What Slack cannot tell now stays a handle.
-    pub(crate) async fn called(&self, members: &[Member]) -> Vec<MemberLabel> {
-        self.rights.called(members).await
+    pub(crate) async fn label_members(&self, members: &[Member]) -> Vec<MemberLabel> {
+        self.permissions.label_members(members).await
     }
 }
 
-fn slack_cannot_tell(what: &str, error: &SendError) -> CannotAsk {
+fn slack_lookup_error(what: &str, error: &SendError) -> LookupError {
     tracing::warn!(%error, "Slack cannot tell {what}");
     let why = format!("Slack cannot tell me {what} right now");
     match error {
-        SendError::RateLimited { .. } | SendError::Transient(_) | SendError::Unauthorised(_) => CannotAsk::later(why),
-        _ => CannotAsk::never(why),
+        SendError::RateLimited { .. } | SendError::Transient(_) | SendError::Unauthorised(_) => {
+            LookupError::new_transient(why)
+        }
+        _ => LookupError::new_permanent(why),
     }
 }
 
-fn github_cannot_tell(what: &str, error: &GithubError) -> CannotAsk {
+fn github_lookup_error(what: &str, error: &GithubError) -> LookupError {
     tracing::warn!(%error, "GitHub cannot tell {what}");
     let why = format!("GitHub cannot tell me {what} right now");
-    if error.passes() { CannotAsk::later(why) } else { CannotAsk::never(why) }
+    if error.passes() { LookupError::new_transient(why) } else { LookupError::new_permanent(why) }
 }
 
-fn who_is_who(error: &GithubError) -> CannotAsk {
-    github_cannot_tell("who is who there", error)
+fn identity_lookup_error(error: &GithubError) -> LookupError {
+    github_lookup_error("who is who there", error)
 }
 
 #[cfg(test)]

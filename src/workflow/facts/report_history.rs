@@ -7,92 +7,92 @@ use crate::domain::change::{ControllerMessage, FailureEvidence, ReportedOutcome}
 use crate::domain::model::version::Sha;
 
 /// As much of a word as people read.
-const LONGEST_WORD: usize = 600;
+const MAX_MESSAGE_CHARS: usize = 600;
 
 /// Of each kind the newest, by the time that the sender gives it: webhooks overtake each other.
 #[derive(Debug, Default)]
-pub(crate) struct Words {
-    began: Option<(Sha, Timestamp)>,
-    succeeded: Option<(Sha, Timestamp)>,
-    failed: Option<(Sha, Timestamp, String, FailureEvidence)>,
+pub(crate) struct ReportLog {
+    start: Option<(Sha, Timestamp)>,
+    success: Option<(Sha, Timestamp)>,
+    failure: Option<(Sha, Timestamp, String, FailureEvidence)>,
     /// The last that was said, whatever it was.
-    last: Option<ControllerMessage>,
+    message: Option<ControllerMessage>,
 }
 
-impl Words {
-    pub(crate) fn hear(&mut self, report: &Report, now: Timestamp) {
+impl ReportLog {
+    pub(crate) fn record_report(&mut self, report: &Report, now: Timestamp) {
         // A clock that is ahead must not make us deaf until it is that late.
         let at = report.at.map_or(now, |at| at.min(now));
-        self.keep_last(report, at);
+        self.record_last_message(report, at);
         let Some(commit) = &report.commit else { return };
         match &report.outcome {
             Outcome::Noise => {}
             Outcome::Progressing => {
-                if self.began.as_ref().is_none_or(|(_, last)| *last <= at) {
-                    self.began = Some((commit.clone(), at));
+                if self.start.as_ref().is_none_or(|(_, last)| *last <= at) {
+                    self.start = Some((commit.clone(), at));
                 }
                 // It is tried again, so that the failure is not the last word. In the same second, the end is.
-                if self.failed.as_ref().is_some_and(|(failed, last, ..)| failed == commit && *last < at) {
-                    self.failed = None;
+                if self.failure.as_ref().is_some_and(|(failed, last, ..)| failed == commit && *last < at) {
+                    self.failure = None;
                 }
             }
             Outcome::Succeeded => {
-                if self.succeeded.as_ref().is_none_or(|(_, last)| *last <= at) {
-                    self.succeeded = Some((commit.clone(), at));
+                if self.success.as_ref().is_none_or(|(_, last)| *last <= at) {
+                    self.success = Some((commit.clone(), at));
                 }
-                if self.failed.as_ref().is_some_and(|(_, last, ..)| *last <= at) {
-                    self.failed = None;
+                if self.failure.as_ref().is_some_and(|(_, last, ..)| *last <= at) {
+                    self.failure = None;
                 }
             }
             Outcome::Failed { message, evidence } => {
-                let tried_again = self.began.as_ref().is_some_and(|(began, last)| began == commit && *last > at);
-                let overtaken = self.succeeded.as_ref().is_some_and(|(_, last)| *last > at)
-                    || self.failed.as_ref().is_some_and(|(_, last, ..)| *last > at);
+                let tried_again = self.start.as_ref().is_some_and(|(began, last)| began == commit && *last > at);
+                let overtaken = self.success.as_ref().is_some_and(|(_, last)| *last > at)
+                    || self.failure.as_ref().is_some_and(|(_, last, ..)| *last > at);
                 // A health report must not replace a stronger report on the same commit.
                 let is_weaker = !evidence.can_trigger_auto_rollback()
                     && self
-                        .failed
+                        .failure
                         .as_ref()
                         .is_some_and(|(failed, _, _, known)| failed == commit && known.can_trigger_auto_rollback());
                 if !tried_again && !overtaken && !is_weaker {
-                    self.failed = Some((commit.clone(), at, message.clone(), *evidence));
+                    self.failure = Some((commit.clone(), at, message.clone(), *evidence));
                 }
             }
         }
     }
 
-    fn keep_last(&mut self, report: &Report, at: Timestamp) {
+    fn record_last_message(&mut self, report: &Report, at: Timestamp) {
         let (said, text) = match &report.outcome {
             Outcome::Succeeded => (ReportedOutcome::Succeeded, &report.message),
             Outcome::Failed { message, .. } => (ReportedOutcome::Failed, message),
             Outcome::Progressing => (ReportedOutcome::Progressing, &report.message),
             Outcome::Noise => return,
         };
-        if self.last.as_ref().is_none_or(|before| before.at <= at) {
-            let text = text.chars().take(LONGEST_WORD).collect();
+        if self.message.as_ref().is_none_or(|before| before.at <= at) {
+            let text = text.chars().take(MAX_MESSAGE_CHARS).collect();
             let (by, commit) = (report.sender.name().to_owned(), report.commit.clone());
-            self.last = Some(ControllerMessage { by, said, text, commit, at });
+            self.message = Some(ControllerMessage { by, said, text, commit, at });
         }
     }
 
-    pub(crate) fn last(&self) -> Option<&ControllerMessage> {
-        self.last.as_ref()
+    pub(crate) fn last_message(&self) -> Option<&ControllerMessage> {
+        self.message.as_ref()
     }
 
     /// The last success, and when it was.
-    pub(crate) fn succeeded(&self) -> Option<&(Sha, Timestamp)> {
-        self.succeeded.as_ref()
+    pub(crate) fn last_success(&self) -> Option<&(Sha, Timestamp)> {
+        self.success.as_ref()
     }
 
     pub(crate) fn forget_success(&mut self, commit: &Sha) {
-        if self.succeeded.as_ref().is_some_and(|(succeeded, _)| succeeded == commit) {
-            self.succeeded = None;
+        if self.success.as_ref().is_some_and(|(succeeded, _)| succeeded == commit) {
+            self.success = None;
         }
     }
 
     /// What was said of a commit that could not be deployed, unless something newer was.
-    pub(crate) fn failure(&self, commit: &Sha) -> Option<(&str, FailureEvidence)> {
-        let (failed, _, message, evidence) = self.failed.as_ref()?;
+    pub(crate) fn find_failure(&self, commit: &Sha) -> Option<(&str, FailureEvidence)> {
+        let (failed, _, message, evidence) = self.failure.as_ref()?;
         (failed == commit).then_some((message.as_str(), *evidence))
     }
 }
@@ -127,8 +127,8 @@ mod tests {
     }
 
     /// Each word is a commit, what is said of it, and the second: `a+3` began, `a!3` failed, `a=3` succeeded, `a.3` is noise.
-    fn after(words: &str) -> Words {
-        let mut heard = Words::default();
+    fn after(words: &str) -> ReportLog {
+        let mut heard = ReportLog::default();
         for (n, word) in words.split_whitespace().enumerate() {
             let mut letters = word.chars();
             let (commit, said) = (letters.next().unwrap(), letters.next().unwrap());
@@ -139,7 +139,7 @@ mod tests {
                 _ => Outcome::Noise,
             };
             let second = letters.as_str().parse().ok();
-            heard.hear(&report(commit, outcome, second), at(100 + i64::try_from(n).unwrap()));
+            heard.record_report(&report(commit, outcome, second), at(100 + i64::try_from(n).unwrap()));
         }
         heard
     }
@@ -176,9 +176,9 @@ mod tests {
         ];
         for (words, failure, success) in cases {
             let heard = after(words);
-            assert_eq!(heard.failure(&sha('a')).map(|(message, _)| message), failure, "{words}");
+            assert_eq!(heard.find_failure(&sha('a')).map(|(message, _)| message), failure, "{words}");
             let success = success.map(|(commit, second)| (sha(commit), at(second)));
-            assert_eq!(heard.succeeded(), success.as_ref(), "{words}");
+            assert_eq!(heard.last_success(), success.as_ref(), "{words}");
         }
     }
 
@@ -188,22 +188,22 @@ mod tests {
         let health = |second| report('a', failed("unhealthy", FailureEvidence::HealthReport), Some(second));
         let not_applied = |second| report('a', failed("refused", FailureEvidence::NotApplied), Some(second));
         for reports in [[not_applied(2), health(3)], [health(2), not_applied(3)]] {
-            let mut log = Words::default();
+            let mut log = ReportLog::default();
             for report in &reports {
-                log.hear(report, at(100));
+                log.record_report(report, at(100));
             }
-            assert_eq!(log.failure(&sha('a')), Some(("refused", FailureEvidence::NotApplied)));
+            assert_eq!(log.find_failure(&sha('a')), Some(("refused", FailureEvidence::NotApplied)));
         }
         let mut tried_again = after("a!2 a+3");
-        tried_again.hear(&health(4), at(100));
-        assert_eq!(tried_again.failure(&sha('a')), Some(("unhealthy", FailureEvidence::HealthReport)));
+        tried_again.record_report(&health(4), at(100));
+        assert_eq!(tried_again.find_failure(&sha('a')), Some(("unhealthy", FailureEvidence::HealthReport)));
     }
 
     #[test]
     fn what_names_no_commit_says_nothing_of_one() {
         let mut heard = after("a!2");
-        heard.hear(&Report { commit: None, ..report('a', Outcome::Succeeded, Some(3)) }, at(100));
-        let failure = |commit| heard.failure(&sha(commit)).map(|(message, _)| message);
+        heard.record_report(&Report { commit: None, ..report('a', Outcome::Succeeded, Some(3)) }, at(100));
+        let failure = |commit| heard.find_failure(&sha(commit)).map(|(message, _)| message);
         assert_eq!((failure('a'), failure('b')), (Some("a!2"), None));
     }
 }

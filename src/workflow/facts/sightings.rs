@@ -15,127 +15,133 @@ use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 
 /// Longer than any card of a wave is edited.
-const RECENT: SignedDuration = SignedDuration::from_hours(3);
+const RECENT_WINDOW: SignedDuration = SignedDuration::from_hours(3);
 
 /// In the order in which they began.
-type Stays = BTreeMap<(Timestamp, ArtefactName), Stay>;
+type RecentSightings = BTreeMap<(Timestamp, ArtefactName), RecentSighting>;
 
 #[derive(Clone, Debug, Default)]
-pub struct Seen(Arc<Inner>);
+pub struct SightingCache(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    artefacts: RwLock<HashMap<ArtefactName, Entries>>,
-    recent: RwLock<HashMap<EnvironmentName, Stays>>,
-    writing: Mutex<()>,
+    current: RwLock<HashMap<ArtefactName, ArtefactSightings>>,
+    recent: RwLock<HashMap<EnvironmentName, RecentSightings>>,
+    write_mutex: Mutex<()>,
 }
 
 /// One artefact's, of its few environments: they are found by looking at each.
 #[derive(Debug, Default)]
-pub struct Entries(Vec<Entry>);
+pub struct ArtefactSightings(Vec<CurrentSighting>);
 
-impl Entries {
-    pub fn of(&self, environment: &EnvironmentName) -> Option<&Entry> {
+impl ArtefactSightings {
+    pub fn find_in(&self, environment: &EnvironmentName) -> Option<&CurrentSighting> {
         self.0.iter().find(|entry| entry.sighting.environment == *environment)
     }
 
-    fn of_mut(&mut self, environment: &EnvironmentName) -> Option<&mut Entry> {
+    fn find_in_mut(&mut self, environment: &EnvironmentName) -> Option<&mut CurrentSighting> {
         self.0.iter_mut().find(|entry| entry.sighting.environment == *environment)
     }
 }
 
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct CurrentSighting {
     pub sighting: Sighting,
     /// The rung below runs something that is not here; `None` until the commits were compared.
-    pub behind: Option<bool>,
+    pub is_behind: Option<bool>,
     /// The commits that were compared: here and below.
-    pub compared: Option<(Sha, Sha)>,
+    pub compared_commits: Option<(Sha, Sha)>,
     /// Whether Git explains it, as it was found out last.
-    pub origin: Provenance,
-    pub origin_asked: Option<Timestamp>,
+    pub provenance: Provenance,
+    pub provenance_checked_at: Option<Timestamp>,
 }
 
 /// A version's stay that began in the last hours, be it over by now.
 #[derive(Clone, Debug)]
-pub(crate) struct Stay {
+pub(crate) struct RecentSighting {
     pub(crate) sighting: Sighting,
     /// Part of no wave: the card of a change tells of it, or it was there when we first looked.
-    pub(crate) apart: bool,
+    pub(crate) excluded_from_batch: bool,
     /// How people know its commit, once that was asked.
     pub(crate) commit: Option<Commit>,
 }
 
-impl Entry {
+impl CurrentSighting {
     fn new(sighting: Sighting) -> Self {
-        Self { sighting, behind: None, compared: None, origin: Provenance::Unknown, origin_asked: None }
+        Self {
+            sighting,
+            is_behind: None,
+            compared_commits: None,
+            provenance: Provenance::Unknown,
+            provenance_checked_at: None,
+        }
     }
 
     /// Whether it is behind `below`, if that is what it was compared with.
-    pub(crate) fn behind_of(&self, below: &Sha) -> Option<bool> {
-        let (here, compared) = self.compared.as_ref()?;
+    pub(crate) fn is_behind_commit(&self, below: &Sha) -> Option<bool> {
+        let (here, compared) = self.compared_commits.as_ref()?;
         let same = compared == below && self.sighting.version.commit.as_ref() == Some(here);
-        if same { self.behind } else { None }
+        if same { self.is_behind } else { None }
     }
 }
 
-impl Seen {
+impl SightingCache {
     /// Takes over what the store knew when we started.
-    pub fn load(&self, sightings: Vec<Sighting>) {
+    pub fn load_stored(&self, sightings: Vec<Sighting>) {
         for sighting in sightings {
-            self.put(sighting);
+            self.record_sighting(sighting);
         }
     }
 
     /// Held while something is written to the store and then here, so that nobody writes what has become old.
-    pub(crate) async fn alone(&self) -> MutexGuard<'_, ()> {
-        self.0.writing.lock().await
+    pub(crate) async fn lock_for_write(&self) -> MutexGuard<'_, ()> {
+        self.0.write_mutex.lock().await
     }
 
-    pub fn with<T>(&self, artefact: &ArtefactName, read: impl FnOnce(&Entries) -> T) -> T {
-        let seen = self.0.artefacts.read().unwrap_or_else(PoisonError::into_inner);
-        read(seen.get(artefact).unwrap_or(&Entries::default()))
+    pub fn read_artefact<T>(&self, artefact: &ArtefactName, read: impl FnOnce(&ArtefactSightings) -> T) -> T {
+        let seen = self.0.current.read().unwrap_or_else(PoisonError::into_inner);
+        read(seen.get(artefact).unwrap_or(&ArtefactSightings::default()))
     }
 
-    pub fn sighting(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Sighting> {
-        self.with(artefact, |seen| seen.of(environment).map(|entry| entry.sighting.clone()))
+    pub fn find_sighting(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Sighting> {
+        self.read_artefact(artefact, |seen| seen.find_in(environment).map(|entry| entry.sighting.clone()))
     }
 
-    pub(crate) fn commit(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Sha> {
-        self.with(artefact, |of| of.of(environment)?.sighting.version.commit.clone())
+    pub(crate) fn find_commit(&self, artefact: &ArtefactName, environment: &EnvironmentName) -> Option<Sha> {
+        self.read_artefact(artefact, |of| of.find_in(environment)?.sighting.version.commit.clone())
     }
 
     /// Another version forgets the mark: it belonged to the old one.
-    pub fn put(&self, sighting: Sighting) {
-        let before = self.sighting(&sighting.artefact, &sighting.environment).map(|before| before.seen_at);
-        self.keep(&sighting, before);
-        let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
+    pub fn record_sighting(&self, sighting: Sighting) {
+        let before = self.find_sighting(&sighting.artefact, &sighting.environment).map(|before| before.seen_at);
+        self.record_recent(&sighting, before);
+        let mut seen = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
         let entries = seen.entry(sighting.artefact.clone()).or_default();
-        match entries.of_mut(&sighting.environment) {
+        match entries.find_in_mut(&sighting.environment) {
             Some(entry) if entry.sighting.version.is_same_as(&sighting.version) => entry.sighting = sighting,
-            Some(entry) => *entry = Entry::new(sighting),
-            None => entries.0.push(Entry::new(sighting)),
+            Some(entry) => *entry = CurrentSighting::new(sighting),
+            None => entries.0.push(CurrentSighting::new(sighting)),
         }
     }
 
-    fn keep(&self, sighting: &Sighting, before: Option<Timestamp>) {
+    fn record_recent(&self, sighting: &Sighting, before: Option<Timestamp>) {
         let mut recent = self.0.recent.write().unwrap_or_else(PoisonError::into_inner);
         let stays = recent.entry(sighting.environment.clone()).or_default();
-        let here = (sighting.seen_at, sighting.artefact.clone());
-        let same = |stay: &&mut Stay| stay.sighting.version.is_same_image(&sighting.version);
-        if let Some(stay) = stays.get_mut(&here).filter(same) {
+        let key = (sighting.seen_at, sighting.artefact.clone());
+        let same = |stay: &&mut RecentSighting| stay.sighting.version.is_same_image(&sighting.version);
+        if let Some(stay) = stays.get_mut(&key).filter(same) {
             stay.sighting = sighting.clone();
         } else {
             let before = before.and_then(|before| stays.get_mut(&(before, sighting.artefact.clone())));
             if let Some(stay) = before {
                 stay.sighting.ended_at.get_or_insert(sighting.seen_at);
             }
-            stays.insert(here, Stay { sighting: sighting.clone(), apart: false, commit: None });
+            stays.insert(key, RecentSighting { sighting: sighting.clone(), excluded_from_batch: false, commit: None });
         }
         let Some(((newest, _), _)) = stays.last_key_value() else { return };
         let newest = *newest;
         while let Some(oldest) = stays.first_entry() {
-            if newest.duration_since(oldest.key().0) <= RECENT {
+            if newest.duration_since(oldest.key().0) <= RECENT_WINDOW {
                 break;
             }
             oldest.remove();
@@ -143,29 +149,29 @@ impl Seen {
     }
 
     /// The stays of the last hours in an environment, oldest first.
-    pub(crate) fn recent(&self, environment: &EnvironmentName) -> Vec<Stay> {
+    pub(crate) fn recent_sightings(&self, environment: &EnvironmentName) -> Vec<RecentSighting> {
         let recent = self.0.recent.read().unwrap_or_else(PoisonError::into_inner);
         recent.get(environment).map(|stays| stays.values().cloned().collect()).unwrap_or_default()
     }
 
-    pub(crate) fn set_apart(&self, sighting: &Sighting) {
-        self.amend(sighting, |stay| stay.apart = true);
+    pub(crate) fn exclude_from_batch(&self, sighting: &Sighting) {
+        self.update_recent(sighting, |stay| stay.excluded_from_batch = true);
     }
 
-    pub(crate) fn describe(&self, sighting: &Sighting, commit: Commit) {
-        self.amend(sighting, |stay| stay.commit = Some(commit));
+    pub(crate) fn attach_commit(&self, sighting: &Sighting, commit: Commit) {
+        self.update_recent(sighting, |stay| stay.commit = Some(commit));
     }
 
-    fn amend(&self, sighting: &Sighting, change: impl FnOnce(&mut Stay)) {
+    fn update_recent(&self, sighting: &Sighting, change: impl FnOnce(&mut RecentSighting)) {
         let mut recent = self.0.recent.write().unwrap_or_else(PoisonError::into_inner);
-        let here = (sighting.seen_at, sighting.artefact.clone());
-        if let Some(stay) = recent.get_mut(&sighting.environment).and_then(|stays| stays.get_mut(&here)) {
+        let key = (sighting.seen_at, sighting.artefact.clone());
+        if let Some(stay) = recent.get_mut(&sighting.environment).and_then(|stays| stays.get_mut(&key)) {
             change(stay);
         }
     }
 
     /// Keeps whether Git explains what runs there, if it is still that version.
-    pub(crate) fn explain(
+    pub(crate) fn set_provenance(
         &self,
         artefact: &ArtefactName,
         environment: &EnvironmentName,
@@ -173,27 +179,38 @@ impl Seen {
         origin: Provenance,
         now: Timestamp,
     ) {
-        let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
-        let entry = seen.get_mut(artefact).and_then(|entries| entries.of_mut(environment));
+        let mut seen = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
+        let entry = seen.get_mut(artefact).and_then(|entries| entries.find_in_mut(environment));
         if let Some(entry) = entry.filter(|entry| entry.sighting.version.is_same_as(version)) {
-            entry.origin = origin;
-            entry.origin_asked = Some(now);
+            entry.provenance = origin;
+            entry.provenance_checked_at = Some(now);
         }
     }
 
     /// Nobody tells: it is asked again later.
-    pub(crate) fn rest_origin(&self, artefact: &ArtefactName, environment: &EnvironmentName, now: Timestamp) {
-        let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = seen.get_mut(artefact).and_then(|entries| entries.of_mut(environment)) {
-            entry.origin_asked = Some(now);
+    pub(crate) fn postpone_provenance_check(
+        &self,
+        artefact: &ArtefactName,
+        environment: &EnvironmentName,
+        now: Timestamp,
+    ) {
+        let mut seen = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = seen.get_mut(artefact).and_then(|entries| entries.find_in_mut(environment)) {
+            entry.provenance_checked_at = Some(now);
         }
     }
 
-    pub fn mark(&self, artefact: &ArtefactName, environment: &EnvironmentName, compared: (Sha, Sha), behind: bool) {
-        let mut seen = self.0.artefacts.write().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = seen.get_mut(artefact).and_then(|entries| entries.of_mut(environment)) {
-            entry.behind = Some(behind);
-            entry.compared = Some(compared);
+    pub fn set_behind(
+        &self,
+        artefact: &ArtefactName,
+        environment: &EnvironmentName,
+        compared: (Sha, Sha),
+        behind: bool,
+    ) {
+        let mut seen = self.0.current.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = seen.get_mut(artefact).and_then(|entries| entries.find_in_mut(environment)) {
+            entry.is_behind = Some(behind);
+            entry.compared_commits = Some(compared);
         }
     }
 }

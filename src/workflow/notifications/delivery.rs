@@ -10,40 +10,40 @@ use crate::adapters::store::{Store, StoreError};
 use crate::domain::model::message::{
     Destination, FallbackRecipient, Message, MessageKey, MessageLink, MessageLocation,
 };
-use crate::workflow::notifications::outbox::{TableSupport, Tables};
+use crate::workflow::notifications::outbox::{TableSupport, TableSupportCache};
 
 /// How long a message waits for the one that it leads to, before it looks again.
-const BEHIND_ITS_LINK: Duration = Duration::from_millis(500);
+const LINK_RETRY_DELAY: Duration = Duration::from_millis(500);
 
 /// A message in a channel waits no longer for what it leads to.
-const LINK_WITHIN: SignedDuration = SignedDuration::from_secs(30);
+const LINK_WAIT_LIMIT: SignedDuration = SignedDuration::from_secs(30);
 
 #[derive(Debug)]
-pub(crate) struct Delivered {
-    pub(crate) at: Option<MessageLocation>,
+pub(crate) struct SentMessage {
+    pub(crate) place: Option<MessageLocation>,
     pub(crate) note: Option<String>,
-    pub(crate) plain: bool,
+    pub(crate) is_plain: bool,
     /// What is still to be said after it: its file, which Slack takes as a message of its own.
-    pub(crate) left: Option<Message>,
+    pub(crate) file_message: Option<Message>,
     /// Why its file did not go with it and never will.
-    pub(crate) refused_file: Option<String>,
+    pub(crate) file_error: Option<String>,
 }
 
-impl Delivered {
-    fn nothing() -> Self {
-        Self { at: None, note: None, plain: false, left: None, refused_file: None }
+impl SentMessage {
+    fn new_skipped() -> Self {
+        Self { place: None, note: None, is_plain: false, file_message: None, file_error: None }
     }
 }
 
-pub(crate) async fn deliver(
+pub(crate) async fn send_with_fallbacks(
     store: &Store,
     slack: &Client,
-    tables: &Tables,
+    tables: &TableSupportCache,
     mut message: Message,
     created_at: Timestamp,
     now: Timestamp,
-) -> Result<Result<Delivered, SendError>, StoreError> {
-    let said = match message.key() {
+) -> Result<Result<SentMessage, SendError>, StoreError> {
+    let posted = match message.key() {
         Some(key) => store.said(key).await?,
         None => None,
     };
@@ -54,18 +54,18 @@ pub(crate) async fn deliver(
         _ => None,
     };
     // A private answer holds up nobody but its reader.
-    let waits = !matches!(message.to, Destination::Post { .. }) || now.duration_since(created_at) < LINK_WITHIN;
+    let may_wait = !matches!(message.to, Destination::Post { .. }) || now.duration_since(created_at) < LINK_WAIT_LIMIT;
     if let Some(MessageLink { key, only_elsewhere }) = message.link_to.take() {
         let place = store.said(&key).await?.map(|said| said.place);
-        if place.is_none() && waits && store.is_spoken(&key).await? {
+        if place.is_none() && may_wait && store.is_spoken(&key).await? {
             // What it leads to is still on its way, though not for so long that others wait behind this.
-            return Ok(Err(SendError::RateLimited { retry_after: BEHIND_ITS_LINK, everywhere: false }));
+            return Ok(Err(SendError::RateLimited { retry_after: LINK_RETRY_DELAY, everywhere: false }));
         }
         if let (Destination::Person { channel: Some(channel), .. }, Some(place), true) =
             (&message.to, &place, only_elsewhere)
             && *channel == place.channel
         {
-            return Ok(Ok(Delivered::nothing()));
+            return Ok(Ok(SentMessage::new_skipped()));
         }
         let address = match &place {
             Some(place) => match slack.permalink(place).await {
@@ -78,7 +78,7 @@ pub(crate) async fn deliver(
         };
         message = message.resolve_link(address.as_deref());
     }
-    let (at, mut note) = said.map_or((None, None), |said| (Some(said.place), said.note));
+    let (at, mut note) = posted.map_or((None, None), |said| (Some(said.place), said.note));
     let mut known = Known { at, thread: thread.map(|parent| parent.place) };
 
     if let Destination::Person { response_url, .. } = &mut message.to {
@@ -93,16 +93,22 @@ pub(crate) async fn deliver(
         let noted = with_note(&message, note.as_deref());
         match slack.send(&noted, &known).await {
             Ok(sent) => {
-                let left = sent.at.as_ref().and_then(|at| file_of(&message, at, note.is_some()));
+                let left = sent.at.as_ref().and_then(|at| build_file_message(&message, at, note.is_some()));
                 let plain = sent.plain || skip_table;
-                return Ok(Ok(Delivered { at: sent.at, note, plain, left, refused_file }));
+                return Ok(Ok(SentMessage {
+                    place: sent.at,
+                    note,
+                    is_plain: plain,
+                    file_message: left,
+                    file_error: refused_file,
+                }));
             }
             Err(SendError::FileRefused(why)) if message.file.is_some() => {
-                message = without_file(message, &why);
+                message = replace_file_with_note(message, &why);
                 refused_file = Some(why);
             }
             Err(error) => {
-                if !next_way(&mut message.to, &mut known, &mut note, &error) {
+                if !apply_next_fallback(&mut message.to, &mut known, &mut note, &error) {
                     return Ok(Err(error));
                 }
             }
@@ -112,7 +118,7 @@ pub(crate) async fn deliver(
 
 /// The file of a message that now stands at `at`, for the thread there. Where the message had to go elsewhere, so does
 /// the file.
-fn file_of(message: &Message, at: &MessageLocation, elsewhere: bool) -> Option<Message> {
+fn build_file_message(message: &Message, at: &MessageLocation, elsewhere: bool) -> Option<Message> {
     let file = message.file.clone()?;
     let (key, thread) = match &message.to {
         Destination::Post { key, thread, .. } => (key, thread.clone().filter(|_| !elsewhere)),
@@ -125,24 +131,24 @@ fn file_of(message: &Message, at: &MessageLocation, elsewhere: bool) -> Option<M
         thread: Some(thread.unwrap_or_else(|| key.clone())),
         asked: None,
     };
-    let text = escaped(&file.title);
+    let text = escape_mrkdwn(&file.title);
     Some(Message::new(to, text, vec![]).with_file(file))
 }
 
 /// The text alone, so that people still see something, and what they miss.
-fn without_file(mut message: Message, why: &str) -> Message {
+fn replace_file_with_note(mut message: Message, why: &str) -> Message {
     let Some(file) = message.file.take() else { return message };
     let what_next = match why {
         "missing_scope" => " An administrator can give me the scope `files:write`.",
         _ => "",
     };
-    let sorry = format!("I could not attach {}: {}.{what_next}", escaped(&file.name), escaped(why));
+    let sorry = format!("I could not attach {}: {}.{what_next}", escape_mrkdwn(&file.name), escape_mrkdwn(why));
     message.text = format!("{}\n{sorry}", message.text);
     message
 }
 
 /// Changes the way to the next best one. Each step takes a possibility away, so this comes to an end.
-fn next_way(to: &mut Destination, known: &mut Known, note: &mut Option<String>, error: &SendError) -> bool {
+fn apply_next_fallback(to: &mut Destination, known: &mut Known, note: &mut Option<String>, error: &SendError) -> bool {
     match (to, error) {
         (Destination::Person { response_url: url @ Some(_), .. }, SendError::UrlSpent) => {
             *url = None;
@@ -166,7 +172,7 @@ fn next_way(to: &mut Destination, known: &mut Known, note: &mut Option<String>, 
         }
         (Destination::Post { channel, asked, .. }, SendError::ChannelUnwritable { code }) => {
             let Some(FallbackRecipient { person, channel: theirs }) = asked.take() else { return false };
-            *note = Some(why_here(note.as_deref(), channel, code));
+            *note = Some(explain_fallback(note.as_deref(), channel, code));
             *channel = match theirs {
                 Some(theirs) if theirs != *channel => {
                     *asked = Some(FallbackRecipient { person, channel: None });
@@ -181,13 +187,13 @@ fn next_way(to: &mut Destination, known: &mut Known, note: &mut Option<String>, 
     }
 }
 
-fn why_here(before: Option<&str>, channel: &str, code: &str) -> String {
+fn explain_fallback(before: Option<&str>, channel: &str, code: &str) -> String {
     // The first reason names the channel where people look for the message.
     if let Some(before) = before {
         return before.to_owned();
     }
     let is_id = channel.len() > 8 && channel.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit());
-    let named = if is_id { format!("<#{channel}>") } else { escaped(channel) };
+    let named = if is_id { format!("<#{channel}>") } else { escape_mrkdwn(channel) };
     let what_next = match code {
         "not_in_channel" | "channel_not_found" => "Invite me there with `/invite @gantry`.",
         "is_archived" => "It is archived: name another channel in the configuration.",
@@ -196,7 +202,7 @@ fn why_here(before: Option<&str>, channel: &str, code: &str) -> String {
     format!("This is here because I cannot write to {named} (`{code}`). {what_next}")
 }
 
-fn escaped(text: &str) -> String {
+fn escape_mrkdwn(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 

@@ -22,31 +22,31 @@ use crate::domain::change::ChangeId;
 use crate::domain::model::message::{Message, MessageKey};
 
 /// How many queues speak at the same time.
-const AT_ONCE: usize = 16;
+const MAX_CONCURRENT: usize = 16;
 /// A message that Slack would not take for so long is given up, so that its queue can go on.
 const GIVE_UP_AFTER: SignedDuration = SignedDuration::from_hours(24);
 const FIRST_BACKOFF: SignedDuration = SignedDuration::from_secs(1);
-const LONGEST_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
+const MAX_BACKOFF: SignedDuration = SignedDuration::from_mins(5);
 /// When the database fails after Slack took a message, we cannot know later that it did: rather wait than repeat.
-const AFTER_STORE_FAILURE: SignedDuration = SignedDuration::from_mins(1);
+const STORE_FAILURE_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 
-const TABLES: &str = "slack.tables";
+const TABLE_SUPPORT_SETTING: &str = "slack.tables";
 
 /// Does this workspace take table blocks? Learned from the first message that had one, and kept.
 #[derive(Clone, Debug)]
-pub struct Tables(Arc<watch::Sender<TableSupport>>);
+pub struct TableSupportCache(Arc<watch::Sender<TableSupport>>);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableSupport {
     Unknown,
-    Taken,
+    Accepted,
     Refused,
 }
 
-impl Tables {
+impl TableSupportCache {
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
-        let support = match store.setting(TABLES).await?.as_deref() {
-            Some("taken") => TableSupport::Taken,
+        let support = match store.setting(TABLE_SUPPORT_SETTING).await?.as_deref() {
+            Some("taken") => TableSupport::Accepted,
             Some("refused") => TableSupport::Refused,
             _ => TableSupport::Unknown,
         };
@@ -57,25 +57,25 @@ impl Tables {
         *self.0.borrow()
     }
 
-    fn learn(&self, support: TableSupport) {
+    fn set_support(&self, support: TableSupport) {
         self.0.send_replace(support);
     }
 }
 
 /// Sends what is due until it is cancelled; what is on its way then may still arrive.
-pub async fn run(store: Store, slack: Client, clock: Clock, tables: Tables, cancel: CancellationToken) {
-    let sender = Sender { store, slack, clock: clock.clone(), tables, told: Arc::default() };
-    let mut queues = Queues {
+pub async fn run(store: Store, slack: Client, clock: Clock, tables: TableSupportCache, cancel: CancellationToken) {
+    let sender = MessageSender { store, slack, clock: clock.clone(), tables, logged_failures: Arc::default() };
+    let mut queues = ChannelQueues {
         pace: Pace::new(clock),
-        held_until: None,
-        busy: HashMap::new(),
-        sending: JoinSet::new(),
+        paused_until: None,
+        busy_queues: HashMap::new(),
+        send_tasks: JoinSet::new(),
         sender: sender.clone(),
     };
     let mut woken = sender.store.woken();
     while !cancel.is_cancelled() {
         let seen = woken.borrow_and_update().outbox;
-        let next = match queues.start_due().await {
+        let next = match queues.start_due_queues().await {
             Ok(next) => next,
             Err(StoreError::Closed) => break,
             Err(error) => {
@@ -84,7 +84,7 @@ pub async fn run(store: Store, slack: Client, clock: Clock, tables: Tables, canc
                 continue;
             }
         };
-        let time_comes = async {
+        let until_due = async {
             match next {
                 Some(due) => sender.clock.sleep_until(due).await,
                 None => std::future::pending().await,
@@ -92,89 +92,89 @@ pub async fn run(store: Store, slack: Client, clock: Clock, tables: Tables, canc
         };
         tokio::select! {
             () = cancel.cancelled() => break,
-            () = queues.ended() => {}
+            () = queues.wait_for_send() => {}
             news = woken.wait_for(|wakes| wakes.outbox != seen) => if news.is_err() { break },
-            () = time_comes => {}
+            () = until_due => {}
         }
     }
-    while queues.sending.join_next().await.is_some() {}
+    while queues.send_tasks.join_next().await.is_some() {}
 }
 
-struct Queues {
+struct ChannelQueues {
     pace: Pace,
     /// Slack asked the whole workspace to wait.
-    held_until: Option<Timestamp>,
-    busy: HashMap<Id, String>,
-    sending: JoinSet<Option<Timestamp>>,
-    sender: Sender,
+    paused_until: Option<Timestamp>,
+    busy_queues: HashMap<Id, String>,
+    send_tasks: JoinSet<Option<Timestamp>>,
+    sender: MessageSender,
 }
 
-impl Queues {
+impl ChannelQueues {
     /// Starts every queue whose turn it is, and says when the next one's comes.
-    async fn start_due(&mut self) -> Result<Option<Timestamp>, StoreError> {
+    async fn start_due_queues(&mut self) -> Result<Option<Timestamp>, StoreError> {
         let now = self.sender.clock.now();
-        self.held_until = self.held_until.filter(|until| *until > now);
-        let speaking: HashSet<String> = self.busy.values().cloned().collect();
+        self.paused_until = self.paused_until.filter(|until| *until > now);
+        let busy_queues: HashSet<String> = self.busy_queues.values().cloned().collect();
         let mut later = Transaction::new();
         let mut next: Option<Timestamp> = None;
         let mut soonest = |at: Timestamp| next = Some(next.map_or(at, |next| next.min(at)));
         for turn in self.sender.store.turns().await? {
-            if speaking.contains(&turn.queue) {
+            if busy_queues.contains(&turn.queue) {
                 continue;
             }
             if turn.due_at > now {
                 soonest(turn.due_at);
                 break;
             }
-            if self.sending.len() >= AT_ONCE {
+            if self.send_tasks.len() >= MAX_CONCURRENT {
                 break;
             }
-            let allowed = self.held_until.map_or_else(|| self.pace.check(&turn.queue), Err);
+            let allowed = self.paused_until.map_or_else(|| self.pace.check(&turn.queue), Err);
             if let Err(until) = allowed {
                 soonest(until);
                 later = later.delay(turn.id, until, None);
                 continue;
             }
             let sender = self.sender.clone();
-            let task = self.sending.spawn(async move { sender.attempt(turn.id).await });
-            self.busy.insert(task.id(), turn.queue);
+            let task = self.send_tasks.spawn(async move { sender.attempt_send(turn.id).await });
+            self.busy_queues.insert(task.id(), turn.queue);
         }
         self.sender.store.commit(later).await?;
         Ok(next)
     }
 
     /// Waits until a message was dealt with; for ever while none is on its way.
-    async fn ended(&mut self) {
-        let (id, hold) = match self.sending.join_next_with_id().await {
+    async fn wait_for_send(&mut self) {
+        let (id, pause_until) = match self.send_tasks.join_next_with_id().await {
             Some(Ok((id, hold))) => (id, hold),
             Some(Err(error)) => {
                 tracing::error!(%error, "sending a message ended in a panic");
-                (error.id(), Some(self.sender.clock.now() + AFTER_STORE_FAILURE))
+                (error.id(), Some(self.sender.clock.now() + STORE_FAILURE_PAUSE))
             }
             None => return std::future::pending().await,
         };
-        self.busy.remove(&id);
-        self.held_until = self.held_until.max(hold);
+        self.busy_queues.remove(&id);
+        self.paused_until = self.paused_until.max(pause_until);
     }
 }
 
 #[derive(Clone)]
-struct Sender {
+struct MessageSender {
     store: Store,
     slack: Client,
     clock: Clock,
-    tables: Tables,
+    tables: TableSupportCache,
     /// Queues of which something cannot be sent, and what: of these the log has complained.
-    told: Arc<Mutex<HashSet<String>>>,
+    logged_failures: Arc<Mutex<HashSet<String>>>,
 }
 
-impl Sender {
+impl MessageSender {
     /// One message, one attempt. Says until when all queues must wait, if they must.
-    async fn attempt(&self, id: MessageId) -> Option<Timestamp> {
+    async fn attempt_send(&self, id: MessageId) -> Option<Timestamp> {
         let sent = match self.store.outgoing(id).await {
             Ok(Some(outgoing)) => {
-                let span = span(&outgoing);
-                self.send(id, outgoing).instrument(span).await
+                let span = create_message_span(&outgoing);
+                self.send_message(id, outgoing).instrument(span).await
             }
             Ok(None) => return None,
             Err(error) => Err(error),
@@ -183,12 +183,12 @@ impl Sender {
             Ok(hold) => hold,
             Err(error) => {
                 tracing::error!(%error, "what became of a message could not be stored; all wait for a minute");
-                Some(self.clock.now() + AFTER_STORE_FAILURE)
+                Some(self.clock.now() + STORE_FAILURE_PAUSE)
             }
         }
     }
 
-    async fn send(&self, id: MessageId, outgoing: Outgoing) -> Result<Option<Timestamp>, StoreError> {
+    async fn send_message(&self, id: MessageId, outgoing: Outgoing) -> Result<Option<Timestamp>, StoreError> {
         let message = match &outgoing.message {
             Ok(message) => message.clone(),
             Err(error) => {
@@ -197,7 +197,7 @@ impl Sender {
                 return Ok(None);
             }
         };
-        let delivered = crate::workflow::notifications::delivery::deliver(
+        let delivered = crate::workflow::notifications::delivery::send_with_fallbacks(
             &self.store,
             &self.slack,
             &self.tables,
@@ -208,9 +208,9 @@ impl Sender {
         .await?;
         let now = self.clock.now();
         match delivered {
-            Ok(delivered) => self.record(&outgoing, &message, delivered).await?,
+            Ok(delivered) => self.record_sent(&outgoing, &message, delivered).await?,
             Err(SendError::RateLimited { retry_after, everywhere }) => {
-                let until = now + SignedDuration::try_from(retry_after).unwrap_or(LONGEST_BACKOFF);
+                let until = now + SignedDuration::try_from(retry_after).unwrap_or(MAX_BACKOFF);
                 self.store.commit(Transaction::new().delay(id, until, None)).await?;
                 return Ok(everywhere.then_some(until));
             }
@@ -221,7 +221,7 @@ impl Sender {
                 if outgoing.attempts == 0 {
                     tracing::warn!(queue = %outgoing.queue, %reason, "a message could not be sent; trying again");
                 }
-                let until = now + backoff(id, outgoing.attempts);
+                let until = now + compute_backoff(id, outgoing.attempts);
                 self.store.commit(Transaction::new().delay(id, until, Some(reason))).await?;
             }
             Err(error) => self.give_up(&outgoing, Some(&message), &error.to_string()).await?,
@@ -229,45 +229,58 @@ impl Sender {
         Ok(None)
     }
 
-    async fn record(
+    async fn record_sent(
         &self,
         outgoing: &Outgoing,
         message: &Message,
-        sent: crate::workflow::notifications::delivery::Delivered,
+        sent: crate::workflow::notifications::delivery::SentMessage,
     ) -> Result<(), StoreError> {
-        let said = sent.at.map(|place| Said { place, note: sent.note });
-        let mut transaction = Transaction::new().sent(outgoing.id, outgoing.revision, said);
-        if let Some(file) = sent.left {
+        let posted = sent.place.map(|place| Said { place, note: sent.note });
+        let mut transaction = Transaction::new().sent(outgoing.id, outgoing.revision, posted);
+        if let Some(file) = sent.file_message {
             transaction = transaction.say(file);
         }
-        if let Some(reason) = sent.refused_file {
-            transaction = transaction.ledger(self.dropped(LedgerKind::FileDropped, outgoing, Some(message), &reason));
+        if let Some(reason) = sent.file_error {
+            transaction =
+                transaction.ledger(self.build_drop_entry(LedgerKind::FileDropped, outgoing, Some(message), &reason));
         }
-        let learned = match (message.has_table(), sent.plain) {
-            (true, false) => Some(TableSupport::Taken),
+        let learned = match (message.has_table(), sent.is_plain) {
+            (true, false) => Some(TableSupport::Accepted),
             // It may have been the rich text that was refused.
             (true, true) if message.plain.is_some() && !message.has_rich_text() => Some(TableSupport::Refused),
             _ => None,
         };
         let learned = learned.filter(|learned| *learned != self.tables.support());
         if let Some(learned) = learned {
-            transaction = transaction.setting(TABLES, if learned == TableSupport::Taken { "taken" } else { "refused" });
+            transaction = transaction
+                .setting(TABLE_SUPPORT_SETTING, if learned == TableSupport::Accepted { "taken" } else { "refused" });
             // Before the row goes: who sees the outbox empty may rely on what was learned by it.
-            self.tables.learn(learned);
+            self.tables.set_support(learned);
         }
         self.store.commit(transaction).await
     }
 
     /// The ledger keeps what was not said and why; the queue goes on.
     async fn give_up(&self, outgoing: &Outgoing, message: Option<&Message>, reason: &str) -> Result<(), StoreError> {
-        let entry = self.dropped(LedgerKind::MessageDropped, outgoing, message, reason);
+        let entry = self.build_drop_entry(LedgerKind::MessageDropped, outgoing, message, reason);
         self.store.commit(Transaction::new().unsay(outgoing.id, outgoing.revision).ledger(entry)).await
     }
 
     /// For the ledger, and once for the log.
-    fn dropped(&self, kind: LedgerKind, outgoing: &Outgoing, message: Option<&Message>, reason: &str) -> Entry {
+    fn build_drop_entry(
+        &self,
+        kind: LedgerKind,
+        outgoing: &Outgoing,
+        message: Option<&Message>,
+        reason: &str,
+    ) -> Entry {
         let queue = &outgoing.queue;
-        if self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(format!("{} {queue}", kind.as_str())) {
+        if self
+            .logged_failures
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(format!("{} {queue}", kind.as_str()))
+        {
             tracing::warn!(%queue, reason, kind = kind.as_str(), "it cannot be sent; the ledger keeps it, and later ones are not logged");
         }
         let details = LedgerDetails::Undelivered {
@@ -290,7 +303,7 @@ impl Sender {
 }
 
 /// Around the way of one message: the request that it answers, and the change whose card it is or stands below.
-fn span(outgoing: &Outgoing) -> Span {
+fn create_message_span(outgoing: &Outgoing) -> Span {
     let message = outgoing.message.as_ref().ok();
     let key = message.and_then(|message| message.key()).map(MessageKey::as_str).unwrap_or_default();
     let change = key.rsplit(':').next().and_then(ChangeId::parse);
@@ -299,8 +312,8 @@ fn span(outgoing: &Outgoing) -> Span {
 }
 
 /// Doubles from a second to five minutes, a fifth more or less, so that queues do not come back all at once.
-fn backoff(id: MessageId, attempts: u32) -> SignedDuration {
-    let doubled = FIRST_BACKOFF.checked_mul(1_i32 << attempts.min(16)).unwrap_or(LONGEST_BACKOFF).min(LONGEST_BACKOFF);
+fn compute_backoff(id: MessageId, attempts: u32) -> SignedDuration {
+    let doubled = FIRST_BACKOFF.checked_mul(1_i32 << attempts.min(16)).unwrap_or(MAX_BACKOFF).min(MAX_BACKOFF);
     let percent = std::hash::RandomState::new().hash_one((id, attempts)) % 41;
     doubled * (80 + i32::try_from(percent).unwrap_or_default()) / 100
 }

@@ -14,88 +14,101 @@ use crate::domain::rules::promotion::Refusal;
 use crate::domain::rules::quarantine::Quarantine;
 use crate::domain::rules::rollback::{ImagePresence, SourceMap};
 
-use crate::workflow::context::Bot;
-use crate::workflow::error::No;
-use crate::workflow::facts::image_commits::CannotAsk;
-use crate::workflow::planning::rollback_candidates::REMEMBERED;
+use crate::workflow::context::Context;
+use crate::workflow::error::PlanError;
+use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
 
 /// How many merges are looked at to find out what a version was called.
-const MERGES: usize = 10;
+const MAX_MERGES: usize = 10;
 
 /// What would come, and the rollbacks that are undone for it, newest first.
-pub(crate) type Coming = (PendingCommits, Vec<ChangeId>);
+pub(crate) type PendingAndUndone = (PendingCommits, Vec<ChangeId>);
 
-impl Bot {
+impl Context {
     /// The file that says which version is to run, where the artefact goes by one.
-    pub(crate) async fn manifest_file(
+    pub(crate) async fn resolve_manifest_file(
         &self,
         artefact: &Artefact,
         target: &Environment,
-    ) -> Result<Option<ManifestFile>, No> {
+    ) -> Result<Option<ManifestFile>, PlanError> {
         let Delivery::Manifest { repository, file, branch, .. } = &artefact.delivery else { return Ok(None) };
         let file = file.replace("{environment}", target.name.as_str());
         let at = ManifestFile { repository: repository.clone(), branch: branch.clone().unwrap_or_default(), file };
         let branch = match branch {
             Some(branch) => branch.clone(),
-            None => self.default_branch(artefact, &at).await?,
+            None => self.find_default_branch(artefact, &at).await?,
         };
         Ok(Some(ManifestFile { branch, ..at }))
     }
 
-    async fn default_branch(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, No> {
+    async fn find_default_branch(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, PlanError> {
         match self.github.default_branch(&at.repository).await {
             Ok(branch) => Ok(branch),
             // Who may not see a repository is told that there is none.
             Err(GithubError::NotFound(_)) => {
                 let why = "GitHub does not find that repository, or does not let me see it: correct its name, or let \
                            the token or the app read and write it";
-                Err(unwritable(artefact, at, why.to_owned()).into())
+                Err(build_manifest_refusal(artefact, at, why.to_owned()).into())
             }
             Err(error) => Err(error.into()),
         }
     }
 
     /// The text of a manifest that must be there.
-    pub(crate) async fn manifest_text(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, No> {
+    pub(crate) async fn read_manifest_text(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, PlanError> {
         let ManifestFile { repository, branch, file } = at;
         match self.github.file(repository, branch, file).await {
             Ok(Some(text)) => Ok(text),
             Ok(None) => {
-                self.default_branch(artefact, at).await?;
+                self.find_default_branch(artefact, at).await?;
                 let why =
                     format!("it is not on the branch {branch}: write it there once, with the version that runs now");
-                Err(unwritable(artefact, at, why).into())
+                Err(build_manifest_refusal(artefact, at, why).into())
             }
             Err(GithubError::NotFound(_)) => {
                 let why =
                     format!("there is no branch {branch}: correct `branch`, or leave it out to have the default one");
-                Err(unwritable(artefact, at, why).into())
+                Err(build_manifest_refusal(artefact, at, why).into())
             }
-            Err(GithubError::Other(why)) => Err(unwritable(artefact, at, why).into()),
+            Err(GithubError::Other(why)) => Err(build_manifest_refusal(artefact, at, why).into()),
             Err(error) => Err(error.into()),
         }
     }
 
     /// What the manifest says now.
-    pub(crate) async fn manifest_says(&self, artefact: &Artefact, at: &ManifestFile) -> Result<Version, No> {
-        let text = self.manifest_text(artefact, at).await?;
-        Ok(says(artefact, at, &text)?)
+    pub(crate) async fn read_manifest_version(
+        &self,
+        artefact: &Artefact,
+        at: &ManifestFile,
+    ) -> Result<Version, PlanError> {
+        let text = self.read_manifest_text(artefact, at).await?;
+        Ok(parse_manifest_version(artefact, at, &text)?)
     }
 
     /// Can it be written there? What the file says already is no reason why not.
-    pub(crate) async fn can_write(&self, artefact: &Artefact, at: &ManifestFile, version: &Version) -> Result<(), No> {
+    pub(crate) async fn check_manifest_writable(
+        &self,
+        artefact: &Artefact,
+        at: &ManifestFile,
+        version: &Version,
+    ) -> Result<(), PlanError> {
         let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(()) };
-        let text = self.manifest_text(artefact, at).await?;
+        let text = self.read_manifest_text(artefact, at).await?;
         let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
         manifest::write_version(&text, &place, version)
-            .map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
+            .map_err(|problem| build_manifest_refusal(artefact, at, problem.to_string()))?;
         Ok(())
     }
 
     /// Whether the registry has the image, with its digest.
-    pub(crate) async fn image_there(&self, artefact: &Artefact, version: &Version) -> (ImagePresence, Option<String>) {
+    pub(crate) async fn look_up_image(
+        &self,
+        artefact: &Artefact,
+        version: &Version,
+    ) -> (ImagePresence, Option<String>) {
         // Where the digest is written it decides; else the tag, which may have moved on.
-        let by_digest = version.tag.is_none() || pins_digest(artefact);
+        let by_digest = version.tag.is_none() || is_pinned_by_digest(artefact);
         let digest = version.digest.clone().filter(|_| by_digest);
         let tag = version.tag.clone().filter(|_| digest.is_none());
         let image = Image { name: artefact.image.clone(), tag, digest };
@@ -109,29 +122,29 @@ impl Bot {
     }
 
     /// Where the digest is written, a registry that does not answer holds it up: nobody else can tell it.
-    pub(crate) fn has_what_is_written(
+    pub(crate) fn check_digest_known(
         artefact: &Artefact,
         version: &Version,
         there: &ImagePresence,
-    ) -> Result<(), CannotAsk> {
+    ) -> Result<(), LookupError> {
         match (&artefact.delivery, there) {
             (Delivery::Manifest { pin: Pin::Digest, .. }, ImagePresence::Unknown { why })
                 if version.digest.is_none() =>
             {
-                Err(CannotAsk::later(format!("{why}, and {} is written by its digest", version.label())))
+                Err(LookupError::new_transient(format!("{why}, and {} is written by its digest", version.label())))
             }
             _ => Ok(()),
         }
     }
 
     /// What the environment's branch would get.
-    pub(crate) async fn coming_by_branch(
+    pub(crate) async fn find_pending_by_branch(
         &self,
         artefact: &Artefact,
         target: &Environment,
         version: &Version,
         pinned: &Sha,
-    ) -> Result<Coming, No> {
+    ) -> Result<PendingAndUndone, PlanError> {
         let (repository, branch) = (&artefact.repository, &target.branch);
         let pending = match self.github.pending(repository, branch, pinned).await? {
             Compared::Pending(pending) => *pending,
@@ -146,7 +159,7 @@ impl Bot {
             }
             Compared::NoCommit => {
                 let why = format!("the commit {} is not in {repository} any more", pinned.short());
-                return Err(CannotAsk::never(why).into());
+                return Err(LookupError::new_permanent(why).into());
             }
         };
         if let Some(head) = &pending.head
@@ -154,7 +167,7 @@ impl Bot {
         {
             let takes_back = self.github.carried_rollback(repository, head, pinned).await?.is_some();
             if pending.is_rollback || takes_back {
-                return Err(self.rolled_back_below(artefact, target, version.clone(), takes_back).await.into());
+                return Err(self.build_rolled_back_refusal(artefact, target, version.clone(), takes_back).await.into());
             }
         }
         let open = match &pending.head {
@@ -163,7 +176,7 @@ impl Bot {
         };
         let (Some(newest), Some(oldest)) = (open.first(), open.last()) else { return Ok((pending, Vec::new())) };
         // What runs there is what was restored, whatever the branch has in its history.
-        let Some(live) = self.pending_between(repository, &newest.restores, pinned).await? else {
+        let Some(live) = self.compute_pending_between(repository, &newest.restores, pinned).await? else {
             return Ok((pending, open.iter().map(|rollback| rollback.change).collect()));
         };
         if pending.ahead_by == 0 {
@@ -171,9 +184,9 @@ impl Bot {
                 return Ok((live, Vec::new()));
             }
             // Undoing all rollbacks gives what was there before the first of them, and nothing in between.
-            let before = self.pending_between(repository, &oldest.parent, pinned).await?;
+            let before = self.compute_pending_between(repository, &oldest.parent, pinned).await?;
             if !before.is_some_and(|before| before.ahead_by == 0 && !before.is_target_newer()) {
-                let ran_as = self.called_there(artefact, target, version, pinned).await?;
+                let ran_as = self.find_label_in_environment(artefact, target, version, pinned).await?;
                 let (artefact, environment, version) = (artefact.name.clone(), target.name.clone(), version.clone());
                 return Err(Refusal::MergedBeforeRollback { artefact, environment, version, ran_as }.into());
             }
@@ -186,22 +199,22 @@ impl Bot {
     }
 
     /// By which name the environment knew a version: merged there, it was built under another.
-    async fn called_there(
+    async fn find_label_in_environment(
         &self,
         artefact: &Artefact,
         target: &Environment,
         version: &Version,
         pinned: &Sha,
-    ) -> Result<String, CannotAsk> {
+    ) -> Result<String, LookupError> {
         let moves = ChangeLockKey::from_branch(&artefact.repository, &target.branch);
-        let codes = SourceMap::from_changes(&self.store.changes_of(&moves, REMEMBERED).await?, &artefact.name);
-        let stays = self.store.sightings(&artefact.name, &target.name, REMEMBERED).await?;
+        let codes = SourceMap::from_changes(&self.store.changes_of(&moves, HISTORY_LIMIT).await?, &artefact.name);
+        let stays = self.store.sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
         let mut ran: Vec<_> = stays.into_iter().filter(|stay| stay.running_at.is_some()).map(|it| it.version).collect();
         if let Some(same) = ran.iter().find(|ran| codes.is_same_code(ran, version)) {
             return Ok(same.label().to_owned());
         }
         // What other hands merged is known by the second parent.
-        ran.truncate(MERGES);
+        ran.truncate(MAX_MERGES);
         for ran in &ran {
             let Some(commit) = &ran.commit else { continue };
             let merge = self.github.commit(&artefact.repository, commit.as_str()).await?;
@@ -213,7 +226,7 @@ impl Bot {
     }
 
     /// Where a rollback left what runs below, the version that it restored can be promoted as what it was.
-    async fn rolled_back_below(
+    async fn build_rolled_back_refusal(
         &self,
         artefact: &Artefact,
         target: &Environment,
@@ -222,7 +235,7 @@ impl Bot {
     ) -> Refusal {
         let below = self.config.catalogue.ladder.find_next_below(&target.name, artefact).unwrap_or(target);
         let moves = ChangeLockKey::from_branch(&artefact.repository, &below.branch);
-        let changes = self.store.changes_of(&moves, REMEMBERED).await.unwrap_or_default();
+        let changes = self.store.changes_of(&moves, HISTORY_LIMIT).await.unwrap_or_default();
         let restored = SourceMap::from_changes(&changes, &artefact.name).resolve_restored(&version);
         let restored = (restored != version).then(|| restored.label().to_owned());
         let (artefact, environment, below) = (artefact.name.clone(), target.name.clone(), below.name.clone());
@@ -230,28 +243,28 @@ impl Bot {
     }
 
     /// What an environment would get whose manifest names another image: the commits between the two.
-    pub(crate) async fn coming_by_manifest(
+    pub(crate) async fn find_pending_by_manifest(
         &self,
         artefact: &Artefact,
         from: Option<&Version>,
         pinned: Option<&Sha>,
-    ) -> Result<PendingCommits, CannotAsk> {
+    ) -> Result<PendingCommits, LookupError> {
         let (Some(here), Some(pinned)) = (from.and_then(|from| from.commit.as_ref()), pinned) else {
-            return Ok(unknown());
+            return Ok(assume_unknown_pending());
         };
-        let pending = self.pending_between(&artefact.repository, here, pinned).await?;
-        Ok(pending.map_or_else(unknown, |pending| PendingCommits { head: None, ..pending }))
+        let pending = self.compute_pending_between(&artefact.repository, here, pinned).await?;
+        Ok(pending.map_or_else(assume_unknown_pending, |pending| PendingCommits { head: None, ..pending }))
     }
 
     /// The quarantines that the version is under in that environment: by itself, by what was merged into it, by its tree.
-    pub(crate) async fn quarantines_of(
+    pub(crate) async fn find_version_quarantines(
         &self,
         artefact: &Artefact,
         target: &Environment,
         version: &Version,
         pending: &mut PendingCommits,
-    ) -> Result<Vec<Quarantine>, CannotAsk> {
-        let mut quarantines = self.quarantines_on(artefact, target).await?;
+    ) -> Result<Vec<Quarantine>, LookupError> {
+        let mut quarantines = self.find_environment_quarantines(artefact, target).await?;
         if let (None, Some(commit), false) = (&pending.tree, &version.commit, quarantines.is_empty()) {
             pending.tree = self.github.tree_of(&artefact.repository, commit).await?;
         }
@@ -262,11 +275,11 @@ impl Bot {
     }
 
     /// What may not come to an artefact there, newest first.
-    pub(crate) async fn quarantines_on(
+    pub(crate) async fn find_environment_quarantines(
         &self,
         artefact: &Artefact,
         target: &Environment,
-    ) -> Result<Vec<Quarantine>, CannotAsk> {
+    ) -> Result<Vec<Quarantine>, LookupError> {
         let ladder = &self.config.catalogue.ladder;
         let mut quarantines = self.store.quarantines().await?;
         quarantines.retain(|it| it.has_artefact(&artefact.name) && it.is_effective_in(&target.name, ladder));
@@ -275,26 +288,27 @@ impl Bot {
 }
 
 /// What a manifest's text says.
-pub(crate) fn says(artefact: &Artefact, at: &ManifestFile, text: &str) -> Result<Version, Refusal> {
+pub(crate) fn parse_manifest_version(artefact: &Artefact, at: &ManifestFile, text: &str) -> Result<Version, Refusal> {
     let Delivery::Manifest { path, pin, .. } = &artefact.delivery else {
-        return Err(unwritable(artefact, at, "it does not go by manifest".to_owned()));
+        return Err(build_manifest_refusal(artefact, at, "it does not go by manifest".to_owned()));
     };
     let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
-    let said = manifest::read_version(text, &place).map_err(|problem| unwritable(artefact, at, problem.to_string()))?;
+    let said = manifest::read_version(text, &place)
+        .map_err(|problem| build_manifest_refusal(artefact, at, problem.to_string()))?;
     Ok(said.version)
 }
 
-fn unwritable(artefact: &Artefact, at: &ManifestFile, problem: String) -> Refusal {
+fn build_manifest_refusal(artefact: &Artefact, at: &ManifestFile, problem: String) -> Refusal {
     let (artefact, repository, file) = (artefact.name.clone(), at.repository.clone(), at.file.clone());
     Refusal::ManifestProblem { artefact, repository, file, problem }
 }
 
 /// What nothing tells may concern anybody.
-pub(crate) fn unknown() -> PendingCommits {
+pub(crate) fn assume_unknown_pending() -> PendingCommits {
     PendingCommits { ahead_by: 1, files: ChangedFiles::new_unknown(), ..PendingCommits::default() }
 }
 
 /// Does the manifest name the image by its digest?
-pub(crate) fn pins_digest(artefact: &Artefact) -> bool {
+pub(crate) fn is_pinned_by_digest(artefact: &Artefact) -> bool {
     matches!(&artefact.delivery, Delivery::Manifest { pin: manifest::Pin::Digest, .. })
 }

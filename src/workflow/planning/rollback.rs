@@ -13,80 +13,80 @@ use crate::domain::rules::promotion;
 use crate::domain::rules::promotion::{ChangeInProgress, Refusal, RestrictedAction};
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
 
-use crate::workflow::context::Bot;
-use crate::workflow::error::No;
-use crate::workflow::facts::image_commits::CannotAsk;
-use crate::workflow::planning::pending_commits::pins_digest;
-use crate::workflow::planning::rollback_candidates::{Back, Past, REMEMBERED};
+use crate::workflow::context::Context;
+use crate::workflow::error::PlanError;
+use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::planning::pending_commits::is_pinned_by_digest;
+use crate::workflow::planning::rollback_candidates::{EnvironmentHistory, HISTORY_LIMIT, RollbackCandidate};
 
 /// How many versions are offered where another is wanted.
-pub(crate) const OFFERED: usize = 5;
+pub(crate) const MAX_SUGGESTIONS: usize = 5;
 
 /// What is to be rolled back, whereto, and who wants it.
 #[derive(Clone, Debug)]
-pub(crate) struct BackWish {
-    pub(crate) by: PersonId,
+pub(crate) struct RollbackRequest {
+    pub(crate) requester: PersonId,
     pub(crate) artefact: ArtefactName,
     pub(crate) environment: EnvironmentName,
-    pub(crate) to: BackTo,
+    pub(crate) target_version: RollbackTarget,
     pub(crate) reason: Option<Arc<str>>,
     /// The change on whose card the button was pressed: what it brought is to go.
-    pub(crate) of: Option<ChangeId>,
+    pub(crate) change_to_undo: Option<ChangeId>,
     /// The environment's own rule.
     pub(crate) automatic: bool,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) enum BackTo {
+pub(crate) enum RollbackTarget {
     Previous,
     /// By its tag, the beginning of its commit, or the tag of a change in Git.
     Named(Arc<str>),
     /// What was shown.
     Shown {
         version: Version,
-        found: RollbackEvidence,
+        found_in: RollbackEvidence,
         ran: Option<HealthyPeriod>,
     },
 }
 
 /// What the rules say to it.
-pub(crate) enum BackDecision {
+pub(crate) enum RollbackDecision {
     Refused(Refusal),
     Planned {
         plan: Box<Plan>,
         /// The same was tried before and did not come to its end.
-        errored: Option<Box<Change>>,
+        errored_change: Option<Box<Change>>,
     },
     /// A promotion is being merged there: the rollback waits for that or cancels it, as the person chooses.
-    Meets {
+    Conflict {
         plan: Box<Plan>,
         holder: ChangeInProgress,
     },
 }
 
-impl Past<'_> {
+impl EnvironmentHistory<'_> {
     /// What promotions brought that is called so below.
-    fn brought<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Version> {
+    fn find_promoted_versions<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Version> {
         let promotions =
             self.changes.iter().filter(|it| it.plan.rollback.is_none() && it.stage.result_commit().is_some());
         promotions.map(|change| &change.plan.version).filter(move |version| version.is_named(name))
     }
 }
 
-impl Bot {
+impl Context {
     /// Has no effect, and locks nothing.
-    pub(crate) async fn decide_back(&self, wish: &BackWish) -> Result<BackDecision, CannotAsk> {
+    pub(crate) async fn decide_rollback(&self, request: &RollbackRequest) -> Result<RollbackDecision, LookupError> {
         // Boxed: it is large, and most who may come here do not.
-        match Box::pin(self.planned_back(wish)).await {
+        match Box::pin(self.plan_rollback(request)).await {
             Ok(decision) => Ok(decision),
-            Err(No::Refused(refusal)) => Ok(BackDecision::Refused(refusal)),
-            Err(No::CannotAsk(error)) => Err(error),
+            Err(PlanError::Refused(refusal)) => Ok(RollbackDecision::Refused(refusal)),
+            Err(PlanError::Lookup(error)) => Err(error),
         }
     }
 
-    async fn planned_back(&self, wish: &BackWish) -> Result<BackDecision, No> {
-        let (artefact, target) = self.may_go_back(wish).await?;
-        let manifest = self.manifest_file(artefact, target).await?;
+    async fn plan_rollback(&self, request: &RollbackRequest) -> Result<RollbackDecision, PlanError> {
+        let (artefact, target) = self.check_rollback_allowed(request).await?;
+        let manifest = self.resolve_manifest_file(artefact, target).await?;
         let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
         let holder = self.store.holder(&moves).await?;
         let meets = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
@@ -99,37 +99,37 @@ impl Bot {
         }
         let supersedes = holder.as_ref().and_then(ConflictingChange::from_change);
         let meets = meets.map(ChangeInProgress::from);
-        let changes = self.store.changes_of(&moves, REMEMBERED).await?;
+        let changes = self.store.changes_of(&moves, HISTORY_LIMIT).await?;
         // Git may have it, though nobody heard of it: then what is left is to write that down.
-        if let Some(last) = changes.first().filter(|last| is_errored(last, &artefact.name))
-            && self.find_result(last).await?.is_some()
+        if let Some(last) = changes.first().filter(|last| is_errored_rollback(last, &artefact.name))
+            && self.find_result_on_branch(last).await?.is_some()
         {
             let (plan, errored) = (Box::new(last.plan.clone()), Some(Box::new(last.clone())));
-            return Ok(BackDecision::Planned { plan, errored });
+            return Ok(RollbackDecision::Planned { plan, errored_change: errored });
         }
-        let past = self.past(artefact, target, manifest.as_ref(), changes).await?;
-        let of = taken_back(&past, wish)?;
-        let backs = self.backs(&past, wish).await?;
+        let past = self.load_environment_history(artefact, target, manifest.as_ref(), changes).await?;
+        let of = find_undone_change(&past, request)?;
+        let backs = self.find_rollback_candidates(&past, request).await?;
         let Some(back) = backs.first() else {
             let (artefact, environment) = (artefact.name.clone(), target.name.clone());
             return Err(Refusal::NoPreviousVersion { artefact, environment, current: past.current }.into());
         };
         let mut version = back.version.clone();
-        let image = self.image_of(&past, &mut version, &backs).await?;
-        let lost = self.lost(&past, &version).await?;
-        let bad = self.bad(&past).await?;
+        let image = self.check_rollback_image(&past, &mut version, &backs).await?;
+        let lost = self.find_lost_commits(&past, &version).await?;
+        let bad = self.collect_bad_version(&past).await?;
         let also = self.config.catalogue.iter_co_deployed(artefact, &target.name);
         let also: Vec<CoDeployed> = also
             .map(|other| CoDeployed { artefact: other.name.clone(), changes: lost.files.may_be_relevant_to(other) })
             .collect();
         let moving: Vec<_> =
             std::iter::once(artefact.name.clone()).chain(also.iter().map(|also| also.artefact.clone())).collect();
-        let locks = self.locks_on(&target.name, &moving).await?;
+        let locks = self.find_covering_locks(&target.name, &moving).await?;
         let rollback = Rollback {
-            reason: wish.reason.as_deref().map(str::to_owned),
-            found: back.found,
+            reason: request.reason.as_deref().map(str::to_owned),
+            found: back.found_in,
             ran: back.ran,
-            automatic: wish.automatic,
+            automatic: request.automatic,
             of,
             bad,
             locks,
@@ -138,35 +138,37 @@ impl Bot {
         let promote = policy.map_or(PromotionMethod::Merge, |policy| policy.rollback);
         let head = past.head.clone();
         let from = match past.current.clone() {
-            Some(current) => Some(self.with_digest(&past, current).await),
+            Some(current) => Some(self.add_known_digest(&past, current).await),
             None => None,
         };
         let changes = past.changes;
         let plan = Plan::new_rollback(artefact, target, version, from, &lost, rollback);
         let plan = Box::new(Plan { manifest, also, head, promote, supersedes, image, ..plan });
         if let Some(holder) = meets {
-            return Ok(BackDecision::Meets { plan, holder });
+            return Ok(RollbackDecision::Conflict { plan, holder });
         }
         // The same was tried before and could not be done.
         let errored = changes
             .into_iter()
             .next()
-            .filter(|last| is_errored(last, &plan.artefact) && last.plan.version.is_same_as(&plan.version));
-        Ok(BackDecision::Planned { plan, errored: errored.map(Box::new) })
+            .filter(|last| is_errored_rollback(last, &plan.artefact) && last.plan.version.is_same_as(&plan.version));
+        Ok(RollbackDecision::Planned { plan, errored_change: errored.map(Box::new) })
     }
 
     /// The artefact and the rung, where it can be rolled back and the person may do it.
-    async fn may_go_back(&self, wish: &BackWish) -> Result<(&Artefact, &Environment), No> {
+    async fn check_rollback_allowed(&self, request: &RollbackRequest) -> Result<(&Artefact, &Environment), PlanError> {
         let catalogue = &self.config.catalogue;
-        let Some(artefact) = catalogue.find_artefact(wish.artefact.as_str()) else {
-            return Err(CannotAsk::never(format!("there is no artefact {}", wish.artefact)).into());
+        let Some(artefact) = catalogue.find_artefact(request.artefact.as_str()) else {
+            return Err(LookupError::new_permanent(format!("there is no artefact {}", request.artefact)).into());
         };
-        let Some(target) = catalogue.ladder.find(wish.environment.as_str()) else {
-            return Err(CannotAsk::never(format!("there is no environment {}", wish.environment)).into());
+        let Some(target) = catalogue.ladder.find(request.environment.as_str()) else {
+            return Err(LookupError::new_permanent(format!("there is no environment {}", request.environment)).into());
         };
         promotion::check_rollback_target(artefact, target, &catalogue.ladder)?;
-        if !wish.automatic && !self.may_hold(&wish.by, &target.name, &artefact.repository).await? {
-            let who = self.called(&self.holders(&target.name)).await;
+        if !request.automatic
+            && !self.may_promote_or_approve(&request.requester, &target.name, &artefact.repository).await?
+        {
+            let who = self.label_members(&self.list_eligible_members(&target.name)).await;
             return Err(Refusal::NotPermitted {
                 action: RestrictedAction::RollBack,
                 environment: target.name.clone(),
@@ -174,17 +176,23 @@ impl Bot {
             }
             .into());
         }
-        if artefact.places.get(&target.name).is_some_and(|place| !self.view.is_read(place)) {
-            return Err(CannotAsk::later(format!("what runs in {} has not been read yet", target.name)).into());
+        if artefact.places.get(&target.name).is_some_and(|place| !self.cluster_view.is_read(place)) {
+            return Err(
+                LookupError::new_transient(format!("what runs in {} has not been read yet", target.name)).into()
+            );
         }
         Ok((artefact, target))
     }
 
     /// What it can go back to, the one that is meant first.
-    async fn backs(&self, past: &Past<'_>, wish: &BackWish) -> Result<Vec<Back>, No> {
-        match &wish.to {
-            BackTo::Previous => self.versions_before(past).await,
-            BackTo::Shown { version, found, ran } => {
+    async fn find_rollback_candidates(
+        &self,
+        past: &EnvironmentHistory<'_>,
+        request: &RollbackRequest,
+    ) -> Result<Vec<RollbackCandidate>, PlanError> {
+        match &request.target_version {
+            RollbackTarget::Previous => self.find_previous_versions(past).await,
+            RollbackTarget::Shown { version, found_in: found, ran } => {
                 let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
                 if let Some(barred) = past.quarantines.iter().find(|it| it.has_version(version, None)) {
                     let (version, quarantine) = (version.clone(), Box::new(barred.clone()));
@@ -192,41 +200,48 @@ impl Bot {
                     let barred = Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback };
                     return Err(barred.into());
                 }
-                Ok(vec![Back { version: version.clone(), ran: *ran, found: *found }])
+                Ok(vec![RollbackCandidate { version: version.clone(), ran: *ran, found_in: *found }])
             }
-            BackTo::Named(name) => self.named(past, name).await,
+            RollbackTarget::Named(name) => self.find_named_candidates(past, name).await,
         }
     }
 
-    async fn named(&self, past: &Past<'_>, name: &str) -> Result<Vec<Back>, No> {
-        let Past { artefact, target, .. } = past;
+    async fn find_named_candidates(
+        &self,
+        past: &EnvironmentHistory<'_>,
+        name: &str,
+    ) -> Result<Vec<RollbackCandidate>, PlanError> {
+        let EnvironmentHistory { artefact, target, .. } = past;
         let (short, environment) = (artefact.name.clone(), target.name.clone());
-        let ran = past.ran_well();
-        let tagged = self.tagged(past, name).await?;
-        let is = |version: &Version| {
+        let ran = past.find_healthy_versions();
+        let tagged = self.find_tagged_version(past, name).await?;
+        let is_requested = |version: &Version| {
             version.is_named(name)
-                || tagged.as_ref().is_some_and(|tagged| past.codes.is_same_code(tagged, version))
-                || past.brought(name).any(|brought| past.codes.is_same_code(brought, version))
+                || tagged.as_ref().is_some_and(|tagged| past.source_map.is_same_code(tagged, version))
+                || past.find_promoted_versions(name).any(|brought| past.source_map.is_same_code(brought, version))
         };
-        if let Some(current) =
-            past.current.as_ref().filter(|current| is(current) || is(&past.codes.resolve_restored(current)))
+        if let Some(current) = past
+            .current
+            .as_ref()
+            .filter(|current| is_requested(current) || is_requested(&past.source_map.resolve_restored(current)))
         {
             return Err(Refusal::SameCode { artefact: short, environment, version: current.clone() }.into());
         }
-        let Some(at) = ran.iter().position(|candidate| is(&candidate.version)) else {
+        let Some(at) = ran.iter().position(|candidate| is_requested(&candidate.version)) else {
             // Where nobody saw it, others than the ledger may know of it: the file or the branch as it was.
             let others = match past.manifest {
-                Some(_) => self.versions_before(past).await?,
-                None => self.before_by_branch(past).await?,
+                Some(_) => self.find_previous_versions(past).await?,
+                None => self.find_previous_by_branch(past).await?,
             };
-            if let Some(at) = others.iter().position(|back| is(&back.version)) {
+            if let Some(at) = others.iter().position(|back| is_requested(&back.version)) {
                 return Ok(others.into_iter().skip(at).collect());
             }
-            let names = ran.iter().take(OFFERED).map(|candidate| candidate.version.label().to_owned()).collect();
+            let names =
+                ran.iter().take(MAX_SUGGESTIONS).map(|candidate| candidate.version.label().to_owned()).collect();
             let (below, version) = (environment, name.to_owned());
             return Err(Refusal::NeverRanHealthy { artefact: short, below, version, healthy_versions: names }.into());
         };
-        let mut backs: Vec<Back> = ran.into_iter().skip(at).map(Back::from).collect();
+        let mut backs: Vec<RollbackCandidate> = ran.into_iter().skip(at).map(RollbackCandidate::from).collect();
         if let Some(barred) = past.quarantines.iter().find(|it| it.has_version(&backs[0].version, None)) {
             let (version, quarantine) = (backs[0].version.clone(), Box::new(barred.clone()));
             let by_rollback = true;
@@ -240,18 +255,26 @@ impl Bot {
     }
 
     /// The version that a change marked with this tag in Git, if one did.
-    async fn tagged(&self, past: &Past<'_>, name: &str) -> Result<Option<Version>, No> {
+    async fn find_tagged_version(
+        &self,
+        past: &EnvironmentHistory<'_>,
+        name: &str,
+    ) -> Result<Option<Version>, PlanError> {
         let tagged = past.changes.iter().find(|change| {
             let tag = change.stage.deploying().map(|deploying| &deploying.tag);
             matches!(tag, Some(ResultTag::Made { name: made, .. }) if made == name)
         });
         let Some(change) = tagged else { return Ok(None) };
         let result = change.stage.result_commit().cloned();
-        let version = past.codes.resolve_restored(&Version { commit: result.clone(), ..change.plan.version.clone() });
+        let version =
+            past.source_map.resolve_restored(&Version { commit: result.clone(), ..change.plan.version.clone() });
         let marked = if past.manifest.is_some() { change.plan.pinned.clone() } else { result };
         match (self.github.tag_commit(&past.artefact.repository, name).await?, marked) {
             (Some(now), Some(marked)) if now != marked => {
-                let ran = past.ran_well().into_iter().find(|ran| past.codes.is_same_code(&ran.version, &version));
+                let ran = past
+                    .find_healthy_versions()
+                    .into_iter()
+                    .find(|ran| past.source_map.is_same_code(&ran.version, &version));
                 let version = ran.map_or(version, |ran| ran.version);
                 let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
                 Err(Refusal::TagMoved { artefact, environment, tag: name.to_owned(), version, current_commit: now }
@@ -263,24 +286,30 @@ impl Bot {
 
     /// By manifest the image itself returns, so it must be there and be the one that ran; by branch that is only worth a
     /// word.
-    async fn image_of(&self, past: &Past<'_>, version: &mut Version, backs: &[Back]) -> Result<ImagePresence, No> {
+    async fn check_rollback_image(
+        &self,
+        past: &EnvironmentHistory<'_>,
+        version: &mut Version,
+        backs: &[RollbackCandidate],
+    ) -> Result<ImagePresence, PlanError> {
         let artefact = past.artefact;
         let Some(file) = past.manifest else {
             // A version that Git tells of has no image that we know of.
-            let known = backs.first().is_some_and(|back| back.found != RollbackEvidence::Git) && version.tag.is_some();
-            return Ok(if known { self.image_there(artefact, version).await.0 } else { ImagePresence::Yes });
+            let known =
+                backs.first().is_some_and(|back| back.found_in != RollbackEvidence::Git) && version.tag.is_some();
+            return Ok(if known { self.look_up_image(artefact, version).await.0 } else { ImagePresence::Yes });
         };
         if past.current.as_ref().is_some_and(|current| current.is_same_image(version)) {
             let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
             return Err(Refusal::SameCode { artefact, environment, version: version.clone() }.into());
         }
-        let (there, digest) = self.image_there(artefact, version).await;
+        let (there, digest) = self.look_up_image(artefact, version).await;
         let moved = match &digest {
-            Some(digest) => self.has_moved(past, version, digest).await,
+            Some(digest) => self.has_tag_moved(past, version, digest).await,
             None => false,
         };
         if there == ImagePresence::Gone || moved {
-            let instead = self.still_there(past, backs.get(1..).unwrap_or_default()).await;
+            let instead = self.find_available_version(past, backs.get(1..).unwrap_or_default()).await;
             let (artefact, environment) = (artefact.name.clone(), past.target.name.clone());
             let version = version.clone();
             return Err(Refusal::ImageMissing {
@@ -295,13 +324,13 @@ impl Bot {
         if let Some(digest) = digest {
             version.digest = Some(digest.into());
         }
-        Self::has_what_is_written(artefact, version, &there)?;
-        self.can_write(artefact, file, version).await?;
+        Self::check_digest_known(artefact, version, &there)?;
+        self.check_manifest_writable(artefact, file, version).await?;
         Ok(there)
     }
 
     /// Is the tag another image now than when it ran there?
-    pub(crate) async fn has_moved(&self, past: &Past<'_>, version: &Version, digest: &str) -> bool {
+    pub(crate) async fn has_tag_moved(&self, past: &EnvironmentHistory<'_>, version: &Version, digest: &str) -> bool {
         let was = past.changes.iter().find_map(|change| {
             let plan = &change.plan;
             plan.version
@@ -309,44 +338,48 @@ impl Bot {
                 .as_deref()
                 .filter(|_| plan.version.tag == version.tag && change.stage.result_commit().is_some())
         });
-        if pins_digest(past.artefact) && version.digest.is_some() {
+        if is_pinned_by_digest(past.artefact) && version.digest.is_some() {
             // The image was asked for by its digest, which is never another one's.
             return false;
         }
         if let Some(was) = version.digest.as_deref().or(was) {
             return was != digest;
         }
-        self.is_of_another_commit(past.artefact, version).await
+        self.is_tag_overwritten(past.artefact, version).await
     }
 
     /// By manifest the digest of what is there, by which it is known again under any tag.
-    async fn with_digest(&self, past: &Past<'_>, current: Version) -> Version {
+    async fn add_known_digest(&self, past: &EnvironmentHistory<'_>, current: Version) -> Version {
         if past.manifest.is_none() || current.digest.is_some() {
             return current;
         }
         let written = past.changes.iter().find(|change| change.plan.version.is_same_image(&current));
         let digest = match written.and_then(|change| change.plan.version.digest.clone()) {
             Some(digest) => Some(digest),
-            None => self.image_there(past.artefact, &current).await.1.map(Into::into),
+            None => self.look_up_image(past.artefact, &current).await.1.map(Into::into),
         };
         Version { digest, ..current }
     }
 
     /// What the environment would lose: what is there and not in the version that comes back.
-    async fn lost(&self, past: &Past<'_>, version: &Version) -> Result<PendingCommits, No> {
+    async fn find_lost_commits(
+        &self,
+        past: &EnvironmentHistory<'_>,
+        version: &Version,
+    ) -> Result<PendingCommits, PlanError> {
         let repository = &past.artefact.repository;
         let there = match past.manifest {
             Some(_) => past.current.as_ref().and_then(|current| current.commit.clone()),
             // What a rollback took away before is not lost once more.
             None => past.head.clone().map(|head| {
                 let stood = Version { commit: Some(head.clone()), ..Version::default() };
-                past.codes.resolve_restored(&stood).commit.unwrap_or(head)
+                past.source_map.resolve_restored(&stood).commit.unwrap_or(head)
             }),
         };
         let (Some(there), Some(restored)) = (there, &version.commit) else {
             if past.manifest.is_none() {
                 let why = format!("the branch {} is not in {repository}", past.target.branch);
-                return Err(CannotAsk::never(why).into());
+                return Err(LookupError::new_permanent(why).into());
             }
             return Ok(PendingCommits::default());
         };
@@ -355,7 +388,7 @@ impl Bot {
                 (self.github.tree_of(repository, &there).await?, self.github.tree_of(repository, restored).await?);
             if trees.1.is_none() {
                 let why = format!("the commit {} is not in {repository} any more", restored.short());
-                return Err(CannotAsk::never(why).into());
+                return Err(LookupError::new_permanent(why).into());
             }
             if trees.0 == trees.1 {
                 let (artefact, environment) = (past.artefact.name.clone(), past.target.name.clone());
@@ -363,11 +396,11 @@ impl Bot {
             }
         }
         // Where they have nothing in common all of it goes, and nobody can say how much that is.
-        Ok(self.pending_between(repository, restored, &there).await?.unwrap_or_default())
+        Ok(self.compute_pending_between(repository, restored, &there).await?.unwrap_or_default())
     }
 
     /// By what the version that is there would be known again: its commits, what they were merged from, and their trees.
-    async fn bad(&self, past: &Past<'_>) -> Result<BadVersion, No> {
+    async fn collect_bad_version(&self, past: &EnvironmentHistory<'_>) -> Result<BadVersion, PlanError> {
         let repository = &past.artefact.repository;
         let mut bad = BadVersion::default();
         let mut add = |commit: Sha| {
@@ -376,9 +409,9 @@ impl Bot {
             }
         };
         let current = past.current.as_ref().and_then(|current| current.commit.clone());
-        let original = past.current.as_ref().and_then(|current| past.codes.resolve_restored(current).commit);
+        let original = past.current.as_ref().and_then(|current| past.source_map.resolve_restored(current).commit);
         for commit in current.into_iter().chain(original) {
-            let source = past.codes.resolve_source(&commit);
+            let source = past.source_map.resolve_source(&commit);
             // Where it was merged by other hands, its second parent is what was merged.
             let merged = match past.manifest {
                 None if source == commit => self.github.commit(repository, commit.as_str()).await?,
@@ -404,7 +437,7 @@ impl Bot {
     }
 
     /// Must a person say yes to what was found? In production, and wherever it is not just the version before.
-    pub(crate) fn asks_before_rollback(&self, plan: &Plan) -> bool {
+    pub(crate) fn needs_rollback_confirmation(&self, plan: &Plan) -> bool {
         let policy = self.config.environments.get(&plan.environment);
         let rung = self.config.catalogue.ladder.environments().iter().rev().map(|rung| &rung.name).next();
         let production = rung == Some(&plan.environment)
@@ -422,30 +455,34 @@ impl Bot {
     }
 
     /// The versions that ran well there, for somebody who wants another.
-    pub(crate) async fn other_versions(
+    pub(crate) async fn find_other_versions(
         &self,
         artefact: &Artefact,
         target: &Environment,
-    ) -> Result<Vec<(Version, HealthyPeriod)>, CannotAsk> {
-        let manifest = match self.manifest_file(artefact, target).await {
+    ) -> Result<Vec<(Version, HealthyPeriod)>, LookupError> {
+        let manifest = match self.resolve_manifest_file(artefact, target).await {
             Ok(manifest) => manifest,
-            Err(No::CannotAsk(error)) => return Err(error),
-            Err(No::Refused(_)) => return Ok(Vec::new()),
+            Err(PlanError::Lookup(error)) => return Err(error),
+            Err(PlanError::Refused(_)) => return Ok(Vec::new()),
         };
         let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
-        let changes = self.store.changes_of(&moves, REMEMBERED).await?;
-        let past = match self.past(artefact, target, manifest.as_ref(), changes).await {
+        let changes = self.store.changes_of(&moves, HISTORY_LIMIT).await?;
+        let past = match self.load_environment_history(artefact, target, manifest.as_ref(), changes).await {
             Ok(past) => past,
-            Err(No::CannotAsk(error)) => return Err(error),
-            Err(No::Refused(_)) => return Ok(Vec::new()),
+            Err(PlanError::Lookup(error)) => return Err(error),
+            Err(PlanError::Refused(_)) => return Ok(Vec::new()),
         };
-        let mut ran = past.ran_well();
+        let mut ran = past.find_healthy_versions();
         ran.retain(|it| !past.quarantines.iter().any(|quarantine| quarantine.has_version(&it.version, None)));
-        Ok(ran.into_iter().take(OFFERED).map(|candidate| (candidate.version, candidate.healthy_period)).collect())
+        Ok(ran
+            .into_iter()
+            .take(MAX_SUGGESTIONS)
+            .map(|candidate| (candidate.version, candidate.healthy_period))
+            .collect())
     }
 
     /// Where an artefact can be rolled back at all.
-    pub(crate) fn can_go_back_in(&self, artefact: &ArtefactName) -> Vec<EnvironmentName> {
+    pub(crate) fn find_rollback_environments(&self, artefact: &ArtefactName) -> Vec<EnvironmentName> {
         let catalogue = &self.config.catalogue;
         let Some(artefact) = catalogue.find_artefact(artefact.as_str()) else { return Vec::new() };
         let rungs = catalogue.ladder.environments().iter();
@@ -455,15 +492,15 @@ impl Bot {
 }
 
 /// The change that brought what is there, if one did. A button on the card of another is too late.
-fn taken_back(past: &Past<'_>, wish: &BackWish) -> Result<Option<ChangeId>, Refusal> {
+fn find_undone_change(past: &EnvironmentHistory<'_>, request: &RollbackRequest) -> Result<Option<ChangeId>, Refusal> {
     let last = past.changes.iter().find(|change| change.stage.result_commit().is_some());
     let brought = last.filter(|change| {
         let result = change.stage.result_commit();
         past.current.as_ref().is_some_and(|current| {
-            current.commit.as_ref() == result || past.codes.is_same_code(current, &change.plan.version)
+            current.commit.as_ref() == result || past.source_map.is_same_code(current, &change.plan.version)
         })
     });
-    if let Some(of) = wish.of
+    if let Some(of) = request.change_to_undo
         && brought.is_none_or(|change| change.id != of)
     {
         let version = past.changes.iter().find(|change| change.id == of).map(|change| change.plan.version.clone());
@@ -478,6 +515,6 @@ fn taken_back(past: &Past<'_>, wish: &BackWish) -> Result<Option<ChangeId>, Refu
 }
 
 /// A rollback of the artefact that could not be done.
-fn is_errored(last: &Change, artefact: &ArtefactName) -> bool {
+fn is_errored_rollback(last: &Change, artefact: &ArtefactName) -> bool {
     matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_some() && last.plan.artefact == *artefact
 }

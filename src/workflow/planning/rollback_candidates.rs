@@ -18,30 +18,30 @@ use crate::domain::rules::rollback::{
 };
 use crate::domain::runtime::sighting::Sighting;
 
-use super::rollback::OFFERED;
-use crate::workflow::context::Bot;
-use crate::workflow::error::No;
+use super::rollback::MAX_SUGGESTIONS;
+use crate::workflow::context::Context;
+use crate::workflow::error::PlanError;
 
 /// How far back stays and changes are looked at.
-pub(crate) const REMEMBERED: u32 = 200;
+pub(crate) const HISTORY_LIMIT: u32 = 200;
 /// Stays whose commit is not written down are asked about, the newest of them.
-const ASKED: usize = 5;
+const MAX_COMMIT_LOOKUPS: usize = 5;
 /// How far back Git is looked at.
-const COMMITS: usize = 50;
-const FILES: usize = 20;
+const MAX_COMMITS: usize = 50;
+const MAX_FILE_REVISIONS: usize = 20;
 /// How many images of the registry are asked for their commit.
-const TAGS: usize = 10;
+const MAX_TAGS: usize = 10;
 
 /// What is known of an environment that is to go back.
-pub(crate) struct Past<'a> {
+pub(crate) struct EnvironmentHistory<'a> {
     pub(crate) artefact: &'a Artefact,
     pub(crate) target: &'a Environment,
     pub(crate) manifest: Option<&'a ManifestFile>,
     /// All that moved the same, newest first.
     pub(crate) changes: Vec<Change>,
-    pub(crate) codes: SourceMap,
+    pub(crate) source_map: SourceMap,
     /// Newest first.
-    pub(crate) stays: Vec<Sighting>,
+    pub(crate) sightings: Vec<Sighting>,
     pub(crate) quarantines: Vec<Quarantine>,
     /// What is there, by Git's word.
     pub(crate) current: Option<Version>,
@@ -51,50 +51,50 @@ pub(crate) struct Past<'a> {
 
 /// A version to go back to, and who told of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Back {
+pub(crate) struct RollbackCandidate {
     pub(crate) version: Version,
     pub(crate) ran: Option<HealthyPeriod>,
-    pub(crate) found: RollbackEvidence,
+    pub(crate) found_in: RollbackEvidence,
 }
 
-impl From<HealthyVersion> for Back {
+impl From<HealthyVersion> for RollbackCandidate {
     fn from(candidate: HealthyVersion) -> Self {
-        Self { version: candidate.version, ran: Some(candidate.healthy_period), found: RollbackEvidence::Ledger }
+        Self { version: candidate.version, ran: Some(candidate.healthy_period), found_in: RollbackEvidence::Ledger }
     }
 }
 
-impl Past<'_> {
+impl EnvironmentHistory<'_> {
     /// All that ran well there, newest first.
-    pub(crate) fn ran_well(&self) -> Vec<HealthyVersion> {
-        find_healthy_versions(&self.stays, &self.codes, self.current.as_ref())
+    pub(crate) fn find_healthy_versions(&self) -> Vec<HealthyVersion> {
+        find_healthy_versions(&self.sightings, &self.source_map, self.current.as_ref())
     }
 
     fn is_barred(&self, version: &Version) -> bool {
         self.quarantines.iter().any(|quarantine| quarantine.has_version(version, None))
-            || self.current.as_ref().is_some_and(|current| self.codes.is_same_code(current, version))
+            || self.current.as_ref().is_some_and(|current| self.source_map.is_same_code(current, version))
             || self.changes.iter().any(|change| {
                 let taken_back = change.plan.rollback.is_some() && change.stage.result_commit().is_some();
-                taken_back && change.plan.from.as_ref().is_some_and(|from| self.codes.is_same_code(from, version))
+                taken_back && change.plan.from.as_ref().is_some_and(|from| self.source_map.is_same_code(from, version))
             })
     }
 }
 
-impl Bot {
-    pub(crate) async fn past<'a>(
+impl Context {
+    pub(crate) async fn load_environment_history<'a>(
         &self,
         artefact: &'a Artefact,
         target: &'a Environment,
         manifest: Option<&'a ManifestFile>,
         mut changes: Vec<Change>,
-    ) -> Result<Past<'a>, No> {
+    ) -> Result<EnvironmentHistory<'a>, PlanError> {
         if manifest.is_some() {
             // Another artefact in the same file is none of this one's past, be its tags the same or not.
             changes.retain(|change| change.plan.artefact == artefact.name);
         }
-        let mut stays = self.store.sightings(&artefact.name, &target.name, REMEMBERED).await?;
-        for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()).take(ASKED) {
+        let mut stays = self.store.sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
+        for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()).take(MAX_COMMIT_LOOKUPS) {
             // What cannot be asked now is no reason not to go back to something else.
-            if let Ok(Some((commit, _))) = self.source_of(artefact, stay).await {
+            if let Ok(Some((commit, _))) = self.resolve_sighting_commit(artefact, stay).await {
                 stay.version.commit = Some(commit);
             }
         }
@@ -102,34 +102,34 @@ impl Bot {
             Some(_) => None,
             None => self.github.head(&artefact.repository, &target.branch).await?,
         };
-        let mut past = Past {
-            codes: SourceMap::from_changes(&changes, &artefact.name),
-            quarantines: self.quarantines_on(artefact, target).await?,
+        let mut past = EnvironmentHistory {
+            source_map: SourceMap::from_changes(&changes, &artefact.name),
+            quarantines: self.find_environment_quarantines(artefact, target).await?,
             artefact,
             target,
             manifest,
             changes,
-            stays,
+            sightings: stays,
             current: None,
             head,
         };
-        past.current = self.current(&past).await?;
+        past.current = self.find_current_version(&past).await?;
         Ok(past)
     }
 
     /// What is there: what runs, unless Git says something else that has not arrived.
-    async fn current(&self, past: &Past<'_>) -> Result<Option<Version>, No> {
+    async fn find_current_version(&self, past: &EnvironmentHistory<'_>) -> Result<Option<Version>, PlanError> {
         let artefact = past.artefact;
-        let runs = past.stays.first().filter(|stay| stay.ended_at.is_none()).map(|stay| stay.version.clone());
+        let runs = past.sightings.first().filter(|stay| stay.ended_at.is_none()).map(|stay| stay.version.clone());
         if let Some(file) = past.manifest {
-            let says = self.manifest_says(artefact, file).await?;
+            let says = self.read_manifest_version(artefact, file).await?;
             if let Some(runs) = runs.filter(|runs| runs.is_same_image(&says)) {
                 return Ok(Some(runs));
             }
             let known = past.changes.iter().find(|change| change.plan.version.is_same_image(&says));
             let commit = match known.and_then(|change| change.plan.version.commit.clone()) {
                 Some(commit) => Some(commit),
-                None => self.commit_of(artefact, &says).await.ok().flatten().map(|(commit, _)| commit),
+                None => self.find_version_commit(artefact, &says).await.ok().flatten().map(|(commit, _)| commit),
             };
             return Ok(Some(Version { commit, ..says }));
         }
@@ -148,54 +148,64 @@ impl Bot {
     }
 
     /// The versions to go back to, the best first; all of them are of one source.
-    pub(crate) async fn versions_before(&self, past: &Past<'_>) -> Result<Vec<Back>, No> {
+    pub(crate) async fn find_previous_versions(
+        &self,
+        past: &EnvironmentHistory<'_>,
+    ) -> Result<Vec<RollbackCandidate>, PlanError> {
         let by_branch = past.manifest.is_none();
-        let seen = find_previous_versions(&past.stays, &past.codes, past.current.as_ref(), &past.quarantines);
+        let seen = find_previous_versions(&past.sightings, &past.source_map, past.current.as_ref(), &past.quarantines);
         // By branch it is the code that comes back: of what commit it was must be known.
-        let seen: Vec<Back> =
-            seen.into_iter().map(Back::from).filter(|back| !by_branch || back.version.commit.is_some()).collect();
+        let seen: Vec<RollbackCandidate> = seen
+            .into_iter()
+            .map(RollbackCandidate::from)
+            .filter(|back| !by_branch || back.version.commit.is_some())
+            .collect();
         if !seen.is_empty() {
             return Ok(seen);
         }
         let by_git = match past.manifest {
-            Some(file) => self.before_by_file(past, file).await?,
-            None => self.before_by_branch(past).await?,
+            Some(file) => self.find_previous_by_file(past, file).await?,
+            None => self.find_previous_by_branch(past).await?,
         };
         if !by_git.is_empty() {
             return Ok(by_git);
         }
-        let by_cluster = self.before_by_cluster(past).await;
+        let by_cluster = self.find_previous_by_cluster(past).await;
         if !by_cluster.is_empty() {
             return Ok(by_cluster);
         }
-        Ok(self.before_by_registry(past).await)
+        Ok(self.guess_previous_by_registry(past).await)
     }
 
     /// Where the branch stood before: at the last tag of the environment, else one step back.
-    pub(crate) async fn before_by_branch(&self, past: &Past<'_>) -> Result<Vec<Back>, No> {
-        let Past { artefact, target, .. } = past;
+    pub(crate) async fn find_previous_by_branch(
+        &self,
+        past: &EnvironmentHistory<'_>,
+    ) -> Result<Vec<RollbackCandidate>, PlanError> {
+        let EnvironmentHistory { artefact, target, .. } = past;
         let Some(head) = &past.head else { return Ok(Vec::new()) };
         let repository = &artefact.repository;
         let open = self.github.open_rollbacks(repository, head).await?;
         // What a rollback restored is where the branch stands, as far as code goes.
         let start = open.first().map_or(head, |rollback| &rollback.restores);
-        let before: Vec<_> = self.github.first_parents(repository, start, COMMITS).await?.into_iter().skip(1).collect();
+        let before: Vec<_> =
+            self.github.first_parents(repository, start, MAX_COMMITS).await?.into_iter().skip(1).collect();
         let prefix = format!("{}/", target.name);
         let template = self.config.environments.get(&target.name).and_then(|policy| policy.tag.clone());
         let tags = match template {
             // A name that is made otherwise is looked for by what stands before the number.
             Some(template) if !template.starts_with("{environment}/") => Vec::new(),
-            _ => self.github.tags_of(repository, &prefix, TAGS).await?,
+            _ => self.github.tags_of(repository, &prefix, MAX_TAGS).await?,
         };
         let tag_of = |sha: &Sha| tags.iter().find(|(_, commit)| commit == sha).map(|(name, _)| name.as_str().into());
-        let mut found: Vec<Back> = Vec::new();
+        let mut found: Vec<RollbackCandidate> = Vec::new();
         let by_people = |commit: &&Commit| {
             !matches!(commit.trailers, Some(Trailers::Rollback { .. } | Trailers::Reinstates { .. }))
         };
         for commit in before.iter().filter(by_people) {
             let version = Version { tag: tag_of(&commit.sha), digest: None, commit: Some(commit.sha.clone()) };
             if !past.is_barred(&version) {
-                found.push(Back { version, ran: None, found: RollbackEvidence::Git });
+                found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
             }
         }
         // Stable: of those with a tag, and of those without, the newest stays first.
@@ -204,24 +214,30 @@ impl Bot {
     }
 
     /// What the file said before.
-    async fn before_by_file(&self, past: &Past<'_>, at: &ManifestFile) -> Result<Vec<Back>, No> {
+    async fn find_previous_by_file(
+        &self,
+        past: &EnvironmentHistory<'_>,
+        at: &ManifestFile,
+    ) -> Result<Vec<RollbackCandidate>, PlanError> {
         let ManifestFile { repository, branch, file } = at;
         let Delivery::Manifest { path, pin, .. } = &past.artefact.delivery else { return Ok(Vec::new()) };
         let place = manifest::ImageSelector { image: &past.artefact.image, path: path.as_deref(), pin: *pin };
-        let mut found: Vec<Back> = Vec::new();
-        for commit in self.github.file_history(repository, branch, file, FILES).await?.into_iter().skip(1) {
+        let mut found: Vec<RollbackCandidate> = Vec::new();
+        for commit in self.github.file_history(repository, branch, file, MAX_FILE_REVISIONS).await?.into_iter().skip(1)
+        {
             let Some(text) = self.github.file(repository, commit.sha.as_str(), file).await? else { continue };
             // As it was then it may not have been one that can be read.
             let Ok(said) = manifest::read_version(&text, &place) else { continue };
             let version = said.version;
-            let commit = self.commit_of(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
+            let commit =
+                self.find_version_commit(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
             let version = Version { commit, ..version };
             let known = found.iter().any(|other| other.version.is_same_image(&version));
             if !known && !past.is_barred(&version) {
-                found.push(Back { version, ran: None, found: RollbackEvidence::Git });
+                found.push(RollbackCandidate { version, ran: None, found_in: RollbackEvidence::Git });
             }
             // The image of the first may be gone.
-            if found.len() == OFFERED {
+            if found.len() == MAX_SUGGESTIONS {
                 break;
             }
         }
@@ -229,24 +245,25 @@ impl Bot {
     }
 
     /// What the workload ran before, as the cluster remembers it. What cannot be read is nothing.
-    async fn before_by_cluster(&self, past: &Past<'_>) -> Vec<Back> {
-        let Past { artefact, target, .. } = past;
+    async fn find_previous_by_cluster(&self, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
+        let EnvironmentHistory { artefact, target, .. } = past;
         let Some(place) = artefact.places.get(&target.name) else { return Vec::new() };
         let Some(workload) = place.workloads.first() else { return Vec::new() };
         let (namespace, container) = (&place.namespace, place.container.as_deref());
-        let history = match cluster::history(&self.clients, namespace, workload, container, &artefact.image).await {
-            Ok(history) => history,
-            Err(error) => {
-                tracing::warn!(%error, artefact = %artefact.name, "the cluster's history cannot be read");
-                return Vec::new();
-            }
-        };
+        let history =
+            match cluster::history(&self.cluster_clients, namespace, workload, container, &artefact.image).await {
+                Ok(history) => history,
+                Err(error) => {
+                    tracing::warn!(%error, artefact = %artefact.name, "the cluster's history cannot be read");
+                    return Vec::new();
+                }
+            };
         let versions = history.into_iter().map(|past| past.image.to_version());
-        self.told_of(past, versions.collect(), RollbackEvidence::Cluster).await
+        self.filter_eligible_versions(past, versions.collect(), RollbackEvidence::Cluster).await
     }
 
     /// The tags below the current one, as people count. Nobody saw them run there.
-    async fn before_by_registry(&self, past: &Past<'_>) -> Vec<Back> {
+    async fn guess_previous_by_registry(&self, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
         let Some(current) = past.current.as_ref().and_then(|current| current.tag.clone()) else { return Vec::new() };
         let mut tags = match self.registry.tags(&past.artefact.image).await {
             Ok(tags) => tags,
@@ -255,32 +272,42 @@ impl Bot {
                 return Vec::new();
             }
         };
-        tags.retain(|tag| is_alike(tag, &current) && by_number(tag, &current) == Ordering::Less);
-        tags.sort_by(|a, b| by_number(b, a));
-        tags.truncate(TAGS);
+        tags.retain(|tag| is_comparable_tag(tag, &current) && compare_tag_numbers(tag, &current) == Ordering::Less);
+        tags.sort_by(|a, b| compare_tag_numbers(b, a));
+        tags.truncate(MAX_TAGS);
         let versions = tags.into_iter().map(|tag| Version { tag: Some(tag.into()), ..Version::default() });
-        self.told_of(past, versions.collect(), RollbackEvidence::Registry).await
+        self.filter_eligible_versions(past, versions.collect(), RollbackEvidence::Registry).await
     }
 
     /// Those that can be gone back to, with their commits.
-    async fn told_of(&self, past: &Past<'_>, versions: Vec<Version>, found: RollbackEvidence) -> Vec<Back> {
+    async fn filter_eligible_versions(
+        &self,
+        past: &EnvironmentHistory<'_>,
+        versions: Vec<Version>,
+        found: RollbackEvidence,
+    ) -> Vec<RollbackCandidate> {
         let mut backs = Vec::new();
-        for version in versions.into_iter().take(TAGS) {
-            let commit = self.commit_of(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
+        for version in versions.into_iter().take(MAX_TAGS) {
+            let commit =
+                self.find_version_commit(past.artefact, &version).await.ok().flatten().map(|(commit, _)| commit);
             let version = Version { commit, ..version };
             let of_use = past.manifest.is_some() || version.commit.is_some();
             if of_use && !past.is_barred(&version) {
-                backs.push(Back { version, ran: None, found });
+                backs.push(RollbackCandidate { version, ran: None, found_in: found });
             }
         }
         backs
     }
 
     /// The newest earlier one whose image is still there, of those behind the first.
-    pub(crate) async fn still_there(&self, past: &Past<'_>, backs: &[Back]) -> Option<String> {
-        for Back { version, .. } in backs.iter().take(TAGS) {
-            if let (_, Some(digest)) = self.image_there(past.artefact, version).await
-                && !self.has_moved(past, version, &digest).await
+    pub(crate) async fn find_available_version(
+        &self,
+        past: &EnvironmentHistory<'_>,
+        backs: &[RollbackCandidate],
+    ) -> Option<String> {
+        for RollbackCandidate { version, .. } in backs.iter().take(MAX_TAGS) {
+            if let (_, Some(digest)) = self.look_up_image(past.artefact, version).await
+                && !self.has_tag_moved(past, version, &digest).await
             {
                 return Some(version.label().to_owned());
             }
@@ -291,16 +318,16 @@ impl Bot {
 
 /// Tags of one kind, which can be counted: with the same letters before the first digit, and none behind it. The names of
 /// commits have no order.
-fn is_alike(a: &str, b: &str) -> bool {
-    fn split(text: &str) -> Option<(&str, &str)> {
+fn is_comparable_tag(a: &str, b: &str) -> bool {
+    fn split_tag_prefix(text: &str) -> Option<(&str, &str)> {
         let (head, rest) = text.split_at(text.find(|c: char| c.is_ascii_digit())?);
         (!rest.contains(char::is_alphabetic)).then_some((head, rest))
     }
-    matches!((split(a), split(b)), (Some((a, _)), Some((b, _))) if a == b)
+    matches!((split_tag_prefix(a), split_tag_prefix(b)), (Some((a, _)), Some((b, _))) if a == b)
 }
 
 /// By the numbers in them, so that `1.10` is after `1.9`.
-fn by_number(a: &str, b: &str) -> Ordering {
+fn compare_tag_numbers(a: &str, b: &str) -> Ordering {
     let numbers = |text: &str| {
         text.split(|c: char| !c.is_ascii_digit())
             .filter(|part| !part.is_empty())
@@ -319,10 +346,16 @@ mod tests {
     #[test]
     fn tags_are_counted_as_people_count() {
         let mut tags = ["1.9.0", "1.10.0", "1.2.10", "1.2.9", "1.10"];
-        tags.sort_by(|a, b| by_number(a, b));
+        tags.sort_by(|a, b| compare_tag_numbers(a, b));
         assert_eq!(tags, ["1.2.9", "1.2.10", "1.9.0", "1.10", "1.10.0"]);
-        assert!(is_alike("v1.2", "v10.0") && !is_alike("build-3", "v3") && !is_alike("latest", "latest"));
-        assert!(!is_alike("qa-6cff9ae", "qa-6348b45") && is_alike("qa-2026.11.16-2", "qa-2026.11.16-10"));
-        assert_eq!(by_number("99999999999999999999998", "99999999999999999999999"), Ordering::Less);
+        assert!(
+            is_comparable_tag("v1.2", "v10.0")
+                && !is_comparable_tag("build-3", "v3")
+                && !is_comparable_tag("latest", "latest")
+        );
+        assert!(
+            !is_comparable_tag("qa-6cff9ae", "qa-6348b45") && is_comparable_tag("qa-2026.11.16-2", "qa-2026.11.16-10")
+        );
+        assert_eq!(compare_tag_numbers("99999999999999999999998", "99999999999999999999999"), Ordering::Less);
     }
 }

@@ -14,67 +14,69 @@ use crate::domain::model::actor::Role;
 use crate::domain::view::list::ListFilter;
 use crate::telemetry;
 
-use crate::workflow::context::Bot;
+use crate::workflow::context::Context;
 use crate::workflow::notifications::outbox::TableSupport;
 
 /// Slack waits for three seconds.
-const AT_ONCE: Duration = Duration::from_secs(1);
+const IMMEDIATE_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
-impl Bot {
-    pub async fn answer(&self, incoming: Incoming) -> Ack {
+impl Context {
+    pub async fn acknowledge(&self, incoming: Incoming) -> Ack {
         match &incoming {
             Incoming::Ignored => Ack::Silent,
-            Incoming::Command { from, text } => self.answer_command(&incoming, from, text).await,
+            Incoming::Command { from, text } => self.acknowledge_command(&incoming, from, text).await,
             // Whoever else comes into a channel is none of our business, and there are many.
             Incoming::Joined { from } if self.slack.identity().is_some_and(|me| me.bot != from.person) => Ack::Silent,
             Incoming::Said { from, .. } | Incoming::Opened { from } | Incoming::Joined { from } => {
-                self.keep(Source::SlackEvent, from, &incoming).await
+                self.store_and_acknowledge(Source::SlackEvent, from, &incoming).await
             }
             Incoming::Click { from, .. } | Incoming::Submitted { from, .. } => {
-                self.keep(Source::SlackInteraction, from, &incoming).await
+                self.store_and_acknowledge(Source::SlackInteraction, from, &incoming).await
             }
         }
     }
 
-    async fn answer_command(&self, incoming: &Incoming, from: &Origin, text: &str) -> Ack {
-        let role = self.people.remembered(from);
+    async fn acknowledge_command(&self, incoming: &Incoming, from: &Origin, text: &str) -> Ack {
+        let role = self.people.find_cached_role(from);
         if let Some(role) = role.filter(|role| *role != Role::Member) {
-            return private(&notice::not_for(role));
+            return build_private_ack(&notice::not_for(role));
         }
         let catalogue = &self.config.catalogue;
         let command = match command::parse(text, catalogue) {
             Ok(Command::Help { about }) => {
-                self.measures.answered(Some(Verb::Help));
-                return private(&help::help(about, catalogue));
+                self.metrics.count_command(Some(Verb::Help));
+                return build_private_ack(&help::help(about, catalogue));
             }
             Err(misunderstanding) => {
-                self.measures.answered(None);
-                return private(&help::misunderstood(&misunderstanding, catalogue));
+                self.metrics.count_command(None);
+                return build_private_ack(&help::misunderstood(&misunderstanding, catalogue));
             }
             Ok(command) => command,
         };
         match command {
             // Whether tables are taken is learned from an answer by `response_url`, where a refusal can be seen.
             Command::List { artefact, environment }
-                if role.is_some() && self.tables.support() != TableSupport::Unknown =>
+                if role.is_some() && self.table_support.support() != TableSupport::Unknown =>
             {
-                self.measures.answered(Some(Verb::List));
+                self.metrics.count_command(Some(Verb::List));
                 let filter = ListFilter { artefact, environment };
                 match self.config.slack.list_to {
-                    ListTo::Person => Ack::Words(self.list(filter, 0, For::Person).ack(false)),
-                    ListTo::Channel => Ack::Words(self.list(filter, 0, For::Channel { shared_by: None }).ack(true)),
+                    ListTo::Person => Ack::Words(self.render_list(filter, 0, For::Person).ack(false)),
+                    ListTo::Channel => {
+                        Ack::Words(self.render_list(filter, 0, For::Channel { shared_by: None }).ack(true))
+                    }
                 }
             }
             command => {
                 if role.is_some()
-                    && let Some(said) = Box::pin(self.told_at_once(&command)).await
+                    && let Some(said) = Box::pin(self.try_immediate_answer(&command)).await
                 {
-                    self.measures.answered(Some(command.verb()));
-                    return private(&said);
+                    self.metrics.count_command(Some(command.verb()));
+                    return build_private_ack(&said);
                 }
-                match self.store(Source::SlackCommand, from, incoming).await {
-                    Ok(()) => private(&notice::looking(&command)),
-                    Err(_) => private(&notice::not_stored()),
+                match self.store_incoming(Source::SlackCommand, from, incoming).await {
+                    Ok(()) => build_private_ack(&notice::looking(&command)),
+                    Err(_) => build_private_ack(&notice::not_stored()),
                 }
             }
         }
@@ -82,18 +84,18 @@ impl Bot {
 
     /// What our own database answers, by index and within a few milliseconds, is no worse than memory's answer. If it
     /// takes longer for once, the answer follows.
-    async fn told_at_once(&self, command: &Command) -> Option<Said> {
+    async fn try_immediate_answer(&self, command: &Command) -> Option<Said> {
         let told = async {
             match command {
-                Command::Status { .. } | Command::History { .. } => self.told(command, For::Person).await,
+                Command::Status { .. } | Command::History { .. } => self.answer_from_store(command, For::Person).await,
                 _ => Ok(None),
             }
         };
-        tokio::time::timeout(AT_ONCE, told).await.ok()?.ok()?
+        tokio::time::timeout(IMMEDIATE_ANSWER_TIMEOUT, told).await.ok()?.ok()?
     }
 
     /// In a word of ours: what people write stays out of the log.
-    fn what<'a>(&self, incoming: &'a Incoming) -> &'a str {
+    fn describe_for_log<'a>(&self, incoming: &'a Incoming) -> &'a str {
         match incoming {
             Incoming::Command { text, .. } | Incoming::Said { text, .. } => {
                 command::parse(text, &self.config.catalogue).map_or("misunderstood", |command| command.verb().name())
@@ -106,14 +108,14 @@ impl Bot {
         }
     }
 
-    async fn keep(&self, source: Source, from: &Origin, incoming: &Incoming) -> Ack {
-        match self.store(source, from, incoming).await {
+    async fn store_and_acknowledge(&self, source: Source, from: &Origin, incoming: &Incoming) -> Ack {
+        match self.store_incoming(source, from, incoming).await {
             Ok(()) => Ack::Silent,
             Err(_) => Ack::NotKept,
         }
     }
 
-    async fn store(&self, source: Source, from: &Origin, incoming: &Incoming) -> Result<(), StoreError> {
+    async fn store_incoming(&self, source: Source, from: &Origin, incoming: &Incoming) -> Result<(), StoreError> {
         let request = telemetry::request_id(source.as_str(), &from.key);
         let source_name = source.as_str();
         let body = serde_json::to_value(incoming).unwrap_or_default();
@@ -121,7 +123,7 @@ impl Bot {
         let received = Box::pin(self.store.receive(source, &from.key, &body)).await;
         match received {
             Ok(Receipt::New(_)) => {
-                let (person, what) = (&from.person, self.what(incoming));
+                let (person, what) = (&from.person, self.describe_for_log(incoming));
                 tracing::info!(request.id = request, source = source_name, %person, what, "asked");
                 Ok(())
             }
@@ -138,6 +140,6 @@ impl Bot {
     }
 }
 
-fn private(said: &Said) -> Ack {
+fn build_private_ack(said: &Said) -> Ack {
     Ack::Words(said.ack(false))
 }

@@ -258,7 +258,7 @@ async fn many_are_told_page_by_page_in_place() {
     let town = Town::open().await;
     asked(&town).await;
     let change = waiting_change(&town).await;
-    town.bot.changes.load(crowd(&change, 0, 25));
+    town.bot.open_changes.load(crowd(&change, 0, 25));
     town.alice().types("/gantry status").await;
     let first = town.alice().sees();
     assert!(first.starts_with("26 changes are under way:") && first.ends_with("[Later]"), "{first}");
@@ -279,7 +279,7 @@ async fn in_a_thread_it_is_answered_there_and_its_pages_turn_for_all() {
     let town = Town::open().await;
     asked(&town).await;
     let change = waiting_change(&town).await;
-    town.bot.changes.load(crowd(&change, 0, 15));
+    town.bot.open_changes.load(crowd(&change, 0, 15));
     town.push("checkout", "Something to talk about");
     town.settle().await;
     let parent = town.last_message("alice", "deploys").id;
@@ -303,11 +303,11 @@ async fn a_page_stays_what_it_was_when_something_begins_meanwhile() {
     let town = Town::open().await;
     asked(&town).await;
     let change = waiting_change(&town).await;
-    town.bot.changes.load(crowd(&change, 10, 30));
+    town.bot.open_changes.load(crowd(&change, 10, 30));
     town.alice().types("/gantry status").await;
     let first = numbers(&town.alice().sees());
     assert_eq!(first, (10..20).collect::<Vec<_>>());
-    town.bot.changes.load(crowd(&change, 0, 3));
+    town.bot.open_changes.load(crowd(&change, 0, 3));
     town.alice().clicks("Later").await;
     assert_eq!(numbers(&town.alice().sees()), (20..30).collect::<Vec<_>>());
     town.alice().clicks("Earlier").await;

@@ -73,7 +73,7 @@ async fn the_cluster_tells_what_ran_before_of_every_kind_of_workload() {
     let agent: Workload = "daemonset/agent".parse().unwrap();
     let mailer: Workload = "statefulset/mailer".parse().unwrap();
     let checkout: Workload = "deployment/checkout".parse().unwrap();
-    let clients = &town.bot.clients;
+    let clients = &town.bot.cluster_clients;
     for workload in [&agent, &mailer, &checkout] {
         for tag in ["a", "b", "a", "c"] {
             town.sim.cluster.place("qa", workload, "beside", &format!("acme:{tag}"), 1);

@@ -283,7 +283,7 @@ async fn a_build_is_known_by_its_commit_until_a_later_word() {
     let town = Town::open().await;
     let result = under_way(&town).await;
     let repository = "acme/checkout".parse().unwrap();
-    let state = || town.bot.builds.of(&repository, &result).map(|build| build.state);
+    let state = || town.bot.builds.find_build(&repository, &result).map(|build| build.state);
     assert_eq!(state(), None);
     let failed = BuildState::Failed { conclusion: "failure".to_owned() };
     let words = [
@@ -319,7 +319,7 @@ async fn a_build_is_known_by_its_commit_until_a_later_word() {
     let Some(LedgerDetails::Build(build)) = &mut told.details else { panic!("{told:?}") };
     build["commit"] = SHA.into();
     town.bot.store.commit(Transaction::new().ledger(told)).await.unwrap();
-    let known = || town.bot.builds.of(&repository, &SHA.parse().unwrap()).map(|build| build.state);
+    let known = || town.bot.builds.find_build(&repository, &SHA.parse().unwrap()).map(|build| build.state);
     assert_eq!(known(), None);
     town.bot.recall_builds().await.unwrap();
     assert_eq!(known(), Some(BuildState::Succeeded));

@@ -11,7 +11,7 @@ use gantry::sim::github::Cost;
 use gantry::sim::pace::Pace;
 use gantry::sim::slack::{Ack, Message};
 use gantry::sim::town::{self as sim, ENVIRONMENTS};
-use gantry::workflow::context::Bot;
+use gantry::workflow::context::Context;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -22,7 +22,7 @@ const STUCK: Duration = Duration::from_secs(90);
 
 pub(crate) struct Town {
     pub(crate) sim: sim::Town,
-    pub(crate) bot: Bot,
+    pub(crate) bot: Context,
     pub(crate) clock: Clock,
     pub(crate) origin: String,
     end: Option<oneshot::Sender<()>>,
@@ -213,12 +213,13 @@ impl Town {
             let namespace = Namespace { context: None, name: (*environment).into() };
             let unreadable = self
                 .bot
-                .view
+                .cluster_view
                 .health()
                 .iter()
                 .any(|(of, reading)| *of == namespace && matches!(reading, Reading::Unreadable { .. }));
-            let reached =
-                |kind| self.bot.view.reached(&namespace, kind) >= self.sim.cluster.last_change(environment, kind);
+            let reached = |kind| {
+                self.bot.cluster_view.reached(&namespace, kind) >= self.sim.cluster.last_change(environment, kind)
+            };
             unreadable || [WorkloadKind::Deployment, WorkloadKind::StatefulSet].into_iter().all(reached)
         })
     }

@@ -28,7 +28,7 @@ async fn by_socket() -> Town {
 
 async fn connected(town: &Town, connections: usize) {
     until("the bot is connected", async || {
-        town.sim.slack.sockets() == connections && matches!(town.bot.socket.now(), Connection::Open { .. })
+        town.sim.slack.sockets() == connections && matches!(town.bot.socket_status.now(), Connection::Open { .. })
     })
     .await;
 }
@@ -171,8 +171,11 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
     )
     .await;
     let why = "Slack refuses the app-level token: invalid_auth";
-    until("it is said", async || matches!(town.bot.socket.now(), Connection::Closed { why: said, .. } if said == why))
-        .await;
+    until(
+        "it is said",
+        async || matches!(town.bot.socket_status.now(), Connection::Closed { why: said, .. } if said == why),
+    )
+    .await;
     let ready = reqwest::get(format!("{}/readyz", town.origin)).await.unwrap().text().await.unwrap();
     assert!(ready.contains(why), "{ready}");
     for _ in 0..10 {
@@ -183,7 +186,7 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
     town.sim.slack.take_app_token(APP_TOKEN);
     until("it is connected", async || {
         town.wait(SignedDuration::from_secs(60)).await;
-        matches!(town.bot.socket.now(), Connection::Open { .. })
+        matches!(town.bot.socket_status.now(), Connection::Open { .. })
     })
     .await;
     assert_answers(&town).await;
@@ -199,7 +202,7 @@ async fn slack_may_be_down_or_ask_us_to_wait() {
     town.sim.slack.break_sockets();
     until("it is connected again", async || {
         town.wait(SignedDuration::from_secs(1)).await;
-        town.sim.slack.sockets() == 1 && matches!(town.bot.socket.now(), Connection::Open { .. })
+        town.sim.slack.sockets() == 1 && matches!(town.bot.socket_status.now(), Connection::Open { .. })
     })
     .await;
     assert!(town.sim.slack.calls()["apps.connections.open"] >= 4);

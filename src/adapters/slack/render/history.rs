@@ -12,7 +12,7 @@ use super::gate;
 use super::lock;
 use super::mrkdwn::{Mrkdwn, shorten, span};
 use super::status::{along, asked, between, links};
-use crate::adapters::slack::render::page_buttons::{For, Item, Request, paged};
+use crate::adapters::slack::render::page_buttons::{For, Item, PageRequest, paged};
 use crate::domain::change::{CancelledBy, Change, RollbackStatus, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::message::MessageKey;
@@ -40,7 +40,7 @@ pub fn history(
             .plain(&MAX_PAGE_SIZE.to_string())
             .raw(" do not fit into one message: *Earlier* shows the next.")
     });
-    let request = |cursor| Request::History { filter: filter.clone(), count, cursor };
+    let request = |cursor| PageRequest::History { filter: filter.clone(), count, cursor };
     let items = page.map(|happening| {
         let address = happening.message_key.as_ref().and_then(|key| links.get(key));
         let (first, rest) = lines(&happening, address, now);

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::Said;
 use super::blocks::{Block, Line, Raw, actions, button, context, section, table};
 use super::mrkdwn::{Mrkdwn, shorten, span};
-use crate::adapters::slack::render::page_buttons::{For, Request, turns};
+use crate::adapters::slack::render::page_buttons::{For, PageRequest, turns};
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::{ListCell, ListLayout, Listing};
 
@@ -220,7 +220,7 @@ fn foot(blocks: &mut Vec<Block>, listing: &Listing, whom: For<'_>) {
     if let For::Channel { shared_by: Some(person) } = whom {
         blocks.push(context(Mrkdwn::new("Shared by ").person(person).raw(".")));
     }
-    let request = |page: usize| Request::List { filter: listing.filter.clone(), page };
+    let request = |page: usize| PageRequest::List { filter: listing.filter.clone(), page };
     let earlier = (listing.page > 0).then(|| request(listing.page - 1));
     let later = (listing.page + 1 < listing.page_count).then(|| request(listing.page + 1));
     let mut buttons = turns(whom, earlier.as_ref(), later.as_ref());

@@ -31,7 +31,7 @@ pub enum For<'a> {
 
 /// What a button asks for. It says no more than anybody could type, so a forged one gains nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
+pub enum PageRequest {
     List { filter: ListFilter, page: usize },
     Status { filter: ListFilter, cursor: Cursor<ChangeId> },
     History { filter: ListFilter, count: Option<u32>, cursor: Cursor<LedgerPosition> },
@@ -51,7 +51,7 @@ pub enum Way {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
-    pub request: Request,
+    pub request: PageRequest,
     pub way: Way,
 }
 
@@ -65,11 +65,11 @@ impl Turn {
             list::SHARE => Way::Share,
             _ => return None,
         };
-        Some(Self { request: Request::parse(value)?, way })
+        Some(Self { request: PageRequest::parse(value)?, way })
     }
 }
 
-impl Request {
+impl PageRequest {
     pub(super) fn value(&self) -> String {
         let named = |filter: &ListFilter| {
             let artefact = filter.artefact.as_ref().map_or("", |name| name.as_str());
@@ -150,7 +150,7 @@ fn parse_cursor<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Curs
 }
 
 /// The buttons that turn the pages, where there are others.
-pub(super) fn turns(whom: For<'_>, earlier: Option<&Request>, later: Option<&Request>) -> Vec<Button> {
+pub(super) fn turns(whom: For<'_>, earlier: Option<&PageRequest>, later: Option<&PageRequest>) -> Vec<Button> {
     let (to_earlier, to_later) = match whom {
         For::Person => (EARLIER, LATER),
         For::Channel { shared_by: None } => (OPEN_EARLIER, OPEN_LATER),
@@ -176,7 +176,7 @@ pub(super) fn paged<C: Copy>(
     page: Page<Item<C>>,
     note: Option<Mrkdwn>,
     whom: For<'_>,
-    request: impl Fn(Cursor<C>) -> Request,
+    request: impl Fn(Cursor<C>) -> PageRequest,
 ) -> Said {
     let sections = page.map(|item| {
         let text = within(item.first.clone(), item.rest);
@@ -231,14 +231,22 @@ mod tests {
     fn a_button_asks_for_what_could_be_typed_and_a_forged_one_for_nothing() {
         let id = ChangeId::parse("01939f3e-5c00-7000-8000-00000badcafe").unwrap();
         for request in [
-            Request::List { filter: only("checkout"), page: 3 },
-            Request::Diff { source: EnvironmentName::new("qa"), target: EnvironmentName::new("prod"), page: 2 },
-            Request::Status { filter: ListFilter::default(), cursor: Cursor::Start },
-            Request::Status { filter: only("checkout"), cursor: Cursor::Later(id) },
-            Request::History { filter: only("checkout"), count: Some(20), cursor: Cursor::Earlier(LedgerPosition(7)) },
-            Request::History { filter: ListFilter::default(), count: None, cursor: Cursor::Later(LedgerPosition(-7)) },
+            PageRequest::List { filter: only("checkout"), page: 3 },
+            PageRequest::Diff { source: EnvironmentName::new("qa"), target: EnvironmentName::new("prod"), page: 2 },
+            PageRequest::Status { filter: ListFilter::default(), cursor: Cursor::Start },
+            PageRequest::Status { filter: only("checkout"), cursor: Cursor::Later(id) },
+            PageRequest::History {
+                filter: only("checkout"),
+                count: Some(20),
+                cursor: Cursor::Earlier(LedgerPosition(7)),
+            },
+            PageRequest::History {
+                filter: ListFilter::default(),
+                count: None,
+                cursor: Cursor::Later(LedgerPosition(-7)),
+            },
         ] {
-            assert_eq!(Request::parse(&request.value()), Some(request));
+            assert_eq!(PageRequest::parse(&request.value()), Some(request));
         }
         for forged in [
             "",
@@ -259,14 +267,14 @@ mod tests {
             "history|-1|<1||",
             "why|1||",
         ] {
-            assert_eq!(Request::parse(forged), None, "{forged}");
+            assert_eq!(PageRequest::parse(forged), None, "{forged}");
         }
     }
 
     #[test]
     fn the_buttons_of_lists_that_were_sent_before_still_turn() {
         let before = |action| Turn::parse(action, "3|checkout|").expect("a list");
-        let request = Request::List { filter: only("checkout"), page: 3 };
+        let request = PageRequest::List { filter: only("checkout"), page: 3 };
         assert_eq!(before("list:earlier"), Turn { request: request.clone(), way: Way::Private });
         assert_eq!(before("list:later"), Turn { request: request.clone(), way: Way::Private });
         assert_eq!(before("list:open:later"), Turn { request: request.clone(), way: Way::Open });

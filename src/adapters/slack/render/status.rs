@@ -9,7 +9,7 @@ use super::blocks::{Block, actions, button, context, section};
 use super::card::{CANCEL, advice, head, label, lasted, light};
 use super::mrkdwn::{Mrkdwn, shorten};
 use super::timeline::timeline;
-use crate::adapters::slack::render::page_buttons::{For, Item, Request, paged, within};
+use crate::adapters::slack::render::page_buttons::{For, Item, PageRequest, paged, within};
 use crate::adapters::slack::render::{approve, progress, stall_diagnosis};
 use crate::domain::change::approval::{ApprovalState, MergeCondition};
 use crate::domain::change::plan::Plan;
@@ -75,7 +75,10 @@ pub fn status(
         let (first, rest) = lines(change, known, now);
         Item { cursor: change.id, first, rest }
     });
-    paged(there(head, filter).raw(":"), items, None, whom, |cursor| Request::Status { filter: filter.clone(), cursor })
+    paged(there(head, filter).raw(":"), items, None, whom, |cursor| PageRequest::Status {
+        filter: filter.clone(),
+        cursor,
+    })
 }
 
 /// The changes that are called by the same digits, in detail: one, but for chance.

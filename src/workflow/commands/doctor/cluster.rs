@@ -18,47 +18,48 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Image, Version};
 use crate::workflow::facts::image_commits;
 
-use super::{Looking, Recall, all};
-use crate::workflow::context::Bot;
+use super::{DoctorRun, ProofLookup, join_all_bounded};
+use crate::workflow::context::Context;
 
 /// A version that runs, and where.
-struct Runs<'a> {
+struct RunningImage<'a> {
     artefact: &'a Artefact,
     image: Image,
     environments: Vec<EnvironmentName>,
 }
 
-impl Looking<'_> {
-    pub(super) async fn cluster(&self, recall: Recall<'_>) -> (Vec<HealthCheck>, Vec<ClockReading>) {
-        let places = self.places();
+impl DoctorRun<'_> {
+    pub(super) async fn check_clusters(&self, lookup_proof: ProofLookup<'_>) -> (Vec<HealthCheck>, Vec<ClockReading>) {
+        let places = self.list_places();
         let contexts: BTreeSet<Option<Arc<str>>> =
             places.iter().map(|(_, _, place)| place.namespace.context.clone()).collect();
-        let (mut checks, mut heard, mut answer) = (Vec::new(), Vec::new(), BTreeSet::new());
-        let greeted = all(contexts.into_iter().map(|context| self.greet(context).boxed()).collect()).await;
+        let (mut checks, mut heard, mut reachable_contexts) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let greeted =
+            join_all_bounded(contexts.into_iter().map(|context| self.probe_cluster(context).boxed()).collect()).await;
         for (greeting, context) in greeted {
             if let Ok(greeting) = &greeting {
                 let name =
                     context.as_ref().map_or("the cluster".to_owned(), |context| format!("the cluster {context}"));
-                heard.extend(self.heard(&name, greeting.date));
-                answer.insert(context.clone());
+                heard.extend(self.build_clock_reading(&name, greeting.date));
+                reachable_contexts.insert(context.clone());
             }
             checks.push(cluster::check_reachable(context.as_deref(), &greeting.map(|greeting| greeting.version)));
         }
         let places: Vec<_> =
-            places.into_iter().filter(|(_, _, place)| answer.contains(&place.namespace.context)).collect();
-        let (granted, standing) = tokio::join!(self.granted(&places), self.standing(&places));
+            places.into_iter().filter(|(_, _, place)| reachable_contexts.contains(&place.namespace.context)).collect();
+        let (granted, standing) = tokio::join!(self.probe_permissions(&places), self.probe_workloads(&places));
         checks.extend(cluster::check_access(&granted));
-        let runs = runs(&standing);
+        let runs = collect_running_images(&standing);
         let stands: Vec<ConfiguredWorkload> = standing.into_iter().map(|(stands, _, _)| stands).collect();
         checks.extend(cluster::check_workloads(&stands));
-        let (sources, kept) = tokio::join!(self.sources(&runs, recall), self.kept(&runs));
+        let (sources, kept) = tokio::join!(self.find_commit_proofs(&runs, lookup_proof), self.probe_images(&runs));
         checks.extend(cluster::check_version_proofs(&sources));
         checks.extend(check_registry(&kept));
         (checks, heard)
     }
 
-    fn places(&self) -> Vec<(&Artefact, EnvironmentName, &Place)> {
-        let catalogue = &self.with.config.catalogue;
+    fn list_places(&self) -> Vec<(&Artefact, EnvironmentName, &Place)> {
+        let catalogue = &self.doctor.config.catalogue;
         let of = |artefact| {
             let artefact: &Artefact = artefact;
             let rungs = catalogue.ladder.environments().iter();
@@ -67,45 +68,52 @@ impl Looking<'_> {
         catalogue.artefacts.iter().flat_map(of).collect()
     }
 
-    async fn greet(&self, context: Option<Arc<str>>) -> (ProbeResult<Greeting>, Option<Arc<str>>) {
-        (self.ask(self.with.clients.greet(context.as_ref())).await, context)
+    async fn probe_cluster(&self, context: Option<Arc<str>>) -> (ProbeResult<Greeting>, Option<Arc<str>>) {
+        (self.ask_with_timeout(self.doctor.cluster_clients.greet(context.as_ref())).await, context)
     }
 
-    async fn granted(&self, places: &[(&Artefact, EnvironmentName, &Place)]) -> Vec<NamespaceAccess> {
+    async fn probe_permissions(&self, places: &[(&Artefact, EnvironmentName, &Place)]) -> Vec<NamespaceAccess> {
         let namespaces: BTreeSet<&Namespace> = places.iter().map(|(_, _, place)| &place.namespace).collect();
-        all(namespaces.into_iter().map(|namespace| self.granted_in(namespace).boxed()).collect()).await
+        join_all_bounded(
+            namespaces.into_iter().map(|namespace| self.probe_namespace_permissions(namespace).boxed()).collect(),
+        )
+        .await
     }
 
-    async fn granted_in(&self, namespace: &Namespace) -> NamespaceAccess {
+    async fn probe_namespace_permissions(&self, namespace: &Namespace) -> NamespaceAccess {
         let asks = asks();
-        let answers =
-            all(asks.iter().map(|ask| self.ask(self.with.clients.may(namespace, ask)).boxed()).collect()).await;
+        let answers = join_all_bounded(
+            asks.iter()
+                .map(|ask| self.ask_with_timeout(self.doctor.cluster_clients.may(namespace, ask)).boxed())
+                .collect(),
+        )
+        .await;
         let refused = |(ask, may): (&Ask, ProbeResult<bool>)| may.map(|may| (!may).then(|| ask.to_string()));
         let refused: ProbeResult<Vec<Option<String>>> = asks.iter().zip(answers).map(refused).collect();
         let refused = refused.map(|refused| refused.into_iter().flatten().collect());
         NamespaceAccess { namespace: namespace.clone(), refused, asked: asks.len() }
     }
 
-    async fn standing<'a>(
+    async fn probe_workloads<'a>(
         &self,
         places: &[(&'a Artefact, EnvironmentName, &'a Place)],
     ) -> Vec<(ConfiguredWorkload, &'a Artefact, Vec<Container>)> {
         let mut wanted = Vec::new();
         for (artefact, environment, place) in places {
-            let look = |workload| self.stands(artefact, environment, place, workload).boxed();
+            let look = |workload| self.probe_workload(artefact, environment, place, workload).boxed();
             wanted.extend(place.workloads.iter().map(look));
         }
-        all(wanted).await
+        join_all_bounded(wanted).await
     }
 
-    async fn stands<'a>(
+    async fn probe_workload<'a>(
         &self,
         artefact: &'a Artefact,
         environment: &EnvironmentName,
         place: &Place,
         workload: &Workload,
     ) -> (ConfiguredWorkload, &'a Artefact, Vec<Container>) {
-        let found = self.ask(self.with.clients.containers(&place.namespace, workload)).await;
+        let found = self.ask_with_timeout(self.doctor.cluster_clients.containers(&place.namespace, workload)).await;
         let containers = found.as_ref().ok().and_then(|found| found.as_deref()).unwrap_or_default().to_vec();
         let told = |found: Option<Box<[Container]>>| {
             let one = |container: &Container| (container.name.to_string(), container.image.name.to_string());
@@ -123,20 +131,21 @@ impl Looking<'_> {
         (stands, artefact, containers)
     }
 
-    async fn sources(&self, runs: &[Runs<'_>], recall: Recall<'_>) -> Vec<VersionProof> {
-        all(runs.iter().map(|runs| self.source(runs, recall).boxed()).collect()).await
+    async fn find_commit_proofs(&self, runs: &[RunningImage<'_>], lookup_proof: ProofLookup<'_>) -> Vec<VersionProof> {
+        join_all_bounded(runs.iter().map(|runs| self.find_commit_proof(runs, lookup_proof).boxed()).collect()).await
     }
 
-    async fn source(&self, runs: &Runs<'_>, recall: Recall<'_>) -> VersionProof {
-        let Runs { artefact, image, environments } = runs;
+    async fn find_commit_proof(&self, runs: &RunningImage<'_>, lookup_proof: ProofLookup<'_>) -> VersionProof {
+        let RunningImage { artefact, image, environments } = runs;
         let version = image.to_version();
-        let known = environments.iter().find_map(|environment| recall(&artefact.name, environment, &version));
+        let known = environments.iter().find_map(|environment| lookup_proof(&artefact.name, environment, &version));
         // That a report told it says nothing about what the image itself would tell.
         let proof = if known.is_some_and(|proof| proof != Proof::Report) {
             Ok(known)
         } else {
-            let asked = image_commits::ask(&self.with.github, &self.with.registry, artefact, image);
-            match self.ask(asked).await.map(|found| found.map(|(_, proof)| proof)) {
+            let asked =
+                image_commits::resolve_image_commit(&self.doctor.github, &self.doctor.registry, artefact, image);
+            match self.ask_with_timeout(asked).await.map(|found| found.map(|(_, proof)| proof)) {
                 Ok(None) | Err(_) if known.is_some() => Ok(known),
                 asked => asked,
             }
@@ -145,24 +154,32 @@ impl Looking<'_> {
         VersionProof { artefact, version, environments: environments.clone(), proof }
     }
 
-    async fn kept(&self, runs: &[Runs<'_>]) -> Vec<RegistryImage> {
-        let artefacts = &self.with.config.catalogue.artefacts;
+    async fn probe_images(&self, runs: &[RunningImage<'_>]) -> Vec<RegistryImage> {
+        let artefacts = &self.doctor.config.catalogue.artefacts;
         let mut images: BTreeMap<&str, Vec<&Image>> =
             artefacts.iter().map(|artefact| (&*artefact.image, Vec::new())).collect();
-        for Runs { artefact, image, .. } in runs {
+        for RunningImage { artefact, image, .. } in runs {
             if let Some(references) = images.get_mut(&*artefact.image) {
                 references.push(image);
             }
         }
-        all(images.into_iter().map(|(name, references)| self.kept_of(name, references).boxed()).collect()).await
+        join_all_bounded(
+            images.into_iter().map(|(name, references)| self.probe_image(name, references).boxed()).collect(),
+        )
+        .await
     }
 
-    async fn kept_of(&self, name: &str, references: Vec<&Image>) -> RegistryImage {
-        let registry = &self.with.registry;
+    async fn probe_image(&self, name: &str, references: Vec<&Image>) -> RegistryImage {
+        let registry = &self.doctor.registry;
         let held = if references.is_empty() {
-            self.ask(registry.tags(name)).await.map(|tags| ImageUsage::Unused { has_tags: !tags.is_empty() })
+            self.ask_with_timeout(registry.tags(name))
+                .await
+                .map(|tags| ImageUsage::Unused { has_tags: !tags.is_empty() })
         } else {
-            let answers = all(references.iter().map(|image| self.ask(registry.digest(image)).boxed()).collect()).await;
+            let answers = join_all_bounded(
+                references.iter().map(|image| self.ask_with_timeout(registry.digest(image)).boxed()).collect(),
+            )
+            .await;
             let missing = |(image, digest): (&&Image, ProbeResult<Option<String>>)| {
                 digest.map(|digest| digest.is_none().then(|| image.to_version().label().to_owned()))
             };
@@ -174,8 +191,10 @@ impl Looking<'_> {
 }
 
 /// Each version of each artefact that runs somewhere.
-fn runs<'a>(standing: &[(ConfiguredWorkload, &'a Artefact, Vec<Container>)]) -> Vec<Runs<'a>> {
-    let mut all: Vec<Runs<'a>> = Vec::new();
+fn collect_running_images<'a>(
+    standing: &[(ConfiguredWorkload, &'a Artefact, Vec<Container>)],
+) -> Vec<RunningImage<'a>> {
+    let mut all: Vec<RunningImage<'a>> = Vec::new();
     for (stands, artefact, containers) in standing {
         let meant = containers.iter().find(|container| match &stands.container {
             Some(name) => &*container.name == name,
@@ -187,26 +206,26 @@ fn runs<'a>(standing: &[(ConfiguredWorkload, &'a Artefact, Vec<Container>)]) -> 
         match all.iter_mut().find(|known| known.artefact.name == artefact.name && known.image == image) {
             Some(known) if known.environments.contains(&stands.environment) => {}
             Some(known) => known.environments.push(stands.environment.clone()),
-            None => all.push(Runs { artefact, image, environments: vec![stands.environment.clone()] }),
+            None => all.push(RunningImage { artefact, image, environments: vec![stands.environment.clone()] }),
         }
     }
     all
 }
 
-impl Bot {
+impl Context {
     /// How the commit of what runs there is known already.
-    pub(super) fn proof_of(
+    pub(super) fn find_known_proof(
         &self,
         artefact: &crate::domain::model::artefact::ArtefactName,
         environment: &EnvironmentName,
         version: &Version,
     ) -> Option<Proof> {
         let artefact = self.config.catalogue.find_artefact(artefact.as_str())?;
-        if let Some(proof) = self.sources.proof(&artefact.image, version) {
+        if let Some(proof) = self.image_commits.find_proof(&artefact.image, version) {
             return Some(proof);
         }
         // What neither tag nor label told was told by a controller.
-        let stay = self.seen.sighting(&artefact.name, environment)?;
+        let stay = self.sightings.find_sighting(&artefact.name, environment)?;
         (stay.version.is_same_image(version) && stay.version.commit.is_some()).then_some(Proof::Report)
     }
 }

@@ -30,15 +30,15 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
 
-use crate::workflow::context::Bot;
-use crate::workflow::facts::image_commits::CannotAsk;
+use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits::LookupError;
 
 /// For one question.
-const A_QUESTION: Duration = Duration::from_secs(6);
+const QUESTION_TIMEOUT: Duration = Duration::from_secs(6);
 /// For all of them together: whoever asked still waits.
-const IN_ALL: Duration = Duration::from_secs(18);
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(18);
 /// Questions to one service that are under way at the same time.
-const AT_ONCE: usize = 8;
+const MAX_PARALLEL_QUESTIONS: usize = 8;
 
 /// The means to look with. Clones share them.
 #[derive(Clone)]
@@ -50,34 +50,34 @@ pub struct Doctor {
     pub slack: Option<chat::client::Client>,
     pub github: hub::Client,
     pub registry: registry::Client,
-    pub clients: Clients,
+    pub cluster_clients: Clients,
     /// This process uses the database itself.
-    pub serves: bool,
+    pub owns_database: bool,
 }
 
 /// What is known already of the commit of a version that runs.
-pub type Recall<'a> = &'a (dyn Fn(&ArtefactName, &EnvironmentName, &Version) -> Option<Proof> + Send + Sync);
+pub type ProofLookup<'a> = &'a (dyn Fn(&ArtefactName, &EnvironmentName, &Version) -> Option<Proof> + Send + Sync);
 
 /// One look, which must come to an end.
-struct Looking<'a> {
-    with: &'a Doctor,
-    until: Instant,
+struct DoctorRun<'a> {
+    doctor: &'a Doctor,
+    deadline: Instant,
 }
 
 /// A few at a time, in their order. Boxed, because the compiler cannot prove these futures to be `Send` otherwise.
-async fn all<T>(questions: Vec<BoxFuture<'_, T>>) -> Vec<T> {
-    futures::stream::iter(questions).buffered(AT_ONCE).collect().await
+async fn join_all_bounded<T>(questions: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    futures::stream::iter(questions).buffered(MAX_PARALLEL_QUESTIONS).collect().await
 }
 
 impl Doctor {
     /// Everything, in the order of the services. `url` is where another Gantry serves.
-    pub async fn look(&self, url: Option<&str>, recall: Recall<'_>) -> Vec<HealthCheck> {
-        let looking = Looking { with: self, until: Instant::now() + IN_ALL };
+    pub async fn run_checks(&self, url: Option<&str>, lookup_proof: ProofLookup<'_>) -> Vec<HealthCheck> {
+        let run = DoctorRun { doctor: self, deadline: Instant::now() + TOTAL_TIMEOUT };
         let (slack, github, cluster, store) = tokio::join!(
-            looking.slack(url).boxed(),
-            looking.github().boxed(),
-            looking.cluster(recall).boxed(),
-            looking.store().boxed(),
+            run.check_slack(url).boxed(),
+            run.check_github().boxed(),
+            run.check_clusters(lookup_proof).boxed(),
+            run.check_store().boxed(),
         );
         let mut checks = Vec::new();
         let mut heard = Vec::new();
@@ -92,28 +92,32 @@ impl Doctor {
     }
 }
 
-impl Looking<'_> {
+impl DoctorRun<'_> {
     /// One question, for which there is only so much time.
-    async fn ask<T, E: Into<ProbeError>>(&self, question: impl Future<Output = Result<T, E>>) -> ProbeResult<T> {
+    async fn ask_with_timeout<T, E: Into<ProbeError>>(
+        &self,
+        question: impl Future<Output = Result<T, E>>,
+    ) -> ProbeResult<T> {
         let begun = Instant::now();
-        let limit = (begun + A_QUESTION).min(self.until);
+        let limit = (begun + QUESTION_TIMEOUT).min(self.deadline);
         match tokio::time::timeout_at(limit, question).await {
             Ok(answer) => answer.map_err(Into::into),
             Err(_) => Err(ProbeError::Unreachable(format!("no answer in {} s", begun.elapsed().as_secs().max(1)))),
         }
     }
 
-    fn heard(&self, from: &str, said: Option<jiff::Timestamp>) -> Option<ClockReading> {
+    fn build_clock_reading(&self, from: &str, said: Option<jiff::Timestamp>) -> Option<ClockReading> {
         said.map(|said| ClockReading {
             service: from.to_owned(),
             service_time: said,
-            local_time: self.with.clock.now(),
+            local_time: self.doctor.clock.now(),
         })
     }
 
     /// The database, and what it keeps of reports.
-    async fn store(&self) -> Vec<HealthCheck> {
-        let looked = self.ask(store::look(&self.with.secrets.database_url, self.with.serves)).await;
+    async fn check_store(&self) -> Vec<HealthCheck> {
+        let looked =
+            self.ask_with_timeout(store::look(&self.doctor.secrets.database_url, self.doctor.owns_database)).await;
         let mut checks = vec![found_store::check_store(&match looked {
             Ok(Looked::New { file }) => found_store::DatabaseState::New { file },
             Ok(Looked::Held { file, by }) => found_store::DatabaseState::InUse { file, by },
@@ -123,21 +127,22 @@ impl Looking<'_> {
             Err(trouble) => found_store::DatabaseState::Broken(trouble.to_string()),
         })];
         let rungs: Vec<_> =
-            self.with.config.catalogue.ladder.environments().iter().map(|rung| rung.name.clone()).collect();
+            self.doctor.config.catalogue.ladder.environments().iter().map(|rung| rung.name.clone()).collect();
         let reported = if checks[0].health == Health::Bad {
             Ok(None)
         } else {
-            self.ask(store::reported(&self.with.secrets.database_url, &rungs, self.with.clock.now())).await
+            self.ask_with_timeout(store::reported(&self.doctor.secrets.database_url, &rungs, self.doctor.clock.now()))
+                .await
         };
         checks.extend(match reported {
-            Ok(reported) => self.reports(&rungs, reported),
+            Ok(reported) => self.check_reports(&rungs, reported),
             Err(trouble) => vec![reports::explain_unreadable(&trouble)],
         });
         checks
     }
 
-    fn reports(&self, rungs: &[EnvironmentName], reported: Option<Reported>) -> Vec<HealthCheck> {
-        let policies = &self.with.config.environments;
+    fn check_reports(&self, rungs: &[EnvironmentName], reported: Option<Reported>) -> Vec<HealthCheck> {
+        let policies = &self.doctor.config.environments;
         let has_secret = |name| policies.get(name).is_some_and(|policy| policy.webhook_secret.is_some());
         let Some(Reported { strays, last }) = reported else {
             return reports::check_missing_secrets(rungs.iter().filter(|name| !has_secret(name)));
@@ -160,17 +165,17 @@ impl Looking<'_> {
     }
 }
 
-impl Bot {
-    pub(crate) async fn doctor(&self) -> Said {
-        let recall = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
-            self.proof_of(artefact, environment, version)
+impl Context {
+    pub(crate) async fn run_doctor(&self) -> Said {
+        let lookup_proof = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
+            self.find_known_proof(artefact, environment, version)
         };
-        render::doctor::doctor(&self.doctor.look(None, &recall).await, self.clock.now())
+        render::doctor::doctor(&self.doctor.run_checks(None, &lookup_proof).await, self.clock.now())
     }
 }
 
 /// What is wrong with the configuration or the secrets, each a sentence that ends with what to do.
-pub fn configuration(sentences: &[String]) -> Vec<HealthCheck> {
+pub fn build_configuration_checks(sentences: &[String]) -> Vec<HealthCheck> {
     let check = |sentence: &String| HealthCheck {
         repair: None,
         ..HealthCheck::new_bad(Service::Configuration, sentence.trim().trim_end_matches('.'), "")
@@ -220,8 +225,8 @@ impl From<RegistryError> for ProbeError {
     }
 }
 
-impl From<CannotAsk> for ProbeError {
-    fn from(error: CannotAsk) -> Self {
+impl From<LookupError> for ProbeError {
+    fn from(error: LookupError) -> Self {
         Self::Unreachable(error.to_string())
     }
 }

@@ -10,48 +10,48 @@ use crate::domain::doctor::slack::{self, Channel, ResolvedPrincipal, RulePrincip
 use crate::domain::doctor::{HealthCheck, ProbeResult, RedactedUrl};
 use crate::domain::model::actor::{Member, PersonId, Role};
 
-use super::Looking;
+use super::DoctorRun;
 
-impl Looking<'_> {
-    pub(super) async fn slack(&self, url: Option<&str>) -> (Vec<HealthCheck>, Vec<ClockReading>) {
-        let Some(client) = &self.with.slack else {
-            let unset = !self.with.secrets.is_any_given(&["SLACK_BOT_TOKEN"]);
+impl DoctorRun<'_> {
+    pub(super) async fn check_slack(&self, url: Option<&str>) -> (Vec<HealthCheck>, Vec<ClockReading>) {
+        let Some(client) = &self.doctor.slack else {
+            let unset = !self.doctor.secrets.is_any_given(&["SLACK_BOT_TOKEN"]);
             let checks = unset
                 .then(slack::explain_missing_token)
                 .into_iter()
-                .chain(slack::check_signing_secret(&self.trip(url).await));
+                .chain(slack::check_signing_secret(&self.probe_signature(url).await));
             return (checks.collect(), Vec::new());
         };
-        let (token, trip) = tokio::join!(self.ask(client.token_as_seen()), self.trip(url));
-        let heard = token.as_ref().ok().and_then(|token| self.heard("Slack", token.date));
+        let (token, trip) = tokio::join!(self.ask_with_timeout(client.token_as_seen()), self.probe_signature(url));
+        let heard = token.as_ref().ok().and_then(|token| self.build_clock_reading("Slack", token.date));
         let workspace = token.map(|token| Workspace { name: token.team, bot: token.bot, scopes: token.scopes });
         let mut checks = vec![slack::check_token(&workspace)];
         let (joined, named, sockets) = tokio::join!(
-            async { if workspace.is_ok() { Some(self.ask(client.joined()).await) } else { None } },
-            async { if workspace.is_ok() { self.named(client).await } else { Vec::new() } },
-            self.sockets(client),
+            async { if workspace.is_ok() { Some(self.ask_with_timeout(client.joined()).await) } else { None } },
+            async { if workspace.is_ok() { self.resolve_rule_members(client).await } else { Vec::new() } },
+            self.probe_app_token(client),
         );
         if let Ok(workspace) = &workspace {
             checks.push(slack::check_scopes(workspace.scopes.as_deref(), &needed_scopes()));
-            let joined = joined.map(|joined| joined.map(|all| all.into_iter().map(channel).collect()));
+            let joined = joined.map(|joined| joined.map(|all| all.into_iter().map(to_channel).collect()));
             if let Some(joined) = joined {
-                checks.extend(slack::check_channels(&self.channels(), &joined, &workspace.bot));
+                checks.extend(slack::check_channels(&self.list_configured_channels(), &joined, &workspace.bot));
             }
             checks.extend(slack::check_principals(&named));
-            checks.extend(self.approvers(&named));
+            checks.extend(self.check_approvers(&named));
         }
         checks.extend(slack::check_signing_secret(&trip));
         checks.extend(slack::check_app_token(sockets.as_ref()));
         (checks, heard.into_iter().collect())
     }
 
-    async fn sockets(&self, client: &Client) -> Option<ProbeResult<()>> {
-        let token = self.with.secrets.slack_app_token.as_ref()?;
-        Some(self.ask(client.opens_sockets(token)).await)
+    async fn probe_app_token(&self, client: &Client) -> Option<ProbeResult<()>> {
+        let token = self.doctor.secrets.slack_app_token.as_ref()?;
+        Some(self.ask_with_timeout(client.opens_sockets(token)).await)
     }
 
-    async fn trip(&self, url: Option<&str>) -> SignatureProbe {
-        let secrets = &self.with.secrets;
+    async fn probe_signature(&self, url: Option<&str>) -> SignatureProbe {
+        let secrets = &self.doctor.secrets;
         let url = url.map(|url| {
             let url = url.split(['?', '#']).next().unwrap_or(url);
             format!("{}/slack/events", url.trim_end_matches('/').trim_end_matches("/slack/events"))
@@ -66,7 +66,7 @@ impl Looking<'_> {
         };
         let Some(url) = url else { return SignatureProbe::NotProbed };
         let shown = RedactedUrl::from_url(&url);
-        match signature_probe::at(&url, secret, &self.with.clock).await {
+        match signature_probe::at(&url, secret, &self.doctor.clock).await {
             Knocked::LetIn => SignatureProbe::Accepted(shown),
             Knocked::Refused(status) => SignatureProbe::Refused { url: shown, status },
             Knocked::Away(why) => SignatureProbe::Unreachable { url: shown, why },
@@ -74,30 +74,31 @@ impl Looking<'_> {
     }
 
     /// Every channel that is written to, as it is configured.
-    fn channels(&self) -> Vec<String> {
-        let config = &self.with.config;
+    fn list_configured_channels(&self) -> Vec<String> {
+        let config = &self.doctor.config;
         let own = config.catalogue.ladder.environments().iter().map(|rung| rung.channel.clone());
         let all: BTreeSet<String> = own.chain(config.audience.iter_channels().map(str::to_owned)).collect();
         all.into_iter().collect()
     }
 
     /// Whom the rules name, each once for a rule.
-    async fn named(&self, client: &Client) -> Vec<RulePrincipal> {
+    async fn resolve_rule_members(&self, client: &Client) -> Vec<RulePrincipal> {
         let mut rules: Vec<(String, &Member)> = Vec::new();
-        for (environment, policy) in &self.with.config.environments {
+        for (environment, policy) in &self.doctor.config.environments {
             let approvers = policy.approvals.iter().flat_map(|approvals| &approvals.from);
             rules.extend(approvers.map(|member| (format!("{environment}'s approvals"), member)));
             rules.extend(policy.promoters.iter().map(|member| (format!("{environment}'s promoters"), member)));
             rules.extend(policy.overriders.iter().map(|member| (format!("{environment}'s overriders"), member)));
         }
         let by_group = |(_, member): &(String, &Member)| matches!(member, Member::Handle(_) | Member::Group(_));
-        let groups = if rules.iter().any(by_group) { self.ask(client.groups()).await } else { Ok(Vec::new()) };
+        let groups =
+            if rules.iter().any(by_group) { self.ask_with_timeout(client.groups()).await } else { Ok(Vec::new()) };
         let mut people: BTreeMap<PersonId, ResolvedPrincipal> = BTreeMap::new();
         for (_, member) in &rules {
             if let Member::Person(person) = member
                 && !people.contains_key(person)
             {
-                let who = match self.ask(client.account(person)).await {
+                let who = match self.ask_with_timeout(client.account(person)).await {
                     Ok(Some(account)) if account.role == Role::Member => {
                         ResolvedPrincipal::Person { id: person.to_string() }
                     }
@@ -113,10 +114,10 @@ impl Looking<'_> {
                 let (written, who) = match member {
                     Member::Handle(handle) => {
                         let found = |group: &&Group| group.handle.eq_ignore_ascii_case(handle);
-                        (format!("@{handle}"), group(&groups, found, ResolvedPrincipal::Handle))
+                        (format!("@{handle}"), resolve_group(&groups, found, ResolvedPrincipal::Handle))
                     }
                     Member::Group(id) => {
-                        (id.clone(), group(&groups, |group| group.id == *id, ResolvedPrincipal::NoGroup))
+                        (id.clone(), resolve_group(&groups, |group| group.id == *id, ResolvedPrincipal::NoGroup))
                     }
                     Member::Person(id) => {
                         (id.to_string(), people.get(id).cloned().unwrap_or(ResolvedPrincipal::NoPerson))
@@ -128,7 +129,7 @@ impl Looking<'_> {
             .collect()
     }
 
-    fn approvers(&self, named: &[RulePrincipal]) -> Vec<HealthCheck> {
+    fn check_approvers(&self, named: &[RulePrincipal]) -> Vec<HealthCheck> {
         let of =
             |(environment, policy): (&crate::domain::model::environment::EnvironmentName, &crate::config::Policy)| {
                 let approvals = policy.approvals.as_ref()?;
@@ -136,11 +137,11 @@ impl Looking<'_> {
                 let from: Vec<&RulePrincipal> = named.iter().filter(|named| named.rule == rule).collect();
                 slack::check_approver_count(environment.as_str(), approvals.required, &from)
             };
-        self.with.config.environments.iter().filter_map(of).collect()
+        self.doctor.config.environments.iter().filter_map(of).collect()
     }
 }
 
-fn group(
+fn resolve_group(
     groups: &ProbeResult<Vec<Group>>,
     is_it: impl Fn(&&Group) -> bool,
     otherwise: ResolvedPrincipal,
@@ -153,6 +154,6 @@ fn group(
     }
 }
 
-fn channel(joined: crate::adapters::slack::client::Joined) -> Channel {
+fn to_channel(joined: crate::adapters::slack::client::Joined) -> Channel {
     Channel { id: joined.id, name: joined.name, archived: joined.is_archived }
 }

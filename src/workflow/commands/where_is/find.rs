@@ -9,67 +9,71 @@ use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
 use crate::domain::model::version::{Commit, Sha};
 use crate::domain::view::where_is::QueryMatch;
 use crate::domain::view::where_query::{QueryInterpretation, WhereQuery};
-use crate::workflow::context::Bot;
-use crate::workflow::facts::image_commits::CannotAsk;
-use crate::workflow::ttl_cache::Memory;
+use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::ttl_cache::TtlCache;
 
 /// How many repositories are asked at once.
-const AT_ONCE: usize = 8;
+const MAX_PARALLEL_LOOKUPS: usize = 8;
 /// What is not there may come; nobody should have to wait long to be told so.
-const ABSENT: SignedDuration = SignedDuration::from_mins(3);
+const NOT_FOUND_TTL: SignedDuration = SignedDuration::from_mins(3);
 /// A tag of Git is seldom moved, and nobody tells us.
-const TAGS: SignedDuration = SignedDuration::from_hours(24);
+const TAG_TTL: SignedDuration = SignedDuration::from_hours(24);
 /// How many are shown to somebody who has to choose.
-pub(super) const CHOICES: usize = 5;
+pub(super) const MAX_CHOICES: usize = 5;
 
 /// What GitHub said that it does not have, for a while.
 #[derive(Debug)]
-pub struct Absent(Memory<(Repository, QueryInterpretation), ()>);
+pub struct NotFoundCache(TtlCache<(Repository, QueryInterpretation), ()>);
 
-impl Default for Absent {
+impl Default for NotFoundCache {
     fn default() -> Self {
-        Self(Memory::new(ABSENT))
+        Self(TtlCache::new(NOT_FOUND_TTL))
     }
 }
 
 /// What came of looking.
-pub(super) enum Meant {
-    One(QueryMatch),
+pub(super) enum CommitMatch {
+    Unique(QueryMatch),
     /// All that it can be; those that are shown are described.
-    Several(Vec<QueryMatch>),
+    Ambiguous(Vec<QueryMatch>),
     /// An image's tag that was seen, of which nothing tells the commit.
-    Untold(ArtefactName),
+    CommitUnknown(ArtefactName),
     /// With how many repositories were looked at.
-    Nothing(usize),
+    NotFound(usize),
     /// No artefact is built from that repository.
-    NotOurs,
+    UnknownRepository,
 }
 
-impl Bot {
-    pub(super) async fn find(&self, sought: &WhereQuery, named: Option<&Artefact>) -> Result<Meant, CannotAsk> {
-        let repositories = self.in_question(sought, named);
+impl Context {
+    pub(super) async fn find_commit(
+        &self,
+        sought: &WhereQuery,
+        named: Option<&Artefact>,
+    ) -> Result<CommitMatch, LookupError> {
+        let repositories = self.select_repositories(sought, named);
         if repositories.is_empty() {
-            return Ok(Meant::NotOurs);
+            return Ok(CommitMatch::UnknownRepository);
         }
-        let (kept, untold) = self.kept(sought, named, &repositories).await?;
+        let (kept, untold) = self.find_stored_commits(sought, named, &repositories).await?;
         let mut found: Vec<QueryMatch> = Vec::new();
         for (at, (repository, sha)) in kept.into_iter().enumerate() {
-            let commit = if at < CHOICES { self.described(&repository, &sha).await } else { None };
+            let commit = if at < MAX_CHOICES { self.describe_commit(&repository, &sha).await } else { None };
             found.push(QueryMatch::Commit { repository, sha, commit });
         }
         if found.is_empty() {
-            found = self.ask_for(&sought.interpretations, &repositories).await?;
+            found = self.search_github(&sought.interpretations, &repositories).await?;
         }
         Ok(match (found.len(), untold) {
-            (0, Some(artefact)) => Meant::Untold(artefact),
-            (0, None) => Meant::Nothing(repositories.len()),
-            (1, _) => found.pop().map_or(Meant::NotOurs, Meant::One),
-            _ => Meant::Several(found),
+            (0, Some(artefact)) => CommitMatch::CommitUnknown(artefact),
+            (0, None) => CommitMatch::NotFound(repositories.len()),
+            (1, _) => found.pop().map_or(CommitMatch::UnknownRepository, CommitMatch::Unique),
+            _ => CommitMatch::Ambiguous(found),
         })
     }
 
     /// The repositories in which it can be, each once.
-    fn in_question(&self, sought: &WhereQuery, named: Option<&Artefact>) -> Vec<Repository> {
+    fn select_repositories(&self, sought: &WhereQuery, named: Option<&Artefact>) -> Vec<Repository> {
         let mut found: Vec<Repository> = Vec::new();
         for artefact in &self.config.catalogue.artefacts {
             let meant = named.is_none_or(|named| named.name == artefact.name)
@@ -82,18 +86,18 @@ impl Bot {
     }
 
     /// What is kept of all that it can be, each once; and an artefact whose image is called so and tells no commit.
-    async fn kept(
+    async fn find_stored_commits(
         &self,
         sought: &WhereQuery,
         named: Option<&Artefact>,
         repositories: &[Repository],
-    ) -> Result<(Vec<(Repository, Sha)>, Option<ArtefactName>), CannotAsk> {
+    ) -> Result<(Vec<(Repository, Sha)>, Option<ArtefactName>), LookupError> {
         let (mut found, mut untold) = (Vec::new(), None);
-        let tags_since = self.clock.now() - TAGS;
+        let tags_since = self.clock.now() - TAG_TTL;
         for kind in &sought.interpretations {
             let mut here = Vec::new();
             for kept in self.store.kept(kind, tags_since).await? {
-                let Some((repository, artefact)) = self.home(&kept.home) else { continue };
+                let Some((repository, artefact)) = self.find_repository_of(&kept.home) else { continue };
                 // A tag is of one image; a commit is of all that are built from it.
                 let other = matches!(kind, QueryInterpretation::Tag(_))
                     && artefact.is_some_and(|artefact| named.is_some_and(|named| named.name != artefact.name));
@@ -106,7 +110,7 @@ impl Bot {
                 }
             }
             if let QueryInterpretation::PullRequest(number) = kind {
-                here = self.of_pull(*number, here).await?;
+                here = self.resolve_pull_commits(*number, here).await?;
             }
             for one in here {
                 if !found.contains(&one) {
@@ -118,7 +122,7 @@ impl Bot {
     }
 
     /// Where something is kept: in a repository of the catalogue, and of which artefact, where it is of one.
-    fn home(&self, home: &Home) -> Option<(&Repository, Option<&Artefact>)> {
+    fn find_repository_of(&self, home: &Home) -> Option<(&Repository, Option<&Artefact>)> {
         let catalogue = &self.config.catalogue;
         let artefact = match home {
             Home::Repository(name) => {
@@ -133,7 +137,11 @@ impl Bot {
     }
 
     /// A commit can be copied with its subject, and with the number in it: then GitHub tells which one it was.
-    async fn of_pull(&self, number: u64, found: Vec<(Repository, Sha)>) -> Result<Vec<(Repository, Sha)>, CannotAsk> {
+    async fn resolve_pull_commits(
+        &self,
+        number: u64,
+        found: Vec<(Repository, Sha)>,
+    ) -> Result<Vec<(Repository, Sha)>, LookupError> {
         let mut certain: Vec<(Repository, Sha)> = Vec::new();
         for (repository, sha) in &found {
             let several = found.iter().filter(|(other, _)| other == repository).count() > 1;
@@ -142,10 +150,12 @@ impl Bot {
             } else if !certain.iter().any(|(other, _)| other == repository) {
                 let merged = match self.store.pull_commit(repository, number).await? {
                     Some(merged) => Some(merged),
-                    None => match self.ask_one(repository, &QueryInterpretation::PullRequest(number)).await? {
-                        Some(QueryMatch::Commit { sha, .. }) => Some(sha),
-                        _ => None,
-                    },
+                    None => {
+                        match self.search_repository(repository, &QueryInterpretation::PullRequest(number)).await? {
+                            Some(QueryMatch::Commit { sha, .. }) => Some(sha),
+                            _ => None,
+                        }
+                    }
                 };
                 match merged {
                     Some(merged) => certain.push((repository.clone(), merged)),
@@ -157,25 +167,26 @@ impl Bot {
     }
 
     /// A commit as people know it: from what is kept, else once from GitHub. Without it the answer is only poorer.
-    async fn described(&self, repository: &Repository, sha: &Sha) -> Option<Commit> {
+    async fn describe_commit(&self, repository: &Repository, sha: &Sha) -> Option<Commit> {
         if let Ok(Some(known)) = self.store.described(repository, sha).await {
             return Some(known);
         }
         let commit: Commit = self.github.commit(repository, sha.as_str()).await.ok()??.into();
-        self.keep_found(repository, &commit, &QueryInterpretation::Commit(sha.to_string())).await;
+        self.store_found_commit(repository, &commit, &QueryInterpretation::Commit(sha.to_string())).await;
         Some(commit)
     }
 
     /// The first of its meanings that anybody knows. Somebody who cannot be asked is no reason to say that it is nowhere.
-    async fn ask_for(
+    async fn search_github(
         &self,
         kinds: &[QueryInterpretation],
         repositories: &[Repository],
-    ) -> Result<Vec<QueryMatch>, CannotAsk> {
+    ) -> Result<Vec<QueryMatch>, LookupError> {
         let mut failed = None;
         for kind in kinds {
-            let asked: Vec<_> = repositories.iter().map(|repository| self.ask_one(repository, kind)).collect();
-            let answers: Vec<_> = futures::stream::iter(asked).buffered(AT_ONCE).collect().await;
+            let asked: Vec<_> =
+                repositories.iter().map(|repository| self.search_repository(repository, kind)).collect();
+            let answers: Vec<_> = futures::stream::iter(asked).buffered(MAX_PARALLEL_LOOKUPS).collect().await;
             let mut found = Vec::new();
             for answer in answers {
                 match answer {
@@ -190,13 +201,13 @@ impl Bot {
         failed.map_or(Ok(Vec::new()), Err)
     }
 
-    async fn ask_one(
+    async fn search_repository(
         &self,
         repository: &Repository,
         kind: &QueryInterpretation,
-    ) -> Result<Option<QueryMatch>, CannotAsk> {
+    ) -> Result<Option<QueryMatch>, LookupError> {
         let key = (repository.clone(), kind.clone());
-        if self.absent.0.recall(&key, self.clock.now()).is_some() {
+        if self.not_found_cache.0.get(&key, self.clock.now()).is_some() {
             return Ok(None);
         }
         let found = match kind {
@@ -205,7 +216,7 @@ impl Bot {
                 if named.is_none() {
                     // To Git a tag of that name comes first: there is none either.
                     let tag = (repository.clone(), QueryInterpretation::Tag(hex.clone()));
-                    self.absent.0.keep(tag, (), self.clock.now());
+                    self.not_found_cache.0.insert(tag, (), self.clock.now());
                 }
                 // Else it is the name of a branch or a tag.
                 named.filter(|commit| commit.sha.as_str().starts_with(hex.as_str())).map(Commit::from)
@@ -235,15 +246,15 @@ impl Bot {
             },
         };
         let Some(commit) = found else {
-            self.absent.0.keep(key, (), self.clock.now());
+            self.not_found_cache.0.insert(key, (), self.clock.now());
             return Ok(None);
         };
-        self.keep_found(repository, &commit, kind).await;
+        self.store_found_commit(repository, &commit, kind).await;
         Ok(Some(QueryMatch::Commit { repository: repository.clone(), sha: commit.sha.clone(), commit: Some(commit) }))
     }
 
     /// A failure to keep it costs only another question later.
-    async fn keep_found(&self, repository: &Repository, commit: &Commit, by: &QueryInterpretation) {
+    async fn store_found_commit(&self, repository: &Repository, commit: &Commit, by: &QueryInterpretation) {
         let transaction = Transaction::new().find(repository.clone(), commit.clone(), by.clone());
         if let Err(error) = self.store.commit(transaction).await {
             tracing::warn!(%error, "a commit that was found could not be kept");

@@ -21,167 +21,198 @@ use crate::domain::view::where_is::{
 };
 use crate::domain::view::where_query::WhereQuery;
 
-use crate::workflow::context::Bot;
-use crate::workflow::facts::image_commits::CannotAsk;
-use crate::workflow::requests::dispatch::Asked;
-use crate::workflow::requests::inbox::{NotNow, Work};
+use crate::workflow::context::Context;
+use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::requests::dispatch::Request;
+use crate::workflow::requests::inbox::{Response, RetryLater};
 
-pub use find::Absent;
-use find::{CHOICES, Meant};
+pub use find::NotFoundCache;
+use find::{CommitMatch, MAX_CHOICES};
 
 /// How many artefacts of one repository are told of in full.
-const SHOWN: usize = 12;
+const MAX_SHOWN_ARTEFACTS: usize = 12;
 /// How far back stays are looked at to tell since when.
-const STAYS: u32 = 30;
+const MAX_SIGHTINGS: u32 = 30;
 /// How far back changes are looked at to tell what was rolled back: what runs was brought by one of the newest.
-const CHANGES: u32 = 50;
+const MAX_CHANGES: u32 = 50;
 
-impl Bot {
-    pub(crate) async fn where_is(
+impl Context {
+    pub(crate) async fn answer_where_is(
         &self,
-        asked: Asked<'_>,
+        asked: Request<'_>,
         openly: bool,
         what: &str,
         artefact: Option<&ArtefactName>,
-    ) -> Result<Work, NotNow> {
+    ) -> Result<Response, RetryLater> {
         let named = artefact.and_then(|name| self.config.catalogue.find_artefact(name.as_str()));
-        let Some(sought) = WhereQuery::parse(what) else { return Ok(asked.privately(render::meaningless(what))) };
-        let meant = match Box::pin(self.find(&sought, named)).await {
+        let Some(sought) = WhereQuery::parse(what) else { return Ok(asked.reply_private(render::meaningless(what))) };
+        let meant = match Box::pin(self.find_commit(&sought, named)).await {
             Ok(meant) => meant,
-            Err(error) => return asked.cannot(&error),
+            Err(error) => return asked.reply_lookup_error(&error),
         };
         Ok(match meant {
-            Meant::One(QueryMatch::Commit { repository, sha, commit }) => {
-                match Box::pin(self.whereabouts(repository, sha, commit, named)).await {
-                    Ok(found) => asked.answered(render::whereabouts(&found), openly, found.find_single_change()),
-                    Err(error) => return asked.cannot(&error),
+            CommitMatch::Unique(QueryMatch::Commit { repository, sha, commit }) => {
+                match Box::pin(self.trace_commit(repository, sha, commit, named)).await {
+                    Ok(found) => {
+                        asked.reply_with_visibility(render::whereabouts(&found), openly, found.find_single_change())
+                    }
+                    Err(error) => return asked.reply_lookup_error(&error),
                 }
             }
-            Meant::One(unmerged @ QueryMatch::Unmerged { .. }) => {
-                asked.answered(render::unmerged(&unmerged), openly, None)
+            CommitMatch::Unique(unmerged @ QueryMatch::Unmerged { .. }) => {
+                asked.reply_with_visibility(render::unmerged(&unmerged), openly, None)
             }
-            Meant::Several(all) => asked.privately(render::which(what, &all, CHOICES, artefact)),
-            Meant::Untold(of) => asked.privately(render::untold(what, &of)),
-            Meant::Nothing(repositories) => asked.privately(render::unknown(what, artefact, repositories)),
-            Meant::NotOurs => asked.privately(render::not_ours(sought.repository.as_ref(), artefact)),
+            CommitMatch::Ambiguous(all) => asked.reply_private(render::which(what, &all, MAX_CHOICES, artefact)),
+            CommitMatch::CommitUnknown(of) => asked.reply_private(render::untold(what, &of)),
+            CommitMatch::NotFound(repositories) => asked.reply_private(render::unknown(what, artefact, repositories)),
+            CommitMatch::UnknownRepository => {
+                asked.reply_private(render::not_ours(sought.repository.as_ref(), artefact))
+            }
         })
     }
 
-    async fn whereabouts(
+    async fn trace_commit(
         &self,
         repository: Repository,
         sha: Sha,
         commit: Option<Commit>,
         named: Option<&Artefact>,
-    ) -> Result<CommitLocations, CannotAsk> {
+    ) -> Result<CommitLocations, LookupError> {
         let of_it = |artefact: &&Artefact| {
             artefact.repository.is_same_as(&repository) && named.is_none_or(|named| named.name == artefact.name)
         };
         let artefacts: Vec<&Artefact> = self.config.catalogue.artefacts.iter().filter(of_it).collect();
-        let shown: Vec<&ArtefactName> = artefacts.iter().take(SHOWN).map(|artefact| &artefact.name).collect();
-        let mut past = Past::default();
-        for stay in self.store.sightings_of(&shown, STAYS).await? {
-            past.stays.entry((stay.artefact.clone(), stay.environment.clone())).or_default().push(stay);
+        let shown: Vec<&ArtefactName> =
+            artefacts.iter().take(MAX_SHOWN_ARTEFACTS).map(|artefact| &artefact.name).collect();
+        let mut past = TraceHistory::default();
+        for stay in self.store.sightings_of(&shown, MAX_SIGHTINGS).await? {
+            past.sightings.entry((stay.artefact.clone(), stay.environment.clone())).or_default().push(stay);
         }
-        let mut climbs = Vec::with_capacity(artefacts.len());
+        let mut traces = Vec::with_capacity(artefacts.len());
         for (at, artefact) in artefacts.iter().enumerate() {
-            climbs.push(self.climb(artefact, at < SHOWN, &mut past).await?);
+            traces.push(self.trace_artefact(artefact, at < MAX_SHOWN_ARTEFACTS, &mut past).await?);
         }
-        let running: HashSet<&Sha> = climbs.iter().flat_map(Climb::raw).collect();
-        past.restored = self.store.restored_by(&repository, &running.into_iter().collect::<Vec<_>>()).await?;
-        for here in climbs.iter_mut().flat_map(|climb| &mut climb.rungs) {
-            here.code = here.raw.as_ref().map(|raw| past.code(here.moves.as_ref(), raw));
-            if let Some(restored) = self.restored_below(&repository, &sha, here).await? {
-                here.code = Some(restored);
+        let running: HashSet<&Sha> = traces.iter().flat_map(ArtefactTrace::image_commits).collect();
+        past.restored_commits = self.store.restored_by(&repository, &running.into_iter().collect::<Vec<_>>()).await?;
+        for here in traces.iter_mut().flat_map(|trace| &mut trace.environments) {
+            here.code_commit =
+                here.image_commit.as_ref().map(|raw| past.resolve_code_commit(here.change_lock_key.as_ref(), raw));
+            if let Some(restored) = self.find_restored_code(&repository, &sha, here).await? {
+                here.code_commit = Some(restored);
             }
         }
-        let known = self.kept_commit(&repository, &sha, &climbs, &past).await?;
-        let mut asking = Asking { repository: &repository, sha: &sha, known, untold: HashMap::new(), away: None };
-        for climb in climbs.iter().take(SHOWN) {
-            asking.settle(self, climb).await;
+        let known = self.load_containment(&repository, &sha, &traces, &past).await?;
+        let mut query = Query {
+            repository: &repository,
+            sha: &sha,
+            containment: known,
+            incomparable: HashMap::new(),
+            github_error: None,
+        };
+        for trace in traces.iter().take(MAX_SHOWN_ARTEFACTS) {
+            query.resolve_containment(self, trace).await;
         }
         let only_moves = commit.as_ref().is_some_and(|commit| commit.only_moves);
-        let shown = climbs.iter().take(SHOWN).map(|climb| self.places(climb, &asking, &past, only_moves)).collect();
-        let tally = (climbs.len() > SHOWN).then(|| tally(&climbs, &sha, &asking.known, self));
+        let shown = traces
+            .iter()
+            .take(MAX_SHOWN_ARTEFACTS)
+            .map(|trace| self.describe_artefact(trace, &query, &past, only_moves))
+            .collect();
+        let tally =
+            (traces.len() > MAX_SHOWN_ARTEFACTS).then(|| count_artefacts(&traces, &sha, &query.containment, self));
         Ok(CommitLocations { repository, sha, commit, artefacts: shown, tally })
     }
 
     /// A hotfix upon a rollback has what was taken back in its history, and its code is what was restored, save what came
     /// with the hotfix itself.
-    async fn restored_below(
+    async fn find_restored_code(
         &self,
         repository: &Repository,
         sha: &Sha,
-        here: &Here<'_>,
-    ) -> Result<Option<Sha>, CannotAsk> {
-        let (Some(_), Some(raw), Some(back)) = (&here.moves, &here.raw, &here.back) else { return Ok(None) };
-        let (Some(result), Some(restored)) = (&back.result, &back.restored) else { return Ok(None) };
+        here: &EnvironmentState<'_>,
+    ) -> Result<Option<Sha>, LookupError> {
+        let (Some(_), Some(raw), Some(back)) = (&here.change_lock_key, &here.image_commit, &here.last_rollback) else {
+            return Ok(None);
+        };
+        let (Some(result), Some(restored)) = (&back.result_commit, &back.restored_commit) else { return Ok(None) };
         if raw == result {
             return Ok(None);
         }
-        let upon = self.comparison(repository, result, raw).await?;
+        let upon = self.compare_commits(repository, result, raw).await?;
         Ok(upon.filter(|upon| upon.behind_by == 0 && !upon.has_commit(sha)).map(|_| restored.clone()))
     }
 
     /// What one artefact runs on each rung, and how that came, as far as memory and the store know.
-    async fn climb<'a>(&'a self, artefact: &'a Artefact, shown: bool, past: &mut Past) -> Result<Climb<'a>, CannotAsk> {
+    async fn trace_artefact<'a>(
+        &'a self,
+        artefact: &'a Artefact,
+        shown: bool,
+        past: &mut TraceHistory,
+    ) -> Result<ArtefactTrace<'a>, LookupError> {
         let mut rungs = Vec::new();
         for environment in self.config.catalogue.ladder.environments() {
             let Some(place) = artefact.places.get(&environment.name) else { continue };
-            let moves = moves(artefact, environment);
+            let moves = build_change_lock_key(artefact, environment);
             let by_branch = artefact.delivery == Delivery::Branch;
             // By branch all artefacts of the repository share what happened.
             if (by_branch || shown) && !past.changes.contains_key(moves.as_str()) {
-                let changes = self.store.changes_of(&moves, CHANGES).await?;
-                past.codes.insert(moves.as_str().to_owned(), SourceMap::from_changes(&changes, &artefact.name));
+                let changes = self.store.changes_of(&moves, MAX_CHANGES).await?;
+                past.source_maps.insert(moves.as_str().to_owned(), SourceMap::from_changes(&changes, &artefact.name));
                 past.changes.insert(moves.as_str().to_owned(), changes);
             }
-            let sighting = self.seen.sighting(&artefact.name, &environment.name);
-            let stays = past.stays.remove(&(artefact.name.clone(), environment.name.clone())).unwrap_or_default();
-            rungs.push(Here {
+            let sighting = self.sightings.find_sighting(&artefact.name, &environment.name);
+            let stays = past.sightings.remove(&(artefact.name.clone(), environment.name.clone())).unwrap_or_default();
+            rungs.push(EnvironmentState {
                 environment,
-                rollout: self.view.rollout(place, &artefact.image),
-                raw: sighting.as_ref().and_then(|sighting| sighting.version.commit.clone()),
-                code: None,
+                rollout: self.cluster_view.rollout(place, &artefact.image),
+                image_commit: sighting.as_ref().and_then(|sighting| sighting.version.commit.clone()),
+                code_commit: None,
                 sighting,
-                stays,
-                back: past.taken_back(artefact, &moves),
-                moves: by_branch.then_some(moves),
+                recent_sightings: stays,
+                last_rollback: past.find_last_rollback(artefact, &moves),
+                change_lock_key: by_branch.then_some(moves),
             });
         }
-        Ok(Climb { artefact, rungs })
+        Ok(ArtefactTrace { artefact, environments: rungs })
     }
 
     /// All that follows from what is kept.
-    async fn kept_commit(
+    async fn load_containment(
         &self,
         repository: &Repository,
         sha: &Sha,
-        climbs: &[Climb<'_>],
-        past: &Past,
-    ) -> Result<Containment, CannotAsk> {
+        traces: &[ArtefactTrace<'_>],
+        past: &TraceHistory,
+    ) -> Result<Containment, LookupError> {
         let mut commits: HashSet<Sha> = HashSet::from([sha.clone()]);
-        for here in climbs.iter().flat_map(|climb| &climb.rungs) {
-            commits.extend(here.code.iter().chain(&here.raw).cloned());
-            commits.extend(here.back.as_ref().and_then(|back| back.from.clone()));
-            let ran = here.stays.iter().filter_map(|stay| stay.version.commit.as_ref());
-            commits.extend(ran.map(|commit| past.code(here.moves.as_ref(), commit)));
+        for here in traces.iter().flat_map(|trace| &trace.environments) {
+            commits.extend(here.code_commit.iter().chain(&here.image_commit).cloned());
+            commits.extend(here.last_rollback.as_ref().and_then(|back| back.from_commit.clone()));
+            let ran = here.recent_sightings.iter().filter_map(|stay| stay.version.commit.as_ref());
+            commits.extend(ran.map(|commit| past.resolve_code_commit(here.change_lock_key.as_ref(), commit)));
         }
-        commits.extend(self.changes.all().iter().filter_map(|change| change.plan.pinned.clone()));
+        commits.extend(self.open_changes.all().iter().filter_map(|change| change.plan.pinned.clone()));
         let pairs = self.store.pairs(repository, sha, &commits.iter().collect::<Vec<_>>()).await?;
         Ok(Containment::from_pairs(sha, &pairs))
     }
 
-    fn places(&self, climb: &Climb<'_>, asking: &Asking<'_>, past: &Past, only_moves: bool) -> ArtefactLocations {
-        let rungs: Vec<EnvironmentPresence> = climb.rungs.iter().map(|here| here.rung(asking, past)).collect();
+    fn describe_artefact(
+        &self,
+        trace: &ArtefactTrace<'_>,
+        query: &Query<'_>,
+        past: &TraceHistory,
+        only_moves: bool,
+    ) -> ArtefactLocations {
+        let rungs: Vec<EnvironmentPresence> =
+            trace.environments.iter().map(|here| here.describe_environment(query, past)).collect();
         let next =
             find_next_environment(&rungs).filter(|next| !(only_moves && matches!(next, NextEnvironment::Backward(_))));
-        let waits = next.and_then(|next| self.waits_for(climb.artefact, &rungs, next, &asking.known));
-        ArtefactLocations { artefact: climb.artefact.name.clone(), environments: rungs, prerequisite: waits }
+        let waits = next.and_then(|next| self.find_next_requirement(trace.artefact, &rungs, next, &query.containment));
+        ArtefactLocations { artefact: trace.artefact.name.clone(), environments: rungs, prerequisite: waits }
     }
 
     /// What has to happen before the next rung has it. All that a promotion there would be refused for belongs here.
-    fn waits_for(
+    fn find_next_requirement(
         &self,
         artefact: &Artefact,
         rungs: &[EnvironmentPresence],
@@ -200,12 +231,12 @@ impl Bot {
             (NextEnvironment::Backward(_), _) => return None,
             (NextEnvironment::Upward(_), None) => Prerequisite::Push { branch },
             (NextEnvironment::Upward(_), Some(below)) => {
-                if let Some(under_way) = self.bringing(artefact, environment, known) {
+                if let Some(under_way) = self.change_deploying_to(artefact, environment, known) {
                     under_way
                 } else if matches!(&rung.presence, CommitPresence::Absent { removal: Some(_) }) {
                     Prerequisite::Repair { below: below.name.clone() }
                 } else {
-                    let trouble = rungs.iter().find(|other| other.environment == below.name).and_then(trouble_of);
+                    let trouble = rungs.iter().find(|other| other.environment == below.name).and_then(describe_trouble);
                     Prerequisite::Promotion { below: below.name.clone(), problem: trouble }
                 }
             }
@@ -214,7 +245,12 @@ impl Bot {
     }
 
     /// A promotion to there that is under way or did not come to its end, unless it is known to bring something else.
-    fn bringing(&self, artefact: &Artefact, environment: &Environment, known: &Containment) -> Option<Prerequisite> {
+    fn change_deploying_to(
+        &self,
+        artefact: &Artefact,
+        environment: &Environment,
+        known: &Containment,
+    ) -> Option<Prerequisite> {
         let concerns = |change: &Change| {
             let plan = &change.plan;
             plan.environment == environment.name
@@ -222,7 +258,7 @@ impl Bot {
                 && (change.stage.is_active() || change.stage.is_watched())
                 && (plan.artefact == artefact.name || plan.also.iter().any(|also| also.artefact == artefact.name))
         };
-        self.changes.all().iter().rev().filter(|change| concerns(change)).find_map(|change| {
+        self.open_changes.all().iter().rev().filter(|change| concerns(change)).find_map(|change| {
             let brings = change.plan.pinned.as_ref().and_then(|pinned| known.is_contained_in(pinned));
             let waits = Prerequisite::Change {
                 id: change.id,
@@ -235,7 +271,7 @@ impl Bot {
 }
 
 /// What moves where the artefact goes to that environment.
-fn moves(artefact: &Artefact, environment: &Environment) -> ChangeLockKey {
+fn build_change_lock_key(artefact: &Artefact, environment: &Environment) -> ChangeLockKey {
     match &artefact.delivery {
         Delivery::Branch => ChangeLockKey::from_branch(&artefact.repository, &environment.branch),
         Delivery::Manifest { repository, file, branch, .. } => {
@@ -246,7 +282,7 @@ fn moves(artefact: &Artefact, environment: &Environment) -> ChangeLockKey {
     }
 }
 
-fn trouble_of(rung: &EnvironmentPresence) -> Option<String> {
+fn describe_trouble(rung: &EnvironmentPresence) -> Option<String> {
     match &rung.presence {
         CommitPresence::Present { problem: trouble, .. } => trouble.clone(),
         CommitPresence::RollingOut { .. } => Some("it is still rolling out there".to_owned()),
@@ -256,34 +292,34 @@ fn trouble_of(rung: &EnvironmentPresence) -> Option<String> {
 
 /// What happened where something moves, read once for all that move together.
 #[derive(Default)]
-struct Past {
+struct TraceHistory {
     /// Of those that are shown, newest first.
-    stays: HashMap<(ArtefactName, EnvironmentName), Vec<Sighting>>,
+    sightings: HashMap<(ArtefactName, EnvironmentName), Vec<Sighting>>,
     changes: HashMap<String, Vec<Change>>,
-    codes: HashMap<String, SourceMap>,
+    source_maps: HashMap<String, SourceMap>,
     /// What commits restored by their own word, also where the ledger knows nothing of them.
-    restored: HashMap<Sha, Sha>,
+    restored_commits: HashMap<Sha, Sha>,
 }
 
 /// The rollback that was the last to move something.
-struct Back {
+struct LastRollback {
     /// The commit that it made, and the one whose code that is.
-    result: Option<Sha>,
-    restored: Option<Sha>,
-    from: Option<Sha>,
-    told: CodeRemoval,
+    result_commit: Option<Sha>,
+    restored_commit: Option<Sha>,
+    from_commit: Option<Sha>,
+    summary: CodeRemoval,
 }
 
-impl Past {
+impl TraceHistory {
     /// The commit whose code it is: a rollback's is what it restored. By manifest the old image itself came back.
-    fn code(&self, moves: Option<&ChangeLockKey>, commit: &Sha) -> Sha {
-        let Some(codes) = moves.and_then(|moves| self.codes.get(moves.as_str())) else { return commit.clone() };
+    fn resolve_code_commit(&self, moves: Option<&ChangeLockKey>, commit: &Sha) -> Sha {
+        let Some(codes) = moves.and_then(|moves| self.source_maps.get(moves.as_str())) else { return commit.clone() };
         let mut code = commit.clone();
         // Rollbacks to what rollbacks restored make a chain; nobody makes a long one.
         for _ in 0..8 {
             let version = Version { commit: Some(code.clone()), ..Version::default() };
             let original = codes.resolve_restored(&version).commit.unwrap_or_else(|| code.clone());
-            let restored = self.restored.get(&original).cloned().unwrap_or(original);
+            let restored = self.restored_commits.get(&original).cloned().unwrap_or(original);
             if restored == code {
                 break;
             }
@@ -292,17 +328,17 @@ impl Past {
         code
     }
 
-    fn taken_back(&self, artefact: &Artefact, moves: &ChangeLockKey) -> Option<Back> {
+    fn find_last_rollback(&self, artefact: &Artefact, moves: &ChangeLockKey) -> Option<LastRollback> {
         let changes = self.changes.get(moves.as_str())?;
         // Another artefact in the same file is none of this one's past.
         let own = |change: &&Change| artefact.delivery == Delivery::Branch || change.plan.artefact == artefact.name;
         let last = changes.iter().filter(own).find(|change| change.stage.result_commit().is_some())?;
         let rollback = last.plan.rollback.as_ref()?;
-        Some(Back {
-            result: last.stage.result_commit().cloned(),
-            restored: last.plan.version.commit.clone(),
-            from: last.plan.from.as_ref().and_then(|from| from.commit.clone()),
-            told: CodeRemoval {
+        Some(LastRollback {
+            result_commit: last.stage.result_commit().cloned(),
+            restored_commit: last.plan.version.commit.clone(),
+            from_commit: last.plan.from.as_ref().and_then(|from| from.commit.clone()),
+            summary: CodeRemoval {
                 by: Some(last.requester.clone()).filter(|_| !rollback.automatic),
                 at: Some(last.stage.deploying().map_or(last.asked_at, |deploying| deploying.merged_at)),
                 reason: rollback.reason.clone(),
@@ -311,77 +347,83 @@ impl Past {
     }
 }
 
-struct Climb<'a> {
+struct ArtefactTrace<'a> {
     artefact: &'a Artefact,
-    rungs: Vec<Here<'a>>,
+    environments: Vec<EnvironmentState<'a>>,
 }
 
-impl Climb<'_> {
-    fn raw(&self) -> impl Iterator<Item = &Sha> {
-        self.rungs.iter().filter_map(|here| here.raw.as_ref())
+impl ArtefactTrace<'_> {
+    fn image_commits(&self) -> impl Iterator<Item = &Sha> {
+        self.environments.iter().filter_map(|here| here.image_commit.as_ref())
     }
 }
 
 /// What stands on one rung.
-struct Here<'a> {
+struct EnvironmentState<'a> {
     environment: &'a Environment,
     rollout: Rollout,
     sighting: Option<Sighting>,
     /// Newest first.
-    stays: Vec<Sighting>,
+    recent_sightings: Vec<Sighting>,
     /// The commit that the image was built from, and the one whose code that is.
-    raw: Option<Sha>,
-    code: Option<Sha>,
-    back: Option<Back>,
+    image_commit: Option<Sha>,
+    code_commit: Option<Sha>,
+    last_rollback: Option<LastRollback>,
     /// By branch only.
-    moves: Option<ChangeLockKey>,
+    change_lock_key: Option<ChangeLockKey>,
 }
 
-impl Here<'_> {
-    fn rung(&self, asking: &Asking<'_>, past: &Past) -> EnvironmentPresence {
+impl EnvironmentState<'_> {
+    fn describe_environment(&self, query: &Query<'_>, past: &TraceHistory) -> EnvironmentPresence {
         let unreadable = match &self.rollout.state {
             RolloutState::Unreadable { why, .. } => Some(why.to_string()),
             _ => None,
         };
         EnvironmentPresence {
             environment: self.environment.name.clone(),
-            presence: self.standing(asking, past),
+            presence: self.check_presence(query, past),
             unreadable,
         }
     }
 
-    fn standing(&self, asking: &Asking<'_>, past: &Past) -> CommitPresence {
+    fn check_presence(&self, query: &Query<'_>, past: &TraceHistory) -> CommitPresence {
         let unknown = |why: &str| CommitPresence::Unknown { why: why.to_owned() };
         if self.rollout.state == RolloutState::Missing {
             return CommitPresence::NoWorkload;
         }
-        let (Some(sighting), known) = (&self.sighting, &asking.known) else {
+        let (Some(sighting), known) = (&self.sighting, &query.containment) else {
             return unknown("I have not seen yet what runs there");
         };
-        let (Some(raw), Some(code)) = (&self.raw, &self.code) else {
+        let (Some(raw), Some(code)) = (&self.image_commit, &self.code_commit) else {
             return CommitPresence::Unknown {
                 why: format!("nothing tells which commit {} is of", sighting.version.label()),
             };
         };
-        match contains(asking.sha, known, raw, code) {
-            None => CommitPresence::Unknown { why: asking.why(code) },
-            Some(true) => self.runs(sighting, asking, past),
+        match contains_commit(query.sha, known, raw, code) {
+            None => CommitPresence::Unknown { why: query.explain_unknown(code) },
+            Some(true) => self.describe_running(sighting, query, past),
             Some(false) => {
                 let ran = |commit: &Sha| known.is_contained_in(commit) == Some(true);
-                let by_us = self.back.as_ref().filter(|back| ran(raw) || back.from.as_ref().is_some_and(ran));
+                let by_us =
+                    self.last_rollback.as_ref().filter(|back| ran(raw) || back.from_commit.as_ref().is_some_and(ran));
                 let by_another = (raw != code && ran(raw)).then(CodeRemoval::default);
-                CommitPresence::Absent { removal: by_us.map(|back| back.told.clone()).or(by_another) }
+                CommitPresence::Absent { removal: by_us.map(|back| back.summary.clone()).or(by_another) }
             }
         }
     }
 
-    fn runs(&self, sighting: &Sighting, asking: &Asking<'_>, past: &Past) -> CommitPresence {
+    fn describe_running(&self, sighting: &Sighting, query: &Query<'_>, past: &TraceHistory) -> CommitPresence {
         let had_it = |stay: &&Sighting| {
             let Some(raw) = &stay.version.commit else { return false };
-            contains(asking.sha, &asking.known, raw, &past.code(self.moves.as_ref(), raw)) == Some(true)
+            contains_commit(
+                query.sha,
+                &query.containment,
+                raw,
+                &past.resolve_code_commit(self.change_lock_key.as_ref(), raw),
+            ) == Some(true)
         };
         // The stay of now may have learned its commit only in memory.
-        let earlier = self.stays.iter().filter(|stay| stay.seen_at < sighting.seen_at).take_while(had_it);
+        let earlier = self.recent_sightings.iter().filter(|stay| stay.seen_at < sighting.seen_at).take_while(had_it);
         let since = std::iter::once(sighting).chain(earlier).filter_map(|stay| stay.running_at).last();
         match (&self.rollout.state, since) {
             (RolloutState::RollingOut { ready, wanted, .. }, None) if sighting.failure.is_none() => {
@@ -400,41 +442,41 @@ impl Here<'_> {
 }
 
 /// Whether what was built from `raw`, whose code is that of another, has the one that is sought. It has itself in any case.
-fn contains(sought: &Sha, known: &Containment, raw: &Sha, code: &Sha) -> Option<bool> {
+fn contains_commit(sought: &Sha, known: &Containment, raw: &Sha, code: &Sha) -> Option<bool> {
     if raw == sought { Some(true) } else { known.is_contained_in(code) }
 }
 
 /// One question at a time, as each answer may decide more than what was asked.
-struct Asking<'a> {
+struct Query<'a> {
     repository: &'a Repository,
     sha: &'a Sha,
-    known: Containment,
+    containment: Containment,
     /// What GitHub cannot compare.
-    untold: HashMap<Sha, String>,
+    incomparable: HashMap<Sha, String>,
     /// Why GitHub cannot be asked now.
-    away: Option<String>,
+    github_error: Option<String>,
 }
 
-impl Asking<'_> {
-    async fn settle(&mut self, bot: &Bot, climb: &Climb<'_>) {
+impl Query<'_> {
+    async fn resolve_containment(&mut self, bot: &Context, trace: &ArtefactTrace<'_>) {
         loop {
-            let open = |commit: &&Sha| !self.untold.contains_key(*commit);
-            let of_itself = |here: &&Here<'_>| here.raw.as_ref() != Some(self.sha);
-            let codes = climb.rungs.iter().filter(of_itself).filter_map(|here| here.code.as_ref());
+            let open = |commit: &&Sha| !self.incomparable.contains_key(*commit);
+            let of_itself = |here: &&EnvironmentState<'_>| here.image_commit.as_ref() != Some(self.sha);
+            let codes = trace.environments.iter().filter(of_itself).filter_map(|here| here.code_commit.as_ref());
             let ladder: Vec<&Sha> = codes.filter(open).collect();
-            let Some(commit) = self.known.choose_next_commit(&ladder) else { break };
-            if !self.ask(bot, commit).await {
+            let Some(commit) = self.containment.choose_next_commit(&ladder) else { break };
+            if !self.compare_with(bot, commit).await {
                 return;
             }
         }
         // Where code was taken back, it matters whether it had been there.
-        for here in &climb.rungs {
-            if let (Some(raw), Some(code)) = (&here.raw, &here.code)
+        for here in &trace.environments {
+            if let (Some(raw), Some(code)) = (&here.image_commit, &here.code_commit)
                 && raw != code
-                && self.known.is_contained_in(code) == Some(false)
-                && self.known.is_contained_in(raw).is_none()
-                && !self.untold.contains_key(raw)
-                && !self.ask(bot, raw).await
+                && self.containment.is_contained_in(code) == Some(false)
+                && self.containment.is_contained_in(raw).is_none()
+                && !self.incomparable.contains_key(raw)
+                && !self.compare_with(bot, raw).await
             {
                 return;
             }
@@ -442,38 +484,41 @@ impl Asking<'_> {
     }
 
     /// `false`: there is nobody to ask.
-    async fn ask(&mut self, bot: &Bot, commit: &Sha) -> bool {
-        if self.away.is_some() {
+    async fn compare_with(&mut self, bot: &Context, commit: &Sha) -> bool {
+        if self.github_error.is_some() {
             return false;
         }
-        match bot.comparison(self.repository, self.sha, commit).await {
-            Ok(Some(compared)) => self.known.record_answer(commit, compared.behind_by == 0),
+        match bot.compare_commits(self.repository, self.sha, commit).await {
+            Ok(Some(compared)) => self.containment.record_answer(commit, compared.behind_by == 0),
             Ok(None) => {
                 let why = format!("GitHub cannot compare it with {}, which runs there", commit.short());
-                self.untold.insert(commit.clone(), why);
+                self.incomparable.insert(commit.clone(), why);
             }
-            Err(error) => self.away = Some(error.to_string()),
+            Err(error) => self.github_error = Some(error.to_string()),
         }
-        self.away.is_none()
+        self.github_error.is_none()
     }
 
-    fn why(&self, commit: &Sha) -> String {
-        let known = self.untold.get(commit).or(self.away.as_ref());
+    fn explain_unknown(&self, commit: &Sha) -> String {
+        let known = self.incomparable.get(commit).or(self.github_error.as_ref());
         known.cloned().unwrap_or_else(|| format!("it was not compared with {} yet", commit.short()))
     }
 }
 
 /// How many have it on each rung, by what is kept.
-fn tally(climbs: &[Climb<'_>], sha: &Sha, known: &Containment, bot: &Bot) -> Tally {
+fn count_artefacts(traces: &[ArtefactTrace<'_>], sha: &Sha, known: &Containment, bot: &Context) -> Tally {
     let rungs = bot.config.catalogue.ladder.environments().iter().filter_map(|rung| {
-        let here: Vec<&Here<'_>> =
-            climbs.iter().flat_map(|climb| &climb.rungs).filter(|here| here.environment.name == rung.name).collect();
-        let has = |here: &&&Here<'_>| match (&here.raw, &here.code) {
-            (Some(raw), Some(code)) => contains(sha, known, raw, code) == Some(true),
+        let here: Vec<&EnvironmentState<'_>> = traces
+            .iter()
+            .flat_map(|trace| &trace.environments)
+            .filter(|here| here.environment.name == rung.name)
+            .collect();
+        let has = |here: &&&EnvironmentState<'_>| match (&here.image_commit, &here.code_commit) {
+            (Some(raw), Some(code)) => contains_commit(sha, known, raw, code) == Some(true),
             _ => false,
         };
         let having = here.iter().filter(has).count();
         (!here.is_empty()).then(|| (rung.name.clone(), having, here.len()))
     });
-    Tally { artefacts: climbs.len(), environments: rungs.collect() }
+    Tally { artefacts: traces.len(), environments: rungs.collect() }
 }

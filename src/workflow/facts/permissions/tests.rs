@@ -156,7 +156,7 @@ async fn guests_strangers_bots_and_who_left_are_never_among_anybody() {
         for members in [vec![], vec![dave], vec![handle("release-managers")], vec![handle("dave")], vec![team()]] {
             assert_eq!(among(&rights, "U0DAVE", &members).await, Ok(false), "{flags} {members:?}");
         }
-        assert_eq!(rights.person_of("dave-hub", &checkout()).await.unwrap(), None, "{flags}");
+        assert_eq!(rights.find_person("dave-hub", &checkout()).await.unwrap(), None, "{flags}");
     }
 }
 
@@ -217,8 +217,8 @@ async fn whoever_cannot_tell_makes_neither_a_yes_nor_a_no() {
     assert_eq!(told, Err("GitHub cannot tell me who is in acme/release right now".to_owned()));
     let herself = Member::Person(PersonId::new("U0ALICE"));
     assert_eq!(among(&rights, "U0ALICE", &[team(), herself]).await, Ok(true), "what is known is enough for a yes");
-    assert!(rights.is_among(&PersonId::new("U0ALICE"), &[handle("x")], &checkout()).await.unwrap_err().passes);
-    assert!(!rights.is_among(&PersonId::new("U0ALICE"), &[team()], &checkout()).await.unwrap_err().passes);
+    assert!(rights.is_among(&PersonId::new("U0ALICE"), &[handle("x")], &checkout()).await.unwrap_err().transient);
+    assert!(!rights.is_among(&PersonId::new("U0ALICE"), &[team()], &checkout()).await.unwrap_err().transient);
 
     clock.advance(SignedDuration::from_mins(10));
     outside.answers("users.info?user=U0ALICE", 503, json!("down"));
@@ -238,7 +238,7 @@ async fn a_login_is_known_by_the_configuration_and_else_by_a_verified_address() 
     // An address by which GitHub finds commits of another one proves nothing.
     outside.commit("carol%40acme.example", "octocarol", "carol@elsewhere.example");
     let (rights, clock) = outside.rights(&[("U0BOB", "OctoBob")]).await;
-    let login = async |person: &str| rights.login_of(&PersonId::new(person), &checkout()).await.unwrap();
+    let login = async |person: &str| rights.find_login(&PersonId::new(person), &checkout()).await.unwrap();
     assert_eq!(login("U0ALICE").await.as_deref(), Some("octoalice"));
     assert_eq!(login("U0BOB").await.as_deref(), Some("OctoBob"));
     assert_eq!(login("U0CAROL").await, None);
@@ -269,7 +269,7 @@ async fn a_person_is_known_by_the_configuration_and_else_by_what_github_shows() 
     outside.commit("octocarol", "octocarol", "carol@acme.example");
     let (rights, _) = outside.rights(&[("U0BOB", "octobob")]).await;
     let person = async |login: &str| {
-        rights.person_of(login, &checkout()).await.unwrap().map(|person| person.as_str().to_owned())
+        rights.find_person(login, &checkout()).await.unwrap().map(|person| person.as_str().to_owned())
     };
     assert_eq!(person("octoalice").await.as_deref(), Some("U0ALICE"), "by the public address");
     assert_eq!(person("OctoAlice").await.as_deref(), Some("U0ALICE"), "in any case");
@@ -280,7 +280,7 @@ async fn a_person_is_known_by_the_configuration_and_else_by_what_github_shows() 
         assert_eq!(person(nobody).await, None, "{nobody}");
     }
     outside.answers("/users/new", 503, json!({}));
-    assert!(rights.person_of("new", &checkout()).await.unwrap_err().passes);
+    assert!(rights.find_person("new", &checkout()).await.unwrap_err().transient);
 }
 
 #[tokio::test]
@@ -302,11 +302,11 @@ async fn people_are_called_by_what_slack_tells_or_as_they_were_configured() {
         MemberLabel::Team("acme/release".to_owned()),
     ];
     let told = [&[group("release-managers"), group("release-managers")], &rest[..]].concat();
-    assert_eq!(rights.called(&members).await, told);
-    assert_eq!(rights.called(&[]).await, [MemberLabel::Everyone]);
+    assert_eq!(rights.label_members(&members).await, told);
+    assert_eq!(rights.label_members(&[]).await, [MemberLabel::Everyone]);
 
     outside.answers("usergroups.list?include_users=true", 503, json!("down"));
     clock.advance(SignedDuration::from_mins(1));
     let untold = [&[MemberLabel::Handle("release-managers".to_owned()), group("S0RELEASE")], &rest[..]].concat();
-    assert_eq!(rights.called(&members).await, untold);
+    assert_eq!(rights.label_members(&members).await, untold);
 }

@@ -18,7 +18,7 @@ struct Post {
     slack: FakeSlack,
     store: Store,
     clock: Clock,
-    tables: Tables,
+    tables: TableSupportCache,
     cancel: CancellationToken,
     running: JoinHandle<()>,
     dir: TempDir,
@@ -39,7 +39,7 @@ impl Post {
     async fn open_in(dir: TempDir, slack: FakeSlack, clock: Clock) -> Self {
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
         let store = Store::open(&url, clock.clone()).await.unwrap();
-        let tables = Tables::load(&store).await.unwrap();
+        let tables = TableSupportCache::load(&store).await.unwrap();
         let cancel = CancellationToken::new();
         let running = tokio::spawn(run(store.clone(), slack.client(), clock.clone(), tables.clone(), cancel.clone()));
         Self { slack, store, clock, tables, cancel, running, dir }
@@ -387,7 +387,7 @@ async fn whether_tables_are_taken_is_learned_once_and_kept() {
     let taking = Post::open().await;
     taking.say(table("a")).await;
     taking.settle().await;
-    assert_eq!(taking.tables.support(), TableSupport::Taken);
+    assert_eq!(taking.tables.support(), TableSupport::Accepted);
 }
 
 #[tokio::test]

@@ -147,7 +147,7 @@ impl Life<'_> {
         let place = &checkout.places[&catalogue.ladder.find(namespace).expect("a rung").name];
         for _ in 0..500 {
             let unreadable =
-                matches!(town.bot.view.rollout(place, &checkout.image).state, RolloutState::Unreadable { .. });
+                matches!(town.bot.cluster_view.rollout(place, &checkout.image).state, RolloutState::Unreadable { .. });
             if unreadable != readable {
                 return;
             }

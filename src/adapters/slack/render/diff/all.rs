@@ -7,7 +7,7 @@ use super::super::blocks::{Block, Button, Line, actions, context, section, table
 use super::super::mrkdwn::{Mrkdwn, shorten, span};
 use crate::adapters::slack::render::commit_summary::counted;
 use crate::adapters::slack::render::page_buttons;
-use crate::adapters::slack::render::page_buttons::{For, Request};
+use crate::adapters::slack::render::page_buttons::{For, PageRequest};
 use crate::adapters::slack::render::promote_button;
 use crate::domain::model::environment::{EnvironmentName, Ladder};
 use crate::domain::runtime::rollout::RolloutState;
@@ -53,7 +53,7 @@ pub fn all(
         let command = format!("/diff {source} {target} {}", first.artefact);
         blocks.push(context(Mrkdwn::new("One in full: ").code(&command)));
     }
-    let request = |page: usize| Request::Diff { source: source.clone(), target: target.clone(), page };
+    let request = |page: usize| PageRequest::Diff { source: source.clone(), target: target.clone(), page };
     let (earlier, later) = ((page > 0).then(|| request(page - 1)), (page + 1 < pages).then(|| request(page + 1)));
     let mut buttons = promotes(&shown);
     buttons.extend(page_buttons::turns(whom, earlier.as_ref(), later.as_ref()));
