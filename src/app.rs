@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use crate::adapters::cluster::{self, Clients, View};
+use crate::adapters::cluster::{self, ClusterClients, ClusterView};
 use crate::adapters::store::{Store, StoreError};
 use crate::adapters::{controller, github, registry, reports, slack};
 use crate::clock::Clock;
@@ -108,7 +108,7 @@ impl App {
         let registry =
             registry::Client::new(&config.registry.mirrors, &secrets.registries).map_err(|error| client(&error))?;
 
-        let clients = Clients::new(config.kubeconfig.clone());
+        let clients = ClusterClients::new(config.kubeconfig.clone());
         let doctor = Doctor {
             config: config.clone(),
             secrets: Arc::new(secrets.clone()),
@@ -124,17 +124,17 @@ impl App {
         for rung in config.catalogue.ladder.environments() {
             changes.init_counters(&rung.name);
         }
-        changes.load(store.open_changes().await?);
+        changes.load(store.list_open_changes().await?);
         let seen = SightingCache::default();
-        seen.load_stored(store.sightings_now().await?);
+        seen.load_stored(store.list_current_sightings().await?);
         let sources = ImageCommitCache::default();
-        sources.load_stored(store.image_commits().await?);
+        sources.load_stored(store.list_image_commits().await?);
         let people = People::new(slack.clone(), clock.clone());
         let bot = Context::new(ContextParts {
             permissions: Rights::new(people.clone(), github.clone(), clock.clone(), config.people.clone()),
             people,
             table_support: TableSupportCache::load(&store).await?,
-            cluster_view: View::new(clock.clone()),
+            cluster_view: ClusterView::new(clock.clone()),
             cluster_clients: clients,
             doctor,
             branch_heads: comparisons::BranchHeads::default(),
@@ -153,13 +153,13 @@ impl App {
             github,
             registry,
             home_readers: home::HomeReaders::default(),
-            socket_status: slack::socket::Standing::default(),
+            socket_status: slack::socket::ConnectionWatch::default(),
         });
         bot.replay_reports().await?;
         bot.recall_builds().await?;
         say_what_is_missing(&bot.config, &secrets);
         let answering = bot.clone();
-        let answer: slack::receive::Answer = Arc::new(move |incoming| {
+        let answer: slack::receive::RequestHandler = Arc::new(move |incoming| {
             let bot = answering.clone();
             Box::pin(async move { bot.acknowledge(incoming).await })
         });
@@ -169,7 +169,7 @@ impl App {
         let mut tasks = start(&bot, &cancel);
         if let Some(token) = secrets.slack_app_token {
             let (client, clock, standing) = (bot.slack.clone(), bot.clock.clone(), bot.socket_status.clone());
-            let socket = slack::socket::Socket { client, token, clock, standing, answer };
+            let socket = slack::socket::Socket { client, token, clock, connection: standing, handler: answer };
             tasks.spawn(socket.run(cancel.clone()));
         }
         Ok(Self { bot, router, readiness, tasks, metrics: None, cancel })
@@ -201,7 +201,7 @@ impl App {
         };
         tokio::select! {
             () = a_panic(&mut self.tasks) => {}
-            () = self.bot.store.writer_panicked() => {}
+            () = self.bot.store.wait_for_writer_panic() => {}
             () = metrics => {}
         }
     }
@@ -347,27 +347,27 @@ fn watched(config: &Config) -> Vec<(Namespace, Vec<WorkloadKind>)> {
     watched.into_iter().map(|(namespace, kinds)| (namespace, kinds.into_iter().collect())).collect()
 }
 
-fn router(bot: &Context, answer: slack::receive::Answer, secrets: &Secrets) -> Router {
+fn router(bot: &Context, answer: slack::receive::RequestHandler, secrets: &Secrets) -> Router {
     let signing_secret = secrets.slack_signing_secret.as_ref();
     let hearing = bot.clone();
-    let keep: reports::receive::Keep = Arc::new(move |heard| {
+    let keep: reports::receive::StoreWebhook = Arc::new(move |heard| {
         let bot = hearing.clone();
         Box::pin(async move { bot.store_webhook_event(heard).await })
     });
     let config = bot.config.clone();
-    let find: reports::receive::Find =
+    let find: reports::receive::FindEnvironment =
         Arc::new(move |name| config.catalogue.ladder.find(name).map(|environment| environment.name.clone()));
-    let doors = reports::receive::Doors {
+    let doors = reports::receive::WebhookReceiver {
         secrets: secrets.webhooks.clone(),
-        github: secrets.github_webhook_secret.clone(),
-        find,
-        keep,
-        fates: bot.metrics.reports.clone(),
+        github_secret: secrets.github_webhook_secret.clone(),
+        find_environment: find,
+        store_webhook: keep,
+        dispositions: bot.metrics.reports.clone(),
     };
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
-        .merge(slack::receive::Receiver::new(signing_secret, bot.clock.clone(), answer).router())
-        .merge(reports::receive::router(doors))
+        .merge(slack::receive::Receiver::new(signing_secret, bot.clock.clone(), answer).into_router())
+        .merge(reports::receive::build_router(doors))
 }
 
 #[cfg(test)]

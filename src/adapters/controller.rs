@@ -10,19 +10,19 @@ use crate::domain::change::plan::Plan;
 use crate::domain::model::version::Sha;
 
 /// It only has to take note.
-const WITHIN: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Debug)]
 pub struct Client(reqwest::Client);
 
 impl Client {
     pub fn new() -> Result<Self, String> {
-        let builder = reqwest::Client::builder().timeout(WITHIN).redirect(reqwest::redirect::Policy::none());
+        let builder = reqwest::Client::builder().timeout(TIMEOUT).redirect(reqwest::redirect::Policy::none());
         builder.build().map(Self).map_err(|error| error.to_string())
     }
 
     /// Says that a branch has moved. The error is a sentence without the address, which is a secret of Flux's.
-    pub async fn nudge(&self, trigger: &Trigger, plan: &Plan, after: &Sha) -> Result<(), String> {
+    pub async fn trigger_reconcile(&self, trigger: &Trigger, plan: &Plan, after: &Sha) -> Result<(), String> {
         // Argo CD reads GitHub's push event; a generic receiver of Flux takes any body.
         let (repository, branch) = plan.write_target();
         let repository = repository.to_string();
@@ -38,9 +38,9 @@ impl Client {
         let sent = self.0.post(url).header("X-GitHub-Event", "push").json(&body).send().await;
         let answer = sent.map_err(|error| {
             if error.is_timeout() {
-                format!("it did not answer in {} s", WITHIN.as_secs())
+                format!("it did not answer in {} s", TIMEOUT.as_secs())
             } else {
-                format!("it cannot be reached ({})", cause(&error))
+                format!("it cannot be reached ({})", root_cause(&error))
             }
         })?;
         if answer.status().is_success() { Ok(()) } else { Err(format!("it answered {}", answer.status().as_u16())) }
@@ -48,7 +48,7 @@ impl Client {
 }
 
 /// The last cause in the chain: those above it name the address.
-fn cause(error: &reqwest::Error) -> String {
+fn root_cause(error: &reqwest::Error) -> String {
     let mut cause = std::error::Error::source(error);
     while let Some(deeper) = cause.and_then(std::error::Error::source) {
         cause = Some(deeper);

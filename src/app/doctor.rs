@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::adapters::cluster::Clients;
+use crate::adapters::cluster::ClusterClients;
 use crate::adapters::{github, registry, slack};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
@@ -50,7 +50,7 @@ pub async fn look(
         }
     };
     let mut checks = build_configuration_checks(&wrong);
-    let clients = Clients::new(config.kubeconfig.clone());
+    let clients = ClusterClients::new(config.kubeconfig.clone());
     let (config, secrets) = (Arc::new(config), Arc::new(secrets));
     let doctor = Doctor {
         config,

@@ -11,8 +11,8 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use jiff::{SignedDuration, Timestamp};
 
-use crate::adapters::slack::socket::Connection;
-use crate::adapters::store::{Backlog, Waiting};
+use crate::adapters::slack::socket::ConnectionState;
+use crate::adapters::store::{Backlog, QueueDepth};
 use crate::app::readiness::Readiness;
 use crate::domain::change::Change;
 use crate::telemetry::metrics::{CONTENT_TYPE, Page};
@@ -40,7 +40,8 @@ pub(super) fn router(bot: Context, readiness: Readiness) -> Router {
 }
 
 async fn scrape(State(Scraped { bot, readiness, started_at }): State<Scraped>) -> Response {
-    let (backlog, missing) = tokio::join!(tokio::time::timeout(PATIENCE, bot.store.backlog()), readiness.missing());
+    let (backlog, missing) =
+        tokio::join!(tokio::time::timeout(PATIENCE, bot.store.measure_backlog()), readiness.missing());
     let mut page = Page::default();
     page.info("gantry_build", "Which Gantry this is", ["version"], [env!("CARGO_PKG_VERSION")]);
     page.now("process_start_time_seconds", "When it was started, in seconds since 1970", seconds_of(started_at));
@@ -95,16 +96,16 @@ fn asked(page: &mut Page, bot: &Context) {
 }
 
 fn store(page: &mut Page, bot: &Context, backlog: Option<Backlog>) {
-    let measures = bot.store.measures();
+    let measures = bot.store.metrics();
     let help = "How long the writer took for a commit, which is of many writes where many wait";
-    page.moments("gantry_store_commit_duration_seconds", help, &measures.commits);
-    page.count("gantry_store_commit_failures", "Commits that failed", &measures.failed);
+    page.moments("gantry_store_commit_duration_seconds", help, &measures.commit_durations);
+    page.count("gantry_store_commit_failures", "Commits that failed", &measures.failed_commits);
     let readable = if backlog.is_some() { 1.0 } else { 0.0 };
     page.now("gantry_store_readable", "1 if the database answered this scrape in time", readable);
     let Some(Backlog { requests, webhooks, outbox }) = backlog else { return };
     let now = bot.clock.now();
-    let depth = |waiting: &Waiting| f64::from(u32::try_from(waiting.count).unwrap_or(u32::MAX));
-    let age = |waiting: &Waiting| waiting.oldest.map_or(0.0, |oldest| now.duration_since(oldest).as_secs_f64());
+    let depth = |waiting: &QueueDepth| f64::from(u32::try_from(waiting.count).unwrap_or(u32::MAX));
+    let age = |waiting: &QueueDepth| waiting.oldest.map_or(0.0, |oldest| now.duration_since(oldest).as_secs_f64());
     let lines = [(["requests"], requests), (["webhooks"], webhooks)];
     let help = "What came in and is not worked off yet: requests of people, and webhooks";
     page.now_by("gantry_inbox_items", help, ["line"], lines.map(|(of, waiting)| (of, depth(&waiting))));
@@ -116,36 +117,36 @@ fn store(page: &mut Page, bot: &Context, backlog: Option<Backlog>) {
 
 fn services(page: &mut Page, bot: &Context) {
     let help = "Requests to GitHub, by the class of the answer's status; none where there was no answer";
-    page.counts("gantry_github_requests", help, bot.github.requests());
+    page.counts("gantry_github_requests", help, bot.github.request_counts());
     // Where GitHub has said nothing yet, or has no limits, there is nothing to tell.
-    if let Some(left) = bot.github.rate_left() {
-        let requests = f64::from(u32::try_from(left.requests).unwrap_or(u32::MAX));
+    if let Some(left) = bot.github.rate_limit_state() {
+        let requests = f64::from(u32::try_from(left.remaining).unwrap_or(u32::MAX));
         page.now("gantry_github_rate_remaining", "Requests that GitHub still takes in this hour", requests);
         if let Some(resets_at) = left.resets_at {
             let help = "When the hour is over, in seconds since 1970";
             page.now("gantry_github_rate_reset_timestamp_seconds", help, seconds_of(resets_at));
         }
     }
-    page.counts("gantry_slack_calls", "Calls of Slack's methods, by what came of them", bot.slack.calls());
-    let connected = match bot.socket_status.now() {
-        Connection::Unused => return,
-        Connection::Open { .. } => 1.0,
-        Connection::Opening | Connection::Closed { .. } => 0.0,
+    page.counts("gantry_slack_calls", "Calls of Slack's methods, by what came of them", bot.slack.call_counts());
+    let connected = match bot.socket_status.current_state() {
+        ConnectionState::Unused => return,
+        ConnectionState::Open { .. } => 1.0,
+        ConnectionState::Opening | ConnectionState::Closed { .. } => 0.0,
     };
     page.now("gantry_slack_socket_connected", "1 while Slack can reach us by a socket", connected);
 }
 
 fn watches(page: &mut Page, bot: &Context) {
-    let watches = bot.cluster_view.watches();
+    let watches = bot.cluster_view.list_watch_health();
     let by = ["context", "namespace", "kind"];
     let of = |watch: &crate::adapters::cluster::WatchHealth| {
         let context = watch.namespace.context.as_deref().unwrap_or("default").to_owned();
         [context, watch.namespace.name.to_string(), watch.kind.as_str().to_owned()]
     };
-    let silent = watches.iter().map(|watch| (of(watch), watch.silent.as_secs_f64()));
+    let silent = watches.iter().map(|watch| (of(watch), watch.silent_for.as_secs_f64()));
     let help = "How long the cluster has said nothing of a kind of workload in a namespace";
     page.now_by("gantry_watch_age_seconds", help, by, silent);
-    let readable = watches.iter().map(|watch| (of(watch), if watch.readable { 1.0 } else { 0.0 }));
+    let readable = watches.iter().map(|watch| (of(watch), if watch.is_readable { 1.0 } else { 0.0 }));
     page.now_by("gantry_watch_readable", "1 while it can be read", by, readable);
 }
 

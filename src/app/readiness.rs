@@ -14,8 +14,8 @@ use tokio::sync::Mutex;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::cluster::Reading;
-use crate::adapters::slack::socket::Connection;
+use crate::adapters::cluster::NamespaceReadability;
+use crate::adapters::slack::socket::ConnectionState;
 use crate::adapters::store::StoreError;
 use crate::workflow::context::Context;
 
@@ -63,7 +63,7 @@ impl Readiness {
         if let Some(known) = looked.as_ref().filter(|known| known.at.elapsed() < STANDS) {
             return known.trouble.clone();
         }
-        let trouble = match timeout(PATIENCE, self.bot.store.try_out()).await {
+        let trouble = match timeout(PATIENCE, self.bot.store.test_write()).await {
             Ok(Ok(())) => None,
             Ok(Err(error @ StoreError::Closed)) => Some(error.to_string()),
             Ok(Err(error)) => Some(format!("The store cannot be written. {error}")),
@@ -79,30 +79,30 @@ async fn ready(State(readiness): State<Readiness>) -> Response {
     let clusters: Vec<_> = readiness
         .bot
         .cluster_view
-        .health()
+        .list_readability()
         .into_iter()
         .map(|(namespace, reading)| json!({ "namespace": namespace.to_string(), "reading": describe(&reading) }))
         .collect();
     let status = if missing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let slack = reached(&readiness.bot.socket_status.now());
+    let slack = reached(&readiness.bot.socket_status.current_state());
     let body = json!({ "ready": missing.is_empty(), "missing": missing, "slack": slack, "clusters": clusters });
     (status, Json(body)).into_response()
 }
 
 /// How Slack's requests come in. A socket that is not open is opened again for ever, and webhooks come meanwhile.
-fn reached(connection: &Connection) -> String {
+fn reached(connection: &ConnectionState) -> String {
     match connection {
-        Connection::Unused => "over HTTP".to_owned(),
-        Connection::Opening => "by a socket that is not open yet".to_owned(),
-        Connection::Open { since } => format!("by a socket, open since {since}"),
-        Connection::Closed { why, since } => format!("by no socket since {since}: {why}"),
+        ConnectionState::Unused => "over HTTP".to_owned(),
+        ConnectionState::Opening => "by a socket that is not open yet".to_owned(),
+        ConnectionState::Open { since } => format!("by a socket, open since {since}"),
+        ConnectionState::Closed { why, since } => format!("by no socket since {since}: {why}"),
     }
 }
 
-fn describe(reading: &Reading) -> String {
+fn describe(reading: &NamespaceReadability) -> String {
     match reading {
-        Reading::Readable { .. } => "readable".to_owned(),
-        Reading::NotYet { .. } => "not read yet".to_owned(),
-        Reading::Unreadable { why, since } => format!("unreadable since {since}: {why}"),
+        NamespaceReadability::Readable { .. } => "readable".to_owned(),
+        NamespaceReadability::NotReadYet { .. } => "not read yet".to_owned(),
+        NamespaceReadability::Unreadable { why, since } => format!("unreadable since {since}: {why}"),
     }
 }

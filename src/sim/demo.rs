@@ -114,7 +114,9 @@ impl Demo {
 
 /// What the bot would know of the past, had it been there.
 async fn remember(store: &Store, town: &Town) -> Result<(), AppError> {
-    let transaction =
-        town.past.iter().fold(Transaction::new(), |transaction, sighting| transaction.saw(sighting.clone()));
+    let transaction = town
+        .past
+        .iter()
+        .fold(Transaction::new(), |transaction, sighting| transaction.record_sighting(sighting.clone()));
     store.commit(transaction).await.map_err(AppError::from)
 }

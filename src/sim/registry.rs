@@ -453,7 +453,7 @@ mod tests {
         for tag in &tags {
             desk.registry.publish("ghcr.io/acme/mailer", tag, None, Timestamp::UNIX_EPOCH);
         }
-        assert_eq!(desk.gantry().tags("ghcr.io/acme/mailer").await, Ok(tags));
+        assert_eq!(desk.gantry().list_tags("ghcr.io/acme/mailer").await, Ok(tags));
         assert_eq!(desk.strays.all(), Vec::<String>::new());
     }
 
@@ -464,12 +464,12 @@ mod tests {
         let (gantry, image) = (desk.gantry(), Image::parse("ghcr.io/acme/mailer:1"));
         desk.registry.set_down(true);
         let why = Err(RegistryError::Unavailable("it answered 503".to_owned()));
-        assert_eq!(gantry.digest(&image).await, why);
-        assert_eq!(gantry.tags("ghcr.io/acme/mailer").await.map(|_| None), why);
+        assert_eq!(gantry.fetch_digest(&image).await, why);
+        assert_eq!(gantry.list_tags("ghcr.io/acme/mailer").await.map(|_| None), why);
         desk.registry.set_down(false);
-        assert_eq!(gantry.digest(&image).await, Ok(Some(digest)));
+        assert_eq!(gantry.fetch_digest(&image).await, Ok(Some(digest)));
         desk.registry.remove("ghcr.io/acme/mailer", "1");
-        assert_eq!(gantry.digest(&image).await, Ok(None));
+        assert_eq!(gantry.fetch_digest(&image).await, Ok(None));
     }
 
     #[tokio::test]

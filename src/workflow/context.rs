@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::adapters::cluster::View;
+use crate::adapters::cluster::ClusterView;
 use crate::adapters::controller;
 use crate::adapters::github;
 use crate::adapters::registry;
@@ -32,8 +32,8 @@ pub struct ContextParts {
     pub config: Arc<Config>,
     pub clock: Clock,
     pub store: Store,
-    pub cluster_view: View,
-    pub cluster_clients: crate::adapters::cluster::Clients,
+    pub cluster_view: ClusterView,
+    pub cluster_clients: crate::adapters::cluster::ClusterClients,
     pub sightings: SightingCache,
     pub people: People,
     pub permissions: Rights,
@@ -52,7 +52,7 @@ pub struct ContextParts {
     /// Who looks at their App Home.
     pub home_readers: HomeReaders,
     /// How it stands with Slack's socket.
-    pub socket_status: slack::socket::Standing,
+    pub socket_status: slack::socket::ConnectionWatch,
     pub doctor: crate::workflow::commands::doctor::Doctor,
 }
 

@@ -1,13 +1,13 @@
 //! What the use cases count of what people ask for, and of what webhooks told.
 
-use crate::adapters::reports::disposition::Fates;
+use crate::adapters::reports::disposition::DispositionCounts;
 use crate::domain::command::{COMMANDS, Verb};
 use crate::telemetry::metrics::{Count, Counts};
 
 /// Clones share the counts.
 #[derive(Clone, Debug)]
 pub struct WorkflowMetrics {
-    pub reports: Fates,
+    pub reports: DispositionCounts,
     commands: Counts<1>,
     /// In the order of [`COMMANDS`]: a `list` is answered from memory in a few microseconds, and costs one atomic here.
     by_verb: Vec<Count>,
@@ -19,7 +19,7 @@ impl Default for WorkflowMetrics {
     fn default() -> Self {
         let commands = Counts::by(["command"]);
         Self {
-            reports: Fates::default(),
+            reports: DispositionCounts::default(),
             by_verb: COMMANDS.iter().map(|entry| commands.of([entry.names[0]])).collect(),
             misunderstood: commands.of(["misunderstood"]),
             commands,

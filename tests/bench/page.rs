@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use gantry::adapters::cluster::workload_status::{Container, Standing};
-use gantry::adapters::cluster::{Clients, View};
-use gantry::adapters::slack::render::page_buttons::For;
+use gantry::adapters::cluster::workload_status::{Container, WorkloadStatus};
+use gantry::adapters::cluster::{ClusterClients, ClusterView};
+use gantry::adapters::slack::render::page_buttons::Viewer;
 use gantry::adapters::store::Store;
 use gantry::adapters::{controller, github, registry, slack};
 use gantry::clock::Clock;
@@ -61,7 +61,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
     let of_qa = ListFilter { environment: Some(EnvironmentName::new("qa")), artefact: None };
     table.figure("list over 10,000 artefacts, the first page", milliseconds(&bot, &ListFilter::default()), 1.0, "ms");
     table.figure("list qa over as many, the first page", milliseconds(&bot, &of_qa), 1.0, "ms");
-    table.figure("the view, a workload", bot.cluster_view.weight() as f64 / workloads as f64, 1536.0, "bytes");
+    table.figure("the view, a workload", bot.cluster_view.estimate_bytes() as f64 / workloads as f64, 1536.0, "bytes");
     table.note("as the process grew", grown as f64 / workloads as f64, "bytes");
     table.figure("connections that it opened", outside.connections() as f64, 0.0, "connections");
     runtime.block_on(bot.store.close());
@@ -73,7 +73,7 @@ fn milliseconds(bot: &Context, filter: &ListFilter) -> f64 {
     let mut times: Vec<_> = (0..TIMES)
         .map(|_| {
             let begun = Instant::now();
-            let answer = bot.render_list(filter.clone(), 0, For::Person).ack(false);
+            let answer = bot.render_list(filter.clone(), 0, Viewer::Person).to_ack_body(false);
             let took = begun.elapsed();
             std::hint::black_box(answer);
             took.as_secs_f64() * 1000.0
@@ -127,7 +127,7 @@ fn bot(origin: &str, store: Store, tables: TableSupportCache) -> Outcome<Context
         slack: Some(slack.clone()),
         github: github.clone(),
         registry: registry.clone(),
-        cluster_clients: Clients::new(None),
+        cluster_clients: ClusterClients::new(None),
         owns_database: true,
     };
     Ok(Context::new(ContextParts {
@@ -135,8 +135,8 @@ fn bot(origin: &str, store: Store, tables: TableSupportCache) -> Outcome<Context
         doctor,
         permissions: Rights::new(people.clone(), github.clone(), clock.clone(), BTreeMap::new()),
         people,
-        cluster_view: View::new(clock.clone()),
-        cluster_clients: Clients::new(None),
+        cluster_view: ClusterView::new(clock.clone()),
+        cluster_clients: ClusterClients::new(None),
         sightings: SightingCache::default(),
         image_commits: ImageCommitCache::default(),
         builds: Builds::default(),
@@ -147,7 +147,7 @@ fn bot(origin: &str, store: Store, tables: TableSupportCache) -> Outcome<Context
         open_changes: OpenChanges::default(),
         controller: controller::Client::new()?,
         home_readers: home::HomeReaders::default(),
-        socket_status: slack::socket::Standing::default(),
+        socket_status: slack::socket::ConnectionWatch::default(),
         config,
         clock,
         store,
@@ -179,7 +179,7 @@ fn artefacts(ladder: &Ladder) -> Outcome<Vec<Artefact>> {
 }
 
 /// Every artefact in every environment, with a sidecar and pinned by digest, as the watches would bring it.
-fn fill(view: &View, catalogue: &Catalogue, clock: &Clock) -> usize {
+fn fill(view: &ClusterView, catalogue: &Catalogue, clock: &Clock) -> usize {
     let since = Some(clock.now() - SignedDuration::from_hours(30));
     let mut workloads = 0;
     for rung in catalogue.ladder.environments() {
@@ -195,11 +195,11 @@ fn fill(view: &View, catalogue: &Catalogue, clock: &Clock) -> usize {
             let image = format!("{image}@sha256:{number:064x}");
             let containers = Box::new([container("app", &image), container("proxy", &proxy)]);
             let applier = Some(format!("Kustomization/flux-system/{}", artefact.name).into());
-            (artefact.name.as_str().to_owned(), Standing { containers, state, since, applier })
+            (artefact.name.as_str().to_owned(), WorkloadStatus { containers, state, since, applier })
         });
-        view.expect(&rung.namespace, WorkloadKind::Deployment);
-        view.replace(&rung.namespace, WorkloadKind::Deployment, listed, 1);
-        view.readable(&rung.namespace, WorkloadKind::Deployment);
+        view.expect_kind(&rung.namespace, WorkloadKind::Deployment);
+        view.replace_workloads(&rung.namespace, WorkloadKind::Deployment, listed, 1);
+        view.mark_readable(&rung.namespace, WorkloadKind::Deployment);
         workloads += catalogue.artefacts.len();
     }
     workloads

@@ -185,8 +185,10 @@ async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
             commit: Some(commit),
             proof: "tag".to_owned(),
         };
-        let transaction =
-            Transaction::new().begin(change).image_commit(built("old", sha(3)?)).image_commit(built("new", result));
+        let transaction = Transaction::new()
+            .begin_change(change)
+            .record_image_commit(built("old", sha(3)?))
+            .record_image_commit(built("new", result));
         store.commit(transaction).await?;
     }
     store.close().await;

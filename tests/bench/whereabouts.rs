@@ -113,7 +113,7 @@ async fn prepare(database: &str) -> Outcome<()> {
     for number in 0..ARTEFACTS {
         let mut transaction = Transaction::new();
         for (rung, (environment, _)) in ENVIRONMENTS.iter().enumerate() {
-            transaction = transaction.image_commit(ImageCommit {
+            transaction = transaction.record_image_commit(ImageCommit {
                 image: format!("ghcr.io/acme/{}", name(number)),
                 reference: (*environment).to_owned(),
                 commit: Some(runs(number, rung)?),
@@ -152,7 +152,8 @@ async fn prepare(database: &str) -> Outcome<()> {
                 files,
                 url: None,
             };
-            transaction = transaction.comparison(repository.clone(), up).comparison(repository.clone(), back);
+            transaction =
+                transaction.record_comparison(repository.clone(), up).record_comparison(repository.clone(), back);
         }
         store.commit(transaction).await?;
     }

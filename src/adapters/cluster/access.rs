@@ -2,18 +2,18 @@
 
 use serde::Deserialize;
 
-const RULES: &str = include_str!("../../../deploy/helm/gantry/files/rules.yaml");
+const RBAC_RULES: &str = include_str!("../../../deploy/helm/gantry/files/rules.yaml");
 
 /// One kind of question to a cluster, as its rules name it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Ask {
+pub struct ClusterPermission {
     /// The core's group is empty.
     pub group: String,
     pub resource: String,
     pub verb: String,
 }
 
-impl std::fmt::Display for Ask {
+impl std::fmt::Display for ClusterPermission {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.verb, self.resource)?;
         if self.group.is_empty() { Ok(()) } else { write!(f, ".{}", self.group) }
@@ -22,15 +22,15 @@ impl std::fmt::Display for Ask {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Rule {
+struct RbacRule {
     api_groups: Vec<String>,
     resources: Vec<String>,
     verbs: Vec<String>,
 }
 
 /// Everything that we ask of a namespace, in the order of the rules.
-pub fn asks() -> Vec<Ask> {
-    let rules: Vec<Rule> = match serde_saphyr::from_str(RULES) {
+pub fn list_required_permissions() -> Vec<ClusterPermission> {
+    let rules: Vec<RbacRule> = match serde_saphyr::from_str(RBAC_RULES) {
         Ok(rules) => rules,
         Err(error) => {
             tracing::error!(%error, "the rules of the chart cannot be read");
@@ -38,9 +38,13 @@ pub fn asks() -> Vec<Ask> {
         }
     };
     let mut asks = Vec::new();
-    for Rule { api_groups, resources, verbs } in &rules {
+    for RbacRule { api_groups, resources, verbs } in &rules {
         for (group, resource) in api_groups.iter().flat_map(|group| resources.iter().map(move |one| (group, one))) {
-            let ask = |verb: &String| Ask { group: group.clone(), resource: resource.clone(), verb: verb.clone() };
+            let ask = |verb: &String| ClusterPermission {
+                group: group.clone(),
+                resource: resource.clone(),
+                verb: verb.clone(),
+            };
             asks.extend(verbs.iter().map(ask));
         }
     }
@@ -53,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_rules_read_and_write_nothing_and_see_neither_secrets_nor_logs() {
-        let asks = asks();
+        let asks = list_required_permissions();
         assert_eq!(asks.len(), 12, "{asks:?}");
         assert_eq!(asks[0].to_string(), "get deployments.apps");
         assert_eq!(asks[11].to_string(), "list pods");

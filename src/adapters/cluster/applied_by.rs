@@ -8,20 +8,20 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::domain::runtime::attribution::ControllerObject;
 
 /// The object in one word, as in `Kustomization/flux-system/checkout`.
-pub(super) fn applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
-    let label = |key: &str| mark(metadata.labels.as_ref(), key);
-    let annotation = |key: &str| mark(metadata.annotations.as_ref(), key);
+pub(super) fn detect_applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
+    let label = |key: &str| find_value(metadata.labels.as_ref(), key);
+    let annotation = |key: &str| find_value(metadata.annotations.as_ref(), key);
     let flux = |kind: &str, group: &str| {
         let name = label(&format!("{group}.toolkit.fluxcd.io/name"))?;
         ControllerObject::new(kind, label(&format!("{group}.toolkit.fluxcd.io/namespace")).unwrap_or_default(), name)
     };
-    let argo_cd = || application(annotation("argocd.argoproj.io/tracking-id")?.split(':').next()?);
+    let argo_cd = || parse_application(annotation("argocd.argoproj.io/tracking-id")?.split(':').next()?);
     let helm = || {
         let namespace = annotation("meta.helm.sh/release-namespace").unwrap_or_default();
         ControllerObject::new("HelmRelease", namespace, annotation("meta.helm.sh/release-name")?)
     };
     // Argo CD's older mark; charts write the same label for their own ends, so everything else comes before it.
-    let instance = || application(label("argocd.argoproj.io/instance").or(label("app.kubernetes.io/instance"))?);
+    let instance = || parse_application(label("argocd.argoproj.io/instance").or(label("app.kubernetes.io/instance"))?);
     let found = flux("Kustomization", "kustomize")
         .or_else(|| flux("HelmRelease", "helm"))
         .or_else(argo_cd)
@@ -31,12 +31,12 @@ pub(super) fn applier(metadata: &ObjectMeta) -> Option<Arc<str>> {
 }
 
 /// `checkout`, or `team_checkout` where applications live in other namespaces than Argo CD's own.
-fn application(name: &str) -> Option<ControllerObject> {
+fn parse_application(name: &str) -> Option<ControllerObject> {
     let (namespace, name) = name.split_once('_').unwrap_or(("", name));
     ControllerObject::new("Application", namespace, name)
 }
 
-fn mark<'a>(marks: Option<&'a BTreeMap<String, String>>, key: &str) -> Option<&'a str> {
+fn find_value<'a>(marks: Option<&'a BTreeMap<String, String>>, key: &str) -> Option<&'a str> {
     marks?.get(key).map(String::as_str).filter(|value| !value.is_empty())
 }
 
@@ -48,7 +48,7 @@ mod tests {
 
     fn found(labels: &Value, annotations: &Value) -> Option<String> {
         let metadata = serde_json::from_value(json!({ "labels": labels, "annotations": annotations })).unwrap();
-        applier(&metadata).map(|word| word.to_string())
+        detect_applier(&metadata).map(|word| word.to_string())
     }
 
     #[test]

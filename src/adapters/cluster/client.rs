@@ -24,7 +24,7 @@ pub struct ClusterError(pub(super) String);
 /// There is no read timeout, because watches stay silent for minutes: whoever reads once sets a limit around it.
 pub async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> Result<kube::Client, ClusterError> {
     let mut config = match (kubeconfig, context) {
-        (Some(path), context) => from_file(path, context).await?,
+        (Some(path), context) => load_kubeconfig(path, context).await?,
         (None, None) => kube::Config::incluster().map_err(|error| {
             ClusterError(format!(
                 "not running in a cluster ({}): set `kubeconfig` or $KUBECONFIG, or run with a service account",
@@ -55,7 +55,7 @@ pub async fn connect(kubeconfig: Option<&Path>, context: Option<&str>) -> Result
     }
 }
 
-async fn from_file(path: &Path, context: Option<&str>) -> Result<kube::Config, ClusterError> {
+async fn load_kubeconfig(path: &Path, context: Option<&str>) -> Result<kube::Config, ClusterError> {
     let unusable = |error: kube::config::KubeconfigError| {
         ClusterError(format!("the kubeconfig {} cannot be used: {}", path.display(), root_cause(&error)))
     };
@@ -75,25 +75,25 @@ async fn from_file(path: &Path, context: Option<&str>) -> Result<kube::Config, C
 }
 
 /// One connects, and whoever comes meanwhile waits for it.
-type Connecting = Arc<OnceCell<kube::Client>>;
+type ClientCell = Arc<OnceCell<kube::Client>>;
 
 /// The clients in use, by context. Cheap to clone; connects at the first use and again after a failure.
 #[derive(Clone)]
-pub struct Clients {
+pub struct ClusterClients {
     kubeconfig: Option<Arc<PathBuf>>,
-    connected: Arc<Mutex<HashMap<Option<Arc<str>>, Connecting>>>,
+    connections: Arc<Mutex<HashMap<Option<Arc<str>>, ClientCell>>>,
 }
 
-impl Clients {
+impl ClusterClients {
     pub fn new(kubeconfig: Option<PathBuf>) -> Self {
-        Self { kubeconfig: kubeconfig.map(Arc::new), connected: Arc::default() }
+        Self { kubeconfig: kubeconfig.map(Arc::new), connections: Arc::default() }
     }
 
-    pub(super) async fn of(&self, context: Option<&Arc<str>>) -> Result<kube::Client, ClusterError> {
+    pub(super) async fn connect_to_context(&self, context: Option<&Arc<str>>) -> Result<kube::Client, ClusterError> {
         // All watches of a cluster ask at once: one connects and the others wait for it, so that they share its
         // connections, and the system's root certificates are not read for each.
         let connecting = {
-            let mut connected = self.connected.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut connected = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
             connected.entry(context.cloned()).or_default().clone()
         };
         let path = self.kubeconfig.as_ref().map(|path| path.as_path());

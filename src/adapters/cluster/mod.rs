@@ -15,14 +15,18 @@ use std::time::Duration;
 
 use crate::domain::model::artefact::Namespace;
 
-pub use client::{Clients, ClusterError};
-pub use probe::Greeting;
-pub use revision_history::history;
-pub use view::{Changes, Reading, View, WatchHealth};
+pub use client::{ClusterClients, ClusterError};
+pub use probe::ClusterInfo;
+pub use revision_history::fetch_image_history;
+pub use view::{ClusterView, NamespaceReadability, ViewSubscription, WatchHealth};
 pub use workload_status::Container;
 
 /// What a refusal or a failure comes to, for people; `verbs` are those that were needed.
-fn sentence<K: kube::Resource<DynamicType = ()>>(error: &kube::Error, verbs: &str, namespace: &Namespace) -> String {
+fn describe_error<K: kube::Resource<DynamicType = ()>>(
+    error: &kube::Error,
+    verbs: &str,
+    namespace: &Namespace,
+) -> String {
     let kind = K::plural(&());
     match error {
         kube::Error::Api(status) if status.code == 403 => {
@@ -32,7 +36,7 @@ fn sentence<K: kube::Resource<DynamicType = ()>>(error: &kube::Error, verbs: &st
             "unauthorised: the cluster does not take our credentials".to_owned()
         }
         kube::Error::Api(status) => {
-            let said = shortened(&status.message, 160);
+            let said = truncate_text(&status.message, 160);
             format!("the cluster answered {}{}{said}", status.code, if said.is_empty() { "" } else { ": " })
         }
         kube::Error::SerdeError(error) => format!("the cluster's answer tells no {kind}: {error}"),
@@ -40,12 +44,12 @@ fn sentence<K: kube::Resource<DynamicType = ()>>(error: &kube::Error, verbs: &st
     }
 }
 
-fn unanswered(within: Duration) -> String {
+fn describe_timeout(within: Duration) -> String {
     format!("unreachable: no answer in {} s", within.as_secs())
 }
 
 /// Messages of a cluster may be long or hostile; what we keep and show of them is short, and cut between characters.
-fn shortened(text: &str, limit: usize) -> String {
+fn truncate_text(text: &str, limit: usize) -> String {
     let text = text.trim();
     match text.char_indices().nth(limit) {
         Some((at, _)) => format!("{}…", text[..at].trim_end()),
@@ -59,5 +63,5 @@ fn root_cause(error: &dyn std::error::Error) -> String {
     while let Some(deeper) = cause.source() {
         cause = deeper;
     }
-    shortened(&cause.to_string(), 160)
+    truncate_text(&cause.to_string(), 160)
 }

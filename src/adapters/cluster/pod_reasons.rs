@@ -9,18 +9,22 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::Api;
 use kube::api::ListParams;
 
-use super::client::Clients;
-use super::shortened;
+use super::client::ClusterClients;
+use super::truncate_text;
 use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Enough to meet a failing one; a workload may have thousands.
-const PODS: u32 = 50;
+const MAX_PODS: u32 = 50;
 
 /// A short sentence about the newest pod that has something to complain of; `None` where none has, or none can be read.
-pub async fn reason(clients: &Clients, namespace: &Namespace, workload: &Workload) -> Option<String> {
-    match tokio::time::timeout(TIMEOUT, read(clients, namespace, workload)).await {
-        Ok(Ok(pods)) => explain(&pods),
+pub async fn find_failure_reason(
+    clients: &ClusterClients,
+    namespace: &Namespace,
+    workload: &Workload,
+) -> Option<String> {
+    match tokio::time::timeout(TIMEOUT, list_pods(clients, namespace, workload)).await {
+        Ok(Ok(pods)) => explain_failure(&pods),
         Ok(Err(why)) => {
             tracing::debug!(%namespace, %workload, why, "the pods cannot be read");
             None
@@ -32,8 +36,8 @@ pub async fn reason(clients: &Clients, namespace: &Namespace, workload: &Workloa
     }
 }
 
-async fn read(clients: &Clients, namespace: &Namespace, workload: &Workload) -> Result<Vec<Pod>, String> {
-    let client = clients.of(namespace.context.as_ref()).await.map_err(|error| error.to_string())?;
+async fn list_pods(clients: &ClusterClients, namespace: &Namespace, workload: &Workload) -> Result<Vec<Pod>, String> {
+    let client = clients.connect_to_context(namespace.context.as_ref()).await.map_err(|error| error.to_string())?;
     let (place, name) = (&*namespace.name, &*workload.name);
     let selector = match workload.kind {
         WorkloadKind::Deployment => {
@@ -46,15 +50,15 @@ async fn read(clients: &Clients, namespace: &Namespace, workload: &Workload) -> 
             Api::<DaemonSet>::namespaced(client.clone(), place).get(name).await.map(|w| w.spec.map(|s| s.selector))
         }
     };
-    let selector = selector.map_err(|error| error.to_string())?.as_ref().and_then(labels);
+    let selector = selector.map_err(|error| error.to_string())?.as_ref().and_then(format_selector);
     let selector = selector.ok_or("the workload does not say which pods are its own")?;
-    let params = ListParams::default().labels(&selector).limit(PODS);
+    let params = ListParams::default().labels(&selector).limit(MAX_PODS);
     let pods = Api::<Pod>::namespaced(client, place).list(&params).await;
     pods.map(|pods| pods.items).map_err(|error| error.to_string())
 }
 
 /// The selector as the API server takes it in a query; `None` where it would select everything.
-pub(super) fn labels(selector: &LabelSelector) -> Option<String> {
+pub(super) fn format_selector(selector: &LabelSelector) -> Option<String> {
     let equal = selector.match_labels.iter().flatten().map(|(key, value)| format!("{key}={value}"));
     let expressions = selector.match_expressions.iter().flatten().filter_map(|expression| {
         let (key, values) = (&expression.key, expression.values.clone().unwrap_or_default().join(","));
@@ -70,28 +74,28 @@ pub(super) fn labels(selector: &LabelSelector) -> Option<String> {
     (!terms.is_empty()).then(|| terms.join(","))
 }
 
-fn explain(pods: &[Pod]) -> Option<String> {
+fn explain_failure(pods: &[Pod]) -> Option<String> {
     let mut pods: Vec<&Pod> = pods.iter().filter(|pod| pod.metadata.deletion_timestamp.is_none()).collect();
     // The newest belong to the newest version, which is the one that is asked about.
     let born = |pod: &&Pod| pod.metadata.creation_timestamp.as_ref().map_or(Timestamp::MIN, |time| time.0);
     pods.sort_by_key(|pod| std::cmp::Reverse(born(pod)));
-    pods.into_iter().find_map(complaint)
+    pods.into_iter().find_map(describe_pod_failure)
 }
 
-fn complaint(pod: &Pod) -> Option<String> {
+fn describe_pod_failure(pod: &Pod) -> Option<String> {
     let status = pod.status.as_ref()?;
     let containers = status.init_container_statuses.iter().flatten().chain(status.container_statuses.iter().flatten());
-    containers.into_iter().find_map(container_complaint).or_else(|| {
+    containers.into_iter().find_map(describe_container_failure).or_else(|| {
         let conditions = status.conditions.iter().flatten();
         let unscheduled = conditions
             .into_iter()
             .find(|c| c.type_ == "PodScheduled" && c.reason.as_deref() == Some("Unschedulable"))?;
-        let why = shortened(unscheduled.message.as_deref().unwrap_or("no node takes it"), 160);
+        let why = truncate_text(unscheduled.message.as_deref().unwrap_or("no node takes it"), 160);
         Some(format!("no node for a pod: {why}"))
     })
 }
 
-fn container_complaint(status: &ContainerStatus) -> Option<String> {
+fn describe_container_failure(status: &ContainerStatus) -> Option<String> {
     let (name, restarts) = (&status.name, status.restart_count);
     let restarts = match restarts {
         1 => "1 restart".to_owned(),
@@ -107,12 +111,12 @@ fn container_complaint(status: &ContainerStatus) -> Option<String> {
         Some(reason @ ("ImagePullBackOff" | "ErrImagePull" | "InvalidImageName" | "ErrImageNeverPull")) => {
             return Some(format!(
                 "{reason}: the image {} of container {name} cannot be pulled",
-                shortened(&status.image, 200)
+                truncate_text(&status.image, 200)
             ));
         }
         Some(reason @ ("CreateContainerConfigError" | "CreateContainerError" | "RunContainerError")) => {
             let why = waiting.and_then(|waiting| waiting.message.as_deref()).unwrap_or("it cannot be started");
-            return Some(format!("{reason} in container {name}: {}", shortened(why, 160)));
+            return Some(format!("{reason} in container {name}: {}", truncate_text(why, 160)));
         }
         _ => {}
     }
@@ -192,7 +196,7 @@ mod tests {
             (json!({}), None),
         ];
         for (status, expected) in cases {
-            assert_eq!(explain(&[pod("2026-01-01T00:00:00Z", &status)]).as_deref(), expected, "{status}");
+            assert_eq!(explain_failure(&[pod("2026-01-01T00:00:00Z", &status)]).as_deref(), expected, "{status}");
         }
     }
 
@@ -207,7 +211,7 @@ mod tests {
             pod("2026-01-03T00:00:00Z", &json!({})),
             leaving,
         ];
-        assert_eq!(explain(&pods).unwrap(), "CrashLoopBackOff: container app keeps ending, 2 restarts");
+        assert_eq!(explain_failure(&pods).unwrap(), "CrashLoopBackOff: container app keeps ending, 2 restarts");
     }
 
     #[test]
@@ -222,7 +226,7 @@ mod tests {
         ];
         for (selector, expected) in cases {
             let selector: LabelSelector = serde_json::from_value(selector).unwrap();
-            assert_eq!(labels(&selector).as_deref(), expected);
+            assert_eq!(format_selector(&selector).as_deref(), expected);
         }
     }
 
@@ -245,10 +249,10 @@ mod tests {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let kubeconfig = kubeconfig(&format!("http://{}", listener.local_addr().unwrap()));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let clients = Clients::new(Some(kubeconfig.path().to_owned()));
+        let clients = ClusterClients::new(Some(kubeconfig.path().to_owned()));
         let qa = Namespace { context: None, name: "qa".into() };
-        let why = reason(&clients, &qa, &"statefulset/mailer".parse().unwrap()).await;
+        let why = find_failure_reason(&clients, &qa, &"statefulset/mailer".parse().unwrap()).await;
         assert!(why.unwrap().starts_with("ImagePullBackOff"));
-        assert_eq!(reason(&clients, &qa, &"deployment/mailer".parse().unwrap()).await, None);
+        assert_eq!(find_failure_reason(&clients, &qa, &"deployment/mailer".parse().unwrap()).await, None);
     }
 }

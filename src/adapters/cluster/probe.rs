@@ -9,30 +9,30 @@ use kube::Api;
 use kube::api::PostParams;
 use serde::Deserialize;
 
-use super::access::Ask;
-use super::client::{Clients, ClusterError};
-use super::{root_cause, sentence, shortened};
-use crate::adapters::cluster::workload_status::{Container, Stands};
+use super::access::ClusterPermission;
+use super::client::{ClusterClients, ClusterError};
+use super::{describe_error, root_cause, truncate_text};
+use crate::adapters::cluster::workload_status::{Container, WorkloadResource};
 use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
 use crate::http::date;
 
 /// What a cluster says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Greeting {
+pub struct ClusterInfo {
     pub version: String,
     /// What its clock said.
-    pub date: Option<Timestamp>,
+    pub server_time: Option<Timestamp>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Version {
+struct WireVersion {
     git_version: String,
 }
 
-impl Clients {
-    pub async fn greet(&self, context: Option<&std::sync::Arc<str>>) -> Result<Greeting, ClusterError> {
-        let client = self.of(context).await?;
+impl ClusterClients {
+    pub async fn fetch_cluster_info(&self, context: Option<&std::sync::Arc<str>>) -> Result<ClusterInfo, ClusterError> {
+        let client = self.connect_to_context(context).await?;
         let request = Request::get("/version").body(kube::client::Body::empty());
         let request = request.map_err(|error| ClusterError(error.to_string()))?;
         let unreachable = |error: &kube::Error| ClusterError(format!("unreachable: {}", root_cause(error)));
@@ -44,15 +44,15 @@ impl Clients {
             401 => return Err(ClusterError("unauthorised: the cluster does not take our credentials".to_owned())),
             status => return Err(ClusterError(format!("the cluster answered {status}"))),
         }
-        let version: Version = serde_json::from_slice(&body)
+        let version: WireVersion = serde_json::from_slice(&body)
             .map_err(|_| ClusterError("what answers there is no Kubernetes API".to_owned()))?;
         let date = headers.get(header::DATE).and_then(|value| date(value.to_str().ok()?));
-        Ok(Greeting { version: shortened(&version.git_version, 40), date })
+        Ok(ClusterInfo { version: truncate_text(&version.git_version, 40), server_time: date })
     }
 
     /// Would the cluster let us?
-    pub async fn may(&self, namespace: &Namespace, ask: &Ask) -> Result<bool, ClusterError> {
-        let client = self.of(namespace.context.as_ref()).await?;
+    pub async fn is_permitted(&self, namespace: &Namespace, ask: &ClusterPermission) -> Result<bool, ClusterError> {
+        let client = self.connect_to_context(namespace.context.as_ref()).await?;
         let attributes = ResourceAttributes {
             namespace: Some(namespace.name.to_string()),
             group: Some(ask.group.clone()),
@@ -64,31 +64,31 @@ impl Clients {
         let review = SelfSubjectAccessReview { spec, ..Default::default() };
         let said = Api::<SelfSubjectAccessReview>::all(client).create(&PostParams::default(), &review).await;
         let said =
-            said.map_err(|error| ClusterError(sentence::<SelfSubjectAccessReview>(&error, "create", namespace)))?;
+            said.map_err(|error| ClusterError(describe_error::<SelfSubjectAccessReview>(&error, "create", namespace)))?;
         Ok(said.status.is_some_and(|status| status.allowed))
     }
 
     /// The containers of a workload; `None` where there is none.
-    pub async fn containers(
+    pub async fn fetch_containers(
         &self,
         namespace: &Namespace,
         workload: &Workload,
     ) -> Result<Option<Box<[Container]>>, ClusterError> {
-        let client = self.of(namespace.context.as_ref()).await?;
+        let client = self.connect_to_context(namespace.context.as_ref()).await?;
         match workload.kind {
-            WorkloadKind::Deployment => standing::<Deployment>(client, namespace, workload).await,
-            WorkloadKind::StatefulSet => standing::<StatefulSet>(client, namespace, workload).await,
-            WorkloadKind::DaemonSet => standing::<DaemonSet>(client, namespace, workload).await,
+            WorkloadKind::Deployment => fetch_kind_containers::<Deployment>(client, namespace, workload).await,
+            WorkloadKind::StatefulSet => fetch_kind_containers::<StatefulSet>(client, namespace, workload).await,
+            WorkloadKind::DaemonSet => fetch_kind_containers::<DaemonSet>(client, namespace, workload).await,
         }
     }
 }
 
-async fn standing<K: Stands>(
+async fn fetch_kind_containers<K: WorkloadResource>(
     client: kube::Client,
     namespace: &Namespace,
     workload: &Workload,
 ) -> Result<Option<Box<[Container]>>, ClusterError> {
     let found = Api::<K>::namespaced(client, &namespace.name).get_opt(&workload.name).await;
-    let found = found.map_err(|error| ClusterError(sentence::<K>(&error, "get", namespace)))?;
-    Ok(found.map(|found| found.standing().containers))
+    let found = found.map_err(|error| ClusterError(describe_error::<K>(&error, "get", namespace)))?;
+    Ok(found.map(|found| found.to_workload_status().containers))
 }

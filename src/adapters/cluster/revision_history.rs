@@ -11,135 +11,146 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::Api;
 use kube::api::ListParams;
 
-use super::client::{Clients, ClusterError};
-use super::{sentence, unanswered};
-use crate::adapters::cluster::pod_reasons::labels;
-use crate::adapters::cluster::workload_status::{Container, Stands, containers, created, meant};
+use super::client::{ClusterClients, ClusterError};
+use super::{describe_error, describe_timeout};
+use crate::adapters::cluster::pod_reasons::format_selector;
+use crate::adapters::cluster::workload_status::{
+    Container, WorkloadResource, creation_time, find_container, read_containers,
+};
 use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
 use crate::domain::model::version::Image;
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// More than anybody keeps, even where several workloads have the same labels.
-const TEMPLATES: u32 = 500;
-const REVISION: &str = "deployment.kubernetes.io/revision";
+const MAX_TEMPLATES: u32 = 500;
+const REVISION_ANNOTATION: &str = "deployment.kubernetes.io/revision";
 
 /// An image that the workload was asked to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Past {
+pub struct PastImage {
     pub image: Image,
     /// Counts the workload's templates. One that comes back gets a new number.
     pub revision: i64,
     /// When its template was first asked for.
-    pub created: Option<Timestamp>,
+    pub created_at: Option<Timestamp>,
 }
 
 /// The images before the present one, newest first, each once; none of a workload that is not there. Which container is
-/// meant is chosen as in [`super::View::rollout`].
-pub async fn history(
-    clients: &Clients,
+/// meant is chosen as in [`super::ClusterView::read_rollout`].
+pub async fn fetch_image_history(
+    clients: &ClusterClients,
     namespace: &Namespace,
     workload: &Workload,
     container: Option<&str>,
     image: &str,
-) -> Result<Vec<Past>, ClusterError> {
+) -> Result<Vec<PastImage>, ClusterError> {
     let reading = async {
-        let client = clients.of(namespace.context.as_ref()).await?;
+        let client = clients.connect_to_context(namespace.context.as_ref()).await?;
         let own = match workload.kind {
-            WorkloadKind::Deployment => own::<Deployment>(&client, namespace, workload).await?,
-            WorkloadKind::StatefulSet => own::<StatefulSet>(&client, namespace, workload).await?,
-            WorkloadKind::DaemonSet => own::<DaemonSet>(&client, namespace, workload).await?,
+            WorkloadKind::Deployment => fetch_identity::<Deployment>(&client, namespace, workload).await?,
+            WorkloadKind::StatefulSet => fetch_identity::<StatefulSet>(&client, namespace, workload).await?,
+            WorkloadKind::DaemonSet => fetch_identity::<DaemonSet>(&client, namespace, workload).await?,
         };
         let Some(own) = own else { return Ok(Vec::new()) };
         let templates = match workload.kind {
-            WorkloadKind::Deployment => templates::<ReplicaSet>(client, namespace, &own.labels).await?,
+            WorkloadKind::Deployment => list_templates::<ReplicaSet>(client, namespace, &own.selector).await?,
             WorkloadKind::StatefulSet | WorkloadKind::DaemonSet => {
-                templates::<ControllerRevision>(client, namespace, &own.labels).await?
+                list_templates::<ControllerRevision>(client, namespace, &own.selector).await?
             }
         };
-        Ok(past(templates, &own, container, image))
+        Ok(collect_past_images(templates, &own, container, image))
     };
-    tokio::time::timeout(TIMEOUT, reading).await.unwrap_or_else(|_| Err(ClusterError(unanswered(TIMEOUT))))
+    tokio::time::timeout(TIMEOUT, reading).await.unwrap_or_else(|_| Err(ClusterError(describe_timeout(TIMEOUT))))
 }
 
 /// What a workload says of itself.
-struct Own {
+struct WorkloadIdentity {
     uid: String,
     /// Its selector, which its templates fit as well as its pods.
-    labels: String,
+    selector: String,
     containers: Box<[Container]>,
 }
 
 /// A template that was kept.
-struct Template {
-    owners: Vec<String>,
+struct RevisionTemplate {
+    owner_uids: Vec<String>,
     revision: i64,
-    created: Option<Timestamp>,
+    created_at: Option<Timestamp>,
     containers: Box<[Container]>,
 }
 
 /// `None` where there is no such workload.
-async fn own<K: Stands>(
+async fn fetch_identity<K: WorkloadResource>(
     client: &kube::Client,
     namespace: &Namespace,
     workload: &Workload,
-) -> Result<Option<Own>, ClusterError> {
+) -> Result<Option<WorkloadIdentity>, ClusterError> {
     let found = Api::<K>::namespaced(client.clone(), &namespace.name).get_opt(&workload.name).await;
-    let found = found.map_err(|error| ClusterError(sentence::<K>(&error, "get", namespace)))?;
+    let found = found.map_err(|error| ClusterError(describe_error::<K>(&error, "get", namespace)))?;
     let Some(found) = found else { return Ok(None) };
-    let labels = found.selector().and_then(labels);
+    let labels = found.selector().and_then(format_selector);
     let labels = labels.ok_or_else(|| ClusterError(format!("{workload} does not say which templates are its own")))?;
     let uid = found.meta().uid.clone().unwrap_or_default();
-    Ok(Some(Own { uid, labels, containers: found.standing().containers }))
+    Ok(Some(WorkloadIdentity { uid, selector: labels, containers: found.to_workload_status().containers }))
 }
 
-async fn templates<K>(client: kube::Client, namespace: &Namespace, labels: &str) -> Result<Vec<Template>, ClusterError>
+async fn list_templates<K>(
+    client: kube::Client,
+    namespace: &Namespace,
+    labels: &str,
+) -> Result<Vec<RevisionTemplate>, ClusterError>
 where
     K: kube::Resource<DynamicType = (), Scope = NamespaceResourceScope>
         + Clone
         + std::fmt::Debug
         + serde::de::DeserializeOwned
-        + Into<Template>,
+        + Into<RevisionTemplate>,
 {
-    let params = ListParams::default().labels(labels).limit(TEMPLATES);
+    let params = ListParams::default().labels(labels).limit(MAX_TEMPLATES);
     let listed = Api::<K>::namespaced(client, &namespace.name).list(&params).await;
-    let listed = listed.map_err(|error| ClusterError(sentence::<K>(&error, "list", namespace)))?;
+    let listed = listed.map_err(|error| ClusterError(describe_error::<K>(&error, "list", namespace)))?;
     Ok(listed.items.into_iter().map(Into::into).collect())
 }
 
-fn past(mut templates: Vec<Template>, own: &Own, container: Option<&str>, image: &str) -> Vec<Past> {
-    templates.retain(|template| template.owners.contains(&own.uid));
-    templates.sort_by_key(|template| std::cmp::Reverse((template.revision, template.created)));
-    let present = meant(&own.containers, container, image);
+fn collect_past_images(
+    mut templates: Vec<RevisionTemplate>,
+    own: &WorkloadIdentity,
+    container: Option<&str>,
+    image: &str,
+) -> Vec<PastImage> {
+    templates.retain(|template| template.owner_uids.contains(&own.uid));
+    templates.sort_by_key(|template| std::cmp::Reverse((template.revision, template.created_at)));
+    let present = find_container(&own.containers, container, image);
     // The same container as now: by its image alone, a template from before it was added would tell of another.
     let container = container.or(present.map(|present| &*present.name));
-    let mut past: Vec<Past> = Vec::new();
-    for Template { revision, created, containers, .. } in templates {
-        let Some(Container { image, .. }) = meant(&containers, container, image) else { continue };
+    let mut past: Vec<PastImage> = Vec::new();
+    for RevisionTemplate { revision, created_at: created, containers, .. } in templates {
+        let Some(Container { image, .. }) = find_container(&containers, container, image) else { continue };
         // Another template may have the same image: a changed variable or limit makes one too.
         if present.is_none_or(|present| present.image != *image) && past.iter().all(|known| known.image != *image) {
-            past.push(Past { image: image.clone(), revision, created });
+            past.push(PastImage { image: image.clone(), revision, created_at: created });
         }
     }
     past
 }
 
-fn owners(metadata: &ObjectMeta) -> Vec<String> {
+fn list_owner_uids(metadata: &ObjectMeta) -> Vec<String> {
     metadata.owner_references.iter().flatten().map(|owner| owner.uid.clone()).collect()
 }
 
-impl From<ReplicaSet> for Template {
+impl From<ReplicaSet> for RevisionTemplate {
     fn from(set: ReplicaSet) -> Self {
-        let told = set.metadata.annotations.as_ref().and_then(|notes| notes.get(REVISION));
+        let told = set.metadata.annotations.as_ref().and_then(|notes| notes.get(REVISION_ANNOTATION));
         Self {
-            owners: owners(&set.metadata),
+            owner_uids: list_owner_uids(&set.metadata),
             revision: told.and_then(|revision| revision.parse().ok()).unwrap_or_default(),
-            created: created(&set.metadata),
-            containers: containers(set.spec.as_ref().and_then(|spec| spec.template.as_ref())),
+            created_at: creation_time(&set.metadata),
+            containers: read_containers(set.spec.as_ref().and_then(|spec| spec.template.as_ref())),
         }
     }
 }
 
-impl From<ControllerRevision> for Template {
+impl From<ControllerRevision> for RevisionTemplate {
     fn from(kept: ControllerRevision) -> Self {
         // What it keeps is a patch of the workload: `{"spec": {"template": {..., "$patch": "replace"}}}`.
         let template = kept.data.and_then(|mut data| {
@@ -147,10 +158,10 @@ impl From<ControllerRevision> for Template {
             serde_json::from_value::<PodTemplateSpec>(template).ok()
         });
         Self {
-            owners: owners(&kept.metadata),
+            owner_uids: list_owner_uids(&kept.metadata),
             revision: kept.revision,
-            created: created(&kept.metadata),
-            containers: containers(template.as_ref()),
+            created_at: creation_time(&kept.metadata),
+            containers: read_containers(template.as_ref()),
         }
     }
 }
@@ -168,27 +179,27 @@ mod tests {
     }
 
     fn metadata(owner: &str, revision: &str) -> Value {
-        json!({ "name": "x", "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": { REVISION: revision },
+        json!({ "name": "x", "creationTimestamp": "2026-01-01T00:00:00Z", "annotations": { REVISION_ANNOTATION: revision },
             "ownerReferences": [{ "apiVersion": "apps/v1", "kind": "Deployment", "name": "checkout", "uid": owner }] })
     }
 
-    fn replica_set(owner: &str, revision: &str, images: &[&str]) -> Template {
+    fn replica_set(owner: &str, revision: &str, images: &[&str]) -> RevisionTemplate {
         let set =
             json!({ "metadata": metadata(owner, revision), "spec": { "selector": {}, "template": pods(images) } });
         serde_json::from_value::<ReplicaSet>(set).unwrap().into()
     }
 
-    fn controller_revision(data: &Value) -> Template {
+    fn controller_revision(data: &Value) -> RevisionTemplate {
         let kept = json!({ "metadata": metadata("u", "9"), "revision": 3, "data": data });
         serde_json::from_value::<ControllerRevision>(kept).unwrap().into()
     }
 
-    fn own(images: &[&str]) -> Own {
+    fn own(images: &[&str]) -> WorkloadIdentity {
         let template: PodTemplateSpec = serde_json::from_value(pods(images)).unwrap();
-        Own { uid: "u".to_owned(), labels: String::new(), containers: containers(Some(&template)) }
+        WorkloadIdentity { uid: "u".to_owned(), selector: String::new(), containers: read_containers(Some(&template)) }
     }
 
-    fn told(past: &[Past]) -> Vec<String> {
+    fn told(past: &[PastImage]) -> Vec<String> {
         past.iter().map(|past| format!("{} {}", past.revision, past.image)).collect()
     }
 
@@ -204,28 +215,28 @@ mod tests {
             replica_set("another's", "12", &["checkout:5"]),
             replica_set("u", "not a number", &["checkout:0"]),
         ];
-        let past = past(templates, &own(&["checkout:4"]), None, "checkout");
+        let past = collect_past_images(templates, &own(&["checkout:4"]), None, "checkout");
         assert_eq!(told(&past), ["10 checkout:3", "2 checkout:2", "0 checkout:0"]);
-        assert_eq!(past[0].created, Some("2026-01-01T00:00:00Z".parse().unwrap()));
+        assert_eq!(past[0].created_at, Some("2026-01-01T00:00:00Z".parse().unwrap()));
     }
 
     #[test]
     fn the_container_is_the_one_that_the_view_would_choose() {
         let both = || vec![replica_set("u", "1", &["envoy:1", "checkout:1"]), replica_set("u", "2", &["envoy:1"])];
         let now = own(&["envoy:2", "checkout:2"]);
-        assert_eq!(told(&past(both(), &now, None, "checkout")), ["1 checkout:1"]);
-        assert_eq!(told(&past(both(), &now, Some("c1"), "checkout")), ["1 checkout:1"]);
-        assert_eq!(told(&past(both(), &now, Some("c0"), "checkout")), ["2 envoy:1"]);
-        assert_eq!(told(&past(both(), &now, Some("none"), "checkout")), Vec::<String>::new());
+        assert_eq!(told(&collect_past_images(both(), &now, None, "checkout")), ["1 checkout:1"]);
+        assert_eq!(told(&collect_past_images(both(), &now, Some("c1"), "checkout")), ["1 checkout:1"]);
+        assert_eq!(told(&collect_past_images(both(), &now, Some("c0"), "checkout")), ["2 envoy:1"]);
+        assert_eq!(told(&collect_past_images(both(), &now, Some("none"), "checkout")), Vec::<String>::new());
     }
 
     #[test]
     fn the_other_kinds_keep_patches() {
         let right = controller_revision(&json!({ "spec": { "template": pods(&["mailer:1"]) } }));
-        assert_eq!(told(&past(vec![right], &own(&["mailer:2"]), None, "mailer")), ["3 mailer:1"]);
+        assert_eq!(told(&collect_past_images(vec![right], &own(&["mailer:2"]), None, "mailer")), ["3 mailer:1"]);
         for strange in [json!(null), json!({}), json!("text"), json!({ "spec": { "template": 7 } })] {
             let templates = vec![controller_revision(&strange)];
-            assert!(past(templates, &own(&["mailer:2"]), None, "mailer").is_empty(), "{strange}");
+            assert!(collect_past_images(templates, &own(&["mailer:2"]), None, "mailer").is_empty(), "{strange}");
         }
     }
 }

@@ -10,46 +10,46 @@ use foldhash::HashMap;
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
-use crate::adapters::cluster::workload_status::{Container, Standing, meant};
+use crate::adapters::cluster::workload_status::{Container, WorkloadStatus, find_container};
 use crate::clock::Clock;
 use crate::domain::model::artefact::{Namespace, Place, Workload, WorkloadKind};
 use crate::domain::runtime::attribution::AppliedWorkload;
 use crate::domain::runtime::rollout::{Rollout, RolloutState};
 
 #[derive(Clone)]
-pub struct View(Arc<Inner>);
+pub struct ClusterView(Arc<Inner>);
 
 struct Inner {
     clock: Clock,
-    began: Timestamp,
-    shelves: RwLock<HashMap<Namespace, Shelf>>,
-    words: Mutex<Words>,
+    started_at: Timestamp,
+    namespaces: RwLock<HashMap<Namespace, NamespaceState>>,
+    string_pool: Mutex<StringPool>,
     /// Counts changes; a shelf notes the count of its last one.
-    changes: watch::Sender<u64>,
+    change_count: watch::Sender<u64>,
 }
 
 #[derive(Default)]
-struct Shelf {
+struct NamespaceState {
     changed: AtomicU64,
     /// In the order of [`WorkloadKind::ALL`].
-    kinds: [RwLock<Collection>; 3],
+    kinds: [RwLock<WorkloadCollection>; 3],
 }
 
 #[derive(Default)]
-struct Collection {
+struct WorkloadCollection {
     /// `None`: nobody watches this kind here.
-    reading: Option<Reading>,
-    reached: u64,
+    readability: Option<NamespaceReadability>,
+    resource_version: u64,
     /// When the cluster last said anything of it.
-    heard_at: Option<Timestamp>,
-    workloads: HashMap<Arc<str>, Kept>,
+    last_event_at: Option<Timestamp>,
+    workloads: HashMap<Arc<str>, WorkloadEntry>,
 }
 
 /// How well a namespace can be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Reading {
+pub enum NamespaceReadability {
     Readable { since: Timestamp },
-    NotYet { since: Timestamp },
+    NotReadYet { since: Timestamp },
     Unreadable { why: Arc<str>, since: Timestamp },
 }
 
@@ -58,36 +58,36 @@ pub enum Reading {
 pub struct WatchHealth {
     pub namespace: Namespace,
     pub kind: WorkloadKind,
-    pub readable: bool,
+    pub is_readable: bool,
     /// How long the cluster has said nothing; since the start, where it never said anything.
-    pub silent: SignedDuration,
+    pub silent_for: SignedDuration,
 }
 
-impl Reading {
+impl NamespaceReadability {
     /// The worse of two, and of equally bad ones the older.
-    fn rank(&self) -> (u8, Reverse<Timestamp>) {
+    fn severity_key(&self) -> (u8, Reverse<Timestamp>) {
         match self {
             Self::Readable { since } => (0, Reverse(*since)),
-            Self::NotYet { since } => (1, Reverse(*since)),
+            Self::NotReadYet { since } => (1, Reverse(*since)),
             Self::Unreadable { since, .. } => (2, Reverse(*since)),
         }
     }
 }
 
 #[derive(PartialEq, Eq)]
-struct Kept {
+struct WorkloadEntry {
     containers: Box<[Container]>,
     state: RolloutState,
     /// Since when it asks for these images.
     since: Option<Timestamp>,
     /// Since when the rollout of these images is incomplete; `None` while it is complete.
-    incomplete: Option<Timestamp>,
+    incomplete_since: Option<Timestamp>,
     /// The object by which a controller applied it, in one word.
     applier: Option<Arc<str>>,
 }
 
-impl Kept {
-    fn new(kind: WorkloadKind, now: Standing, before: Option<&Self>, at: Timestamp) -> Self {
+impl WorkloadEntry {
+    fn new(kind: WorkloadKind, now: WorkloadStatus, before: Option<&Self>, at: Timestamp) -> Self {
         let same = before.filter(|before| before.containers == now.containers);
         let since = match (before, same) {
             // Deployments tell it themselves; of the others we know at best the last time somebody wrote to them.
@@ -99,71 +99,76 @@ impl Kept {
         };
         let incomplete = match (&now.state, before, same) {
             (RolloutState::Running { .. }, ..) => None,
-            (_, _, Some(Self { incomplete: Some(incomplete), .. })) => Some(*incomplete),
+            (_, _, Some(Self { incomplete_since: Some(incomplete), .. })) => Some(*incomplete),
             (_, Some(_), _) => Some(at),
             (_, None, _) => now.since.or(Some(at)),
         };
-        Self { containers: now.containers, state: now.state, since, incomplete, applier: now.applier }
+        Self { containers: now.containers, state: now.state, since, incomplete_since: incomplete, applier: now.applier }
     }
 
-    fn rollout(&self, container: Option<&str>, image: &str) -> Rollout {
+    fn to_rollout(&self, container: Option<&str>, image: &str) -> Rollout {
         Rollout {
-            version: meant(&self.containers, container, image).map(|container| container.image.to_version()),
+            version: find_container(&self.containers, container, image).map(|container| container.image.to_version()),
             state: self.state.clone(),
-            since: self.incomplete.or(self.since),
+            since: self.incomplete_since.or(self.since),
         }
     }
 }
 
-impl Collection {
-    fn rollout(&self, workload: &Workload, container: Option<&str>, image: &str, began: Timestamp) -> Rollout {
-        let known = self.workloads.get(&workload.name).map(|kept| kept.rollout(container, image));
-        match &self.reading {
-            Some(Reading::Readable { .. }) => known.unwrap_or_else(Rollout::new_missing),
-            Some(Reading::Unreadable { why, since }) => {
+impl WorkloadCollection {
+    fn find_rollout(&self, workload: &Workload, container: Option<&str>, image: &str, began: Timestamp) -> Rollout {
+        let known = self.workloads.get(&workload.name).map(|kept| kept.to_rollout(container, image));
+        match &self.readability {
+            Some(NamespaceReadability::Readable { .. }) => known.unwrap_or_else(Rollout::new_missing),
+            Some(NamespaceReadability::Unreadable { why, since }) => {
                 let last = known.unwrap_or_else(Rollout::new_missing);
                 Rollout { state: RolloutState::Unreadable { why: why.clone(), since: *since }, ..last }
             }
-            Some(Reading::NotYet { .. }) | None => not_read_yet(began),
+            Some(NamespaceReadability::NotReadYet { .. }) | None => unread_rollout(began),
         }
     }
 }
 
-fn not_read_yet(since: Timestamp) -> Rollout {
+fn unread_rollout(since: Timestamp) -> Rollout {
     Rollout { state: RolloutState::Unreadable { why: "not read yet".into(), since }, ..Rollout::new_missing() }
 }
 
-impl View {
+impl ClusterView {
     pub fn new(clock: Clock) -> Self {
         let began = clock.now();
         Self(Arc::new(Inner {
             clock,
-            began,
-            shelves: RwLock::default(),
-            words: Mutex::default(),
-            changes: watch::Sender::new(0),
+            started_at: began,
+            namespaces: RwLock::default(),
+            string_pool: Mutex::default(),
+            change_count: watch::Sender::new(0),
         }))
     }
 
     /// What the cluster is doing with an artefact in a place. While a rollout is incomplete, `since` tells since when;
     /// of a namespace that cannot be read, the last known version stays.
-    pub fn rollout(&self, place: &Place, image: &str) -> Rollout {
-        let known = self.shelves();
-        let Some(here) = known.get(&place.namespace) else { return not_read_yet(self.0.began) };
+    pub fn read_rollout(&self, place: &Place, image: &str) -> Rollout {
+        let known = self.namespaces();
+        let Some(here) = known.get(&place.namespace) else { return unread_rollout(self.0.started_at) };
         Rollout::from_workloads(place.workloads.iter().map(|workload| {
-            read(here, workload.kind).rollout(workload, place.container.as_deref(), image, self.0.began)
+            read_collection(here, workload.kind).find_rollout(
+                workload,
+                place.container.as_deref(),
+                image,
+                self.0.started_at,
+            )
         }))
     }
 
     /// Who applied the workloads of a place that run the artefact's image now, and which version that is.
-    pub fn applied(&self, place: &Place, image: &str) -> AppliedWorkload {
+    pub fn find_appliers(&self, place: &Place, image: &str) -> AppliedWorkload {
         let mut applied = AppliedWorkload::default();
-        let known = self.shelves();
+        let known = self.namespaces();
         let Some(here) = known.get(&place.namespace) else { return applied };
         for workload in &place.workloads {
-            let collection = read(here, workload.kind);
+            let collection = read_collection(here, workload.kind);
             let Some(kept) = collection.workloads.get(&workload.name) else { continue };
-            let Some(runs) = meant(&kept.containers, place.container.as_deref(), image) else { continue };
+            let Some(runs) = find_container(&kept.containers, place.container.as_deref(), image) else { continue };
             applied.version.get_or_insert_with(|| runs.image.to_version());
             applied.applied_by.extend(kept.applier.clone().filter(|word| !applied.applied_by.contains(word)));
         }
@@ -171,38 +176,47 @@ impl View {
     }
 
     /// Wakes whoever follows the view. The first wake-up tells of all that happened before.
-    pub fn changes(&self) -> Changes {
-        Changes { view: self.clone(), counted: self.0.changes.subscribe(), seen: 0 }
+    pub fn subscribe_changes(&self) -> ViewSubscription {
+        ViewSubscription { view: self.clone(), change_count: self.0.change_count.subscribe(), last_seen: 0 }
     }
 
     /// The resource version up to which the watch of this kind has come; 0 before the first list.
-    pub fn reached(&self, namespace: &Namespace, kind: WorkloadKind) -> u64 {
-        self.shelves().get(namespace).map_or(0, |shelf| read(shelf, kind).reached)
+    pub fn resource_version(&self, namespace: &Namespace, kind: WorkloadKind) -> u64 {
+        self.namespaces().get(namespace).map_or(0, |state| read_collection(state, kind).resource_version)
     }
 
     /// Every watched namespace with the worst reading of its kinds, in order.
-    pub fn health(&self) -> Vec<(Namespace, Reading)> {
-        let worst = |shelf: &Shelf| {
-            let readings = WorkloadKind::ALL.into_iter().filter_map(|kind| read(shelf, kind).reading.clone());
-            readings.max_by_key(Reading::rank)
+    pub fn list_readability(&self) -> Vec<(Namespace, NamespaceReadability)> {
+        let worst = |state: &NamespaceState| {
+            let readings =
+                WorkloadKind::ALL.into_iter().filter_map(|kind| read_collection(state, kind).readability.clone());
+            readings.max_by_key(NamespaceReadability::severity_key)
         };
-        let mut health: Vec<_> =
-            self.shelves().iter().filter_map(|(namespace, shelf)| Some((namespace.clone(), worst(shelf)?))).collect();
+        let mut health: Vec<_> = self
+            .namespaces()
+            .iter()
+            .filter_map(|(namespace, state)| Some((namespace.clone(), worst(state)?)))
+            .collect();
         health.sort_by(|(a, _), (b, _)| a.cmp(b));
         health
     }
 
     /// Every watch, in order: what it watches, whether that can be read, and how long nothing was heard of it.
-    pub fn watches(&self) -> Vec<WatchHealth> {
+    pub fn list_watch_health(&self) -> Vec<WatchHealth> {
         let now = self.0.clock.now();
         let mut watches = Vec::new();
-        for (namespace, shelf) in self.shelves().iter() {
+        for (namespace, state) in self.namespaces().iter() {
             for kind in WorkloadKind::ALL {
-                let collection = read(shelf, kind);
-                let Some(reading) = &collection.reading else { continue };
-                let silent = now.duration_since(collection.heard_at.unwrap_or(self.0.began));
-                let readable = matches!(reading, Reading::Readable { .. });
-                watches.push(WatchHealth { namespace: namespace.clone(), kind, readable, silent });
+                let collection = read_collection(state, kind);
+                let Some(reading) = &collection.readability else { continue };
+                let silent = now.duration_since(collection.last_event_at.unwrap_or(self.0.started_at));
+                let readable = matches!(reading, NamespaceReadability::Readable { .. });
+                watches.push(WatchHealth {
+                    namespace: namespace.clone(),
+                    kind,
+                    is_readable: readable,
+                    silent_for: silent,
+                });
             }
         }
         watches.sort_by(|a, b| (&a.namespace, a.kind).cmp(&(&b.namespace, b.kind)));
@@ -210,33 +224,38 @@ impl View {
     }
 
     /// Was everything of this place looked at since we started, with or without success?
-    pub fn is_read(&self, place: &Place) -> bool {
-        self.shelves().get(&place.namespace).is_some_and(|shelf| {
-            let looked_at = |kind| !matches!(read(shelf, kind).reading, None | Some(Reading::NotYet { .. }));
+    pub fn has_been_read(&self, place: &Place) -> bool {
+        self.namespaces().get(&place.namespace).is_some_and(|state| {
+            let looked_at = |kind| {
+                !matches!(
+                    read_collection(state, kind).readability,
+                    None | Some(NamespaceReadability::NotReadYet { .. })
+                )
+            };
             place.workloads.iter().all(|workload| looked_at(workload.kind))
         })
     }
 
     /// This kind will be read here: until then it is `NotYet`, and not missing.
-    pub fn expect(&self, namespace: &Namespace, kind: WorkloadKind) {
-        let since = self.0.began;
-        self.update(namespace, kind, |collection| {
-            collection.reading.get_or_insert(Reading::NotYet { since });
+    pub fn expect_kind(&self, namespace: &Namespace, kind: WorkloadKind) {
+        let since = self.0.started_at;
+        self.update_collection(namespace, kind, |collection| {
+            collection.readability.get_or_insert(NamespaceReadability::NotReadYet { since });
             false
         });
     }
 
-    /// Puts a whole new list in the place of what was known. The reading stays as it is until [`View::readable`].
-    pub fn replace(
+    /// Puts a whole new list in the place of what was known. The reading stays as it is until [`ClusterView::mark_readable`].
+    pub fn replace_workloads(
         &self,
         namespace: &Namespace,
         kind: WorkloadKind,
-        listed: impl IntoIterator<Item = (String, Standing)>,
+        listed: impl IntoIterator<Item = (String, WorkloadStatus)>,
         version: u64,
     ) {
         let now = self.0.clock.now();
-        let listed: Vec<_> = listed.into_iter().map(|(name, standing)| (name, self.shared(standing))).collect();
-        self.update(namespace, kind, |collection| {
+        let listed: Vec<_> = listed.into_iter().map(|(name, standing)| (name, self.intern_strings(standing))).collect();
+        self.update_collection(namespace, kind, |collection| {
             let before = std::mem::take(&mut collection.workloads);
             collection.workloads = listed
                 .into_iter()
@@ -245,127 +264,139 @@ impl View {
                         Some((name, kept)) => (name.clone(), Some(kept)),
                         None => (name.into(), None),
                     };
-                    (name, Kept::new(kind, standing, earlier, now))
+                    (name, WorkloadEntry::new(kind, standing, earlier, now))
                 })
                 .collect();
-            collection.reached = version;
-            collection.heard_at = Some(now);
+            collection.resource_version = version;
+            collection.last_event_at = Some(now);
             collection.workloads != before
         });
     }
 
     /// The watch stands: what is kept is what the cluster says.
-    pub fn readable(&self, namespace: &Namespace, kind: WorkloadKind) {
+    pub fn mark_readable(&self, namespace: &Namespace, kind: WorkloadKind) {
         let since = self.0.clock.now();
-        self.update(namespace, kind, |collection| {
-            collection.heard_at = Some(since);
-            let news = !matches!(collection.reading, Some(Reading::Readable { .. }));
+        self.update_collection(namespace, kind, |collection| {
+            collection.last_event_at = Some(since);
+            let news = !matches!(collection.readability, Some(NamespaceReadability::Readable { .. }));
             if news {
-                collection.reading = Some(Reading::Readable { since });
+                collection.readability = Some(NamespaceReadability::Readable { since });
             }
             news
         });
     }
 
-    pub(super) fn unreadable(&self, namespace: &Namespace, kind: WorkloadKind, why: &str) {
+    pub(super) fn mark_unreadable(&self, namespace: &Namespace, kind: WorkloadKind, why: &str) {
         let now = self.0.clock.now();
-        self.update(namespace, kind, |collection| {
-            let since = match &collection.reading {
-                Some(Reading::Unreadable { why: known, .. }) if **known == *why => return false,
-                Some(Reading::Unreadable { since, .. }) => *since,
+        self.update_collection(namespace, kind, |collection| {
+            let since = match &collection.readability {
+                Some(NamespaceReadability::Unreadable { why: known, .. }) if **known == *why => return false,
+                Some(NamespaceReadability::Unreadable { since, .. }) => *since,
                 _ => now,
             };
-            collection.reading = Some(Reading::Unreadable { why: why.into(), since });
+            collection.readability = Some(NamespaceReadability::Unreadable { why: why.into(), since });
             true
         });
     }
 
-    pub(super) fn apply(&self, namespace: &Namespace, kind: WorkloadKind, name: &str, now: Standing, version: u64) {
+    pub(super) fn apply_workload(
+        &self,
+        namespace: &Namespace,
+        kind: WorkloadKind,
+        name: &str,
+        now: WorkloadStatus,
+        version: u64,
+    ) {
         let at = self.0.clock.now();
-        let standing = self.shared(now);
-        self.update(namespace, kind, |collection| {
-            collection.reached = collection.reached.max(version);
-            collection.heard_at = Some(at);
+        let standing = self.intern_strings(now);
+        self.update_collection(namespace, kind, |collection| {
+            collection.resource_version = collection.resource_version.max(version);
+            collection.last_event_at = Some(at);
             let (name, before) = match collection.workloads.remove_entry(name) {
                 Some((name, before)) => (name, Some(before)),
                 None => (name.into(), None),
             };
-            let kept = Kept::new(kind, standing, before.as_ref(), at);
+            let kept = WorkloadEntry::new(kind, standing, before.as_ref(), at);
             let news = before.as_ref() != Some(&kept);
             collection.workloads.insert(name, kept);
             news
         });
     }
 
-    pub(super) fn remove(&self, namespace: &Namespace, kind: WorkloadKind, name: &str, version: u64) {
+    pub(super) fn remove_workload(&self, namespace: &Namespace, kind: WorkloadKind, name: &str, version: u64) {
         let at = self.0.clock.now();
-        self.update(namespace, kind, |collection| {
-            collection.reached = collection.reached.max(version);
-            collection.heard_at = Some(at);
+        self.update_collection(namespace, kind, |collection| {
+            collection.resource_version = collection.resource_version.max(version);
+            collection.last_event_at = Some(at);
             collection.workloads.remove(name).is_some()
         });
     }
 
-    pub(super) fn advance(&self, namespace: &Namespace, kind: WorkloadKind, version: u64) {
+    pub(super) fn advance_version(&self, namespace: &Namespace, kind: WorkloadKind, version: u64) {
         let at = self.0.clock.now();
-        self.update(namespace, kind, |collection| {
-            collection.reached = collection.reached.max(version);
-            collection.heard_at = Some(at);
+        self.update_collection(namespace, kind, |collection| {
+            collection.resource_version = collection.resource_version.max(version);
+            collection.last_event_at = Some(at);
             false
         });
     }
 
     /// `work` says whether there is something new for those who follow.
-    fn update(&self, namespace: &Namespace, kind: WorkloadKind, work: impl FnOnce(&mut Collection) -> bool) {
-        if !self.shelves().contains_key(namespace) {
-            let mut shelves = self.0.shelves.write().unwrap_or_else(PoisonError::into_inner);
+    fn update_collection(
+        &self,
+        namespace: &Namespace,
+        kind: WorkloadKind,
+        work: impl FnOnce(&mut WorkloadCollection) -> bool,
+    ) {
+        if !self.namespaces().contains_key(namespace) {
+            let mut shelves = self.0.namespaces.write().unwrap_or_else(PoisonError::into_inner);
             shelves.entry(namespace.clone()).or_default();
         }
-        let known = self.shelves();
+        let known = self.namespaces();
         let Some(here) = known.get(namespace) else { return };
-        if work(&mut write(here, kind)) {
+        if work(&mut write_collection(here, kind)) {
             // The count and the note of it change under one lock: who sees the count finds the note.
-            self.0.changes.send_modify(|count| {
+            self.0.change_count.send_modify(|count| {
                 *count += 1;
                 here.changed.store(*count, Ordering::Release);
             });
         }
     }
 
-    fn shelves(&self) -> RwLockReadGuard<'_, HashMap<Namespace, Shelf>> {
-        self.0.shelves.read().unwrap_or_else(PoisonError::into_inner)
+    fn namespaces(&self) -> RwLockReadGuard<'_, HashMap<Namespace, NamespaceState>> {
+        self.0.namespaces.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Container and image names repeat in every environment, and one object may apply many: they are kept once.
-    fn shared(&self, mut standing: Standing) -> Standing {
-        let mut words = self.0.words.lock().unwrap_or_else(PoisonError::into_inner);
-        for container in &mut standing.containers {
-            words.share(&mut container.name);
-            words.share(&mut container.image.name);
+    fn intern_strings(&self, mut status: WorkloadStatus) -> WorkloadStatus {
+        let mut pool = self.0.string_pool.lock().unwrap_or_else(PoisonError::into_inner);
+        for container in &mut status.containers {
+            pool.intern_string(&mut container.name);
+            pool.intern_string(&mut container.image.name);
         }
-        if let Some(applier) = &mut standing.applier {
-            words.share(applier);
+        if let Some(applier) = &mut status.applier {
+            pool.intern_string(applier);
         }
-        standing
+        status
     }
 
     /// About how many bytes the view takes: tables as they are allocated, and every shared string once.
-    pub fn weight(&self) -> usize {
+    pub fn estimate_bytes(&self) -> usize {
         let mut counted = HashSet::new();
         let mut text = |word: &Arc<str>| {
             let counts = 2 * size_of::<usize>();
             if counted.insert(word.as_ptr()) { (counts + word.len()).next_multiple_of(16) } else { 0 }
         };
         let mut weight = {
-            let words = self.0.words.lock().unwrap_or_else(PoisonError::into_inner);
-            table(words.known.capacity(), size_of::<Arc<str>>())
+            let pool = self.0.string_pool.lock().unwrap_or_else(PoisonError::into_inner);
+            estimate_table_bytes(pool.strings.capacity(), size_of::<Arc<str>>())
         };
-        let shelves = self.shelves();
-        weight += table(shelves.capacity(), size_of::<(Namespace, Shelf)>());
-        for shelf in shelves.values() {
+        let shelves = self.namespaces();
+        weight += estimate_table_bytes(shelves.capacity(), size_of::<(Namespace, NamespaceState)>());
+        for state in shelves.values() {
             for kind in WorkloadKind::ALL {
-                let collection = read(shelf, kind);
-                weight += table(collection.workloads.capacity(), size_of::<(Arc<str>, Kept)>());
+                let collection = read_collection(state, kind);
+                weight += estimate_table_bytes(collection.workloads.capacity(), size_of::<(Arc<str>, WorkloadEntry)>());
                 for (name, kept) in &collection.workloads {
                     weight += text(name) + size_of_val(&*kept.containers);
                     weight += kept.applier.as_ref().map_or(0, &mut text);
@@ -386,12 +417,12 @@ impl View {
 }
 
 /// What a hash table of this capacity allocates: seven of eight slots are used, and each has a byte beside it.
-fn table(capacity: usize, entry: usize) -> usize {
+fn estimate_table_bytes(capacity: usize, entry: usize) -> usize {
     if capacity == 0 { 0 } else { (capacity * 8 / 7).next_power_of_two() * (entry + 1) }
 }
 
-fn slot(shelf: &Shelf, kind: WorkloadKind) -> &RwLock<Collection> {
-    let [deployments, stateful_sets, daemon_sets] = &shelf.kinds;
+fn collection_slot(state: &NamespaceState, kind: WorkloadKind) -> &RwLock<WorkloadCollection> {
+    let [deployments, stateful_sets, daemon_sets] = &state.kinds;
     match kind {
         WorkloadKind::Deployment => deployments,
         WorkloadKind::StatefulSet => stateful_sets,
@@ -399,36 +430,36 @@ fn slot(shelf: &Shelf, kind: WorkloadKind) -> &RwLock<Collection> {
     }
 }
 
-fn read(shelf: &Shelf, kind: WorkloadKind) -> RwLockReadGuard<'_, Collection> {
-    slot(shelf, kind).read().unwrap_or_else(PoisonError::into_inner)
+fn read_collection(state: &NamespaceState, kind: WorkloadKind) -> RwLockReadGuard<'_, WorkloadCollection> {
+    collection_slot(state, kind).read().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn write(shelf: &Shelf, kind: WorkloadKind) -> RwLockWriteGuard<'_, Collection> {
-    slot(shelf, kind).write().unwrap_or_else(PoisonError::into_inner)
+fn write_collection(state: &NamespaceState, kind: WorkloadKind) -> RwLockWriteGuard<'_, WorkloadCollection> {
+    collection_slot(state, kind).write().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// One follower of the view. Wake-ups coalesce, and none is lost.
-pub struct Changes {
-    view: View,
-    counted: watch::Receiver<u64>,
-    seen: u64,
+pub struct ViewSubscription {
+    view: ClusterView,
+    change_count: watch::Receiver<u64>,
+    last_seen: u64,
 }
 
-impl Changes {
+impl ViewSubscription {
     /// The namespaces that changed since the last call, as soon as there are any. Safe to drop while waiting.
-    pub async fn next(&mut self) -> BTreeSet<Namespace> {
+    pub async fn next_changed_namespaces(&mut self) -> BTreeSet<Namespace> {
         loop {
-            let count = *self.counted.borrow_and_update();
-            if count > self.seen {
-                let changed = |shelf: &Shelf| shelf.changed.load(Ordering::Acquire) > self.seen;
-                let shelves = self.view.shelves();
+            let count = *self.change_count.borrow_and_update();
+            if count > self.last_seen {
+                let changed = |state: &NamespaceState| state.changed.load(Ordering::Acquire) > self.last_seen;
+                let shelves = self.view.namespaces();
                 let changed =
-                    shelves.iter().filter(|(_, shelf)| changed(shelf)).map(|(name, _)| name.clone()).collect();
+                    shelves.iter().filter(|(_, state)| changed(state)).map(|(name, _)| name.clone()).collect();
                 drop(shelves);
-                self.seen = count;
+                self.last_seen = count;
                 return changed;
             }
-            if self.counted.changed().await.is_err() {
+            if self.change_count.changed().await.is_err() {
                 // The sender lives in the view that we hold.
                 std::future::pending::<()>().await;
             }
@@ -438,23 +469,23 @@ impl Changes {
 
 /// Strings that many workloads have in common.
 #[derive(Default)]
-struct Words {
-    known: HashSet<Arc<str>>,
-    sweep_at: usize,
+struct StringPool {
+    strings: HashSet<Arc<str>>,
+    sweep_threshold: usize,
 }
 
-impl Words {
-    fn share(&mut self, word: &mut Arc<str>) {
-        if let Some(known) = self.known.get(word) {
+impl StringPool {
+    fn intern_string(&mut self, word: &mut Arc<str>) {
+        if let Some(known) = self.strings.get(word) {
             *word = known.clone();
             return;
         }
-        if self.known.len() >= self.sweep_at {
+        if self.strings.len() >= self.sweep_threshold {
             // Those that nobody else holds belong to workloads that are gone.
-            self.known.retain(|word| Arc::strong_count(word) > 1);
-            self.sweep_at = (2 * self.known.len()).max(1024);
+            self.strings.retain(|word| Arc::strong_count(word) > 1);
+            self.sweep_threshold = (2 * self.strings.len()).max(1024);
         }
-        self.known.insert(word.clone());
+        self.strings.insert(word.clone());
     }
 }
 
@@ -485,24 +516,29 @@ mod tests {
     /// Containers with their images.
     type Images<'a> = &'a [(&'a str, &'a str)];
 
-    fn standing(images: Images<'_>, state: RolloutState, since: Option<i64>) -> Standing {
+    fn standing(images: Images<'_>, state: RolloutState, since: Option<i64>) -> WorkloadStatus {
         let container = |(name, image): &(&str, &str)| Container { name: (*name).into(), image: Image::parse(image) };
-        Standing { containers: images.iter().map(container).collect(), state, since: since.map(at), applier: None }
+        WorkloadStatus {
+            containers: images.iter().map(container).collect(),
+            state,
+            since: since.map(at),
+            applier: None,
+        }
     }
 
-    fn running(image: &str) -> Standing {
+    fn running(image: &str) -> WorkloadStatus {
         standing(&[("app", image)], RolloutState::Running { ready: 1 }, Some(10))
     }
 
-    fn rolling(image: &str) -> Standing {
+    fn rolling(image: &str) -> WorkloadStatus {
         standing(&[("app", image)], RolloutState::RollingOut { ready: 0, wanted: 1, delayed_by: None }, Some(10))
     }
 
-    fn view_with(kind: WorkloadKind, workloads: Vec<(&str, Standing)>) -> (View, Clock) {
+    fn view_with(kind: WorkloadKind, workloads: Vec<(&str, WorkloadStatus)>) -> (ClusterView, Clock) {
         let clock = clock();
-        let view = View::new(clock.clone());
-        view.replace(&namespace("qa"), kind, workloads.into_iter().map(|(name, s)| (name.to_owned(), s)), 7);
-        view.readable(&namespace("qa"), kind);
+        let view = ClusterView::new(clock.clone());
+        view.replace_workloads(&namespace("qa"), kind, workloads.into_iter().map(|(name, s)| (name.to_owned(), s)), 7);
+        view.mark_readable(&namespace("qa"), kind);
         (view, clock)
     }
 
@@ -522,7 +558,7 @@ mod tests {
             let (view, _) =
                 view_with(WorkloadKind::Deployment, vec![("checkout", standing(images, state.clone(), None))]);
             let place = Place { container: container.map(Into::into), ..place(&["deployment/checkout"]) };
-            let rollout = view.rollout(&place, "acme/checkout");
+            let rollout = view.read_rollout(&place, "acme/checkout");
             let found = rollout.version.and_then(|version| version.tag);
             assert_eq!(found.as_deref(), tag, "{images:?} {container:?}");
             assert_eq!(rollout.state, state);
@@ -531,26 +567,26 @@ mod tests {
 
     #[test]
     fn before_the_first_list_nothing_is_known_and_nothing_is_missing() {
-        let view = View::new(clock());
+        let view = ClusterView::new(clock());
         let not_yet = RolloutState::Unreadable { why: "not read yet".into(), since: at(1_000) };
         let checkout = place(&["deployment/checkout"]);
-        assert_eq!(view.rollout(&checkout, "x").state, not_yet);
-        view.expect(&namespace("qa"), WorkloadKind::Deployment);
-        assert_eq!(view.rollout(&checkout, "x").state, not_yet);
-        assert_eq!(view.health(), [(namespace("qa"), Reading::NotYet { since: at(1_000) })]);
+        assert_eq!(view.read_rollout(&checkout, "x").state, not_yet);
+        view.expect_kind(&namespace("qa"), WorkloadKind::Deployment);
+        assert_eq!(view.read_rollout(&checkout, "x").state, not_yet);
+        assert_eq!(view.list_readability(), [(namespace("qa"), NamespaceReadability::NotReadYet { since: at(1_000) })]);
 
-        view.replace(&namespace("qa"), WorkloadKind::Deployment, [], 1);
-        assert_eq!(view.rollout(&checkout, "x").state, not_yet, "the watch does not stand yet");
-        assert!(!view.is_read(&checkout));
-        view.readable(&namespace("qa"), WorkloadKind::Deployment);
-        assert!(view.is_read(&checkout));
-        assert_eq!(view.rollout(&checkout, "x").state, RolloutState::Missing);
+        view.replace_workloads(&namespace("qa"), WorkloadKind::Deployment, [], 1);
+        assert_eq!(view.read_rollout(&checkout, "x").state, not_yet, "the watch does not stand yet");
+        assert!(!view.has_been_read(&checkout));
+        view.mark_readable(&namespace("qa"), WorkloadKind::Deployment);
+        assert!(view.has_been_read(&checkout));
+        assert_eq!(view.read_rollout(&checkout, "x").state, RolloutState::Missing);
     }
 
     #[test]
     fn all_workloads_of_a_place_make_one_rollout() {
         let (view, _) = view_with(WorkloadKind::Deployment, vec![("a", running("x:1")), ("b", rolling("x:1"))]);
-        let state = |workloads: &[&str]| view.rollout(&place(workloads), "x").state;
+        let state = |workloads: &[&str]| view.read_rollout(&place(workloads), "x").state;
         assert_eq!(state(&["deployment/a"]), RolloutState::Running { ready: 1 });
         assert_eq!(
             state(&["deployment/a", "deployment/b"]),
@@ -565,35 +601,38 @@ mod tests {
         let (view, clock) = view_with(WorkloadKind::Deployment, vec![("checkout", running("x:1"))]);
         let qa = namespace("qa");
         clock.advance(SignedDuration::from_secs(5));
-        view.unreadable(&qa, WorkloadKind::Deployment, "unreachable: refused");
+        view.mark_unreadable(&qa, WorkloadKind::Deployment, "unreachable: refused");
         clock.advance(SignedDuration::from_secs(5));
-        view.unreadable(&qa, WorkloadKind::Deployment, "forbidden");
+        view.mark_unreadable(&qa, WorkloadKind::Deployment, "forbidden");
 
-        let rollout = view.rollout(&place(&["deployment/checkout"]), "x");
+        let rollout = view.read_rollout(&place(&["deployment/checkout"]), "x");
         assert_eq!(rollout.state, RolloutState::Unreadable { why: "forbidden".into(), since: at(1_005) });
         assert_eq!(rollout.version.unwrap().label(), "1");
-        assert_eq!(view.health(), [(qa.clone(), Reading::Unreadable { why: "forbidden".into(), since: at(1_005) })]);
+        assert_eq!(
+            view.list_readability(),
+            [(qa.clone(), NamespaceReadability::Unreadable { why: "forbidden".into(), since: at(1_005) })]
+        );
 
-        view.readable(&qa, WorkloadKind::Deployment);
-        let rollout = view.rollout(&place(&["deployment/checkout"]), "x");
+        view.mark_readable(&qa, WorkloadKind::Deployment);
+        let rollout = view.read_rollout(&place(&["deployment/checkout"]), "x");
         assert_eq!(rollout.state, RolloutState::Running { ready: 1 });
-        assert_eq!(view.health(), [(qa, Reading::Readable { since: at(1_010) })]);
+        assert_eq!(view.list_readability(), [(qa, NamespaceReadability::Readable { since: at(1_010) })]);
     }
 
     #[test]
     fn one_kind_that_is_forbidden_hinders_the_others_only_in_health() {
         let (view, _) = view_with(WorkloadKind::Deployment, vec![("checkout", running("x:1"))]);
-        view.unreadable(&namespace("qa"), WorkloadKind::StatefulSet, "forbidden");
-        let rollout = view.rollout(&place(&["deployment/checkout"]), "x");
+        view.mark_unreadable(&namespace("qa"), WorkloadKind::StatefulSet, "forbidden");
+        let rollout = view.read_rollout(&place(&["deployment/checkout"]), "x");
         assert_eq!(rollout.state, RolloutState::Running { ready: 1 });
-        assert!(matches!(&view.health()[..], [(_, Reading::Unreadable { .. })]));
+        assert!(matches!(&view.list_readability()[..], [(_, NamespaceReadability::Unreadable { .. })]));
     }
 
     #[test]
     fn a_stateful_set_tells_since_when_it_is_incomplete_and_since_when_it_runs() {
         let kind = WorkloadKind::StatefulSet;
         let (view, clock) = view_with(kind, vec![("mailer", running("x:1"))]);
-        let since = |view: &View| view.rollout(&place(&["statefulset/mailer"]), "x").since;
+        let since = |view: &ClusterView| view.read_rollout(&place(&["statefulset/mailer"]), "x").since;
         assert_eq!(since(&view), Some(at(10)), "told by the cluster at the first look");
         let steps = [
             (rolling("x:2"), 1_010, "the rollout begins when the image changes"),
@@ -606,10 +645,10 @@ mod tests {
         ];
         for (version, (standing, expected, why)) in (8..).zip(steps) {
             clock.advance(SignedDuration::from_secs(10));
-            view.apply(&namespace("qa"), kind, "mailer", standing.clone(), version);
+            view.apply_workload(&namespace("qa"), kind, "mailer", standing.clone(), version);
             assert_eq!(since(&view), Some(at(expected)), "{why}");
             // A relist in between must not make anything younger.
-            view.replace(&namespace("qa"), kind, [("mailer".to_owned(), standing)], version);
+            view.replace_workloads(&namespace("qa"), kind, [("mailer".to_owned(), standing)], version);
             assert_eq!(since(&view), Some(at(expected)), "{why}, after a relist");
         }
     }
@@ -618,11 +657,11 @@ mod tests {
     fn a_deployment_runs_since_the_cluster_says_so() {
         let kind = WorkloadKind::Deployment;
         let (view, clock) = view_with(kind, vec![("checkout", rolling("x:1"))]);
-        let since = |view: &View| view.rollout(&place(&["deployment/checkout"]), "x").since;
+        let since = |view: &ClusterView| view.read_rollout(&place(&["deployment/checkout"]), "x").since;
         assert_eq!(since(&view), Some(at(10)));
         clock.advance(SignedDuration::from_secs(10));
         let told = standing(&[("app", "x:1")], RolloutState::Running { ready: 1 }, Some(900));
-        view.apply(&namespace("qa"), kind, "checkout", told, 8);
+        view.apply_workload(&namespace("qa"), kind, "checkout", told, 8);
         assert_eq!(since(&view), Some(at(900)));
     }
 
@@ -631,51 +670,55 @@ mod tests {
         let kind = WorkloadKind::Deployment;
         let (view, _) = view_with(kind, vec![]);
         let qa = namespace("qa");
-        assert_eq!(view.reached(&qa, kind), 7);
-        view.apply(&qa, kind, "checkout", running("x:1"), 12);
-        view.advance(&qa, kind, 11);
-        assert_eq!(view.reached(&qa, kind), 12);
-        view.remove(&qa, kind, "checkout", 13);
-        assert_eq!(view.reached(&qa, kind), 13);
-        view.replace(&qa, kind, [], 3);
-        assert_eq!(view.reached(&qa, kind), 3);
-        assert_eq!(view.reached(&namespace("prod"), kind), 0);
+        assert_eq!(view.resource_version(&qa, kind), 7);
+        view.apply_workload(&qa, kind, "checkout", running("x:1"), 12);
+        view.advance_version(&qa, kind, 11);
+        assert_eq!(view.resource_version(&qa, kind), 12);
+        view.remove_workload(&qa, kind, "checkout", 13);
+        assert_eq!(view.resource_version(&qa, kind), 13);
+        view.replace_workloads(&qa, kind, [], 3);
+        assert_eq!(view.resource_version(&qa, kind), 3);
+        assert_eq!(view.resource_version(&namespace("prod"), kind), 0);
     }
 
     #[tokio::test]
     async fn a_follower_hears_of_every_namespace_that_changed_and_of_no_other() {
         let kind = WorkloadKind::Deployment;
         let (view, _) = view_with(kind, vec![("checkout", running("x:1"))]);
-        let mut changes = view.changes();
-        assert_eq!(changes.next().await, BTreeSet::from([namespace("qa")]), "what happened before is told");
+        let mut changes = view.subscribe_changes();
+        assert_eq!(
+            changes.next_changed_namespaces().await,
+            BTreeSet::from([namespace("qa")]),
+            "what happened before is told"
+        );
 
-        view.apply(&namespace("qa"), kind, "checkout", running("x:1"), 8);
-        view.advance(&namespace("qa"), kind, 9);
-        view.expect(&namespace("dev"), kind);
-        let quiet = tokio::time::timeout(std::time::Duration::from_millis(20), changes.next()).await;
+        view.apply_workload(&namespace("qa"), kind, "checkout", running("x:1"), 8);
+        view.advance_version(&namespace("qa"), kind, 9);
+        view.expect_kind(&namespace("dev"), kind);
+        let quiet = tokio::time::timeout(std::time::Duration::from_millis(20), changes.next_changed_namespaces()).await;
         assert!(quiet.is_err(), "nothing new is no wake-up: {quiet:?}");
 
-        view.apply(&namespace("prod"), kind, "checkout", running("x:1"), 8);
-        view.apply(&namespace("qa"), kind, "checkout", running("x:2"), 10);
-        view.remove(&namespace("qa"), kind, "checkout", 11);
-        assert_eq!(changes.next().await, BTreeSet::from([namespace("prod"), namespace("qa")]));
+        view.apply_workload(&namespace("prod"), kind, "checkout", running("x:1"), 8);
+        view.apply_workload(&namespace("qa"), kind, "checkout", running("x:2"), 10);
+        view.remove_workload(&namespace("qa"), kind, "checkout", 11);
+        assert_eq!(changes.next_changed_namespaces().await, BTreeSet::from([namespace("prod"), namespace("qa")]));
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn no_wake_up_is_lost_between_threads() {
         const ROUNDS: u64 = 2_000;
-        let view = View::new(clock());
+        let view = ClusterView::new(clock());
         let (qa, kind) = (namespace("qa"), WorkloadKind::Deployment);
         let writer = tokio::task::spawn_blocking({
             let (view, qa) = (view.clone(), qa.clone());
-            move || (1..=ROUNDS).for_each(|n| view.apply(&qa, kind, "checkout", running(&format!("x:{n}")), n))
+            move || (1..=ROUNDS).for_each(|n| view.apply_workload(&qa, kind, "checkout", running(&format!("x:{n}")), n))
         });
-        view.readable(&qa, kind);
-        let mut changes = view.changes();
+        view.mark_readable(&qa, kind);
+        let mut changes = view.subscribe_changes();
         let last = async {
             loop {
-                changes.next().await;
-                let seen = view.rollout(&place(&["deployment/checkout"]), "x").version;
+                changes.next_changed_namespaces().await;
+                let seen = view.read_rollout(&place(&["deployment/checkout"]), "x").version;
                 if seen.is_some_and(|version| version.label() == ROUNDS.to_string()) {
                     return;
                 }
@@ -689,7 +732,7 @@ mod tests {
 
     #[test]
     fn forty_thousand_workloads_are_small() {
-        let view = View::new(clock());
+        let view = ClusterView::new(clock());
         for environment in ["development", "qa", "staging", "prod"] {
             let workloads = (0..10_000).map(|n| {
                 let image = format!("ghcr.io/acme/artefact-{n:05}:1.{n}.0-9be01d7");
@@ -697,12 +740,12 @@ mod tests {
                 // One object for each is the most that there can be.
                 let applier = Some(format!("Kustomization/{environment}/artefact-{n:05}").into());
                 let standing = standing(&[("app", &image), ("proxy", "envoy:9")], ready, Some(n));
-                (format!("artefact-{n:05}"), Standing { applier, ..standing })
+                (format!("artefact-{n:05}"), WorkloadStatus { applier, ..standing })
             });
-            view.replace(&namespace(environment), WorkloadKind::Deployment, workloads, 1);
-            view.readable(&namespace(environment), WorkloadKind::Deployment);
+            view.replace_workloads(&namespace(environment), WorkloadKind::Deployment, workloads, 1);
+            view.mark_readable(&namespace(environment), WorkloadKind::Deployment);
         }
-        let each = view.weight() / 40_000;
+        let each = view.estimate_bytes() / 40_000;
         assert!(each > 100, "a weight of {each} bytes cannot be all");
         assert!(each < 1_500, "{each} bytes a workload");
         assert!(each < 600, "{each} bytes a workload with two containers is more than it was");
@@ -710,9 +753,9 @@ mod tests {
 
     #[test]
     fn who_applied_what_runs_in_a_place_is_told_once() {
-        let by = |word: &str, image: &str| Standing { applier: Some(word.into()), ..running(image) };
+        let by = |word: &str, image: &str| WorkloadStatus { applier: Some(word.into()), ..running(image) };
         let proxied = standing(&[("a", "x:1"), ("b", "y:1")], RolloutState::Running { ready: 1 }, None);
-        let proxied = Standing { applier: Some("Kustomization/qa/proxied".into()), ..proxied };
+        let proxied = WorkloadStatus { applier: Some("Kustomization/qa/proxied".into()), ..proxied };
         let workloads = vec![
             ("a", by("Kustomization/qa/apps", "x:1")),
             ("b", by("Kustomization/qa/apps", "x:1")),
@@ -724,34 +767,40 @@ mod tests {
         let applied = |names: &[&str], image: &str| {
             let workloads: Vec<String> = names.iter().map(|name| format!("deployment/{name}")).collect();
             let place = place(&workloads.iter().map(String::as_str).collect::<Vec<_>>());
-            view.applied(&place, image).applied_by.iter().map(ToString::to_string).collect::<Vec<_>>()
+            view.find_appliers(&place, image).applied_by.iter().map(ToString::to_string).collect::<Vec<_>>()
         };
         assert_eq!(applied(&["a", "b", "c"], "x"), ["Kustomization/qa/apps", "HelmRelease/qa/c"]);
         assert_eq!(applied(&["d"], "y"), ["Kustomization/qa/proxied"]);
         assert_eq!(applied(&["d"], "z"), <[&str; 0]>::default(), "it runs nothing of that image");
         assert_eq!(applied(&["e", "nobody"], "x"), <[&str; 0]>::default());
-        let version = view.applied(&place(&["deployment/a"]), "x").version.unwrap();
+        let version = view.find_appliers(&place(&["deployment/a"]), "x").version.unwrap();
         assert_eq!(version.label(), "1");
 
-        view.apply(&namespace("qa"), WorkloadKind::Deployment, "a", by("Kustomization/qa/other", "x:1"), 8);
+        view.apply_workload(&namespace("qa"), WorkloadKind::Deployment, "a", by("Kustomization/qa/other", "x:1"), 8);
         assert_eq!(applied(&["a"], "x"), ["Kustomization/qa/other"], "another took it over");
-        let known = view.0.words.lock().unwrap().known.len();
-        view.replace(
+        let known = view.0.string_pool.lock().unwrap().strings.len();
+        view.replace_workloads(
             &namespace("qa"),
             WorkloadKind::Deployment,
             [("b".to_owned(), by("Kustomization/qa/apps", "x:1"))],
             9,
         );
-        assert_eq!(view.0.words.lock().unwrap().known.len(), known, "the word is kept once");
+        assert_eq!(view.0.string_pool.lock().unwrap().strings.len(), known, "the word is kept once");
     }
 
     #[test]
     fn strings_of_workloads_that_are_gone_are_forgotten() {
-        let view = View::new(clock());
+        let view = ClusterView::new(clock());
         for n in 0..10_000 {
-            view.apply(&namespace("qa"), WorkloadKind::Deployment, "checkout", running(&format!("name-{n}:1")), n);
+            view.apply_workload(
+                &namespace("qa"),
+                WorkloadKind::Deployment,
+                "checkout",
+                running(&format!("name-{n}:1")),
+                n,
+            );
         }
-        let known = view.0.words.lock().unwrap().known.len();
+        let known = view.0.string_pool.lock().unwrap().strings.len();
         assert!(known <= 1_024, "{known} strings for one workload");
     }
 }

@@ -12,37 +12,42 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::client::Clients;
-use super::view::View;
-use super::{root_cause, sentence, shortened, unanswered};
-use crate::adapters::cluster::workload_status::{Standing, Stands};
+use super::client::ClusterClients;
+use super::view::ClusterView;
+use super::{describe_error, describe_timeout, root_cause, truncate_text};
+use crate::adapters::cluster::workload_status::{WorkloadResource, WorkloadStatus};
 use crate::domain::model::artefact::{Namespace, WorkloadKind};
 
 /// Workloads take about 50 KB each on the wire and in memory until they are read, so pages are small.
-const PAGE: u32 = 100;
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+const PAGE_SIZE: u32 = 100;
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long the server keeps a watch open.
 const WATCH_SECONDS: u32 = 290;
 /// A silent connection that outlives its watch is dead.
-const SILENCE: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const SILENCE_TIMEOUT: Duration = Duration::from_secs(WATCH_SECONDS as u64 + 10);
+const MIN_BACKOFF: Duration = Duration::from_millis(250);
+const MAX_BACKOFF: Duration = Duration::from_secs(10);
 
 /// Watches until it is cancelled. Returns at once where nothing is wanted.
 ///
 /// This lists and watches by itself instead of through kube's `watcher`, because that one (5.0) lists without a
 /// timeout, never tells that a broken watch was mended, repeats a watch that was answered with 410 for ever, and
 /// starts its backoff anew with each attempt.
-pub async fn run(clients: Clients, wanted: Vec<(Namespace, Vec<WorkloadKind>)>, view: View, cancel: CancellationToken) {
+pub async fn run(
+    clients: ClusterClients,
+    wanted: Vec<(Namespace, Vec<WorkloadKind>)>,
+    view: ClusterView,
+    cancel: CancellationToken,
+) {
     let mut watches = JoinSet::new();
     for (namespace, kinds) in wanted {
         for kind in WorkloadKind::ALL.into_iter().filter(|kind| kinds.contains(kind)) {
-            view.expect(&namespace, kind);
+            view.expect_kind(&namespace, kind);
             let (clients, view, namespace) = (clients.clone(), view.clone(), namespace.clone());
             match kind {
-                WorkloadKind::Deployment => watches.spawn(follow::<Deployment>(clients, namespace, view)),
-                WorkloadKind::StatefulSet => watches.spawn(follow::<StatefulSet>(clients, namespace, view)),
-                WorkloadKind::DaemonSet => watches.spawn(follow::<DaemonSet>(clients, namespace, view)),
+                WorkloadKind::Deployment => watches.spawn(watch_forever::<Deployment>(clients, namespace, view)),
+                WorkloadKind::StatefulSet => watches.spawn(watch_forever::<StatefulSet>(clients, namespace, view)),
+                WorkloadKind::DaemonSet => watches.spawn(watch_forever::<DaemonSet>(clients, namespace, view)),
             };
         }
     }
@@ -65,27 +70,27 @@ fn resume_panic(ended: Option<Result<(), JoinError>>) {
     }
 }
 
-async fn follow<K: Stands>(clients: Clients, namespace: Namespace, view: View) {
-    let mut pause = FIRST_PAUSE;
+async fn watch_forever<K: WorkloadResource>(clients: ClusterClients, namespace: Namespace, view: ClusterView) {
+    let mut pause = MIN_BACKOFF;
     loop {
-        let watch = Watch { clients: &clients, namespace: &namespace, view: &view };
-        match watch.once::<K>(&mut pause).await {
+        let watch = WorkloadWatch { clients: &clients, namespace: &namespace, view: &view };
+        match watch.run_once::<K>(&mut pause).await {
             // A history that is gone is nobody's failure; only a list can help.
-            Trouble::Gone => {}
-            Trouble::Broken(why) => {
+            WatchError::Gone => {}
+            WatchError::Broken(why) => {
                 tracing::debug!(%namespace, kind = K::KIND.as_str(), why, "the watch broke, listing anew");
             }
-            Trouble::Unreadable(why) => {
+            WatchError::Unreadable(why) => {
                 tracing::warn!(%namespace, kind = K::KIND.as_str(), why, "the namespace cannot be read");
-                view.unreadable(&namespace, K::KIND, &why);
+                view.mark_unreadable(&namespace, K::KIND, &why);
             }
         }
         tokio::time::sleep(pause).await;
-        pause = (pause * 2).min(LONGEST_PAUSE);
+        pause = (pause * 2).min(MAX_BACKOFF);
     }
 }
 
-enum Trouble {
+enum WatchError {
     /// 410: what we have is too old to go on from.
     Gone,
     /// A watch that stood has ended badly. It counts as unreadable only when it cannot be set up again.
@@ -93,49 +98,55 @@ enum Trouble {
     Unreadable(String),
 }
 
-struct Watch<'a> {
-    clients: &'a Clients,
+struct WorkloadWatch<'a> {
+    clients: &'a ClusterClients,
     namespace: &'a Namespace,
-    view: &'a View,
+    view: &'a ClusterView,
 }
 
-impl Watch<'_> {
+impl WorkloadWatch<'_> {
     /// A list, and watches from there on until one fails.
-    async fn once<K: Stands>(&self, pause: &mut Duration) -> Trouble {
+    async fn run_once<K: WorkloadResource>(&self, pause: &mut Duration) -> WatchError {
         match self.list_and_watch::<K>(pause).await {
             Ok(never) => match never {},
             Err(trouble) => trouble,
         }
     }
 
-    async fn list_and_watch<K: Stands>(&self, pause: &mut Duration) -> Result<std::convert::Infallible, Trouble> {
-        let client = self.clients.of(self.namespace.context.as_ref()).await;
-        let client = client.map_err(|error| Trouble::Unreadable(error.to_string()))?;
+    async fn list_and_watch<K: WorkloadResource>(
+        &self,
+        pause: &mut Duration,
+    ) -> Result<std::convert::Infallible, WatchError> {
+        let client = self.clients.connect_to_context(self.namespace.context.as_ref()).await;
+        let client = client.map_err(|error| WatchError::Unreadable(error.to_string()))?;
         let api = Api::<K>::namespaced(client, &self.namespace.name);
-        let (listed, mut version) = self.list(&api).await?;
-        self.view.replace(self.namespace, K::KIND, listed, number(&version));
+        let (listed, mut version) = self.list_workloads(&api).await?;
+        self.view.replace_workloads(self.namespace, K::KIND, listed, parse_resource_version(&version));
         loop {
             let params = WatchParams::default().timeout(WATCH_SECONDS);
-            let events = self.answer::<K, _>(api.watch(&params, &version)).await?;
-            self.view.readable(self.namespace, K::KIND);
+            let events = self.await_response::<K, _>(api.watch(&params, &version)).await?;
+            self.view.mark_readable(self.namespace, K::KIND);
             let began = Instant::now();
-            let end = self.take_in::<K>(pin!(events), &mut version).await;
+            let end = self.apply_events::<K>(pin!(events), &mut version).await;
             // One that ends as soon as it stands must not become a busy loop.
-            if began.elapsed() > LONGEST_PAUSE {
-                *pause = FIRST_PAUSE;
+            if began.elapsed() > MAX_BACKOFF {
+                *pause = MIN_BACKOFF;
             } else if end.is_ok() {
-                tokio::time::sleep(FIRST_PAUSE).await;
+                tokio::time::sleep(MIN_BACKOFF).await;
             }
             end?;
         }
     }
 
-    async fn list<K: Stands>(&self, api: &Api<K>) -> Result<(Vec<(String, Standing)>, String), Trouble> {
+    async fn list_workloads<K: WorkloadResource>(
+        &self,
+        api: &Api<K>,
+    ) -> Result<(Vec<(String, WorkloadStatus)>, String), WatchError> {
         let mut listed = Vec::new();
-        let mut params = ListParams::default().limit(PAGE);
+        let mut params = ListParams::default().limit(PAGE_SIZE);
         loop {
-            let page = self.answer::<K, _>(api.list(&params)).await?;
-            listed.extend(page.items.iter().map(|object| (object.name_any(), object.standing())));
+            let page = self.await_response::<K, _>(api.list(&params)).await?;
+            listed.extend(page.items.iter().map(|object| (object.name_any(), object.to_workload_status())));
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => params = params.continue_token(&token),
                 None => return Ok((listed, page.metadata.resource_version.unwrap_or_default())),
@@ -143,50 +154,66 @@ impl Watch<'_> {
         }
     }
 
-    async fn take_in<K: Stands>(
+    async fn apply_events<K: WorkloadResource>(
         &self,
         mut events: impl Stream<Item = kube::Result<WatchEvent<K>>> + Unpin,
         version: &mut String,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), WatchError> {
         loop {
-            let event = match timeout(SILENCE, events.next()).await {
+            let event = match timeout(SILENCE_TIMEOUT, events.next()).await {
                 Ok(Some(Ok(event))) => event,
-                Ok(Some(Err(kube::Error::Api(status)))) if status.code == 410 => return Err(Trouble::Gone),
-                Ok(Some(Err(error))) => return Err(Trouble::Broken(root_cause(&error))),
+                Ok(Some(Err(kube::Error::Api(status)))) if status.code == 410 => return Err(WatchError::Gone),
+                Ok(Some(Err(error))) => return Err(WatchError::Broken(root_cause(&error))),
                 // The server ends every watch in time: go on from where we are.
                 Ok(None) | Err(_) => return Ok(()),
             };
             match event {
                 WatchEvent::Added(object) | WatchEvent::Modified(object) => {
                     *version = object.resource_version().unwrap_or_default();
-                    self.view.apply(self.namespace, K::KIND, &object.name_any(), object.standing(), number(version));
+                    self.view.apply_workload(
+                        self.namespace,
+                        K::KIND,
+                        &object.name_any(),
+                        object.to_workload_status(),
+                        parse_resource_version(version),
+                    );
                 }
                 WatchEvent::Deleted(object) => {
                     *version = object.resource_version().unwrap_or_default();
-                    self.view.remove(self.namespace, K::KIND, &object.name_any(), number(version));
+                    self.view.remove_workload(
+                        self.namespace,
+                        K::KIND,
+                        &object.name_any(),
+                        parse_resource_version(version),
+                    );
                 }
                 WatchEvent::Bookmark(bookmark) => {
                     *version = bookmark.metadata.resource_version;
-                    self.view.advance(self.namespace, K::KIND, number(version));
+                    self.view.advance_version(self.namespace, K::KIND, parse_resource_version(version));
                 }
-                WatchEvent::Error(status) if status.code == 410 => return Err(Trouble::Gone),
-                WatchEvent::Error(status) => return Err(Trouble::Broken(shortened(&status.message, 160))),
+                WatchEvent::Error(status) if status.code == 410 => return Err(WatchError::Gone),
+                WatchEvent::Error(status) => return Err(WatchError::Broken(truncate_text(&status.message, 160))),
             }
         }
     }
 
-    async fn answer<K: Stands, T>(&self, call: impl Future<Output = kube::Result<T>>) -> Result<T, Trouble> {
-        match timeout(ANSWER_TIMEOUT, call).await {
+    async fn await_response<K: WorkloadResource, T>(
+        &self,
+        call: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, WatchError> {
+        match timeout(RESPONSE_TIMEOUT, call).await {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(kube::Error::Api(status))) if status.code == 410 => Err(Trouble::Gone),
-            Ok(Err(error)) => Err(Trouble::Unreadable(sentence::<K>(&error, "get, list, watch", self.namespace))),
-            Err(_) => Err(Trouble::Unreadable(unanswered(ANSWER_TIMEOUT))),
+            Ok(Err(kube::Error::Api(status))) if status.code == 410 => Err(WatchError::Gone),
+            Ok(Err(error)) => {
+                Err(WatchError::Unreadable(describe_error::<K>(&error, "get, list, watch", self.namespace)))
+            }
+            Err(_) => Err(WatchError::Unreadable(describe_timeout(RESPONSE_TIMEOUT))),
         }
     }
 }
 
 /// Resource versions are opaque by contract and numbers in practice; we only use them to tell how far a watch is.
-fn number(version: &str) -> u64 {
+fn parse_resource_version(version: &str) -> u64 {
     version.parse().unwrap_or(0)
 }
 
@@ -204,7 +231,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::adapters::cluster::Reading;
+    use crate::adapters::cluster::NamespaceReadability;
     use crate::adapters::cluster::client::tests::kubeconfig;
     use crate::clock::Clock;
     use crate::domain::model::artefact::Place;
@@ -357,7 +384,7 @@ mod tests {
     }
 
     struct Town {
-        view: View,
+        view: ClusterView,
         cancel: CancellationToken,
         _kubeconfig: tempfile::NamedTempFile,
     }
@@ -375,8 +402,8 @@ mod tests {
     impl Town {
         fn watching(address: std::net::SocketAddr, kinds: Vec<WorkloadKind>) -> Self {
             let kubeconfig = kubeconfig(&format!("http://{address}"));
-            let clients = Clients::new(Some(kubeconfig.path().to_owned()));
-            let view = View::new(Clock::by_hand(Timestamp::from_second(1_000).unwrap()));
+            let clients = ClusterClients::new(Some(kubeconfig.path().to_owned()));
+            let view = ClusterView::new(Clock::by_hand(Timestamp::from_second(1_000).unwrap()));
             let cancel = CancellationToken::new();
             tokio::spawn(run(clients, vec![(qa(), kinds)], view.clone(), cancel.clone()));
             Self { view, cancel, _kubeconfig: kubeconfig }
@@ -384,18 +411,18 @@ mod tests {
 
         fn rollout(&self, name: &str) -> Rollout {
             let workloads = vec![format!("deployment/{name}").parse().unwrap()];
-            self.view.rollout(&Place { namespace: qa(), workloads, container: None }, "x")
+            self.view.read_rollout(&Place { namespace: qa(), workloads, container: None }, "x")
         }
 
         async fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
-            let mut changes = self.view.changes();
+            let mut changes = self.view.subscribe_changes();
             let waited = timeout(Duration::from_secs(20), async {
                 while !holds(self) {
                     // Not every state is a change of the view, as how far a watch has come.
-                    let _ = timeout(Duration::from_millis(20), changes.next()).await;
+                    let _ = timeout(Duration::from_millis(20), changes.next_changed_namespaces()).await;
                 }
             });
-            assert!(waited.await.is_ok(), "{what}: {:?} {:?}", self.view.health(), self.rollout("checkout"));
+            assert!(waited.await.is_ok(), "{what}: {:?} {:?}", self.view.list_readability(), self.rollout("checkout"));
         }
 
         async fn shows(&self, name: &str, tag: &str) {
@@ -436,7 +463,7 @@ mod tests {
         fake.put("checkout", "1");
         town.shows("checkout", "1").await;
         fake.delete("checkout");
-        town.until("deleted", |town| town.view.reached(&qa(), WorkloadKind::Deployment) == 253).await;
+        town.until("deleted", |town| town.view.resource_version(&qa(), WorkloadKind::Deployment) == 253).await;
         assert_eq!(town.rollout("checkout").state, RolloutState::Missing);
         assert_eq!(fake.lists(), 3, "changes came by the watch");
     }
@@ -451,7 +478,7 @@ mod tests {
                 json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": { "resourceVersion": "40" } });
             c.events.push((40, json!({ "type": "BOOKMARK", "object": object })));
         });
-        town.until("bookmark", |town| town.view.reached(&qa(), WorkloadKind::Deployment) == 40).await;
+        town.until("bookmark", |town| town.view.resource_version(&qa(), WorkloadKind::Deployment) == 40).await;
     }
 
     #[tokio::test]
@@ -474,7 +501,7 @@ mod tests {
             town.until("gone", |town| town.rollout("checkout").state == RolloutState::Missing).await;
             town.shows("search", "1").await;
             assert_eq!(fake.lists(), 2);
-            assert_eq!(town.view.reached(&qa(), WorkloadKind::Deployment), 90);
+            assert_eq!(town.view.resource_version(&qa(), WorkloadKind::Deployment), 90);
             fake.put("search", "2");
             town.shows("search", "2").await;
         }
@@ -523,7 +550,7 @@ mod tests {
         fake.put("checkout", "1");
         let town = Town::watching(fake.serve().await, vec![WorkloadKind::StatefulSet, WorkloadKind::Deployment]);
         town.shows("checkout", "1").await;
-        let forbidden = |town: &Town| matches!(&town.view.health()[..], [(_, Reading::Unreadable { why, .. })] if why.contains("statefulsets"));
+        let forbidden = |town: &Town| matches!(&town.view.list_readability()[..], [(_, NamespaceReadability::Unreadable { why, .. })] if why.contains("statefulsets"));
         town.until("forbidden", forbidden).await;
         assert_eq!(town.rollout("checkout").state, RolloutState::Running { ready: 1 });
     }
@@ -556,16 +583,16 @@ mod tests {
         town.unreadable("unreachable: ").await;
 
         let prod = Namespace { context: Some("prod".into()), name: "shop".into() };
-        let view = View::new(Clock::system());
+        let view = ClusterView::new(Clock::system());
         let cancel = CancellationToken::new();
         let wanted = vec![(prod, vec![WorkloadKind::DaemonSet])];
-        let watch = tokio::spawn(run(Clients::new(None), wanted, view.clone(), cancel.clone()));
-        let mut changes = view.changes();
-        timeout(Duration::from_secs(20), changes.next()).await.unwrap();
+        let watch = tokio::spawn(run(ClusterClients::new(None), wanted, view.clone(), cancel.clone()));
+        let mut changes = view.subscribe_changes();
+        timeout(Duration::from_secs(20), changes.next_changed_namespaces()).await.unwrap();
         assert!(
-            matches!(&view.health()[..], [(_, Reading::Unreadable { why, .. })] if why.contains("needs a kubeconfig")),
+            matches!(&view.list_readability()[..], [(_, NamespaceReadability::Unreadable { why, .. })] if why.contains("needs a kubeconfig")),
             "{:?}",
-            view.health()
+            view.list_readability()
         );
         cancel.cancel();
         timeout(Duration::from_secs(5), watch).await.expect("it ends when it is cancelled").unwrap();

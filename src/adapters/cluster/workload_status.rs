@@ -8,15 +8,15 @@ use k8s_openapi::api::apps::v1::{DaemonSet, Deployment, DeploymentCondition, Sta
 use k8s_openapi::api::core::v1::PodTemplateSpec;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta};
 
-use super::shortened;
-use crate::adapters::cluster::applied_by::applier;
+use super::truncate_text;
+use crate::adapters::cluster::applied_by::detect_applier;
 use crate::domain::model::artefact::WorkloadKind;
 use crate::domain::model::version::Image;
 use crate::domain::runtime::rollout::RolloutState;
 
 /// What one look at a workload told.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct WorkloadStatus {
     pub containers: Box<[Container]>,
     /// Only `Running`, `RollingOut` and `Degraded`: a workload that stands here is neither missing nor unreadable.
     pub state: RolloutState,
@@ -33,7 +33,7 @@ pub struct Container {
 }
 
 /// The three kinds of workload, read alike.
-pub trait Stands:
+pub trait WorkloadResource:
     kube::Resource<DynamicType = (), Scope = k8s_openapi::NamespaceResourceScope>
     + Clone
     + std::fmt::Debug
@@ -43,35 +43,35 @@ pub trait Stands:
 {
     const KIND: WorkloadKind;
 
-    fn standing(&self) -> Standing;
+    fn to_workload_status(&self) -> WorkloadStatus;
 
     /// Which pods and templates are its own.
     fn selector(&self) -> Option<&LabelSelector>;
 }
 
-impl Stands for Deployment {
+impl WorkloadResource for Deployment {
     const KIND: WorkloadKind = WorkloadKind::Deployment;
 
-    fn standing(&self) -> Standing {
+    fn to_workload_status(&self) -> WorkloadStatus {
         let spec = self.spec.as_ref();
         let status = self.status.clone().unwrap_or_default();
         let conditions = status.conditions.unwrap_or_default();
         let progressing = conditions.iter().find(|condition| condition.type_ == "Progressing");
-        let wanted = count(spec.and_then(|spec| spec.replicas).or(Some(1)));
-        let (replicas, updated) = (count(status.replicas), count(status.updated_replicas));
-        let available = count(status.available_replicas);
+        let wanted = to_replica_count(spec.and_then(|spec| spec.replicas).or(Some(1)));
+        let (replicas, updated) = (to_replica_count(status.replicas), to_replica_count(status.updated_replicas));
+        let available = to_replica_count(status.available_replicas);
         // Old replicas are taken to be available, so this is what the new ones have at least.
         let ready = available.saturating_sub(replicas.saturating_sub(updated)).min(wanted);
 
         // `ReplicaFailure` (an exceeded quota, for example) is a delay and not a failure: the controller keeps trying, and `kubectl
         // rollout status` ignores it.
         let delayed_by = conditions.iter().find(|c| c.type_ == "ReplicaFailure" && c.status == "True");
-        let delayed_by = delayed_by.map(|condition| reason(condition, "its replicas cannot be created"));
+        let delayed_by = delayed_by.map(|condition| describe_condition(condition, "its replicas cannot be created"));
 
-        let state = if !observed(&self.metadata, status.observed_generation) {
-            rolling_out(0, wanted)
+        let state = if !is_observed(&self.metadata, status.observed_generation) {
+            rolling_out_state(0, wanted)
         } else if let Some(late) = progressing.filter(|c| c.reason.as_deref() == Some("ProgressDeadlineExceeded")) {
-            let late = reason(late, "it exceeded its progress deadline");
+            let late = describe_condition(late, "it exceeded its progress deadline");
             RolloutState::Degraded { reason: delayed_by.unwrap_or(late) }
         } else if updated >= wanted && replicas <= updated && available >= updated {
             RolloutState::Running { ready: available }
@@ -80,12 +80,12 @@ impl Stands for Deployment {
         };
         // While a rollout is complete, nothing touches this condition: it keeps the moment of completion.
         // Before, it is the last sign of progress.
-        let told = progressing.and_then(|c| c.last_update_time.as_ref().or(c.last_transition_time.as_ref()));
-        Standing {
-            containers: containers(spec.map(|spec| &spec.template)),
+        let progressed_at = progressing.and_then(|c| c.last_update_time.as_ref().or(c.last_transition_time.as_ref()));
+        WorkloadStatus {
+            containers: read_containers(spec.map(|spec| &spec.template)),
             state,
-            since: told.map(|time| time.0).or_else(|| created(&self.metadata)),
-            applier: applier(&self.metadata),
+            since: progressed_at.map(|time| time.0).or_else(|| creation_time(&self.metadata)),
+            applier: detect_applier(&self.metadata),
         }
     }
 
@@ -94,18 +94,18 @@ impl Stands for Deployment {
     }
 }
 
-impl Stands for StatefulSet {
+impl WorkloadResource for StatefulSet {
     const KIND: WorkloadKind = WorkloadKind::StatefulSet;
 
-    fn standing(&self) -> Standing {
+    fn to_workload_status(&self) -> WorkloadStatus {
         let spec = self.spec.as_ref();
         let status = self.status.clone().unwrap_or_default();
         let strategy = spec.and_then(|spec| spec.update_strategy.as_ref());
         let by_hand = strategy.and_then(|strategy| strategy.type_.as_deref()) == Some("OnDelete");
         let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref()).filter(|_| !by_hand);
-        let replicas = count(spec.and_then(|spec| spec.replicas).or(Some(1)));
-        let wanted = replicas.saturating_sub(count(rolling.and_then(|rolling| rolling.partition)));
-        let (ready, updated) = (count(status.ready_replicas), count(status.updated_replicas));
+        let replicas = to_replica_count(spec.and_then(|spec| spec.replicas).or(Some(1)));
+        let wanted = replicas.saturating_sub(to_replica_count(rolling.and_then(|rolling| rolling.partition)));
+        let (ready, updated) = (to_replica_count(status.ready_replicas), to_replica_count(status.updated_replicas));
         let one_revision = status.update_revision == status.current_revision;
 
         let new_ones_stand = if by_hand {
@@ -118,20 +118,20 @@ impl Stands for StatefulSet {
             one_revision
         };
         let seen = status.observed_generation.is_some_and(|seen| seen > 0)
-            && observed(&self.metadata, status.observed_generation);
+            && is_observed(&self.metadata, status.observed_generation);
         let state = if seen && ready >= replicas && new_ones_stand {
             RolloutState::Running { ready }
         } else if seen {
             let old = if one_revision { 0 } else { replicas.saturating_sub(updated) };
-            rolling_out(ready.saturating_sub(old), replicas)
+            rolling_out_state(ready.saturating_sub(old), replicas)
         } else {
-            rolling_out(0, replicas)
+            rolling_out_state(0, replicas)
         };
-        Standing {
-            containers: containers(spec.map(|spec| &spec.template)),
+        WorkloadStatus {
+            containers: read_containers(spec.map(|spec| &spec.template)),
             state,
-            since: specified(&self.metadata).or_else(|| created(&self.metadata)),
-            applier: applier(&self.metadata),
+            since: find_last_spec_write(&self.metadata).or_else(|| creation_time(&self.metadata)),
+            applier: detect_applier(&self.metadata),
         }
     }
 
@@ -140,28 +140,28 @@ impl Stands for StatefulSet {
     }
 }
 
-impl Stands for DaemonSet {
+impl WorkloadResource for DaemonSet {
     const KIND: WorkloadKind = WorkloadKind::DaemonSet;
 
-    fn standing(&self) -> Standing {
+    fn to_workload_status(&self) -> WorkloadStatus {
         // The same figures hold for `OnDelete`, which `kubectl` refuses to judge.
         let status = self.status.clone().unwrap_or_default();
-        let wanted = count(Some(status.desired_number_scheduled));
-        let updated = count(status.updated_number_scheduled);
-        let available = count(status.number_available);
+        let wanted = to_replica_count(Some(status.desired_number_scheduled));
+        let updated = to_replica_count(status.updated_number_scheduled);
+        let available = to_replica_count(status.number_available);
 
-        let state = if self.status.is_none() || !observed(&self.metadata, status.observed_generation) {
-            rolling_out(0, wanted)
+        let state = if self.status.is_none() || !is_observed(&self.metadata, status.observed_generation) {
+            rolling_out_state(0, wanted)
         } else if updated >= wanted && available >= wanted {
             RolloutState::Running { ready: available }
         } else {
-            rolling_out(updated.saturating_sub(wanted.saturating_sub(available)), wanted)
+            rolling_out_state(updated.saturating_sub(wanted.saturating_sub(available)), wanted)
         };
-        Standing {
-            containers: containers(self.spec.as_ref().map(|spec| &spec.template)),
+        WorkloadStatus {
+            containers: read_containers(self.spec.as_ref().map(|spec| &spec.template)),
             state,
-            since: specified(&self.metadata).or_else(|| created(&self.metadata)),
-            applier: applier(&self.metadata),
+            since: find_last_spec_write(&self.metadata).or_else(|| creation_time(&self.metadata)),
+            applier: detect_applier(&self.metadata),
         }
     }
 
@@ -171,31 +171,35 @@ impl Stands for DaemonSet {
 }
 
 /// What the status says is about the specification as it stands now, not about an earlier one.
-fn observed(metadata: &ObjectMeta, seen: Option<i64>) -> bool {
+fn is_observed(metadata: &ObjectMeta, seen: Option<i64>) -> bool {
     metadata.generation.unwrap_or(0) <= seen.unwrap_or(0)
 }
 
-pub(super) fn created(metadata: &ObjectMeta) -> Option<Timestamp> {
+pub(super) fn creation_time(metadata: &ObjectMeta) -> Option<Timestamp> {
     metadata.creation_timestamp.as_ref().map(|time| time.0)
 }
 
 /// When somebody last wrote the object, other than its status: the only trace these kinds keep of a new version.
-fn specified(metadata: &ObjectMeta) -> Option<Timestamp> {
+fn find_last_spec_write(metadata: &ObjectMeta) -> Option<Timestamp> {
     let writes = metadata.managed_fields.iter().flatten().filter(|write| write.subresource.is_none());
     writes.filter_map(|write| write.time.as_ref()).map(|time| time.0).max()
 }
 
-fn rolling_out(ready: u32, wanted: u32) -> RolloutState {
+fn rolling_out_state(ready: u32, wanted: u32) -> RolloutState {
     RolloutState::RollingOut { ready, wanted, delayed_by: None }
 }
 
-fn reason(condition: &DeploymentCondition, otherwise: &str) -> Arc<str> {
+fn describe_condition(condition: &DeploymentCondition, otherwise: &str) -> Arc<str> {
     let message = condition.message.as_deref().filter(|message| !message.trim().is_empty());
-    shortened(message.unwrap_or(otherwise), 200).into()
+    truncate_text(message.unwrap_or(otherwise), 200).into()
 }
 
 /// The container that is meant: the named one, else the one with the artefact's image, else the only one.
-pub(super) fn meant<'a>(containers: &'a [Container], name: Option<&str>, image: &str) -> Option<&'a Container> {
+pub(super) fn find_container<'a>(
+    containers: &'a [Container],
+    name: Option<&str>,
+    image: &str,
+) -> Option<&'a Container> {
     match (name, containers) {
         (Some(name), _) => containers.iter().find(|container| &*container.name == name),
         (None, [only]) => Some(only),
@@ -203,7 +207,7 @@ pub(super) fn meant<'a>(containers: &'a [Container], name: Option<&str>, image: 
     }
 }
 
-pub(super) fn containers(template: Option<&PodTemplateSpec>) -> Box<[Container]> {
+pub(super) fn read_containers(template: Option<&PodTemplateSpec>) -> Box<[Container]> {
     let containers = template.and_then(|template| template.spec.as_ref()).map(|spec| spec.containers.as_slice());
     let read = |container: &k8s_openapi::api::core::v1::Container| Container {
         name: container.name.as_str().into(),
@@ -212,7 +216,7 @@ pub(super) fn containers(template: Option<&PodTemplateSpec>) -> Box<[Container]>
     containers.unwrap_or_default().iter().map(read).collect()
 }
 
-fn count(replicas: Option<i32>) -> u32 {
+fn to_replica_count(replicas: Option<i32>) -> u32 {
     replicas.and_then(|replicas| u32::try_from(replicas).ok()).unwrap_or(0)
 }
 
@@ -222,16 +226,16 @@ mod tests {
 
     use super::*;
 
-    fn standing<K: Stands>(metadata: &Value, spec: &Value, status: &Value) -> Standing {
+    fn standing<K: WorkloadResource>(metadata: &Value, spec: &Value, status: &Value) -> WorkloadStatus {
         let mut whole = json!({ "metadata": metadata, "spec": { "selector": {}, "serviceName": "x", "template": {} } });
         whole["spec"].as_object_mut().unwrap().extend(spec.as_object().unwrap().clone());
         if !status.is_null() {
             whole["status"] = status.clone();
         }
-        serde_json::from_value::<K>(whole).unwrap().standing()
+        serde_json::from_value::<K>(whole).unwrap().to_workload_status()
     }
 
-    fn table<K: Stands>(cases: Vec<(&str, &Value, Value, RolloutState)>) {
+    fn table<K: WorkloadResource>(cases: Vec<(&str, &Value, Value, RolloutState)>) {
         for (name, spec, status, expected) in cases {
             let state = standing::<K>(&json!({ "generation": 4 }), spec, &status).state;
             assert_eq!(state, expected, "{name}");
@@ -261,15 +265,15 @@ mod tests {
         let (none, three, zero) = (&json!([]), &json!({ "replicas": 3 }), &json!({ "replicas": 0 }));
         table::<Deployment>(vec![
             ("complete", three, deployed([4, 3, 3, 3], none), running(3)),
-            ("the newer specification was not seen yet", three, deployed([3, 3, 3, 3], none), rolling_out(0, 3)),
-            ("no status at all", three, Value::Null, rolling_out(0, 3)),
-            ("not all are updated", three, deployed([4, 3, 2, 3], none), rolling_out(2, 3)),
-            ("an old one is still there", three, deployed([4, 4, 3, 4], none), rolling_out(3, 3)),
-            ("a new one is not available", three, deployed([4, 3, 3, 2], none), rolling_out(2, 3)),
-            ("the first new one beside all old ones", three, deployed([4, 4, 1, 3], none), rolling_out(0, 3)),
+            ("the newer specification was not seen yet", three, deployed([3, 3, 3, 3], none), rolling_out_state(0, 3)),
+            ("no status at all", three, Value::Null, rolling_out_state(0, 3)),
+            ("not all are updated", three, deployed([4, 3, 2, 3], none), rolling_out_state(2, 3)),
+            ("an old one is still there", three, deployed([4, 4, 3, 4], none), rolling_out_state(3, 3)),
+            ("a new one is not available", three, deployed([4, 3, 3, 2], none), rolling_out_state(2, 3)),
+            ("the first new one beside all old ones", three, deployed([4, 4, 1, 3], none), rolling_out_state(0, 3)),
             ("scaled to nothing", zero, deployed([4, 0, 0, 0], none), running(0)),
-            ("scaled to nothing, an old one ends", zero, deployed([4, 1, 0, 1], none), rolling_out(0, 0)),
-            ("replicas by default are one", &json!({}), deployed([4, 0, 0, 0], none), rolling_out(0, 1)),
+            ("scaled to nothing, an old one ends", zero, deployed([4, 1, 0, 1], none), rolling_out_state(0, 0)),
+            ("replicas by default are one", &json!({}), deployed([4, 0, 0, 0], none), rolling_out_state(0, 1)),
             ("nonsense from outside", &json!({ "replicas": -3 }), deployed([4, -1, -1, -1], none), running(0)),
         ]);
     }
@@ -287,7 +291,7 @@ mod tests {
         table::<Deployment>(vec![
             ("too late", three, deployed([4, 4, 1, 3], late), broken("ReplicaSet \"x\" has timed out")),
             ("without a message", three, deployed([4, 4, 1, 3], silent), broken("it exceeded its progress deadline")),
-            ("the deadline of an older specification", three, deployed([3, 4, 1, 3], late), rolling_out(0, 3)),
+            ("the deadline of an older specification", three, deployed([3, 4, 1, 3], late), rolling_out_state(0, 3)),
             (
                 "pods cannot be created yet",
                 three,
@@ -301,9 +305,9 @@ mod tests {
                 delayed(1, 3, "exceeded quota: small"),
             ),
             ("pods could not be created in time", three, deployed([4, 3, 0, 3], both), broken("exceeded quota: small")),
-            ("pods can be created again", three, deployed([4, 3, 0, 3], over), rolling_out(0, 3)),
+            ("pods can be created again", three, deployed([4, 3, 0, 3], over), rolling_out_state(0, 3)),
             ("a failure that did not matter", three, deployed([4, 3, 3, 3], quota), running(3)),
-            ("paused half-way", paused, deployed([4, 4, 1, 4], pause), rolling_out(1, 3)),
+            ("paused half-way", paused, deployed([4, 4, 1, 4], pause), rolling_out_state(1, 3)),
             ("paused when complete", paused, deployed([4, 3, 3, 3], pause), running(3)),
         ]);
     }
@@ -322,18 +326,18 @@ mod tests {
         table::<StatefulSet>(vec![
             ("complete", all, status([4, 3, 3], "new"), running(3)),
             ("all updated, the revision is about to follow", all, status([4, 3, 3], "old"), running(3)),
-            ("the newer specification was not seen yet", all, status([3, 3, 3], "new"), rolling_out(0, 3)),
-            ("nothing was seen yet", all, Value::Null, rolling_out(0, 3)),
-            ("one is not ready", all, status([4, 2, 3], "new"), rolling_out(2, 3)),
-            ("one is not updated", all, status([4, 3, 2], "old"), rolling_out(2, 3)),
+            ("the newer specification was not seen yet", all, status([3, 3, 3], "new"), rolling_out_state(0, 3)),
+            ("nothing was seen yet", all, Value::Null, rolling_out_state(0, 3)),
+            ("one is not ready", all, status([4, 2, 3], "new"), rolling_out_state(2, 3)),
+            ("one is not updated", all, status([4, 3, 2], "old"), rolling_out_state(2, 3)),
             ("the part that should be new is", last, status([4, 3, 1], "old"), running(3)),
-            ("the part that should be new is not", two, status([4, 3, 1], "old"), rolling_out(1, 3)),
-            ("a partition holds everything back", none, status([4, 3, 0], "old"), rolling_out(0, 3)),
+            ("the part that should be new is not", two, status([4, 3, 1], "old"), rolling_out_state(1, 3)),
+            ("a partition holds everything back", none, status([4, 3, 0], "old"), rolling_out_state(0, 3)),
             ("a partition, but nothing new", none, status([4, 3, 0], "new"), running(3)),
             ("no strategy told: by revision", plain, status([4, 3, 3], "new"), running(3)),
-            ("no strategy told: another revision", plain, status([4, 3, 1], "old"), rolling_out(1, 3)),
+            ("no strategy told: another revision", plain, status([4, 3, 1], "old"), rolling_out_state(1, 3)),
             ("by hand, all deleted", by_hand, status([4, 3, 3], "old"), running(3)),
-            ("by hand, none deleted", by_hand, status([4, 3, 0], "old"), rolling_out(0, 3)),
+            ("by hand, none deleted", by_hand, status([4, 3, 0], "old"), rolling_out_state(0, 3)),
             ("scaled to nothing", zero, status([4, 0, 0], "old"), running(0)),
         ]);
     }
@@ -348,12 +352,12 @@ mod tests {
         let (plain, by_hand) = (&json!({}), &json!({ "updateStrategy": { "type": "OnDelete" } }));
         table::<DaemonSet>(vec![
             ("complete", plain, status([4, 5, 5, 5]), running(5)),
-            ("the newer specification was not seen yet", plain, status([3, 5, 5, 5]), rolling_out(0, 5)),
-            ("no status at all", plain, Value::Null, rolling_out(0, 0)),
-            ("not all are updated", plain, status([4, 5, 3, 5]), rolling_out(3, 5)),
-            ("not all are available", plain, status([4, 5, 5, 4]), rolling_out(4, 5)),
+            ("the newer specification was not seen yet", plain, status([3, 5, 5, 5]), rolling_out_state(0, 5)),
+            ("no status at all", plain, Value::Null, rolling_out_state(0, 0)),
+            ("not all are updated", plain, status([4, 5, 3, 5]), rolling_out_state(3, 5)),
+            ("not all are available", plain, status([4, 5, 5, 4]), rolling_out_state(4, 5)),
             ("no node is meant", plain, status([4, 0, 0, 0]), running(0)),
-            ("by hand, none deleted", by_hand, status([4, 5, 0, 5]), rolling_out(0, 5)),
+            ("by hand, none deleted", by_hand, status([4, 5, 0, 5]), rolling_out_state(0, 5)),
         ]);
     }
 

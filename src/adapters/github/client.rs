@@ -14,10 +14,10 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::commit::{Commit, WireCommit};
-use crate::adapters::github::rate_limit::Pace;
-use crate::adapters::github::request::Asking;
-pub(super) use crate::adapters::github::request::Found;
+use super::commit::{GithubCommit, WireCommit};
+use crate::adapters::github::rate_limit::GithubPacer;
+pub(super) use crate::adapters::github::request::FetchResult;
+use crate::adapters::github::request::ReadState;
 use crate::clock::Clock;
 use crate::config::GithubAuth;
 use crate::domain::model::artefact::Repository;
@@ -27,13 +27,13 @@ use crate::telemetry::metrics::Counts;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
 /// Around a whole answer, body included.
-pub(super) const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
 /// GitHub asks for a minute where it does not say how long a secondary limit lasts.
-const UNTOLD_LIMIT: SignedDuration = SignedDuration::from_mins(1);
+const DEFAULT_LIMIT_PAUSE: SignedDuration = SignedDuration::from_mins(1);
 /// GitHub counts by the hour.
-const LONGEST_LIMIT: SignedDuration = SignedDuration::from_mins(65);
+const MAX_LIMIT_PAUSE: SignedDuration = SignedDuration::from_mins(65);
 /// An annotated tag may name another; nobody means a long chain.
-const TAG_DEPTH: usize = 4;
+const MAX_TAG_DEPTH: usize = 4;
 
 pub enum Auth {
     None,
@@ -61,7 +61,7 @@ pub enum GithubError {
     RateLimited { until: Timestamp },
     /// Our own pace, which keeps us below GitHub's limits.
     #[error("GitHub takes only so many requests a minute; the next may go at {}", until.strftime("%H:%M:%S UTC"))]
-    Paced { until: Timestamp },
+    Throttled { until: Timestamp },
     #[error("GitHub is not available: {0}")]
     Unavailable(String),
     /// It may have done what it was asked for, or not.
@@ -73,9 +73,9 @@ pub enum GithubError {
 
 impl GithubError {
     /// It is worth asking again later.
-    pub fn passes(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
-            Self::RateLimited { .. } | Self::Paced { .. } | Self::Unavailable(_) | Self::Unclear(_) => true,
+            Self::RateLimited { .. } | Self::Throttled { .. } | Self::Unavailable(_) | Self::Unclear(_) => true,
             Self::Unauthorised(_) | Self::NotFound(_) | Self::Other(_) => false,
         }
     }
@@ -83,8 +83,8 @@ impl GithubError {
 
 /// What is left of the hour's requests, as of the last answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RateLeft {
-    pub requests: u64,
+pub struct RateLimitState {
+    pub remaining: u64,
     pub resets_at: Option<Timestamp>,
 }
 
@@ -94,22 +94,22 @@ pub struct Client {
     /// The App itself, by its own key, and its installation: it tells of itself what the installation may not ask.
     pub(super) app: Option<(Octocrab, u64)>,
     pub(super) clock: Clock,
-    limits: Arc<Mutex<Limits>>,
-    pub(super) pace: Arc<Pace>,
-    pub(super) asking: Arc<Asking>,
-    requests: Counts<1>,
+    limits: Arc<Mutex<ReportedLimits>>,
+    pub(super) pacer: Arc<GithubPacer>,
+    pub(super) read_state: Arc<ReadState>,
+    request_counts: Counts<1>,
 }
 
 #[derive(Default)]
-struct Limits {
-    left: Option<RateLeft>,
-    closed_until: Option<Timestamp>,
+struct ReportedLimits {
+    state: Option<RateLimitState>,
+    limited_until: Option<Timestamp>,
 }
 
 impl Client {
     /// Needs a tokio runtime around it. Asks nobody yet.
     pub fn new(api_url: &str, auth: Auth, clock: Clock) -> Result<Self, GithubError> {
-        let unusable = |error: octocrab::Error| GithubError::Other(cause(&error));
+        let unusable = |error: octocrab::Error| GithubError::Other(root_cause(&error));
         let builder = Octocrab::builder()
             .base_uri(api_url)
             .map_err(|_| GithubError::Other(format!("`{api_url}` is not the address of an API")))?
@@ -136,39 +136,55 @@ impl Client {
             requests.of([class]);
         }
         let (limits, asking) = (Arc::default(), Arc::default());
-        Ok(Self { octocrab, app, pace: Arc::new(Pace::new(&clock)), clock, limits, asking, requests })
+        Ok(Self {
+            octocrab,
+            app,
+            pacer: Arc::new(GithubPacer::new(&clock)),
+            clock,
+            limits,
+            read_state: asking,
+            request_counts: requests,
+        })
     }
 
     /// The commit that a branch, a tag or a (short) SHA names; `None` where it names none, or more than one.
-    pub async fn commit(&self, repository: &Repository, reference: &str) -> Result<Option<Commit>, GithubError> {
-        let Some(reference) = in_path(reference) else { return Ok(None) };
+    pub async fn resolve_commit(
+        &self,
+        repository: &Repository,
+        reference: &str,
+    ) -> Result<Option<GithubCommit>, GithubError> {
+        let Some(reference) = encode_ref(reference) else { return Ok(None) };
         // The files of a commit come in pages, and we want none of them.
         let path = format!("/repos/{repository}/commits/{reference}?per_page=1");
-        match self.read::<WireCommit>(&path).await? {
-            Found::Yes(commit) => commit.into_commit().map(Some),
-            Found::No(_) => Ok(None),
+        match self.fetch_json::<WireCommit>(&path).await? {
+            FetchResult::Found(commit) => commit.into_commit().map(Some),
+            FetchResult::Missing(_) => Ok(None),
         }
     }
 
     /// The one commit whose name begins with `hex`: a branch or a tag of that name does not count.
-    pub async fn commit_of(&self, repository: &Repository, hex: &str) -> Result<Option<Commit>, GithubError> {
+    pub async fn find_commit_by_prefix(
+        &self,
+        repository: &Repository,
+        hex: &str,
+    ) -> Result<Option<GithubCommit>, GithubError> {
         let hex = hex.to_ascii_lowercase();
         if !(4..=40).contains(&hex.len()) || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(None);
         }
-        let commit = self.commit(repository, &hex).await?;
+        let commit = self.resolve_commit(repository, &hex).await?;
         Ok(commit.filter(|commit| commit.sha.as_str().starts_with(&hex)))
     }
 
     /// The commit that a tag names, through the tag's own object where it is annotated.
-    pub async fn tag_commit(&self, repository: &Repository, tag: &str) -> Result<Option<Sha>, GithubError> {
-        let Some(tag) = in_path(tag) else { return Ok(None) };
+    pub async fn resolve_tag(&self, repository: &Repository, tag: &str) -> Result<Option<Sha>, GithubError> {
+        let Some(tag) = encode_ref(tag) else { return Ok(None) };
         let mut path = format!("/repos/{repository}/git/ref/tags/{tag}");
-        for _ in 0..TAG_DEPTH {
-            let Found::Yes(WirePointer { object }) = self.read(&path).await? else { return Ok(None) };
+        for _ in 0..MAX_TAG_DEPTH {
+            let FetchResult::Found(WireRef { object }) = self.fetch_json(&path).await? else { return Ok(None) };
             match object.kind.as_str() {
-                "commit" => return sha(&object.sha).map(Some),
-                "tag" => path = format!("/repos/{repository}/git/tags/{}", sha(&object.sha)?),
+                "commit" => return parse_sha(&object.sha).map(Some),
+                "tag" => path = format!("/repos/{repository}/git/tags/{}", parse_sha(&object.sha)?),
                 _ => return Ok(None),
             }
         }
@@ -176,106 +192,106 @@ impl Client {
     }
 
     /// Where a branch stands; `None` where there is none.
-    pub async fn head(&self, repository: &Repository, branch: &str) -> Result<Option<Sha>, GithubError> {
-        let Some(name) = in_path(branch) else { return Ok(None) };
-        match self.read::<WirePointer>(&format!("/repos/{repository}/git/ref/heads/{name}")).await? {
-            Found::Yes(WirePointer { object }) => sha(&object.sha).map(Some),
-            Found::No(_) => Ok(None),
+    pub async fn fetch_branch_head(&self, repository: &Repository, branch: &str) -> Result<Option<Sha>, GithubError> {
+        let Some(name) = encode_ref(branch) else { return Ok(None) };
+        match self.fetch_json::<WireRef>(&format!("/repos/{repository}/git/ref/heads/{name}")).await? {
+            FetchResult::Found(WireRef { object }) => parse_sha(&object.sha).map(Some),
+            FetchResult::Missing(_) => Ok(None),
         }
     }
 
     /// `None` before the first answer, and where the server has no limits.
-    pub fn rate_left(&self) -> Option<RateLeft> {
-        self.limits().left
+    pub fn rate_limit_state(&self) -> Option<RateLimitState> {
+        self.limits().state
     }
 
     /// How often it was asked, by the class of its answer's status; `none` where it gave none.
-    pub fn requests(&self) -> &Counts<1> {
-        &self.requests
+    pub fn request_counts(&self) -> &Counts<1> {
+        &self.request_counts
     }
 
     /// Asks or writes once, and gives what is for the caller to understand.
-    pub(super) async fn exchange(&self, path: &str, ask: Ask<'_>) -> Result<Answer, GithubError> {
+    pub(super) async fn send_request(&self, path: &str, ask: GithubRequest<'_>) -> Result<GithubResponse, GithubError> {
         let method = ask.method();
         // Asking on while a limit is in force makes GitHub prolong it.
-        let closed = self.limits().closed_until;
-        if let Some(until) = closed.filter(|until| *until > self.clock.now()) {
+        let limited_until = self.limits().limited_until;
+        if let Some(until) = limited_until.filter(|until| *until > self.clock.now()) {
             return Err(GithubError::RateLimited { until });
         }
         let asked = async {
             let response = match ask {
-                Ask::Read(etag) => {
+                GithubRequest::Get(etag) => {
                     let headers = etag.map(|etag| [(IF_NONE_MATCH, etag.clone())].into_iter().collect());
                     self.octocrab._get_with_headers(path, headers).await?
                 }
-                Ask::Post(body) => self.octocrab._post(path, Some(body)).await?,
-                Ask::Put(body) => self.octocrab._put(path, Some(body)).await?,
-                Ask::Patch(body) => self.octocrab._patch(path, Some(body)).await?,
-                Ask::Delete => self.octocrab._delete(path, None::<&()>).await?,
+                GithubRequest::Post(body) => self.octocrab._post(path, Some(body)).await?,
+                GithubRequest::Put(body) => self.octocrab._put(path, Some(body)).await?,
+                GithubRequest::Patch(body) => self.octocrab._patch(path, Some(body)).await?,
+                GithubRequest::Delete => self.octocrab._delete(path, None::<&()>).await?,
             };
-            let (status, headers) = (response.status().as_u16(), Headers::of(response.headers()));
+            let (status, headers) = (response.status().as_u16(), RateLimitHeaders::from_headers(response.headers()));
             let etag = response.headers().get(ETAG).cloned();
-            Ok((headers, Answer { status, etag, body: self.octocrab.body_to_string(response).await? }))
+            Ok((headers, GithubResponse { status, etag, body: self.octocrab.body_to_string(response).await? }))
         };
-        let (headers, answer) = match tokio::time::timeout(ANSWER_TIMEOUT, asked).await {
+        let (headers, answer) = match tokio::time::timeout(RESPONSE_TIMEOUT, asked).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
-                self.requests.up([told(&error)]);
+                self.request_counts.up([status_class(&error)]);
                 tracing::debug!(method, path, "GitHub gave no answer of use");
-                return Err(self.trouble(&error));
+                return Err(self.error_from_octocrab(&error));
             }
             Err(_) => {
-                self.requests.up(["none"]);
+                self.request_counts.up(["none"]);
                 tracing::debug!(method, path, "GitHub gave no answer in time");
-                return Err(GithubError::Unavailable(format!("no answer in {} s", ANSWER_TIMEOUT.as_secs())));
+                return Err(GithubError::Unavailable(format!("no answer in {} s", RESPONSE_TIMEOUT.as_secs())));
             }
         };
-        self.requests.up([class(answer.status)]);
+        self.request_counts.up([classify_status(answer.status)]);
         tracing::debug!(method, path, status = answer.status, "GitHub answered");
         if let Some(requests) = headers.remaining {
-            self.limits().left = Some(RateLeft { requests, resets_at: headers.resets_at });
+            self.limits().state = Some(RateLimitState { remaining: requests, resets_at: headers.resets_at });
         }
         match answer.status {
             200 | 201 | 204 | 404 | 405 | 409 | 422 => Ok(answer),
-            304 if matches!(ask, Ask::Read(Some(_))) => Ok(answer),
-            status => Err(self.refusal(status, headers, &said(&answer.body))),
+            304 if matches!(ask, GithubRequest::Get(Some(_))) => Ok(answer),
+            status => Err(self.error_from_status(status, headers, &error_message(&answer.body))),
         }
     }
 
     /// Room for so many writes, all of them or none: what is begun can be ended.
-    pub(super) fn reserve(&self, writes: NonZeroU32) -> Result<(), GithubError> {
-        self.pace.write(writes).map_err(|until| GithubError::Paced { until })
+    pub(super) fn reserve_writes(&self, writes: NonZeroU32) -> Result<(), GithubError> {
+        self.pacer.acquire_writes(writes).map_err(|until| GithubError::Throttled { until })
     }
 
     /// Writes once, for which there must be [room](Self::reserve). What has effects is never repeated here: whoever knows
     /// how to look first decides that.
-    pub(super) async fn write(&self, path: &str, ask: Ask<'_>) -> Result<(u16, String), GithubError> {
-        let Answer { status, body, .. } = self.exchange(path, ask).await?;
+    pub(super) async fn send_write(&self, path: &str, ask: GithubRequest<'_>) -> Result<(u16, String), GithubError> {
+        let GithubResponse { status, body, .. } = self.send_request(path, ask).await?;
         Ok((status, body))
     }
 
     /// The same for an answer whose headers are at hand.
-    pub(super) fn refused(&self, status: u16, headers: &HeaderMap, body: &str) -> GithubError {
+    pub(super) fn error_from_response(&self, status: u16, headers: &HeaderMap, body: &str) -> GithubError {
         match status {
-            404 => GithubError::NotFound(said(body)),
-            status => self.refusal(status, Headers::of(headers), &said(body)),
+            404 => GithubError::NotFound(error_message(body)),
+            status => self.error_from_status(status, RateLimitHeaders::from_headers(headers), &error_message(body)),
         }
     }
 
-    fn refusal(&self, status: u16, headers: Headers, message: &str) -> GithubError {
+    fn error_from_status(&self, status: u16, headers: RateLimitHeaders, message: &str) -> GithubError {
         let limited = headers.retry_after.is_some()
             || headers.remaining == Some(0)
             || message.to_ascii_lowercase().contains("rate limit");
         match status {
             403 | 429 if limited || status == 429 => {
                 let now = self.clock.now();
-                let told = headers.retry_after.map(|wait| now + wait);
+                let retry_at = headers.retry_after.map(|wait| now + wait);
                 // The reset is of the hour's limit; it says nothing about a secondary one.
                 let reset = headers.resets_at.filter(|_| headers.remaining == Some(0));
-                let until = told.or(reset).unwrap_or(now + UNTOLD_LIMIT);
+                let until = retry_at.or(reset).unwrap_or(now + DEFAULT_LIMIT_PAUSE);
                 // A moment that has passed would have us ask at once, and one far away never.
-                let until = until.clamp(now + SignedDuration::from_secs(1), now + LONGEST_LIMIT);
-                self.limits().closed_until = Some(until);
+                let until = until.clamp(now + SignedDuration::from_secs(1), now + MAX_LIMIT_PAUSE);
+                self.limits().limited_until = Some(until);
                 GithubError::RateLimited { until }
             }
             401 | 403 => GithubError::Unauthorised(message.to_owned()),
@@ -285,40 +301,42 @@ impl Client {
     }
 
     /// Errors of the way to GitHub, and of fetching the app's token, which octocrab does by itself.
-    pub(super) fn trouble(&self, error: &octocrab::Error) -> GithubError {
+    pub(super) fn error_from_octocrab(&self, error: &octocrab::Error) -> GithubError {
         match error {
             octocrab::Error::GitHub { source, .. } => {
-                let headers = source.headers.as_ref().map(Headers::of).unwrap_or_default();
+                let headers = source.headers.as_ref().map(RateLimitHeaders::from_headers).unwrap_or_default();
                 match source.status_code.as_u16() {
                     404 => GithubError::Unauthorised("the app or its installation does not exist".to_owned()),
-                    status => self.refusal(status, headers, &source.message),
+                    status => self.error_from_status(status, headers, &source.message),
                 }
             }
-            octocrab::Error::Service { .. } | octocrab::Error::Hyper { .. } => GithubError::Unavailable(cause(error)),
-            error => GithubError::Other(cause(error)),
+            octocrab::Error::Service { .. } | octocrab::Error::Hyper { .. } => {
+                GithubError::Unavailable(root_cause(error))
+            }
+            error => GithubError::Other(root_cause(error)),
         }
     }
 
-    fn limits(&self) -> std::sync::MutexGuard<'_, Limits> {
+    fn limits(&self) -> std::sync::MutexGuard<'_, ReportedLimits> {
         self.limits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What is asked of GitHub, with the body of what is written.
 #[derive(Clone, Copy)]
-pub(super) enum Ask<'a> {
+pub(super) enum GithubRequest<'a> {
     /// Not to be told again what has this `ETag`.
-    Read(Option<&'a HeaderValue>),
+    Get(Option<&'a HeaderValue>),
     Post(&'a Value),
     Put(&'a Value),
     Patch(&'a Value),
     Delete,
 }
 
-impl Ask<'_> {
+impl GithubRequest<'_> {
     fn method(&self) -> &'static str {
         match self {
-            Self::Read(_) => "GET",
+            Self::Get(_) => "GET",
             Self::Post(_) => "POST",
             Self::Put(_) => "PUT",
             Self::Patch(_) => "PATCH",
@@ -327,21 +345,21 @@ impl Ask<'_> {
     }
 }
 
-pub(super) struct Answer {
+pub(super) struct GithubResponse {
     pub(super) status: u16,
     pub(super) etag: Option<HeaderValue>,
     pub(super) body: String,
 }
 
 #[derive(Clone, Copy, Default)]
-struct Headers {
+struct RateLimitHeaders {
     remaining: Option<u64>,
     resets_at: Option<Timestamp>,
     retry_after: Option<SignedDuration>,
 }
 
-impl Headers {
-    fn of(headers: &HeaderMap) -> Self {
+impl RateLimitHeaders {
+    fn from_headers(headers: &HeaderMap) -> Self {
         let number = |name: &str| headers.get(name)?.to_str().ok()?.trim().parse::<u64>().ok();
         // An hour is the longest that GitHub asks for; more would be a mistake that closes the door for ever.
         let seconds = |seconds: u64| SignedDuration::from_secs(i64::try_from(seconds.min(3_600)).unwrap_or(3_600));
@@ -354,47 +372,47 @@ impl Headers {
 }
 
 #[derive(Deserialize)]
-struct WirePointer {
-    object: WireObject,
+struct WireRef {
+    object: WireRefObject,
 }
 
 #[derive(Deserialize)]
-struct WireObject {
+struct WireRefObject {
     #[serde(rename = "type")]
     kind: String,
     sha: String,
 }
 
-pub(super) fn sha(text: &str) -> Result<Sha, GithubError> {
+pub(super) fn parse_sha(text: &str) -> Result<Sha, GithubError> {
     text.parse().map_err(GithubError::Other)
 }
 
 /// A reference as it stands in a path; `None` for what Git would never take as one.
-pub(super) fn in_path(reference: &str) -> Option<String> {
+pub(super) fn encode_ref(reference: &str) -> Option<String> {
     if reference.is_empty() || reference.len() > 250 || reference.split('/').any(|part| matches!(part, "" | "." | ".."))
     {
         return None;
     }
-    Some(escaped(reference))
+    Some(percent_encode_path(reference))
 }
 
 /// A path or a part of a query, slashes and all.
-pub(super) fn escaped(text: &str) -> String {
+pub(super) fn percent_encode_path(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~' | b'/');
     text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }
 
 /// GitHub's own words about a refusal; octocrab would show none of them.
-pub(super) fn said(body: &str) -> String {
+pub(super) fn error_message(body: &str) -> String {
     #[derive(Deserialize)]
-    struct Refusal {
+    struct WireErrorBody {
         message: String,
     }
-    let message = serde_json::from_str::<Refusal>(body).map(|refusal| refusal.message);
+    let message = serde_json::from_str::<WireErrorBody>(body).map(|refusal| refusal.message);
     message.unwrap_or_else(|_| body.to_owned()).chars().take(200).collect()
 }
 
-fn class(status: u16) -> &'static str {
+fn classify_status(status: u16) -> &'static str {
     match status {
         200..300 => "2xx",
         300..400 => "3xx",
@@ -404,15 +422,15 @@ fn class(status: u16) -> &'static str {
     }
 }
 
-fn told(error: &octocrab::Error) -> &'static str {
+fn status_class(error: &octocrab::Error) -> &'static str {
     match error {
-        octocrab::Error::GitHub { source, .. } => class(source.status_code.as_u16()),
+        octocrab::Error::GitHub { source, .. } => classify_status(source.status_code.as_u16()),
         _ => "none",
     }
 }
 
 /// octocrab's errors display as their kind alone; what happened stands at the bottom of the chain.
-fn cause(error: &octocrab::Error) -> String {
+fn root_cause(error: &octocrab::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(deeper) = cause.source() {
         cause = deeper;

@@ -9,8 +9,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 
 use super::{
-    Arc, Auth, Client, Clock, Commit, Found, GithubError, Mutex, RateLeft, Repository, SignedDuration, TAG_DEPTH,
-    Timestamp,
+    Arc, Auth, Client, Clock, FetchResult, GithubCommit, GithubError, MAX_TAG_DEPTH, Mutex, RateLimitState, Repository,
+    SignedDuration, Timestamp,
 };
 
 pub(in crate::adapters::github) const SHA: &str = "9be01d7c1f0f4d6cbb7a3a5a0f8a1a2b3c4d5e6f";
@@ -18,25 +18,25 @@ const TREE: &str = "77777770000000000000000000000000000000bb";
 const PARENT: &str = "4f1c2ab0000000000000000000000000000000aa";
 
 #[derive(Clone, Default)]
-pub(in crate::adapters::github) struct Fake(Arc<Mutex<Script>>);
+pub(in crate::adapters::github) struct FakeGithub(Arc<Mutex<Script>>);
 
-type Headers = Vec<(&'static str, String)>;
+type HeaderPairs = Vec<(&'static str, String)>;
 
 #[derive(Default)]
 struct Script {
-    answers: VecDeque<(u16, Headers, Value)>,
+    answers: VecDeque<(u16, HeaderPairs, Value)>,
     asked: Vec<String>,
     written: Vec<Value>,
     authorised_by: Vec<String>,
     conditions: Vec<Option<String>>,
 }
 
-impl Fake {
+impl FakeGithub {
     pub(in crate::adapters::github) fn answers(self, status: u16, body: Value) -> Self {
         self.answers_with(status, vec![], body)
     }
 
-    pub(in crate::adapters::github) fn answers_with(self, status: u16, headers: Headers, body: Value) -> Self {
+    pub(in crate::adapters::github) fn answers_with(self, status: u16, headers: HeaderPairs, body: Value) -> Self {
         self.0.lock().unwrap().answers.push_back((status, headers, body));
         self
     }
@@ -69,7 +69,7 @@ impl Fake {
     }
 }
 
-async fn answer(State(fake): State<Fake>, request: Request) -> Response {
+async fn answer(State(fake): State<FakeGithub>, request: Request) -> Response {
     let (request, body) = request.into_parts();
     let body = axum::body::to_bytes(body, usize::MAX).await.unwrap();
     let mut script = fake.0.lock().unwrap();
@@ -113,11 +113,11 @@ pub(in crate::adapters::github) fn no(message: &str) -> Value {
 
 #[tokio::test]
 async fn a_commit_is_read_with_its_author_and_parents() {
-    let fake = Fake::default().answers(200, commit());
-    let found = fake.client().await.commit(&shop(), "feature/a b#1").await.unwrap().unwrap();
+    let fake = FakeGithub::default().answers(200, commit());
+    let found = fake.client().await.resolve_commit(&shop(), "feature/a b#1").await.unwrap().unwrap();
     assert_eq!(
         found,
-        Commit {
+        GithubCommit {
             sha: SHA.parse().unwrap(),
             subject: "Fix the basket".to_owned(),
             author_name: "Alice".to_owned(),
@@ -138,7 +138,14 @@ async fn an_author_without_an_account_or_with_a_deleted_one_has_no_login() {
     for author in [json!(null), json!({})] {
         let mut body = commit();
         body["author"] = author;
-        let found = Fake::default().answers(200, body).client().await.commit(&shop(), SHA).await.unwrap().unwrap();
+        let found = FakeGithub::default()
+            .answers(200, body)
+            .client()
+            .await
+            .resolve_commit(&shop(), SHA)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(found.author_login, None);
     }
 }
@@ -148,23 +155,23 @@ async fn what_names_no_commit_is_none() {
     for (status, message) in
         [(404, "Not Found"), (422, "No commit found for SHA: 20240101"), (409, "Git Repository is empty.")]
     {
-        let fake = Fake::default().answers(status, no(message));
-        assert_eq!(fake.client().await.commit(&shop(), "20240101").await, Ok(None), "{status}");
+        let fake = FakeGithub::default().answers(status, no(message));
+        assert_eq!(fake.client().await.resolve_commit(&shop(), "20240101").await, Ok(None), "{status}");
     }
-    let fake = Fake::default();
+    let fake = FakeGithub::default();
     for reference in ["", "../../user", "a//b", "."] {
-        assert_eq!(fake.client().await.commit(&shop(), reference).await, Ok(None), "{reference}");
+        assert_eq!(fake.client().await.resolve_commit(&shop(), reference).await, Ok(None), "{reference}");
     }
     assert!(fake.asked().is_empty());
 }
 
 #[tokio::test]
 async fn a_branch_that_looks_like_a_commit_is_not_one() {
-    let fake = Fake::default().answers(200, commit()).answers(200, commit());
+    let fake = FakeGithub::default().answers(200, commit()).answers(200, commit());
     let client = fake.client().await;
-    assert_eq!(client.commit_of(&shop(), "20240101").await, Ok(None));
-    assert!(client.commit_of(&shop(), "9BE01D7").await.unwrap().is_some());
-    assert_eq!(client.commit_of(&shop(), "main").await, Ok(None));
+    assert_eq!(client.find_commit_by_prefix(&shop(), "20240101").await, Ok(None));
+    assert!(client.find_commit_by_prefix(&shop(), "9BE01D7").await.unwrap().is_some());
+    assert_eq!(client.find_commit_by_prefix(&shop(), "main").await, Ok(None));
     assert_eq!(fake.asked().len(), 2);
 }
 
@@ -176,45 +183,49 @@ async fn a_comparison_counts_both_ways() {
         "base_commit": { "sha": PARENT }, "merge_base_commit": { "sha": PARENT },
         "commits": [commit()], "files": [file("a.rs"), file("b.rs")],
     });
-    let fake = Fake::default().answers(200, body).answers(404, no("No common ancestor between 4f1c2ab and 9be01d7."));
+    let fake =
+        FakeGithub::default().answers(200, body).answers(404, no("No common ancestor between 4f1c2ab and 9be01d7."));
     let client = fake.client().await;
-    let Found::Yes(compared) = client.comparison(&shop(), "qa", SHA).await.unwrap() else { panic!("a comparison") };
+    let FetchResult::Found(compared) = client.compare_refs(&shop(), "qa", SHA).await.unwrap() else {
+        panic!("a comparison")
+    };
     assert_eq!((compared.base.as_str(), compared.head.as_str()), (PARENT, SHA));
     assert_eq!((compared.ahead_by, compared.behind_by, compared.is_complete()), (1, 1, true));
     let counted: Vec<_> = compared.files.changed.iter().map(|file| (file.path.as_str(), file.additions)).collect();
     assert_eq!(counted, [("a.rs", 2), ("b.rs", 2)]);
     assert_eq!(fake.asked(), [format!("GET /sim/github/repos/acme/shop/compare/qa...{SHA}")]);
-    let nothing = client.comparison(&shop(), PARENT, SHA).await.unwrap();
-    assert!(matches!(nothing, Found::No(why) if why.contains("ancestor")));
+    let nothing = client.compare_refs(&shop(), PARENT, SHA).await.unwrap();
+    assert!(matches!(nothing, FetchResult::Missing(why) if why.contains("ancestor")));
 }
 
 #[tokio::test]
 async fn a_tag_leads_to_its_commit_also_when_it_is_annotated() {
     let points = |kind: &str, sha: &str| json!({ "ref": "refs/tags/x", "object": { "type": kind, "sha": sha } });
-    let fake = Fake::default().answers(200, points("tag", PARENT)).answers(200, points("commit", SHA));
-    assert_eq!(fake.client().await.tag_commit(&shop(), "qa/2026.11.16-1").await, Ok(Some(SHA.parse().unwrap())));
+    let fake = FakeGithub::default().answers(200, points("tag", PARENT)).answers(200, points("commit", SHA));
+    assert_eq!(fake.client().await.resolve_tag(&shop(), "qa/2026.11.16-1").await, Ok(Some(SHA.parse().unwrap())));
     let asked = [
         "GET /sim/github/repos/acme/shop/git/ref/tags/qa/2026.11.16-1".to_owned(),
         format!("GET /sim/github/repos/acme/shop/git/tags/{PARENT}"),
     ];
     assert_eq!(fake.asked(), asked);
 
-    let light = Fake::default().answers(200, points("commit", SHA));
-    assert_eq!(light.client().await.tag_commit(&shop(), "v1").await, Ok(Some(SHA.parse().unwrap())));
-    let tree = Fake::default().answers(200, points("tree", SHA));
-    assert_eq!(tree.client().await.tag_commit(&shop(), "v1").await, Ok(None));
-    let missing = Fake::default().answers(404, no("Not Found"));
-    assert_eq!(missing.client().await.tag_commit(&shop(), "v1").await, Ok(None));
-    let endless = (0..TAG_DEPTH).fold(Fake::default(), |fake, _| fake.answers(200, points("tag", PARENT)));
-    assert_eq!(endless.client().await.tag_commit(&shop(), "v1").await, Ok(None));
+    let light = FakeGithub::default().answers(200, points("commit", SHA));
+    assert_eq!(light.client().await.resolve_tag(&shop(), "v1").await, Ok(Some(SHA.parse().unwrap())));
+    let tree = FakeGithub::default().answers(200, points("tree", SHA));
+    assert_eq!(tree.client().await.resolve_tag(&shop(), "v1").await, Ok(None));
+    let missing = FakeGithub::default().answers(404, no("Not Found"));
+    assert_eq!(missing.client().await.resolve_tag(&shop(), "v1").await, Ok(None));
+    let endless = (0..MAX_TAG_DEPTH).fold(FakeGithub::default(), |fake, _| fake.answers(200, points("tag", PARENT)));
+    assert_eq!(endless.client().await.resolve_tag(&shop(), "v1").await, Ok(None));
 }
 
 #[tokio::test]
 async fn a_question_is_asked_again_while_github_is_down_and_then_given_up() {
-    let fake = Fake::default().answers(502, no("Bad gateway")).answers(503, json!("<html>")).answers(200, commit());
-    assert!(fake.client().await.commit(&shop(), SHA).await.unwrap().is_some());
-    let fake = Fake::default().answers(502, json!("")).answers(502, json!("")).answers(500, json!(""));
-    let error = fake.client().await.commit(&shop(), SHA).await.unwrap_err();
+    let fake =
+        FakeGithub::default().answers(502, no("Bad gateway")).answers(503, json!("<html>")).answers(200, commit());
+    assert!(fake.client().await.resolve_commit(&shop(), SHA).await.unwrap().is_some());
+    let fake = FakeGithub::default().answers(502, json!("")).answers(502, json!("")).answers(500, json!(""));
+    let error = fake.client().await.resolve_commit(&shop(), SHA).await.unwrap_err();
     assert_eq!(error, GithubError::Unavailable("it answered 500".to_owned()));
     assert_eq!(fake.asked().len(), 3);
 }
@@ -223,7 +234,7 @@ async fn a_question_is_asked_again_while_github_is_down_and_then_given_up() {
 async fn a_github_that_is_not_there_is_unavailable_with_the_reason() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = Client::new("http://127.0.0.1:1", Auth::None, clock()).unwrap();
-    let error = client.commit(&shop(), SHA).await.unwrap_err();
+    let error = client.resolve_commit(&shop(), SHA).await.unwrap_err();
     assert!(matches!(&error, GithubError::Unavailable(why) if why.to_lowercase().contains("refused")), "{error}");
 }
 
@@ -246,40 +257,41 @@ async fn refusals_are_told_apart_and_not_repeated() {
     ];
     for (status, headers, message, expected) in cases {
         let headers = headers.into_iter().map(|(name, value)| (name, value.to_owned())).collect();
-        let fake = Fake::default().answers_with(status, headers, no(message));
-        assert_eq!(fake.client().await.commit(&shop(), SHA).await, Err(expected), "{status} {message}");
+        let fake = FakeGithub::default().answers_with(status, headers, no(message));
+        assert_eq!(fake.client().await.resolve_commit(&shop(), SHA).await, Err(expected), "{status} {message}");
         assert_eq!(fake.asked().len(), 1, "{status}");
     }
 }
 
 #[tokio::test]
 async fn while_a_limit_is_in_force_nobody_is_asked() {
-    let fake =
-        Fake::default().answers_with(403, vec![("retry-after", "30".to_owned())], no("wait")).answers(200, commit());
+    let fake = FakeGithub::default()
+        .answers_with(403, vec![("retry-after", "30".to_owned())], no("wait"))
+        .answers(200, commit());
     let clock = clock();
     let client = Client::new(&fake.url().await, Auth::None, clock.clone()).unwrap();
-    assert!(client.commit(&shop(), SHA).await.is_err());
-    assert!(client.commit(&shop(), SHA).await.is_err());
+    assert!(client.resolve_commit(&shop(), SHA).await.is_err());
+    assert!(client.resolve_commit(&shop(), SHA).await.is_err());
     assert_eq!(fake.asked().len(), 1);
     clock.advance(SignedDuration::from_secs(30));
-    assert!(client.commit(&shop(), SHA).await.is_ok());
+    assert!(client.resolve_commit(&shop(), SHA).await.is_ok());
 }
 
 #[tokio::test]
 async fn the_rate_that_is_left_is_known_after_an_answer() {
     let headers = vec![("x-ratelimit-remaining", "4999".to_owned()), ("x-ratelimit-reset", "2000".to_owned())];
-    let client = Fake::default().answers_with(200, headers, commit()).client().await;
-    assert_eq!(client.rate_left(), None);
-    client.commit(&shop(), SHA).await.unwrap();
+    let client = FakeGithub::default().answers_with(200, headers, commit()).client().await;
+    assert_eq!(client.rate_limit_state(), None);
+    client.resolve_commit(&shop(), SHA).await.unwrap();
     let resets_at = Some(Timestamp::from_second(2_000).unwrap());
-    assert_eq!(client.rate_left(), Some(RateLeft { requests: 4_999, resets_at }));
+    assert_eq!(client.rate_limit_state(), Some(RateLimitState { remaining: 4_999, resets_at }));
 }
 
 #[tokio::test]
 async fn the_token_is_sent_and_never_shown() {
-    let fake = Fake::default().answers(401, no("Bad credentials"));
+    let fake = FakeGithub::default().answers(401, no("Bad credentials"));
     let client = Client::new(&fake.url().await, Auth::Token("ghp_secret".into()), clock()).unwrap();
-    let error = client.commit(&shop(), SHA).await.unwrap_err();
+    let error = client.resolve_commit(&shop(), SHA).await.unwrap_err();
     assert_eq!(fake.0.lock().unwrap().authorised_by, ["Bearer ghp_secret"]);
     assert!(!format!("{error} {error:?}").contains("ghp_secret"));
 }
@@ -296,7 +308,7 @@ async fn what_cannot_be_used_is_said_at_the_start() {
 #[tokio::test]
 async fn an_answer_of_another_shape_is_an_error_and_not_a_panic() {
     for body in [json!({}), json!([]), json!({ "sha": "short", "commit": {}, "author": null })] {
-        let fake = Fake::default().answers(200, body);
-        assert!(matches!(fake.client().await.commit(&shop(), SHA).await, Err(GithubError::Other(_))));
+        let fake = FakeGithub::default().answers(200, body);
+        assert!(matches!(fake.client().await.resolve_commit(&shop(), SHA).await, Err(GithubError::Other(_))));
     }
 }

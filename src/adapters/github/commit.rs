@@ -3,13 +3,13 @@
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::client::{GithubError, sha};
+use super::client::{GithubError, parse_sha};
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::version;
 use crate::domain::model::version::Sha;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commit {
+pub struct GithubCommit {
     pub sha: Sha,
     pub subject: String,
     pub author_name: String,
@@ -24,8 +24,8 @@ pub struct Commit {
     pub html_url: String,
 }
 
-impl From<Commit> for version::Commit {
-    fn from(commit: Commit) -> Self {
+impl From<GithubCommit> for version::Commit {
+    fn from(commit: GithubCommit) -> Self {
         let (author, login) = (commit.author_name, commit.author_login);
         let made = Self {
             sha: commit.sha,
@@ -47,9 +47,9 @@ pub(super) struct WireCommit {
     #[serde(default)]
     html_url: String,
     pub(super) commit: WireCommitBody,
-    author: Option<WireAccount>,
+    author: Option<WireCommitUser>,
     #[serde(default)]
-    parents: Vec<WireName>,
+    parents: Vec<WireObjectSha>,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +57,7 @@ pub(super) struct WireCommitBody {
     #[serde(default)]
     pub(super) message: String,
     author: Option<WireAuthor>,
-    tree: WireName,
+    tree: WireObjectSha,
 }
 
 #[derive(Default, Deserialize)]
@@ -70,29 +70,29 @@ struct WireAuthor {
 }
 
 #[derive(Deserialize)]
-struct WireAccount {
+struct WireCommitUser {
     /// Missing where the account is gone: GitHub sends an empty object.
     login: Option<String>,
 }
 
 /// An object by its name alone.
 #[derive(Deserialize)]
-pub(super) struct WireName {
+pub(super) struct WireObjectSha {
     pub(super) sha: String,
 }
 
 impl WireCommit {
-    pub(super) fn into_commit(self) -> Result<Commit, GithubError> {
+    pub(super) fn into_commit(self) -> Result<GithubCommit, GithubError> {
         let author = self.commit.author.unwrap_or_default();
-        Ok(Commit {
-            sha: sha(&self.sha)?,
-            subject: subject(&self.commit.message),
+        Ok(GithubCommit {
+            sha: parse_sha(&self.sha)?,
+            subject: parse_subject(&self.commit.message),
             author_name: author.name,
             author_login: self.author.and_then(|account| account.login),
             author_email: author.email,
             authored_at: author.date.and_then(|date| date.parse().ok()),
-            parents: self.parents.iter().map(|parent| sha(&parent.sha)).collect::<Result<_, _>>()?,
-            tree: sha(&self.commit.tree.sha)?,
+            parents: self.parents.iter().map(|parent| parse_sha(&parent.sha)).collect::<Result<_, _>>()?,
+            tree: parse_sha(&self.commit.tree.sha)?,
             trailers: Trailers::parse_message(&self.commit.message),
             html_url: self.html_url,
         })
@@ -100,7 +100,7 @@ impl WireCommit {
 }
 
 /// The first line. The merge of a pull request is known by the title of that, which GitHub writes below.
-fn subject(message: &str) -> String {
+fn parse_subject(message: &str) -> String {
     let mut lines = message.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.next().unwrap_or_default();
     let number = first.strip_prefix("Merge pull request #").and_then(|rest| rest.split_whitespace().next());

@@ -3,22 +3,22 @@
 use serde::Deserialize;
 use std::collections::BTreeSet;
 
-use super::client::{Client, Found, GithubError, in_path, sha};
-use super::commit::{WireCommit, WireName};
+use super::client::{Client, FetchResult, GithubError, encode_ref, parse_sha};
+use super::commit::{WireCommit, WireObjectSha};
 use crate::domain::change::plan::{CiChecks, PendingCommits};
 use crate::domain::git::comparison::{ChangedFile, ChangedFiles, Comparison, ListedCommit};
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
 /// GitHub names so many files of a comparison and no more.
-const MOST_FILES: usize = 300;
-const A_PAGE: usize = 100;
+const MAX_FILES: usize = 300;
+const PAGE_SIZE: usize = 100;
 /// Nobody has a thousand checks on one commit.
-const MOST_PAGES: usize = 10;
+const MAX_PAGES: usize = 10;
 
 /// How a commit stands to a branch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Compared {
+pub enum BranchComparison {
     Pending(Box<PendingCommits>),
     NoBranch,
     NoCommit,
@@ -31,8 +31,8 @@ struct WireComparison {
     html_url: Option<String>,
     ahead_by: u64,
     behind_by: u64,
-    base_commit: WireName,
-    merge_base_commit: WireName,
+    base_commit: WireObjectSha,
+    merge_base_commit: WireObjectSha,
     #[serde(default)]
     commits: Vec<WireCommit>,
     #[serde(default)]
@@ -52,91 +52,98 @@ struct WireFile {
 #[derive(Deserialize)]
 struct WirePatches {
     #[serde(default)]
-    files: Vec<WirePatch>,
+    files: Vec<WirePatchedFile>,
 }
 
 #[derive(Deserialize)]
-struct WirePatch {
+struct WirePatchedFile {
     #[serde(flatten)]
     file: WireFile,
     patch: Option<String>,
 }
 
-impl WirePatch {
-    fn read(self) -> Patched {
-        Patched { file: self.file.into(), patch: self.patch }
+impl WirePatchedFile {
+    fn into_patched_file(self) -> PatchedFile {
+        PatchedFile { file: self.file.into(), patch: self.patch }
     }
 }
 
 /// A file that differs, with the text of it where GitHub shows that.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Patched {
+pub struct PatchedFile {
     pub file: ChangedFile,
     pub patch: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct WireRuns {
+struct WireCheckRuns {
     total_count: usize,
-    check_runs: Vec<WireRun>,
+    check_runs: Vec<WireCheckRun>,
 }
 
 #[derive(Deserialize)]
-struct WireRun {
+struct WireCheckRun {
     name: String,
     status: String,
     conclusion: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct WireStatuses {
+struct WireCombinedStatus {
     total_count: usize,
-    statuses: Vec<WireStatus>,
+    statuses: Vec<WireCommitStatus>,
 }
 
 #[derive(Deserialize)]
-struct WireStatus {
+struct WireCommitStatus {
     context: String,
     state: String,
 }
 
 impl Client {
     /// What the branch would get from a commit, and what only the branch has.
-    pub async fn pending(&self, repository: &Repository, branch: &str, pinned: &Sha) -> Result<Compared, GithubError> {
-        let there = match self.comparison(repository, branch, pinned.as_str()).await? {
-            Found::Yes(there) => there,
-            Found::No(why) if why.contains("No common ancestor") => return Ok(Compared::NoCommonAncestor),
-            Found::No(_) => {
-                let Some(branch) = in_path(branch) else { return Ok(Compared::NoBranch) };
+    pub async fn compare_with_branch(
+        &self,
+        repository: &Repository,
+        branch: &str,
+        pinned: &Sha,
+    ) -> Result<BranchComparison, GithubError> {
+        let forward = match self.compare_refs(repository, branch, pinned.as_str()).await? {
+            FetchResult::Found(there) => there,
+            FetchResult::Missing(why) if why.contains("No common ancestor") => {
+                return Ok(BranchComparison::NoCommonAncestor);
+            }
+            FetchResult::Missing(_) => {
+                let Some(branch) = encode_ref(branch) else { return Ok(BranchComparison::NoBranch) };
                 let path = format!("/repos/{repository}/branches/{branch}");
-                return match self.read::<serde::de::IgnoredAny>(&path).await? {
-                    Found::Yes(_) => Ok(Compared::NoCommit),
-                    Found::No(why) if why.contains("Branch") => Ok(Compared::NoBranch),
-                    Found::No(why) => Err(GithubError::NotFound(why)),
+                return match self.fetch_json::<serde::de::IgnoredAny>(&path).await? {
+                    FetchResult::Found(_) => Ok(BranchComparison::NoCommit),
+                    FetchResult::Missing(why) if why.contains("Branch") => Ok(BranchComparison::NoBranch),
+                    FetchResult::Missing(why) => Err(GithubError::NotFound(why)),
                 };
             }
         };
         // Merge commits of earlier promotions make nearly every branch have something of its own.
-        let back = match there.behind_by {
+        let backward = match forward.behind_by {
             0 => None,
-            _ => match self.comparison(repository, pinned.as_str(), branch).await? {
-                Found::Yes(back) => Some(back),
-                Found::No(why) => return Err(GithubError::NotFound(why)),
+            _ => match self.compare_refs(repository, pinned.as_str(), branch).await? {
+                FetchResult::Found(back) => Some(back),
+                FetchResult::Missing(why) => return Err(GithubError::NotFound(why)),
             },
         };
-        Ok(Compared::Pending(Box::new(PendingCommits::from_comparisons(there, back))))
+        Ok(BranchComparison::Pending(Box::new(PendingCommits::from_comparisons(forward, backward))))
     }
 
     /// Files that both sides changed since they parted: where a merge can have met a conflict.
-    pub async fn changed_on_both_sides(
+    pub async fn list_files_both_changed(
         &self,
         repository: &Repository,
         branch: &str,
         pinned: &Sha,
     ) -> Result<Vec<String>, GithubError> {
-        let changed = async |base: &str, head: &str| match self.comparison(repository, base, head).await? {
-            Found::Yes(compared) => Ok(compared.files.iter_paths().map(str::to_owned).collect::<BTreeSet<_>>()),
-            Found::No(why) => Err(GithubError::NotFound(why)),
+        let changed = async |base: &str, head: &str| match self.compare_refs(repository, base, head).await? {
+            FetchResult::Found(compared) => Ok(compared.files.iter_paths().map(str::to_owned).collect::<BTreeSet<_>>()),
+            FetchResult::Missing(why) => Err(GithubError::NotFound(why)),
         };
         let ours = changed(branch, pinned.as_str()).await?;
         let theirs = changed(pinned.as_str(), branch).await?;
@@ -144,41 +151,43 @@ impl Client {
     }
 
     /// How one stands to the other, by the names of branches or commits. GitHub says which commits those are.
-    pub async fn comparison(
+    pub async fn compare_refs(
         &self,
         repository: &Repository,
         base: &str,
         head: &str,
-    ) -> Result<Found<Comparison>, GithubError> {
-        let (Some(base), Some(head)) = (in_path(base), in_path(head)) else {
-            return Ok(Found::No("Git would not take such a name".to_owned()));
+    ) -> Result<FetchResult<Comparison>, GithubError> {
+        let (Some(base), Some(head)) = (encode_ref(base), encode_ref(head)) else {
+            return Ok(FetchResult::Missing("Git would not take such a name".to_owned()));
         };
-        match self.read::<WireComparison>(&format!("/repos/{repository}/compare/{base}...{head}")).await? {
-            Found::Yes(wire) => wire.into_comparison().map(Found::Yes),
-            Found::No(why) => Ok(Found::No(why)),
+        match self.fetch_json::<WireComparison>(&format!("/repos/{repository}/compare/{base}...{head}")).await? {
+            FetchResult::Found(wire) => wire.into_comparison().map(FetchResult::Found),
+            FetchResult::Missing(why) => Ok(FetchResult::Missing(why)),
         }
     }
 
     /// The text of what differs, file by file; `None` where GitHub shows none: it is binary, or too long.
-    pub async fn patches(
+    pub async fn fetch_patches(
         &self,
         repository: &Repository,
         base: &Sha,
         head: &Sha,
-    ) -> Result<Found<Vec<Patched>>, GithubError> {
-        Ok(match self.read::<WirePatches>(&format!("/repos/{repository}/compare/{base}...{head}")).await? {
-            Found::Yes(wire) => Found::Yes(wire.files.into_iter().map(WirePatch::read).collect()),
-            Found::No(why) => Found::No(why),
+    ) -> Result<FetchResult<Vec<PatchedFile>>, GithubError> {
+        Ok(match self.fetch_json::<WirePatches>(&format!("/repos/{repository}/compare/{base}...{head}")).await? {
+            FetchResult::Found(wire) => {
+                FetchResult::Found(wire.files.into_iter().map(WirePatchedFile::into_patched_file).collect())
+            }
+            FetchResult::Missing(why) => FetchResult::Missing(why),
         })
     }
 
     /// What CI says of a commit, in both of GitHub's systems.
-    pub async fn checks(&self, repository: &Repository, commit: &Sha) -> Result<CiChecks, GithubError> {
+    pub async fn fetch_checks(&self, repository: &Repository, commit: &Sha) -> Result<CiChecks, GithubError> {
         let mut checks = CiChecks::default();
         let mut seen = 0;
-        for page in 1..=MOST_PAGES {
-            let path = format!("/repos/{repository}/commits/{commit}/check-runs?per_page={A_PAGE}&page={page}");
-            let runs: WireRuns = self.there(&path).await?;
+        for page in 1..=MAX_PAGES {
+            let path = format!("/repos/{repository}/commits/{commit}/check-runs?per_page={PAGE_SIZE}&page={page}");
+            let runs: WireCheckRuns = self.fetch_existing(&path).await?;
             seen += runs.check_runs.len();
             let end = runs.check_runs.is_empty() || seen >= runs.total_count;
             for run in runs.check_runs {
@@ -193,9 +202,9 @@ impl Client {
             }
         }
         seen = 0;
-        for page in 1..=MOST_PAGES {
-            let path = format!("/repos/{repository}/commits/{commit}/status?per_page={A_PAGE}&page={page}");
-            let statuses: WireStatuses = self.there(&path).await?;
+        for page in 1..=MAX_PAGES {
+            let path = format!("/repos/{repository}/commits/{commit}/status?per_page={PAGE_SIZE}&page={page}");
+            let statuses: WireCombinedStatus = self.fetch_existing(&path).await?;
             seen += statuses.statuses.len();
             let end = statuses.statuses.is_empty() || seen >= statuses.total_count;
             for status in statuses.statuses {
@@ -213,41 +222,41 @@ impl Client {
     }
 
     /// The commit on a branch whose message has that line: our own work, after we did not hear of its end.
-    pub async fn find_commit(
+    pub async fn find_commit_by_line(
         &self,
         repository: &Repository,
         branch: &str,
         line: &str,
     ) -> Result<Option<Sha>, GithubError> {
-        let Some(branch) = in_path(branch) else { return Ok(None) };
-        let path = format!("/repos/{repository}/commits?sha={branch}&per_page={A_PAGE}");
-        let commits: Vec<WireCommit> = self.there(&path).await?;
+        let Some(branch) = encode_ref(branch) else { return Ok(None) };
+        let path = format!("/repos/{repository}/commits?sha={branch}&per_page={PAGE_SIZE}");
+        let commits: Vec<WireCommit> = self.fetch_existing(&path).await?;
         let ours = commits.into_iter().find(|commit| commit.commit.message.lines().any(|one| one.trim() == line));
         ours.map(|commit| commit.into_commit().map(|commit| commit.sha)).transpose()
     }
 
-    pub(super) async fn there<T: serde::de::DeserializeOwned>(&self, path: &str) -> Result<T, GithubError> {
-        match self.read(path).await? {
-            Found::Yes(value) => Ok(value),
-            Found::No(why) => Err(GithubError::NotFound(why)),
+    pub(super) async fn fetch_existing<T: serde::de::DeserializeOwned>(&self, path: &str) -> Result<T, GithubError> {
+        match self.fetch_json(path).await? {
+            FetchResult::Found(value) => Ok(value),
+            FetchResult::Missing(why) => Err(GithubError::NotFound(why)),
         }
     }
 }
 
 impl WireComparison {
     fn into_comparison(self) -> Result<Comparison, GithubError> {
-        let cut = self.files.len() >= MOST_FILES;
+        let cut = self.files.len() >= MAX_FILES;
         let mut commits = Vec::with_capacity(self.commits.len());
         for commit in self.commits.into_iter().rev() {
             let commit = commit.into_commit()?;
             let (parents, tree, trailers) = (commit.parents.clone(), commit.tree.clone(), commit.trailers.clone());
             commits.push(ListedCommit::new(commit.into(), parents, Some(tree), trailers));
         }
-        let base = sha(&self.base_commit.sha)?;
+        let base = parse_sha(&self.base_commit.sha)?;
         // The newest of all is named last; where the head has nothing of its own, it is where the two parted.
         let head = match commits.first() {
             Some(newest) => newest.commit.sha.clone(),
-            None => sha(&self.merge_base_commit.sha)?,
+            None => parse_sha(&self.merge_base_commit.sha)?,
         };
         // GitHub names what was asked for, and a branch moves on.
         let page = self.html_url.as_deref().and_then(|url| url.rsplit_once("/compare/")).map(|(page, _)| page);

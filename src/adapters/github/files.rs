@@ -7,15 +7,15 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::client::{Ask, Client, Found, GithubError, escaped, in_path, sha};
-use super::rollback::made;
+use super::client::{Client, FetchResult, GithubError, GithubRequest, encode_ref, parse_sha, percent_encode_path};
+use super::rollback::parse_created_sha;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-const FILE: &str = "100644";
-const EXECUTABLE: &str = "100755";
+const MODE_FILE: &str = "100644";
+const MODE_EXECUTABLE: &str = "100755";
 /// Longer than any path that a checkout can have.
-const LONGEST_PATH: usize = 4096;
+const MAX_PATH_BYTES: usize = 4096;
 
 #[derive(Deserialize)]
 struct WireContent {
@@ -36,13 +36,13 @@ struct WireBlob {
 
 #[derive(Deserialize)]
 struct WireTree {
-    tree: Vec<WireEntry>,
+    tree: Vec<WireTreeEntry>,
     #[serde(default)]
     truncated: bool,
 }
 
 #[derive(Deserialize)]
-struct WireEntry {
+struct WireTreeEntry {
     path: String,
     mode: String,
     sha: String,
@@ -50,26 +50,32 @@ struct WireEntry {
 
 impl Client {
     /// The text of a file at a branch or a commit; `None` where there is no such file.
-    pub async fn file(&self, repository: &Repository, at: &str, path: &str) -> Result<Option<String>, GithubError> {
-        let (Some(at), true) = (in_path(at), is_path(path)) else { return Ok(None) };
-        let wire = format!("/repos/{repository}/contents/{}?ref={at}", escaped(path));
-        let found: Value = match self.read(&wire).await? {
-            Found::Yes(found) => found,
-            Found::No(why) if why.contains("No commit found") => return Err(GithubError::NotFound(why)),
-            Found::No(_) => return Ok(None),
+    pub async fn fetch_file(
+        &self,
+        repository: &Repository,
+        at: &str,
+        path: &str,
+    ) -> Result<Option<String>, GithubError> {
+        let (Some(at), true) = (encode_ref(at), is_valid_path(path)) else { return Ok(None) };
+        let wire = format!("/repos/{repository}/contents/{}?ref={at}", percent_encode_path(path));
+        let found: Value = match self.fetch_json(&wire).await? {
+            FetchResult::Found(found) => found,
+            FetchResult::Missing(why) if why.contains("No commit found") => return Err(GithubError::NotFound(why)),
+            FetchResult::Missing(_) => return Ok(None),
         };
         if found.is_array() {
-            return Err(no_file(path, "a directory"));
+            return Err(not_text_file_error(path, "a directory"));
         }
         let unread = |error: serde_json::Error| GithubError::Other(error.to_string());
         let WireContent { kind, sha: blob, mut content, mut encoding } =
             serde_json::from_value(found).map_err(unread)?;
         if kind != "file" {
-            return Err(no_file(path, &format!("a {kind}")));
+            return Err(not_text_file_error(path, &format!("a {kind}")));
         }
         if encoding != "base64" {
             // What is larger than 1 MB comes without its content.
-            let blob: WireBlob = self.there(&format!("/repos/{repository}/git/blobs/{}", sha(&blob)?)).await?;
+            let blob: WireBlob =
+                self.fetch_existing(&format!("/repos/{repository}/git/blobs/{}", parse_sha(&blob)?)).await?;
             (content, encoding) = (blob.content, blob.encoding);
         }
         if encoding != "base64" {
@@ -77,7 +83,7 @@ impl Client {
         }
         let bare: String = content.split_ascii_whitespace().collect();
         let bytes = STANDARD.decode(bare).map_err(|error| GithubError::Other(format!("`{path}`: {error}")))?;
-        String::from_utf8(bytes).map(Some).map_err(|_| no_file(path, "no text in UTF-8"))
+        String::from_utf8(bytes).map(Some).map_err(|_| not_text_file_error(path, "no text in UTF-8"))
     }
 
     /// A commit on top of `base` in which this file has this text, not yet on any branch. The file stays executable if it was.
@@ -89,39 +95,45 @@ impl Client {
         text: &str,
         message: &str,
     ) -> Result<Sha, GithubError> {
-        if !is_path(path) {
+        if !is_valid_path(path) {
             return Err(GithubError::Other(format!("`{path}` cannot be the path of a file")));
         }
         let missing = || GithubError::NotFound(format!("the commit {}", base.short()));
-        let tree = self.tree_of(repository, base).await?.ok_or_else(missing)?;
-        let mode = match self.mode_of(repository, tree.clone(), path).await?.as_deref() {
-            Some(EXECUTABLE) => EXECUTABLE,
+        let tree = self.fetch_tree_sha(repository, base).await?.ok_or_else(missing)?;
+        let mode = match self.find_file_mode(repository, tree.clone(), path).await?.as_deref() {
+            Some(MODE_EXECUTABLE) => MODE_EXECUTABLE,
             // The second is the old mode of a file that its group may write; GitHub takes it no more.
-            None | Some(FILE | "100664") => FILE,
-            Some("040000") => return Err(no_file(path, "a directory")),
-            Some("120000") => return Err(no_file(path, "a link: name the file itself")),
-            Some(_) => return Err(no_file(path, "a submodule")),
+            None | Some(MODE_FILE | "100664") => MODE_FILE,
+            Some("040000") => return Err(not_text_file_error(path, "a directory")),
+            Some("120000") => return Err(not_text_file_error(path, "a link: name the file itself")),
+            Some(_) => return Err(not_text_file_error(path, "a submodule")),
         };
-        self.reserve(const { NonZeroU32::new(2).unwrap() })?;
+        self.reserve_writes(const { NonZeroU32::new(2).unwrap() })?;
         let entry = json!({ "path": path, "mode": mode, "type": "blob", "content": text });
         let body = json!({ "base_tree": tree.as_str(), "tree": [entry] });
-        let (status, answer) = self.write(&format!("/repos/{repository}/git/trees"), Ask::Post(&body)).await?;
-        let tree = made(status, &answer)?;
-        self.commit_reserved(repository, &tree, std::slice::from_ref(base), message).await
+        let (status, answer) =
+            self.send_write(&format!("/repos/{repository}/git/trees"), GithubRequest::Post(&body)).await?;
+        let tree = parse_created_sha(status, &answer)?;
+        self.commit_tree_reserved(repository, &tree, std::slice::from_ref(base), message).await
     }
 
     /// The mode of what stands at a path, looked up level by level: a whole tree may be too large for one answer.
-    async fn mode_of(&self, repository: &Repository, mut tree: Sha, path: &str) -> Result<Option<String>, GithubError> {
+    async fn find_file_mode(
+        &self,
+        repository: &Repository,
+        mut tree: Sha,
+        path: &str,
+    ) -> Result<Option<String>, GithubError> {
         let mut parts = path.split('/').peekable();
         while let Some(part) = parts.next() {
-            let level: WireTree = self.there(&format!("/repos/{repository}/git/trees/{tree}")).await?;
+            let level: WireTree = self.fetch_existing(&format!("/repos/{repository}/git/trees/{tree}")).await?;
             let Some(entry) = level.tree.into_iter().find(|entry| entry.path == part) else {
                 let cut = || GithubError::Other(format!("the directory of `{path}` is too large to be looked at"));
                 return if level.truncated { Err(cut()) } else { Ok(None) };
             };
             match (parts.peek(), entry.mode.as_str()) {
                 (None, _) => return Ok(Some(entry.mode)),
-                (Some(_), "040000") => tree = sha(&entry.sha)?,
+                (Some(_), "040000") => tree = parse_sha(&entry.sha)?,
                 (Some(_), _) => return Err(GithubError::Other(format!("`{part}` in `{path}` is not a directory"))),
             }
         }
@@ -129,11 +141,11 @@ impl Client {
     }
 }
 
-fn is_path(path: &str) -> bool {
-    path.len() <= LONGEST_PATH && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
+fn is_valid_path(path: &str) -> bool {
+    path.len() <= MAX_PATH_BYTES && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
-fn no_file(path: &str, what: &str) -> GithubError {
+fn not_text_file_error(path: &str, what: &str) -> GithubError {
     GithubError::Other(format!("`{path}` is {what}, not a text file"))
 }
 

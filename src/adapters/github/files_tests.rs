@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::client::tests::{Fake, no, shop};
+use super::super::client::tests::{FakeGithub, no, shop};
 use super::*;
 
 fn sha(digit: char) -> Sha {
@@ -16,15 +16,15 @@ fn content(kind: &str, encoding: &str, content: &str) -> Value {
 #[tokio::test]
 async fn the_text_of_a_file_is_read_whatever_its_size() {
     // GitHub breaks base64 into lines.
-    let fake = Fake::default().answers(200, content("file", "base64", "dGFnOiAx\nLjQgIyDDqQ==\n"));
+    let fake = FakeGithub::default().answers(200, content("file", "base64", "dGFnOiAx\nLjQgIyDDqQ==\n"));
     let client = fake.client().await;
-    assert_eq!(client.file(&shop(), "main", "envs/q a/x#.yaml").await, Ok(Some("tag: 1.4 # \u{e9}".to_owned())));
+    assert_eq!(client.fetch_file(&shop(), "main", "envs/q a/x#.yaml").await, Ok(Some("tag: 1.4 # \u{e9}".to_owned())));
     assert_eq!(fake.asked(), ["GET /sim/github/repos/acme/shop/contents/envs/q%20a/x%23.yaml?ref=main"]);
 
-    let large = Fake::default()
+    let large = FakeGithub::default()
         .answers(200, content("file", "none", ""))
         .answers(200, json!({ "content": "eA==", "encoding": "base64" }));
-    assert_eq!(large.client().await.file(&shop(), "main", "x").await, Ok(Some("x".to_owned())));
+    assert_eq!(large.client().await.fetch_file(&shop(), "main", "x").await, Ok(Some("x".to_owned())));
     assert_eq!(large.asked()[1], format!("GET /sim/github/repos/acme/shop/git/blobs/{}", sha('b')));
 }
 
@@ -43,16 +43,19 @@ async fn what_is_no_text_file_is_said_and_what_is_missing_is_none() {
         ),
     ];
     for (status, body, expected) in cases {
-        assert_eq!(Fake::default().answers(status, body).client().await.file(&shop(), "main", "x").await, expected);
+        assert_eq!(
+            FakeGithub::default().answers(status, body).client().await.fetch_file(&shop(), "main", "x").await,
+            expected
+        );
     }
-    let broken = Fake::default().answers(200, content("file", "base64", "!")).answers(200, json!("x"));
+    let broken = FakeGithub::default().answers(200, content("file", "base64", "!")).answers(200, json!("x"));
     let client = broken.client().await;
     for _ in 0..2 {
-        assert!(matches!(client.file(&shop(), "main", "x").await, Err(GithubError::Other(_))));
+        assert!(matches!(client.fetch_file(&shop(), "main", "x").await, Err(GithubError::Other(_))));
     }
-    let nobody = Fake::default();
+    let nobody = FakeGithub::default();
     for path in ["", "/x", "a//b", "../x", "a/.."] {
-        assert_eq!(nobody.client().await.file(&shop(), "main", path).await, Ok(None), "{path}");
+        assert_eq!(nobody.client().await.fetch_file(&shop(), "main", path).await, Ok(None), "{path}");
     }
     assert!(nobody.asked().is_empty());
 }
@@ -62,8 +65,8 @@ fn level(entries: &[(&str, &str, char)]) -> Value {
     json!({ "sha": sha('0').as_str(), "tree": entries.iter().map(entry).collect::<Vec<_>>(), "truncated": false })
 }
 
-fn upon(tree: char) -> Fake {
-    Fake::default().answers(200, json!({ "tree": { "sha": sha(tree).as_str() } }))
+fn upon(tree: char) -> FakeGithub {
+    FakeGithub::default().answers(200, json!({ "tree": { "sha": sha(tree).as_str() } }))
 }
 
 #[tokio::test]
@@ -101,8 +104,8 @@ async fn what_is_no_file_is_never_overwritten() {
     }
     let fake = upon('1').answers(200, level(&[("x", "100644", '3')]));
     assert!(fake.client().await.commit_file(&shop(), &sha('a'), "x/y", "", "m").await.is_err());
-    let gone = Fake::default().answers(404, no("Not Found"));
+    let gone = FakeGithub::default().answers(404, no("Not Found"));
     let error = gone.client().await.commit_file(&shop(), &sha('a'), "x", "", "m").await.unwrap_err();
     assert_eq!(error, GithubError::NotFound("the commit aaaaaaa".to_owned()));
-    assert!(Fake::default().client().await.commit_file(&shop(), &sha('a'), "a/../b", "", "m").await.is_err());
+    assert!(FakeGithub::default().client().await.commit_file(&shop(), &sha('a'), "a/../b", "", "m").await.is_err());
 }

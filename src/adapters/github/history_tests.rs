@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::client::tests::{Fake, no, shop};
+use super::super::client::tests::{FakeGithub, no, shop};
 use super::*;
 
 fn name(text: &str) -> Sha {
@@ -43,9 +43,9 @@ fn open(sha: &str, parent: &str, of: u8) -> OpenRollback {
 }
 
 async fn walked(history: &[Value]) -> Vec<OpenRollback> {
-    let fake = Fake::default().answers(200, Value::Array(history.to_vec()));
+    let fake = FakeGithub::default().answers(200, Value::Array(history.to_vec()));
     let head = history[0]["sha"].as_str().unwrap().parse().unwrap();
-    let found = fake.client().await.open_rollbacks(&shop(), &head).await.unwrap();
+    let found = fake.client().await.find_open_rollbacks(&shop(), &head).await.unwrap();
     assert_eq!(fake.asked(), [format!("GET /sim/github/repos/acme/shop/commits?sha={head}&per_page=20")]);
     found
 }
@@ -125,32 +125,35 @@ async fn a_message_alone_makes_no_rollback_and_no_promotion() {
 
 #[tokio::test]
 async fn a_walk_asks_on_where_a_page_ends_and_ends_itself() {
-    let fake = Fake::default()
+    let fake = FakeGithub::default()
         .answers(200, json!([plain("a", &["b"]), plain("b", &["c"])]))
         .answers(200, json!([back("c", "d", 1), promotion("d", ["e", "f"])]));
     let client = fake.client().await;
-    assert_eq!(client.open_rollbacks(&shop(), &name("a")).await.unwrap(), [open("c", "d", 1)]);
+    assert_eq!(client.find_open_rollbacks(&shop(), &name("a")).await.unwrap(), [open("c", "d", 1)]);
     assert!(fake.asked()[1].ends_with(&format!("?sha={}&per_page=100", name("c"))));
 
     let long = |at: usize| json!([plain(&format!("n{at}"), &[&format!("n{}", at + 1)])]);
-    let endless = (0..MOST_PAGES).fold(Fake::default(), |fake, at| fake.answers(200, long(at)));
-    assert_eq!(endless.client().await.open_rollbacks(&shop(), &name("n0")).await, Ok(vec![]));
-    let endless = (0..MOST_PAGES).fold(Fake::default(), |fake, at| fake.answers(200, long(at)));
-    assert_eq!(endless.client().await.first_parents(&shop(), &name("n0"), 300).await.unwrap().len(), MOST_PAGES);
+    let endless = (0..MAX_PAGES).fold(FakeGithub::default(), |fake, at| fake.answers(200, long(at)));
+    assert_eq!(endless.client().await.find_open_rollbacks(&shop(), &name("n0")).await, Ok(vec![]));
+    let endless = (0..MAX_PAGES).fold(FakeGithub::default(), |fake, at| fake.answers(200, long(at)));
+    assert_eq!(endless.client().await.list_first_parents(&shop(), &name("n0"), 300).await.unwrap().len(), MAX_PAGES);
 
-    let lost = Fake::default().answers(200, json!([plain("other", &[])]));
-    assert!(matches!(lost.client().await.open_rollbacks(&shop(), &name("a")).await, Err(GithubError::NotFound(_))));
+    let lost = FakeGithub::default().answers(200, json!([plain("other", &[])]));
+    assert!(matches!(
+        lost.client().await.find_open_rollbacks(&shop(), &name("a")).await,
+        Err(GithubError::NotFound(_))
+    ));
 }
 
 #[tokio::test]
 async fn first_parents_leave_out_what_was_merged() {
     let page = json!([promotion("a", ["b", "x"]), plain("x", &["y"]), plain("b", &["c"]), plain("c", &[])]);
-    let fake = Fake::default().answers(200, page.clone()).answers(200, page);
+    let fake = FakeGithub::default().answers(200, page.clone()).answers(200, page);
     let client = fake.client().await;
-    let found = client.first_parents(&shop(), &name("a"), 10).await.unwrap();
+    let found = client.list_first_parents(&shop(), &name("a"), 10).await.unwrap();
     assert_eq!(found.iter().map(|commit| commit.sha.clone()).collect::<Vec<_>>(), ["a", "b", "c"].map(name));
     assert_eq!(found[0].trailers, Some(Trailers::Change(change(0xff))));
-    assert_eq!(client.first_parents(&shop(), &name("a"), 2).await.unwrap().len(), 2);
+    assert_eq!(client.list_first_parents(&shop(), &name("a"), 2).await.unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -158,12 +161,12 @@ async fn tags_come_by_their_numbers_with_their_commits() {
     let reference = |tag: &str| json!({ "ref": format!("refs/tags/{tag}"), "object": { "type": "tag", "sha": name(tag).as_str() } });
     let tags = ["qa-old", "qa/2026.11.16-10", "qa/2026.11.16-9", "qa/2026.9.30-11"];
     let points = |kind: &str, to: &str| json!({ "object": { "type": kind, "sha": name(to).as_str() } });
-    let fake = Fake::default()
+    let fake = FakeGithub::default()
         .answers(200, Value::Array(tags.map(reference).to_vec()))
         .answers(200, points("tag", "object"))
         .answers(200, points("commit", "a"))
         .answers(200, points("commit", "b"));
-    let found = fake.client().await.tags_of(&shop(), "qa/", 2).await.unwrap();
+    let found = fake.client().await.list_newest_tags(&shop(), "qa/", 2).await.unwrap();
     assert_eq!(found, [("qa/2026.11.16-10".to_owned(), name("a")), ("qa/2026.11.16-9".to_owned(), name("b"))]);
     assert_eq!(fake.asked().len(), 4);
 }
@@ -171,24 +174,25 @@ async fn tags_come_by_their_numbers_with_their_commits() {
 #[tokio::test]
 async fn the_history_of_a_file_is_asked_for_page_by_page() {
     let page = |from: usize, to: usize| Value::Array((from..to).map(|at| plain(&format!("c{at}"), &[])).collect());
-    let fake = Fake::default().answers(200, page(0, 100)).answers(200, page(100, 130)).answers(404, no("Not Found"));
+    let fake =
+        FakeGithub::default().answers(200, page(0, 100)).answers(200, page(100, 130)).answers(404, no("Not Found"));
     let client = fake.client().await;
-    assert_eq!(client.file_history(&shop(), "main", "a b/c.yaml", 150).await.unwrap().len(), 130);
+    assert_eq!(client.fetch_file_history(&shop(), "main", "a b/c.yaml", 150).await.unwrap().len(), 130);
     let asked = "GET /sim/github/repos/acme/shop/commits?sha=main&path=a%20b/c.yaml&per_page=100&page=";
     assert_eq!(fake.asked(), [format!("{asked}1"), format!("{asked}2")]);
-    assert!(matches!(client.file_history(&shop(), "x", "c", 1).await, Err(GithubError::NotFound(_))));
+    assert!(matches!(client.fetch_file_history(&shop(), "x", "c", 1).await, Err(GithubError::NotFound(_))));
 }
 
 #[tokio::test]
 async fn a_repository_tells_its_default_branch() {
-    let fake = Fake::default().answers(200, json!({ "name": "shop", "default_branch": "trunk" }));
-    assert_eq!(fake.client().await.default_branch(&shop()).await.as_deref(), Ok("trunk"));
+    let fake = FakeGithub::default().answers(200, json!({ "name": "shop", "default_branch": "trunk" }));
+    assert_eq!(fake.client().await.fetch_default_branch(&shop()).await.as_deref(), Ok("trunk"));
 }
 
 #[test]
 fn any_name_has_its_place() {
     for (one, two) in [("a-9", "a-10"), ("a-009", "a-10"), ("2026.9.1-1", "2026.10.1-1"), ("a", "b"), ("", "0")] {
-        assert!(by_number(one) < by_number(two), "{one} {two}");
+        assert!(natural_sort_key(one) < natural_sort_key(two), "{one} {two}");
     }
-    assert!(by_number(&"9".repeat(50)) > by_number("1"));
+    assert!(natural_sort_key(&"9".repeat(50)) > natural_sort_key("1"));
 }

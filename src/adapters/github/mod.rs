@@ -18,11 +18,14 @@ mod tag_pattern;
 mod write;
 
 pub use client::{Client, GithubError};
-pub use commit::Commit;
-pub use facts::{Compared, Patched};
+pub use commit::GithubCommit;
+pub use facts::{BranchComparison, PatchedFile};
 pub use history::OpenRollback;
-pub use pull_requests::{MergePull, Mergeable, OpenPull, PullRequest, PullState, Review, Verdict};
-pub use request::Found;
-pub use rollback::{FastForward, Made, Promoting};
-pub use tag_pattern::tag_sha_candidate;
-pub use write::{MakeTag, Merge};
+pub use pull_requests::{
+    MergePullRequestOutcome, MergeReadiness, OpenPullRequestOutcome, PullRequest, PullRequestState, Review,
+    ReviewVerdict,
+};
+pub use request::FetchResult;
+pub use rollback::{BuildPromotionOutcome, FastForwardOutcome, PromotionMerge};
+pub use tag_pattern::extract_sha_candidate;
+pub use write::{CreateTagOutcome, MergeOutcome};

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::client::{Client, Found, GithubError};
+use super::client::{Client, FetchResult, GithubError};
 use super::commit::WireCommit;
 use crate::domain::model::artefact::Repository;
 
@@ -20,28 +20,36 @@ struct WireMembership {
 
 impl Client {
     /// The login whose commits in the repository have this address.
-    pub async fn login_of(&self, email: &str, repository: &Repository) -> Result<Option<String>, GithubError> {
+    pub async fn find_login_by_email(
+        &self,
+        email: &str,
+        repository: &Repository,
+    ) -> Result<Option<String>, GithubError> {
         if !email.contains('@') {
             // GitHub would take it for a login, and tell that login's commits.
             return Ok(None);
         }
-        let Some((login, author)) = self.author(email, repository).await? else { return Ok(None) };
+        let Some((login, author)) = self.find_commit_author(email, repository).await? else { return Ok(None) };
         Ok(Some(login).filter(|_| author.eq_ignore_ascii_case(email)))
     }
 
     /// The address of a login: the one it shows to everybody, else that of its commits in the repository.
-    pub async fn email_of(&self, login: &str, repository: &Repository) -> Result<Option<String>, GithubError> {
+    pub async fn find_email_by_login(
+        &self,
+        login: &str,
+        repository: &Repository,
+    ) -> Result<Option<String>, GithubError> {
         if !is_login(login) {
             return Ok(None);
         }
-        let user = match self.read::<WireUser>(&format!("/users/{login}")).await? {
-            Found::Yes(user) if user.login.eq_ignore_ascii_case(login) => user,
-            Found::Yes(_) | Found::No(_) => return Ok(None),
+        let user = match self.fetch_json::<WireUser>(&format!("/users/{login}")).await? {
+            FetchResult::Found(user) if user.login.eq_ignore_ascii_case(login) => user,
+            FetchResult::Found(_) | FetchResult::Missing(_) => return Ok(None),
         };
         if let Some(email) = user.email.filter(|email| !email.is_empty()) {
             return Ok(Some(email));
         }
-        let author = self.author(login, repository).await?;
+        let author = self.find_commit_author(login, repository).await?;
         Ok(author.filter(|(of, _)| of.eq_ignore_ascii_case(login)).map(|(_, email)| email))
     }
 
@@ -50,17 +58,21 @@ impl Client {
         if !is_login(login) {
             return Ok(false);
         }
-        let path = format!("/orgs/{}/teams/{}/memberships/{login}", encoded(organisation), encoded(team));
-        Ok(match self.read::<WireMembership>(&path).await? {
-            Found::Yes(membership) => membership.state == "active",
-            Found::No(_) => false,
+        let path = format!("/orgs/{}/teams/{}/memberships/{login}", percent_encode(organisation), percent_encode(team));
+        Ok(match self.fetch_json::<WireMembership>(&path).await? {
+            FetchResult::Found(membership) => membership.state == "active",
+            FetchResult::Missing(_) => false,
         })
     }
 
     /// Login and address of the newest commit that GitHub finds by either.
-    async fn author(&self, by: &str, repository: &Repository) -> Result<Option<(String, String)>, GithubError> {
-        let path = format!("/repos/{repository}/commits?author={}&per_page=1", encoded(by));
-        let Found::Yes(commits) = self.read::<Vec<WireCommit>>(&path).await? else { return Ok(None) };
+    async fn find_commit_author(
+        &self,
+        by: &str,
+        repository: &Repository,
+    ) -> Result<Option<(String, String)>, GithubError> {
+        let path = format!("/repos/{repository}/commits?author={}&per_page=1", percent_encode(by));
+        let FetchResult::Found(commits) = self.fetch_json::<Vec<WireCommit>>(&path).await? else { return Ok(None) };
         let Some(commit) = commits.into_iter().next() else { return Ok(None) };
         let commit = commit.into_commit()?;
         Ok(commit.author_login.map(|login| (login, commit.author_email)))
@@ -73,7 +85,7 @@ fn is_login(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }
 
-fn encoded(text: &str) -> String {
+fn percent_encode(text: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
     text.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
 }

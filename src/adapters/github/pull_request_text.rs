@@ -9,7 +9,7 @@ use crate::domain::model::version::Commit;
 use crate::domain::rules::gate::Gate;
 use crate::domain::rules::rollback::Rollback;
 
-pub fn title(plan: &Plan) -> String {
+pub fn render_title(plan: &Plan) -> String {
     if plan.rollback.is_some() {
         return format!("Roll {} back to {} in {}", plan.artefact, plan.version.label(), plan.environment);
     }
@@ -17,29 +17,29 @@ pub fn title(plan: &Plan) -> String {
 }
 
 /// `requester` is the name of whoever asked, `required` how many must approve.
-pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> String {
+pub fn render_body(change: &Change, requester: &str, required: u32, now: Timestamp) -> String {
     let plan = &change.plan;
     if let Some(rollback) = &plan.rollback {
-        return body_back(change, rollback, requester);
+        return render_rollback_body(change, rollback, requester);
     }
-    let from = plan.from.as_ref().map_or_else(|| "nothing yet".to_owned(), |from| code(from.label()));
-    let code_is = elsewhere(plan);
-    let commit = plan.pinned.as_ref().map(|pinned| format!(", commit {code_is}{pinned}")).unwrap_or_default();
+    let from = plan.from.as_ref().map_or_else(|| "nothing yet".to_owned(), |from| format_code(from.label()));
+    let link_prefix = commit_link_prefix(plan);
+    let commit = plan.pinned.as_ref().map(|pinned| format!(", commit {link_prefix}{pinned}")).unwrap_or_default();
     let mut paragraphs = vec![format!(
         "Asked for by {} in Slack. **{}** in **{}**: {from} \u{2192} {}{commit} as it runs in **{}**.",
-        plain(requester),
-        plain(plan.artefact.as_str()),
-        plain(plan.environment.as_str()),
-        code(plan.version.label()),
-        plain(plan.seen_in.as_str()),
+        escape_text(requester),
+        escape_text(plan.artefact.as_str()),
+        escape_text(plan.environment.as_str()),
+        format_code(plan.version.label()),
+        escape_text(plan.seen_in.as_str()),
     )];
     for hold in &plan.holds_to_lift {
-        let reason = hold.reason.as_deref().map_or_else(|| "no reason was given".to_owned(), plain);
+        let reason = hold.reason.as_deref().map_or_else(|| "no reason was given".to_owned(), escape_text);
         paragraphs.push(format!("**It was rolled back there before:** {reason}."));
     }
     if let Some(since) = plan.well_since {
-        let (below, told) = (plain(plan.seen_in.as_str()), since.strftime("%Y-%m-%d %H:%M UTC"));
-        paragraphs.push(format!("It has run well in {below} since {told} ({}).", lasted(since, now)));
+        let (below, told) = (escape_text(plan.seen_in.as_str()), since.strftime("%Y-%m-%d %H:%M UTC"));
+        paragraphs.push(format!("It has run well in {below} since {told} ({}).", format_duration(since, now)));
     }
     paragraphs.push(match plan.green_checks {
         0 => "No check ran on that commit.".to_owned(),
@@ -48,15 +48,15 @@ pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> 
     });
     if let Some(overridden) = &plan.overridden {
         let gates: Vec<_> = overridden.gates.iter().map(Gate::name).collect();
-        paragraphs.push(format!("**Overridden: {}.** {}", gates.join(", "), plain(&overridden.reason)));
+        paragraphs.push(format!("**Overridden: {}.** {}", gates.join(", "), escape_text(&overridden.reason)));
     }
-    paragraphs.extend(commits("Commits", plan, &plan.drift.commits, plan.drift.commits_in_all));
+    paragraphs.extend(render_commits("Commits", plan, &plan.drift.commits, plan.drift.commits_in_all));
     let only_there = match &plan.manifest {
         // An image takes the place of another as a whole.
         Some(_) => "**These run there, are not in it, and are lost by it**".to_owned(),
-        None => format!("Only {} has these; they stay there, and are not below", code(&plan.branch)),
+        None => format!("Only {} has these; they stay there, and are not below", format_code(&plan.branch)),
     };
-    paragraphs.extend(commits(&only_there, plan, &plan.drift.hotfixes, plan.drift.hotfixes_in_all));
+    paragraphs.extend(render_commits(&only_there, plan, &plan.drift.hotfixes, plan.drift.hotfixes_in_all));
     let files = &plan.drift.files;
     if files.files > 0 {
         let (lines, more) =
@@ -64,7 +64,7 @@ pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> 
         paragraphs.push(format!("Files that change: {}{more}, {lines}.", files.files));
     }
     if !plan.also.is_empty() {
-        let names: Vec<_> = plan.also.iter().map(|also| plain(also.artefact.as_str())).collect();
+        let names: Vec<_> = plan.also.iter().map(|also| escape_text(also.artefact.as_str())).collect();
         paragraphs.push(format!("Moves as well, as it is in the same repository: {}.", names.join(", ")));
     }
     let merged = match required {
@@ -78,41 +78,41 @@ pub fn body(change: &Change, requester: &str, required: u32, now: Timestamp) -> 
     paragraphs.join("\n\n") + "\n"
 }
 
-fn body_back(change: &Change, rollback: &Rollback, requester: &str) -> String {
+fn render_rollback_body(change: &Change, rollback: &Rollback, requester: &str) -> String {
     let plan = &change.plan;
-    let from = plan.from.as_ref().map_or_else(|| "what is there".to_owned(), |from| code(from.label()));
+    let from = plan.from.as_ref().map_or_else(|| "what is there".to_owned(), |from| format_code(from.label()));
     let asked = if rollback.automatic {
         "Begun by the environment's own rule.".to_owned()
     } else {
-        format!("Asked for by {} in Slack.", plain(requester))
+        format!("Asked for by {} in Slack.", escape_text(requester))
     };
     let mut paragraphs = vec![format!(
         "{asked} **{}** in **{}** goes back: {from} \u{2192} {}.",
-        plain(plan.artefact.as_str()),
-        plain(plan.environment.as_str()),
-        code(plan.version.label()),
+        escape_text(plan.artefact.as_str()),
+        escape_text(plan.environment.as_str()),
+        format_code(plan.version.label()),
     )];
     if let Some(reason) = &rollback.reason {
-        paragraphs.push(format!("**Reason:** {}", plain(reason)));
+        paragraphs.push(format!("**Reason:** {}", escape_text(reason)));
     }
-    paragraphs.extend(commits("Lost by it", plan, &plan.drift.commits, plan.drift.commits_in_all));
+    paragraphs.extend(render_commits("Lost by it", plan, &plan.drift.commits, plan.drift.commits_in_all));
     paragraphs.push("It is merged as soon as GitHub lets it be. Do not push to this branch.".to_owned());
     paragraphs.push(change.format_change_trailer());
     paragraphs.join("\n\n") + "\n"
 }
 
 /// Why a pull request is closed without having been merged.
-pub fn farewell(change: &Change) -> Option<String> {
+pub fn render_closing_comment(change: &Change) -> Option<String> {
     let verb = if change.plan.rollback.is_some() { "rollback" } else { "promote" };
     let again = format!("/{verb} {} {}", change.plan.artefact, change.plan.environment);
     let why = match &change.stage {
-        Stage::Rejected { reason, .. } => format!("Rejected in Slack: {}", plain(reason)),
+        Stage::Rejected { reason, .. } => format!("Rejected in Slack: {}", escape_text(reason)),
         Stage::Cancelled { .. } => "Cancelled in Slack.".to_owned(),
         Stage::Expired { .. } => "Not all that it waited for came in time.".to_owned(),
         Stage::Superseded { by, .. } => format!("Another change takes its place: change {}.", by.to_short_id()),
         Stage::Conflicted { .. } => "It cannot be merged without a conflict.".to_owned(),
         Stage::Errored { why, .. } => {
-            format!("{} Once that is repaired, {} goes on with a new one.", plain(why), code(&again))
+            format!("{} Once that is repaired, {} goes on with a new one.", escape_text(why), format_code(&again))
         }
         _ => return None,
     };
@@ -120,21 +120,21 @@ pub fn farewell(change: &Change) -> Option<String> {
 }
 
 /// What GitHub needs before a commit that is not in the repository of the pull request, to link it.
-fn elsewhere(plan: &Plan) -> String {
+fn commit_link_prefix(plan: &Plan) -> String {
     plan.manifest.as_ref().map(|_| format!("{}@", plan.repository)).unwrap_or_default()
 }
 
-fn commits(head: &str, plan: &Plan, commits: &[Commit], all: u64) -> Option<String> {
-    let code_is = elsewhere(plan);
+fn render_commits(head: &str, plan: &Plan, commits: &[Commit], all: u64) -> Option<String> {
+    let link_prefix = commit_link_prefix(plan);
     let subject = |commit: &Commit| match &plan.manifest {
         // A number is of the code's pull requests, and here it would be of the manifests'.
-        Some(_) => plain(&commit.subject)
+        Some(_) => escape_text(&commit.subject)
             .replace(" #", &format!(" {}#", plan.repository))
             .replace("(#", &format!("({}#", plan.repository)),
-        None => plain(&commit.subject),
+        None => escape_text(&commit.subject),
     };
     let line = |commit: &Commit| {
-        let line = format!("- {code_is}{} {} \u{b7} {}", commit.sha, subject(commit), plain(&commit.author));
+        let line = format!("- {link_prefix}{} {} \u{b7} {}", commit.sha, subject(commit), escape_text(&commit.author));
         if commit.brings.is_empty() { line } else { format!("{line} \u{b7} {} commits", commit.brings.len()) }
     };
     let mut lines: Vec<String> = commits.iter().map(line).collect();
@@ -145,7 +145,7 @@ fn commits(head: &str, plan: &Plan, commits: &[Commit], all: u64) -> Option<Stri
     (!commits.is_empty()).then(|| format!("{head} ({all}):\n\n{}", lines.join("\n")))
 }
 
-fn lasted(from: Timestamp, to: Timestamp) -> String {
+fn format_duration(from: Timestamp, to: Timestamp) -> String {
     let minutes = to.duration_since(from).as_mins().max(0);
     match minutes {
         0..120 => format!("{minutes} min"),
@@ -155,7 +155,7 @@ fn lasted(from: Timestamp, to: Timestamp) -> String {
 }
 
 /// Anybody's text: shown as it is, and nobody is called by it.
-fn plain(text: &str) -> String {
+fn escape_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -176,7 +176,7 @@ fn plain(text: &str) -> String {
     out
 }
 
-fn code(text: &str) -> String {
+fn format_code(text: &str) -> String {
     format!("`{}`", text.replace('`', "'").replace(|c: char| c.is_control(), " "))
 }
 
@@ -193,8 +193,8 @@ mod tests {
         change.plan.well_since = Some(change.asked_at - jiff::SignedDuration::from_hours(5));
         change.plan.green_checks = 3;
         change.plan.drift.commits[1].subject = "Tell @everyone <!--x--> [here](http://x) & *now*".into();
-        assert_snapshot!(title(&change.plan), @"Promote checkout develop-4f1c2ab to qa");
-        assert_snapshot!(body(&change, "Alice @Adler", 2, change.asked_at), @r"
+        assert_snapshot!(render_title(&change.plan), @"Promote checkout develop-4f1c2ab to qa");
+        assert_snapshot!(render_body(&change, "Alice @Adler", 2, change.asked_at), @r"
         Asked for by Alice @&#8203;Adler in Slack. **checkout** in **qa**: `qa-1111111` → `develop-4f1c2ab`, commit 4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2ab4f1c2 as it runs in **development**.
 
         It has run well in development since 2025-11-16 04:00 UTC (5 h).

@@ -5,14 +5,14 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::client::{Ask, Client, Found, GithubError, in_path, said, sha};
+use super::client::{Client, FetchResult, GithubError, GithubRequest, encode_ref, error_message, parse_sha};
 use crate::domain::change::PullRequestRef;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
-const A_PAGE: usize = 100;
+const PAGE_SIZE: usize = 100;
 /// More reviews than anybody writes for one change.
-const MOST_PAGES: usize = 10;
+const MAX_PAGES: usize = 10;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PullRequest {
@@ -20,15 +20,15 @@ pub struct PullRequest {
     pub title: String,
     /// The login of who opened it; `None` where the account is gone.
     pub author: Option<String>,
-    pub state: PullState,
+    pub state: PullRequestState,
     pub head: Sha,
     /// The branch that it is to be merged into.
     pub base: String,
-    pub mergeable: Mergeable,
+    pub mergeable: MergeReadiness,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PullState {
+pub enum PullRequestState {
     Open,
     Closed,
     Merged { commit: Sha, by: Option<String> },
@@ -36,27 +36,27 @@ pub enum PullState {
 
 /// What GitHub says of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mergeable {
+pub enum MergeReadiness {
     /// It does not know yet: ask again.
     Computing,
     Conflict,
     /// Its own rules ask for something that is missing.
     Blocked,
-    Yes,
+    Ready,
 }
 
 /// A review as it was given; whether it counts is not decided here.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Review {
     pub login: String,
-    pub verdict: Verdict,
+    pub verdict: ReviewVerdict,
     /// What the reviewer saw.
     pub commit: Option<Sha>,
-    pub at: Option<jiff::Timestamp>,
+    pub submitted_at: Option<jiff::Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum ReviewVerdict {
     Approved,
     ChangesRequested,
     Dismissed,
@@ -64,10 +64,10 @@ pub enum Verdict {
 
 /// What became of the wish for a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum OpenPull {
+pub enum OpenPullRequestOutcome {
     Done(PullRequestRef),
     /// One of the same head and base is open.
-    Exists,
+    AlreadyExists,
     /// The base has it all.
     NoCommits,
     Refused(String),
@@ -75,23 +75,23 @@ pub enum OpenPull {
 
 /// What became of the merge of a pull request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MergePull {
+pub enum MergePullRequestOutcome {
     Done(Sha),
     /// The head is not what it should be.
     HeadMoved,
     /// Not as it stands now; a look tells why.
-    NotNow(String),
+    NotMergeable(String),
     /// By rules that do not change by waiting.
     Refused(String),
 }
 
 #[derive(Deserialize)]
-struct WirePull {
+struct WirePullRequest {
     number: u64,
     html_url: String,
     #[serde(default)]
     title: String,
-    user: Option<WireAccount>,
+    user: Option<WirePullRequestUser>,
     state: String,
     #[serde(default)]
     draft: bool,
@@ -100,58 +100,58 @@ struct WirePull {
     merged: bool,
     merged_at: Option<String>,
     merge_commit_sha: Option<String>,
-    merged_by: Option<WireAccount>,
+    merged_by: Option<WirePullRequestUser>,
     mergeable: Option<bool>,
     mergeable_state: Option<String>,
-    head: WireEnd,
-    base: WireEnd,
+    head: WirePullRequestRef,
+    base: WirePullRequestRef,
 }
 
 #[derive(Deserialize)]
-struct WireEnd {
+struct WirePullRequestRef {
     r#ref: String,
     sha: String,
 }
 
 #[derive(Deserialize)]
-struct WireAccount {
+struct WirePullRequestUser {
     login: String,
 }
 
 #[derive(Deserialize)]
 struct WireReview {
     /// `null` where the account is gone.
-    user: Option<WireAccount>,
+    user: Option<WirePullRequestUser>,
     state: String,
     commit_id: Option<String>,
     submitted_at: Option<String>,
 }
 
-impl WirePull {
-    fn into_pull(self) -> Result<PullRequest, GithubError> {
+impl WirePullRequest {
+    fn into_pull_request(self) -> Result<PullRequest, GithubError> {
         let state = match (self.state.as_str(), self.merged || self.merged_at.is_some()) {
             (_, true) => {
                 let commit = self.merge_commit_sha.as_deref().unwrap_or(&self.head.sha);
-                PullState::Merged { commit: sha(commit)?, by: self.merged_by.map(|account| account.login) }
+                PullRequestState::Merged { commit: parse_sha(commit)?, by: self.merged_by.map(|account| account.login) }
             }
-            ("open", _) => PullState::Open,
-            _ => PullState::Closed,
+            ("open", _) => PullRequestState::Open,
+            _ => PullRequestState::Closed,
         };
         let mergeable = match (self.mergeable, self.mergeable_state.as_deref()) {
-            (None, _) | (_, Some("unknown") | None) => Mergeable::Computing,
-            (_, Some("dirty")) => Mergeable::Conflict,
-            _ if self.draft => Mergeable::Blocked,
+            (None, _) | (_, Some("unknown") | None) => MergeReadiness::Computing,
+            (_, Some("dirty")) => MergeReadiness::Conflict,
+            _ if self.draft => MergeReadiness::Blocked,
             // `behind`: its rules want it on top of the branch's head, where we put it as soon as that moves.
-            (_, Some("blocked" | "behind" | "draft")) => Mergeable::Blocked,
+            (_, Some("blocked" | "behind" | "draft")) => MergeReadiness::Blocked,
             // `unstable` is a check that no rule requires: our own rules say what to do about it.
-            _ => Mergeable::Yes,
+            _ => MergeReadiness::Ready,
         };
         Ok(PullRequest {
             pull: PullRequestRef { number: self.number, url: self.html_url },
             title: self.title,
             author: self.user.map(|account| account.login),
             state,
-            head: sha(&self.head.sha)?,
+            head: parse_sha(&self.head.sha)?,
             base: self.base.r#ref,
             mergeable,
         })
@@ -160,75 +160,80 @@ impl WirePull {
 
 impl Client {
     /// Opens a pull request from a branch of the same repository.
-    pub async fn open_pull(
+    pub async fn open_pull_request(
         &self,
         repository: &Repository,
         head: &str,
         base: &str,
         title: &str,
         text: &str,
-    ) -> Result<OpenPull, GithubError> {
-        self.reserve(NonZeroU32::MIN)?;
+    ) -> Result<OpenPullRequestOutcome, GithubError> {
+        self.reserve_writes(NonZeroU32::MIN)?;
         let body = json!({ "title": title, "head": head, "base": base, "body": text });
-        let (status, answer) = self.write(&format!("/repos/{repository}/pulls"), Ask::Post(&body)).await?;
+        let (status, answer) =
+            self.send_write(&format!("/repos/{repository}/pulls"), GithubRequest::Post(&body)).await?;
         Ok(match status {
             201 => {
-                let made: WirePull =
+                let made: WirePullRequest =
                     serde_json::from_str(&answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
-                OpenPull::Done(made.into_pull()?.pull)
+                OpenPullRequestOutcome::Done(made.into_pull_request()?.pull)
             }
             // What is wrong stands in `errors`, beside a message that says nothing.
-            422 if answer.contains("A pull request already exists") => OpenPull::Exists,
-            422 if answer.contains("No commits between") => OpenPull::NoCommits,
-            404 => return Err(GithubError::NotFound(said(&answer))),
-            _ => OpenPull::Refused(reasons(&answer)),
+            422 if answer.contains("A pull request already exists") => OpenPullRequestOutcome::AlreadyExists,
+            422 if answer.contains("No commits between") => OpenPullRequestOutcome::NoCommits,
+            404 => return Err(GithubError::NotFound(error_message(&answer))),
+            _ => OpenPullRequestOutcome::Refused(error_details(&answer)),
         })
     }
 
     /// The open pull request of that head and base.
-    pub async fn find_pull(
+    pub async fn find_open_pull_request(
         &self,
         repository: &Repository,
         head: &str,
         base: &str,
     ) -> Result<Option<PullRequest>, GithubError> {
-        let (Some(head), Some(base)) = (in_path(head), in_path(base)) else { return Ok(None) };
+        let (Some(head), Some(base)) = (encode_ref(head), encode_ref(base)) else { return Ok(None) };
         let owner = repository.owner();
         let path = format!("/repos/{repository}/pulls?state=open&head={owner}:{head}&base={base}");
-        let found: Vec<WirePull> = self.there(&path).await?;
-        found.into_iter().next().map(WirePull::into_pull).transpose()
+        let found: Vec<WirePullRequest> = self.fetch_existing(&path).await?;
+        found.into_iter().next().map(WirePullRequest::into_pull_request).transpose()
     }
 
     /// A pull request by its number; `None` where there is none.
-    pub async fn pull(&self, repository: &Repository, number: u64) -> Result<Option<PullRequest>, GithubError> {
+    pub async fn fetch_pull_request(
+        &self,
+        repository: &Repository,
+        number: u64,
+    ) -> Result<Option<PullRequest>, GithubError> {
         let path = format!("/repos/{repository}/pulls/{number}");
-        let Found::Yes(pull) = self.read::<WirePull>(&path).await? else { return Ok(None) };
-        let pull = pull.into_pull()?;
+        let FetchResult::Found(pull) = self.fetch_json::<WirePullRequest>(&path).await? else { return Ok(None) };
+        let pull = pull.into_pull_request()?;
         // GitHub finds out in the background whether it can be merged, which touches nothing else. Should the ETag not
         // tell, a yes is still put to the test by the merge itself; anything else would be believed for ever.
-        if pull.mergeable != Mergeable::Yes {
-            self.forget(&path);
+        if pull.mergeable != MergeReadiness::Ready {
+            self.invalidate_cached(&path);
         }
         Ok(Some(pull))
     }
 
     /// Oldest first, without mere comments.
-    pub async fn reviews(&self, repository: &Repository, number: u64) -> Result<Vec<Review>, GithubError> {
+    pub async fn fetch_reviews(&self, repository: &Repository, number: u64) -> Result<Vec<Review>, GithubError> {
         let mut reviews = Vec::new();
-        for page in 1..=MOST_PAGES {
-            let path = format!("/repos/{repository}/pulls/{number}/reviews?per_page={A_PAGE}&page={page}");
-            let found: Vec<WireReview> = self.there(&path).await?;
-            let end = found.len() < A_PAGE;
+        for page in 1..=MAX_PAGES {
+            let path = format!("/repos/{repository}/pulls/{number}/reviews?per_page={PAGE_SIZE}&page={page}");
+            let found: Vec<WireReview> = self.fetch_existing(&path).await?;
+            let end = found.len() < PAGE_SIZE;
             reviews.extend(found.into_iter().filter_map(|review| {
                 let verdict = match review.state.as_str() {
-                    "APPROVED" => Verdict::Approved,
-                    "CHANGES_REQUESTED" => Verdict::ChangesRequested,
-                    "DISMISSED" => Verdict::Dismissed,
+                    "APPROVED" => ReviewVerdict::Approved,
+                    "CHANGES_REQUESTED" => ReviewVerdict::ChangesRequested,
+                    "DISMISSED" => ReviewVerdict::Dismissed,
                     _ => return None,
                 };
                 let commit = review.commit_id.and_then(|commit| commit.parse().ok());
                 let at = review.submitted_at.and_then(|at| at.parse().ok());
-                Some(Review { login: review.user?.login, verdict, commit, at })
+                Some(Review { login: review.user?.login, verdict, commit, submitted_at: at })
             }));
             if end {
                 break;
@@ -238,51 +243,51 @@ impl Client {
     }
 
     /// Merges by a merge commit, and only if `head` is still the head.
-    pub async fn merge_pull(
+    pub async fn merge_pull_request(
         &self,
         repository: &Repository,
         number: u64,
         head: &Sha,
         title: &str,
         message: &str,
-    ) -> Result<MergePull, GithubError> {
+    ) -> Result<MergePullRequestOutcome, GithubError> {
         #[derive(Deserialize)]
-        struct Merged {
+        struct WireMergeResult {
             sha: String,
         }
-        self.reserve(NonZeroU32::MIN)?;
+        self.reserve_writes(NonZeroU32::MIN)?;
         let body = json!({
             "sha": head.as_str(), "merge_method": "merge", "commit_title": title, "commit_message": message,
         });
         let path = format!("/repos/{repository}/pulls/{number}");
         // Whatever comes of it, what we knew is not so any more.
-        self.forget(&path);
-        let (status, answer) = self.write(&format!("{path}/merge"), Ask::Put(&body)).await?;
-        let why = said(&answer);
+        self.invalidate_cached(&path);
+        let (status, answer) = self.send_write(&format!("{path}/merge"), GithubRequest::Put(&body)).await?;
+        let why = error_message(&answer);
         let has = |words: &str| why.to_ascii_lowercase().contains(words);
         Ok(match status {
             200 => {
-                let made: Merged =
+                let made: WireMergeResult =
                     serde_json::from_str(&answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
-                MergePull::Done(sha(&made.sha)?)
+                MergePullRequestOutcome::Done(parse_sha(&made.sha)?)
             }
-            409 => MergePull::HeadMoved,
-            405 if has("not allowed") => MergePull::Refused(why),
+            409 => MergePullRequestOutcome::HeadMoved,
+            405 if has("not allowed") => MergePullRequestOutcome::Refused(why),
             404 => return Err(GithubError::NotFound(why)),
             // "Base branch was modified", "is not mergeable", or what a rule still asks for.
-            405 => MergePull::NotNow(why),
-            _ => MergePull::Refused(why),
+            405 => MergePullRequestOutcome::NotMergeable(why),
+            _ => MergePullRequestOutcome::Refused(why),
         })
     }
 
-    pub async fn close_pull(&self, repository: &Repository, number: u64) -> Result<(), GithubError> {
-        self.reserve(NonZeroU32::MIN)?;
+    pub async fn close_pull_request(&self, repository: &Repository, number: u64) -> Result<(), GithubError> {
+        self.reserve_writes(NonZeroU32::MIN)?;
         let path = format!("/repos/{repository}/pulls/{number}");
-        let (status, answer) = self.write(&path, Ask::Patch(&json!({ "state": "closed" }))).await?;
+        let (status, answer) = self.send_write(&path, GithubRequest::Patch(&json!({ "state": "closed" }))).await?;
         match status {
             // One that is gone is closed enough.
             200 | 404 => Ok(()),
-            _ => Err(GithubError::Other(said(&answer))),
+            _ => Err(GithubError::Other(error_message(&answer))),
         }
     }
 
@@ -295,97 +300,101 @@ impl Client {
         mark: &str,
     ) -> Result<(), GithubError> {
         #[derive(Deserialize)]
-        struct Comment {
+        struct WireComment {
             body: Option<String>,
         }
         let path = format!("/repos/{repository}/issues/{number}/comments");
-        let there: Vec<Comment> = self.there(&format!("{path}?per_page={A_PAGE}")).await?;
+        let there: Vec<WireComment> = self.fetch_existing(&format!("{path}?per_page={PAGE_SIZE}")).await?;
         if there.iter().any(|comment| comment.body.as_deref().is_some_and(|body| body.contains(mark))) {
             return Ok(());
         }
-        self.reserve(NonZeroU32::MIN)?;
-        let (status, answer) = self.write(&path, Ask::Post(&json!({ "body": text }))).await?;
-        if status == 201 { Ok(()) } else { Err(GithubError::Other(said(&answer))) }
+        self.reserve_writes(NonZeroU32::MIN)?;
+        let (status, answer) = self.send_write(&path, GithubRequest::Post(&json!({ "body": text }))).await?;
+        if status == 201 { Ok(()) } else { Err(GithubError::Other(error_message(&answer))) }
     }
 
     /// Puts a branch of our own there, whether or not it exists and whatever it holds. Never for anybody else's branch.
     pub async fn put_own_branch(&self, repository: &Repository, branch: &str, at: &Sha) -> Result<(), GithubError> {
-        self.reserve(const { NonZeroU32::new(2).unwrap() })?;
+        self.reserve_writes(const { NonZeroU32::new(2).unwrap() })?;
         let body = json!({ "ref": format!("refs/heads/{branch}"), "sha": at.as_str() });
-        let (status, answer) = self.write(&format!("/repos/{repository}/git/refs"), Ask::Post(&body)).await?;
+        let (status, answer) =
+            self.send_write(&format!("/repos/{repository}/git/refs"), GithubRequest::Post(&body)).await?;
         let (status, answer) = match status {
             422 if answer.contains("already exists") => {
                 let path = format!("/repos/{repository}/git/refs/heads/{branch}");
-                self.write(&path, Ask::Patch(&json!({ "sha": at.as_str(), "force": true }))).await?
+                self.send_write(&path, GithubRequest::Patch(&json!({ "sha": at.as_str(), "force": true }))).await?
             }
             _ => (status, answer),
         };
         match status {
             200 | 201 => Ok(()),
-            404 => Err(GithubError::NotFound(said(&answer))),
-            _ => Err(GithubError::Other(format!("the branch {branch} could not be made: {}", said(&answer)))),
+            404 => Err(GithubError::NotFound(error_message(&answer))),
+            _ => Err(GithubError::Other(format!("the branch {branch} could not be made: {}", error_message(&answer)))),
         }
     }
 
     /// A branch of our own that is not there is deleted enough.
     pub async fn delete_own_branch(&self, repository: &Repository, branch: &str) -> Result<(), GithubError> {
-        self.reserve(NonZeroU32::MIN)?;
+        self.reserve_writes(NonZeroU32::MIN)?;
         let path = format!("/repos/{repository}/git/refs/heads/{branch}");
-        let (status, answer) = self.write(&path, Ask::Delete).await?;
+        let (status, answer) = self.send_write(&path, GithubRequest::Delete).await?;
         match status {
             204 | 404 | 422 => Ok(()),
-            _ => Err(GithubError::Other(said(&answer))),
+            _ => Err(GithubError::Other(error_message(&answer))),
         }
     }
 
     /// How many approving reviews the repository's own rules want for a merge into the branch.
-    pub async fn required_reviews(&self, repository: &Repository, branch: &str) -> Result<u64, GithubError> {
+    pub async fn count_required_reviews(&self, repository: &Repository, branch: &str) -> Result<u64, GithubError> {
         #[derive(Deserialize)]
-        struct Rule {
+        struct WireReviewRule {
             #[serde(default)]
-            parameters: Option<Parameters>,
+            parameters: Option<WireReviewParameters>,
         }
         #[derive(Deserialize)]
-        struct Parameters {
+        struct WireReviewParameters {
             #[serde(default)]
             required_approving_review_count: u64,
         }
-        let Some(name) = in_path(branch) else { return Ok(0) };
-        match self.read::<Vec<Rule>>(&format!("/repos/{repository}/rules/branches/{name}")).await? {
-            Found::Yes(rules) => {
+        let Some(name) = encode_ref(branch) else { return Ok(0) };
+        match self.fetch_json::<Vec<WireReviewRule>>(&format!("/repos/{repository}/rules/branches/{name}")).await? {
+            FetchResult::Found(rules) => {
                 let wanted = rules.iter().filter_map(|rule| rule.parameters.as_ref());
                 Ok(wanted.map(|parameters| parameters.required_approving_review_count).max().unwrap_or_default())
             }
-            Found::No(_) => Ok(0),
+            FetchResult::Missing(_) => Ok(0),
         }
     }
 
     /// May this account write to the repository now?
     pub async fn may_write(&self, repository: &Repository, login: &str) -> Result<bool, GithubError> {
         #[derive(Deserialize)]
-        struct Permission {
+        struct WireCollaboratorPermission {
             permission: String,
         }
-        let Some(login) = in_path(login) else { return Ok(false) };
-        match self.read::<Permission>(&format!("/repos/{repository}/collaborators/{login}/permission")).await? {
-            Found::Yes(found) => Ok(matches!(found.permission.as_str(), "admin" | "write" | "maintain")),
-            Found::No(_) => Ok(false),
+        let Some(login) = encode_ref(login) else { return Ok(false) };
+        match self
+            .fetch_json::<WireCollaboratorPermission>(&format!("/repos/{repository}/collaborators/{login}/permission"))
+            .await?
+        {
+            FetchResult::Found(found) => Ok(matches!(found.permission.as_str(), "admin" | "write" | "maintain")),
+            FetchResult::Missing(_) => Ok(false),
         }
     }
 }
 
 /// Why GitHub refuses something, with the details that its message leaves out.
-fn reasons(answer: &str) -> String {
+fn error_details(answer: &str) -> String {
     #[derive(Deserialize)]
-    struct Refusal {
+    struct WireValidationError {
         #[serde(default)]
-        errors: Vec<Detail>,
+        errors: Vec<WireErrorDetail>,
     }
     #[derive(Deserialize)]
-    struct Detail {
+    struct WireErrorDetail {
         message: Option<String>,
     }
-    let details = serde_json::from_str::<Refusal>(answer).map(|refusal| refusal.errors).unwrap_or_default();
+    let details = serde_json::from_str::<WireValidationError>(answer).map(|refusal| refusal.errors).unwrap_or_default();
     let details: Vec<String> = details.into_iter().filter_map(|detail| detail.message).collect();
-    if details.is_empty() { said(answer) } else { details.join("; ").chars().take(300).collect() }
+    if details.is_empty() { error_message(answer) } else { details.join("; ").chars().take(300).collect() }
 }

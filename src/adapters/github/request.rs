@@ -7,49 +7,49 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::client::{ANSWER_TIMEOUT, Answer, Ask, Client, GithubError, said};
-use crate::adapters::github::etag_cache::Memory;
+use super::client::{Client, GithubError, GithubRequest, GithubResponse, RESPONSE_TIMEOUT, error_message};
+use crate::adapters::github::etag_cache::EtagCache;
 
 /// Pauses before a question is asked again; reading twice harms nobody.
-const PAUSES: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
+const RETRY_DELAYS: [Duration; 2] = [Duration::from_millis(200), Duration::from_secs(1)];
 /// GitHub allows 100 requests at a time to all who use the token.
-const AT_ONCE: usize = 8;
+const MAX_CONCURRENT_READS: usize = 8;
 /// So long a turn is waited for; whoever would wait longer is told when to come again.
-const PATIENCE: Duration = Duration::from_secs(3);
+const MAX_TURN_WAIT: Duration = Duration::from_secs(3);
 /// A timer may fire just before the clock has come so far.
-const A_MOMENT: Duration = Duration::from_millis(10);
+const TIMER_SLACK: Duration = Duration::from_millis(10);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Found<T> {
-    Yes(T),
+pub enum FetchResult<T> {
+    Found(T),
     /// With what GitHub said about it.
-    No(String),
+    Missing(String),
 }
 
 /// What all clones of a client share when they ask.
-pub(super) struct Asking {
-    memory: Mutex<Memory>,
-    places: Semaphore,
+pub(super) struct ReadState {
+    cache: Mutex<EtagCache>,
+    read_slots: Semaphore,
 }
 
-impl Default for Asking {
+impl Default for ReadState {
     fn default() -> Self {
-        Self { memory: Mutex::default(), places: Semaphore::new(AT_ONCE) }
+        Self { cache: Mutex::default(), read_slots: Semaphore::new(MAX_CONCURRENT_READS) }
     }
 }
 
-impl Asking {
-    fn memory(&self) -> std::sync::MutexGuard<'_, Memory> {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner)
+impl ReadState {
+    fn cache(&self) -> std::sync::MutexGuard<'_, EtagCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Client {
     /// A GET, asked again while GitHub is not available.
-    pub(super) async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<Found<T>, GithubError> {
-        let mut pauses = PAUSES.into_iter();
+    pub(super) async fn fetch_json<T: DeserializeOwned>(&self, path: &str) -> Result<FetchResult<T>, GithubError> {
+        let mut pauses = RETRY_DELAYS.into_iter();
         loop {
-            match self.read_once(path).await {
+            match self.fetch_once(path).await {
                 Err(GithubError::Unavailable(why)) => match pauses.next() {
                     Some(pause) => tokio::time::sleep(pause).await,
                     None => return Err(GithubError::Unavailable(why)),
@@ -60,53 +60,53 @@ impl Client {
     }
 
     /// The next to ask for it gets a whole answer, whatever GitHub thinks of the `ETag`.
-    pub(super) fn forget(&self, path: &str) {
-        self.asking.memory().forget(path);
+    pub(super) fn invalidate_cached(&self, path: &str) {
+        self.read_state.cache().remove_response(path);
     }
 
-    async fn read_once<T: DeserializeOwned>(&self, path: &str) -> Result<Found<T>, GithubError> {
-        let _place = self.turn().await?;
-        let remembered = self.asking.memory().recall(path);
+    async fn fetch_once<T: DeserializeOwned>(&self, path: &str) -> Result<FetchResult<T>, GithubError> {
+        let _place = self.acquire_read_slot().await?;
+        let remembered = self.read_state.cache().find_response(path);
         let etag = remembered.as_ref().map(|remembered| &remembered.etag);
-        let Answer { status, etag, body } = self.exchange(path, Ask::Read(etag)).await?;
+        let GithubResponse { status, etag, body } = self.send_request(path, GithubRequest::Get(etag)).await?;
         match (status, remembered) {
-            (304, Some(remembered)) => parsed(&remembered.body),
+            (304, Some(remembered)) => parse_body(&remembered.body),
             (200, _) => {
-                let found = parsed(&body);
+                let found = parse_body(&body);
                 // What cannot be read is not to be repeated.
                 let etag = etag.filter(|_| found.is_ok());
-                self.asking.memory().keep(path, etag, &body);
+                self.read_state.cache().store_response(path, etag, &body);
                 found
             }
             // 409 is an empty repository, 422 a SHA that names no commit or several.
             _ => {
-                self.forget(path);
-                Ok(Found::No(said(&body)))
+                self.invalidate_cached(path);
+                Ok(FetchResult::Missing(error_message(&body)))
             }
         }
     }
 
     /// A place among those who ask, and a turn within the minute. Only who has a place waits for a turn, so nobody is
     /// overtaken.
-    async fn turn(&self) -> Result<SemaphorePermit<'_>, GithubError> {
-        let place = tokio::time::timeout(ANSWER_TIMEOUT, self.asking.places.acquire()).await;
-        let Ok(Ok(place)) = place else {
+    async fn acquire_read_slot(&self) -> Result<SemaphorePermit<'_>, GithubError> {
+        let slot = tokio::time::timeout(RESPONSE_TIMEOUT, self.read_state.read_slots.acquire()).await;
+        let Ok(Ok(place)) = slot else {
             return Err(GithubError::Unavailable("too many other questions wait for its answer".to_owned()));
         };
-        if let Err(until) = self.pace.read() {
+        if let Err(until) = self.pacer.acquire_read() {
             let wait = Duration::try_from(until.duration_since(self.clock.now())).unwrap_or_default();
-            if wait > PATIENCE {
-                return Err(GithubError::Paced { until });
+            if wait > MAX_TURN_WAIT {
+                return Err(GithubError::Throttled { until });
             }
-            tokio::time::sleep(wait + A_MOMENT).await;
-            self.pace.read().map_err(|until| GithubError::Paced { until })?;
+            tokio::time::sleep(wait + TIMER_SLACK).await;
+            self.pacer.acquire_read().map_err(|until| GithubError::Throttled { until })?;
         }
         Ok(place)
     }
 }
 
-fn parsed<T: DeserializeOwned>(body: &str) -> Result<Found<T>, GithubError> {
-    serde_json::from_str(body).map(Found::Yes).map_err(|error| GithubError::Other(error.to_string()))
+fn parse_body<T: DeserializeOwned>(body: &str) -> Result<FetchResult<T>, GithubError> {
+    serde_json::from_str(body).map(FetchResult::Found).map_err(|error| GithubError::Other(error.to_string()))
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::adapters::github::client::Auth;
-use crate::adapters::github::client::tests::{Fake, SHA, clock, commit, no, shop};
+use crate::adapters::github::client::tests::{FakeGithub, SHA, clock, commit, no, shop};
 
 const FIRST: &str = "W/\"first\"";
 const SECOND: &str = "\"second\"";
@@ -31,13 +31,13 @@ fn points_at(sha: &str) -> Value {
 
 #[tokio::test]
 async fn what_did_not_change_is_not_told_again() {
-    let fake = Fake::default()
+    let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
         .answers_with(304, etag(FIRST), json!(null))
         .answers_with(304, vec![], json!(null));
     let client = fake.client().await;
     for _ in 0..3 {
-        assert_eq!(client.clone().head(&shop(), "qa").await, Ok(Some(SHA.parse().unwrap())));
+        assert_eq!(client.clone().fetch_branch_head(&shop(), "qa").await, Ok(Some(SHA.parse().unwrap())));
     }
     assert_eq!(fake.conditions(), [None, some(FIRST), some(FIRST)]);
     assert_eq!(fake.asked()[0], "GET /sim/github/repos/acme/shop/git/ref/heads/qa");
@@ -46,7 +46,7 @@ async fn what_did_not_change_is_not_told_again() {
 #[tokio::test]
 async fn what_changed_takes_the_place_of_what_was() {
     let moved = "4f1c2ab0000000000000000000000000000000aa";
-    let fake = Fake::default()
+    let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
         .answers_with(200, etag(SECOND), points_at(moved))
         .answers_with(304, etag(SECOND), json!(null))
@@ -54,7 +54,7 @@ async fn what_changed_takes_the_place_of_what_was() {
         .answers(200, points_at(moved));
     let client = fake.client().await;
     for expected in [SHA, moved, moved, SHA, moved] {
-        assert_eq!(client.head(&shop(), "qa").await, Ok(Some(expected.parse().unwrap())));
+        assert_eq!(client.fetch_branch_head(&shop(), "qa").await, Ok(Some(expected.parse().unwrap())));
     }
     // What came without an ETag is not remembered, nor is what was there before it.
     assert_eq!(fake.conditions(), [None, some(FIRST), some(SECOND), some(SECOND), None]);
@@ -62,97 +62,101 @@ async fn what_changed_takes_the_place_of_what_was() {
 
 #[tokio::test]
 async fn what_is_gone_is_forgotten_and_not_remembered() {
-    let fake = Fake::default()
+    let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
         .answers_with(404, etag(SECOND), no("Not Found"))
         .answers_with(200, etag(FIRST), points_at(SHA));
     let client = fake.client().await;
-    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
-    assert_eq!(client.head(&shop(), "qa").await, Ok(None));
-    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+    assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
+    assert_eq!(client.fetch_branch_head(&shop(), "qa").await, Ok(None));
+    assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
     assert_eq!(fake.conditions(), [None, some(FIRST), None]);
 }
 
 #[tokio::test]
 async fn what_could_not_be_read_is_asked_for_in_full() {
-    let fake = Fake::default().answers_with(200, etag(FIRST), json!([])).answers_with(200, etag(FIRST), points_at(SHA));
+    let fake =
+        FakeGithub::default().answers_with(200, etag(FIRST), json!([])).answers_with(200, etag(FIRST), points_at(SHA));
     let client = fake.client().await;
-    assert!(client.head(&shop(), "qa").await.is_err());
-    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+    assert!(client.fetch_branch_head(&shop(), "qa").await.is_err());
+    assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
     assert_eq!(fake.conditions(), [None, None]);
 }
 
 #[tokio::test]
 async fn while_github_is_away_nothing_is_forgotten_and_nothing_made_up() {
-    let fake = Fake::default()
+    let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
         .answers(502, json!(""))
         .answers(502, json!(""))
         .answers(502, json!(""))
         .answers_with(304, etag(FIRST), json!(null));
     let client = fake.client().await;
-    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
-    assert!(matches!(client.head(&shop(), "qa").await, Err(GithubError::Unavailable(_))));
-    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+    assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
+    assert!(matches!(client.fetch_branch_head(&shop(), "qa").await, Err(GithubError::Unavailable(_))));
+    assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
     assert_eq!(fake.conditions()[4], some(FIRST));
 }
 
 #[tokio::test]
 async fn nothing_changed_is_no_answer_to_who_knows_nothing() {
-    let fake = Fake::default().answers(304, json!(null));
-    let error = fake.client().await.head(&shop(), "qa").await.unwrap_err();
+    let fake = FakeGithub::default().answers(304, json!(null));
+    let error = fake.client().await.fetch_branch_head(&shop(), "qa").await.unwrap_err();
     assert!(matches!(error, GithubError::Other(why) if why.contains("304")));
 }
 
 #[tokio::test]
 async fn another_question_and_another_client_have_their_own_answers() {
-    let fake = Fake::default()
+    let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
         .answers(200, points_at(SHA))
         .answers(200, points_at(SHA));
     let client = fake.client().await;
-    client.head(&shop(), "qa").await.unwrap();
-    client.head(&shop(), "prod").await.unwrap();
-    fake.client().await.head(&shop(), "qa").await.unwrap();
+    client.fetch_branch_head(&shop(), "qa").await.unwrap();
+    client.fetch_branch_head(&shop(), "prod").await.unwrap();
+    fake.client().await.fetch_branch_head(&shop(), "qa").await.unwrap();
     assert_eq!(fake.conditions(), [None, None, None]);
 }
 
 #[tokio::test]
 async fn what_is_written_is_never_conditional() {
-    let fake = Fake::default().answers_with(200, etag(FIRST), commit()).answers(201, json!({ "sha": SHA }));
+    let fake = FakeGithub::default().answers_with(200, etag(FIRST), commit()).answers(201, json!({ "sha": SHA }));
     let client = fake.client().await;
     let path = "/repos/acme/shop/commits/qa?per_page=1";
-    client.commit(&shop(), "qa").await.unwrap();
-    client.write(path, Ask::Post(&json!({}))).await.unwrap();
+    client.resolve_commit(&shop(), "qa").await.unwrap();
+    client.send_write(path, GithubRequest::Post(&json!({}))).await.unwrap();
     assert_eq!(fake.conditions(), [None, None]);
 }
 
 #[tokio::test]
 async fn a_limit_closes_the_door_also_to_what_is_remembered() {
-    let fake = Fake::default()
+    let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), points_at(SHA))
         .answers_with(403, vec![("retry-after", "30".to_owned())], no("wait"))
         .answers_with(304, etag(FIRST), json!(null));
     let clock = clock();
     let client = Client::new(&fake.url().await, Auth::None, clock.clone()).unwrap();
-    assert!(client.head(&shop(), "qa").await.is_ok());
+    assert!(client.fetch_branch_head(&shop(), "qa").await.is_ok());
     for _ in 0..2 {
-        assert!(matches!(client.head(&shop(), "qa").await, Err(GithubError::RateLimited { .. })));
+        assert!(matches!(client.fetch_branch_head(&shop(), "qa").await, Err(GithubError::RateLimited { .. })));
     }
     assert_eq!(fake.asked().len(), 2);
     clock.advance(SignedDuration::from_secs(30));
-    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+    assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
 }
 
 #[tokio::test]
 async fn what_is_left_of_the_hour_is_read_from_every_answer() {
     let left = |requests: &str| [etag(FIRST), vec![("x-ratelimit-remaining", requests.to_owned())]].concat();
-    let fake =
-        Fake::default().answers_with(200, left("4999"), points_at(SHA)).answers_with(304, left("4000"), json!(null));
+    let fake = FakeGithub::default().answers_with(200, left("4999"), points_at(SHA)).answers_with(
+        304,
+        left("4000"),
+        json!(null),
+    );
     let client = fake.client().await;
     for requests in [4_999, 4_000] {
-        client.head(&shop(), "qa").await.unwrap();
-        assert_eq!(client.rate_left().unwrap().requests, requests);
+        client.fetch_branch_head(&shop(), "qa").await.unwrap();
+        assert_eq!(client.rate_limit_state().unwrap().remaining, requests);
     }
 }
 
@@ -167,7 +171,7 @@ fn pull(mergeable: Option<bool>, state: &str) -> Value {
 /// GitHub computes it without touching the pull request, and nobody promises that the `ETag` tells.
 #[tokio::test]
 async fn only_a_pull_request_that_can_be_merged_is_asked_for_by_its_etag() {
-    let fake = Fake::default()
+    let fake = FakeGithub::default()
         .answers_with(200, etag(FIRST), pull(None, "unknown"))
         .answers_with(200, etag(FIRST), pull(Some(true), "blocked"))
         .answers_with(200, etag(FIRST), pull(Some(true), "clean"))
@@ -176,10 +180,10 @@ async fn only_a_pull_request_that_can_be_merged_is_asked_for_by_its_etag() {
         .answers_with(200, etag(FIRST), pull(Some(false), "dirty"));
     let client = fake.client().await;
     for _ in 0..4 {
-        client.pull(&shop(), 7).await.unwrap().unwrap();
+        client.fetch_pull_request(&shop(), 7).await.unwrap().unwrap();
     }
-    client.merge_pull(&shop(), 7, &SHA.parse().unwrap(), "t", "m").await.unwrap();
-    client.pull(&shop(), 7).await.unwrap().unwrap();
+    client.merge_pull_request(&shop(), 7, &SHA.parse().unwrap(), "t", "m").await.unwrap();
+    client.fetch_pull_request(&shop(), 7).await.unwrap().unwrap();
     assert_eq!(fake.conditions(), [None, None, None, some(FIRST), None, None]);
 }
 
@@ -210,26 +214,26 @@ async fn many_who_ask_wait_for_each_other() {
     let (client, busy) = slow_client().await;
     let asked = join_all((0..100).map(|n| {
         let client = client.clone();
-        async move { client.head(&shop(), &format!("branch-{n}")).await }
+        async move { client.fetch_branch_head(&shop(), &format!("branch-{n}")).await }
     }));
     for head in asked.await {
         assert!(head.unwrap().is_some());
     }
-    assert_eq!(busy.0.1.load(Ordering::SeqCst), AT_ONCE);
+    assert_eq!(busy.0.1.load(Ordering::SeqCst), MAX_CONCURRENT_READS);
 }
 
 #[tokio::test]
 async fn who_asks_too_fast_is_told_when_to_come_again() {
     let (client, _) = slow_client().await;
-    while client.pace.read().is_ok() {}
+    while client.pacer.acquire_read().is_ok() {}
     // The clock stands still, so the turn that is waited for does not come.
-    let error = client.head(&shop(), "qa").await.unwrap_err();
-    let GithubError::Paced { until } = &error else { panic!("{error}") };
-    assert!(error.passes());
+    let error = client.fetch_branch_head(&shop(), "qa").await.unwrap_err();
+    let GithubError::Throttled { until } = &error else { panic!("{error}") };
+    assert!(error.is_transient());
     assert!(
         error.to_string().starts_with("GitHub takes only so many requests a minute; the next may go at "),
         "{error}"
     );
     client.clock.advance_to(*until);
-    assert!(client.head(&shop(), "qa").await.unwrap().is_some());
+    assert!(client.fetch_branch_head(&shop(), "qa").await.unwrap().is_some());
 }

@@ -6,10 +6,10 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::client::{Ask, Client, Found, GithubError, in_path, said, sha};
-use super::commit::WireName;
+use super::client::{Client, FetchResult, GithubError, GithubRequest, encode_ref, error_message, parse_sha};
+use super::commit::WireObjectSha;
 use super::history::OpenRollback;
-use super::write::Merge;
+use super::write::MergeOutcome;
 use crate::domain::change::ChangeId;
 use crate::domain::git::trailer::Trailers;
 use crate::domain::model::artefact::Repository;
@@ -17,10 +17,10 @@ use crate::domain::model::version::Sha;
 
 /// What became of moving a branch forward.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FastForward {
+pub enum FastForwardOutcome {
     Done,
     /// It stands elsewhere by now: this would not be forward any more.
-    Moved,
+    BranchMoved,
     NoBranch,
     /// By the branch's rules, or by what the token may do.
     Refused(String),
@@ -28,11 +28,11 @@ pub enum FastForward {
 
 /// What became of the result of a promotion, made on a branch of our own.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Made {
+pub enum BuildPromotionOutcome {
     /// The last merge; where the branch had the pinned commit all along, that of the last undoing.
     Done(Sha),
     /// The branch has it already, and there was nothing to undo.
-    AlreadyThere,
+    AlreadyMerged,
     Conflict,
     NoCommit,
     Refused(String),
@@ -40,7 +40,7 @@ pub enum Made {
 
 /// The promotion that a result is made for.
 #[derive(Clone, Copy, Debug)]
-pub struct Promoting<'a> {
+pub struct PromotionMerge<'a> {
     pub change: ChangeId,
     pub pinned: &'a Sha,
     /// Of the merge of the pinned commit, with its trailer.
@@ -49,14 +49,14 @@ pub struct Promoting<'a> {
 
 impl Client {
     /// The name of a commit's tree; `None` where there is no such commit.
-    pub async fn tree_of(&self, repository: &Repository, commit: &Sha) -> Result<Option<Sha>, GithubError> {
+    pub async fn fetch_tree_sha(&self, repository: &Repository, commit: &Sha) -> Result<Option<Sha>, GithubError> {
         #[derive(Deserialize)]
-        struct Object {
-            tree: WireName,
+        struct WireCommitTree {
+            tree: WireObjectSha,
         }
-        match self.read::<Object>(&format!("/repos/{repository}/git/commits/{commit}")).await? {
-            Found::Yes(object) => sha(&object.tree.sha).map(Some),
-            Found::No(_) => Ok(None),
+        match self.fetch_json::<WireCommitTree>(&format!("/repos/{repository}/git/commits/{commit}")).await? {
+            FetchResult::Found(object) => parse_sha(&object.tree.sha).map(Some),
+            FetchResult::Missing(_) => Ok(None),
         }
     }
 
@@ -68,12 +68,12 @@ impl Client {
         parents: &[Sha],
         message: &str,
     ) -> Result<Sha, GithubError> {
-        self.reserve(NonZeroU32::MIN)?;
-        self.commit_reserved(repository, tree, parents, message).await
+        self.reserve_writes(NonZeroU32::MIN)?;
+        self.commit_tree_reserved(repository, tree, parents, message).await
     }
 
     /// The same, for which there is room already.
-    pub(super) async fn commit_reserved(
+    pub(super) async fn commit_tree_reserved(
         &self,
         repository: &Repository,
         tree: &Sha,
@@ -82,8 +82,9 @@ impl Client {
     ) -> Result<Sha, GithubError> {
         let parents: Vec<&str> = parents.iter().map(Sha::as_str).collect();
         let body = json!({ "message": message, "tree": tree.as_str(), "parents": parents });
-        let (status, answer) = self.write(&format!("/repos/{repository}/git/commits"), Ask::Post(&body)).await?;
-        made(status, &answer)
+        let (status, answer) =
+            self.send_write(&format!("/repos/{repository}/git/commits"), GithubRequest::Post(&body)).await?;
+        parse_created_sha(status, &answer)
     }
 
     /// Moves a branch to a commit that has the branch's head behind it. Where it stands there already, that is done, too.
@@ -92,39 +93,43 @@ impl Client {
         repository: &Repository,
         branch: &str,
         to: &Sha,
-    ) -> Result<FastForward, GithubError> {
-        let Some(name) = in_path(branch) else { return Ok(FastForward::NoBranch) };
-        self.reserve(NonZeroU32::MIN)?;
+    ) -> Result<FastForwardOutcome, GithubError> {
+        let Some(name) = encode_ref(branch) else { return Ok(FastForwardOutcome::NoBranch) };
+        self.reserve_writes(NonZeroU32::MIN)?;
         let path = format!("/repos/{repository}/git/refs/heads/{name}");
         let body = json!({ "sha": to.as_str(), "force": false });
-        let (status, why) = match self.write(&path, Ask::Patch(&body)).await {
-            Ok((200, _)) => return Ok(FastForward::Done),
-            Ok((status, answer)) => (status, said(&answer)),
+        let (status, why) = match self.send_write(&path, GithubRequest::Patch(&body)).await {
+            Ok((200, _)) => return Ok(FastForwardOutcome::Done),
+            Ok((status, answer)) => (status, error_message(&answer)),
             // A rule of the branch is told by 403 as well as by 422.
-            Err(GithubError::Unauthorised(why)) if is_of_rules(&why) => return Ok(FastForward::Refused(why)),
+            Err(GithubError::Unauthorised(why)) if is_rule_violation(&why) => {
+                return Ok(FastForwardOutcome::Refused(why));
+            }
             Err(error) => return Err(error),
         };
         let has = |words: &str| why.to_ascii_lowercase().contains(words);
         match status {
             404 => Err(GithubError::NotFound(why)),
-            _ if has("not a fast forward") || has("but expected") => Ok(FastForward::Moved),
-            _ if has("reference does not exist") => Ok(FastForward::NoBranch),
+            _ if has("not a fast forward") || has("but expected") => Ok(FastForwardOutcome::BranchMoved),
+            _ if has("reference does not exist") => Ok(FastForwardOutcome::NoBranch),
             _ if has("object does not exist") => Err(GithubError::NotFound(format!("the commit {}", to.short()))),
             // Somebody else moved it at the same moment, or it says nothing: a look tells.
-            _ if has("update failed") && !is_of_rules(&why) || has("cannot lock") => Err(GithubError::Unclear(why)),
-            _ => Ok(FastForward::Refused(why)),
+            _ if has("update failed") && !is_rule_violation(&why) || has("cannot lock") => {
+                Err(GithubError::Unclear(why))
+            }
+            _ => Ok(FastForwardOutcome::Refused(why)),
         }
     }
 
     /// One commit on top of `head` with the tree of `restore`, not yet on any branch. `None`: `restore` is gone.
-    pub async fn make_rollback(
+    pub async fn create_rollback_commit(
         &self,
         repository: &Repository,
         head: &Sha,
         restore: &Sha,
         message: &str,
     ) -> Result<Option<Sha>, GithubError> {
-        match self.tree_of(repository, restore).await? {
+        match self.fetch_tree_sha(repository, restore).await? {
             Some(tree) => self.commit_tree(repository, &tree, std::slice::from_ref(head), message).await.map(Some),
             None => Ok(None),
         }
@@ -137,75 +142,83 @@ impl Client {
     /// To undo is a commit with the tree from before the rollback on top of the rollback, merged in: Git then sees exactly
     /// what the rollback took away, and keeps what came since. That commit is merged by its name, with no reference to it:
     /// GitHub takes any commit that its store has, even one of a fork.
-    pub async fn make_result(
+    pub async fn build_promotion_commit(
         &self,
         repository: &Repository,
-        bench: &str,
+        scratch_branch: &str,
         base: &Sha,
-        open: &[OpenRollback],
-        promoting: Promoting<'_>,
-    ) -> Result<Made, GithubError> {
-        let mut undone = Vec::with_capacity(open.len());
-        for rollback in open {
-            let before = self.tree_of(repository, &rollback.parent).await?;
+        open_rollbacks: &[OpenRollback],
+        promotion: PromotionMerge<'_>,
+    ) -> Result<BuildPromotionOutcome, GithubError> {
+        let mut undone = Vec::with_capacity(open_rollbacks.len());
+        for rollback in open_rollbacks {
+            let before = self.fetch_tree_sha(repository, &rollback.parent).await?;
             let gone = || GithubError::NotFound(format!("the commit {} before a rollback", rollback.parent.short()));
             undone.push((rollback, before.ok_or_else(gone)?));
         }
-        let writes = u32::try_from(2 * open.len() + 1).unwrap_or(u32::MAX);
-        self.reserve(NonZeroU32::new(writes).unwrap_or(NonZeroU32::MIN))?;
+        let writes = u32::try_from(2 * open_rollbacks.len() + 1).unwrap_or(u32::MAX);
+        self.reserve_writes(NonZeroU32::new(writes).unwrap_or(NonZeroU32::MIN))?;
         let mut head = base.clone();
         for (OpenRollback { change, commit, .. }, tree) in undone {
-            let trailers = Trailers::Reinstates { change: promoting.change, rollback: *change };
+            let trailers = Trailers::Reinstates { change: promotion.change, rollback: *change };
             let message = format!("Undo the rollback {}\n\n{trailers}\n", change.to_short_id());
-            let undoing = self.commit_reserved(repository, &tree, std::slice::from_ref(commit), &message).await?;
-            match self.merge_on_bench(repository, bench, &head, &undoing, &message).await? {
-                Made::Done(merged) => head = merged,
-                Made::AlreadyThere => {}
-                Made::NoCommit => return Err(GithubError::Unclear("it has not what it just made".to_owned())),
+            let undo_commit =
+                self.commit_tree_reserved(repository, &tree, std::slice::from_ref(commit), &message).await?;
+            match self.merge_on_scratch_branch(repository, scratch_branch, &head, &undo_commit, &message).await? {
+                BuildPromotionOutcome::Done(merged) => head = merged,
+                BuildPromotionOutcome::AlreadyMerged => {}
+                BuildPromotionOutcome::NoCommit => {
+                    return Err(GithubError::Unclear("it has not what it just made".to_owned()));
+                }
                 other => return Ok(other),
             }
         }
-        match self.merge_on_bench(repository, bench, &head, promoting.pinned, promoting.message).await? {
-            Made::AlreadyThere if head != *base => Ok(Made::Done(head)),
+        match self
+            .merge_on_scratch_branch(repository, scratch_branch, &head, promotion.pinned, promotion.message)
+            .await?
+        {
+            BuildPromotionOutcome::AlreadyMerged if head != *base => Ok(BuildPromotionOutcome::Done(head)),
             made => Ok(made),
         }
     }
 
-    async fn merge_on_bench(
+    async fn merge_on_scratch_branch(
         &self,
         repository: &Repository,
-        bench: &str,
+        scratch_branch: &str,
         head: &Sha,
         merged: &Sha,
         message: &str,
-    ) -> Result<Made, GithubError> {
-        match self.merge_reserved(repository, bench, merged, message).await? {
-            Merge::Done { commit, parents } if parents == [head.clone(), merged.clone()] => Ok(Made::Done(commit)),
-            Merge::Done { .. } => Err(GithubError::Unclear(format!("somebody else writes to {bench}"))),
-            Merge::AlreadyThere => Ok(Made::AlreadyThere),
-            Merge::Conflict => Ok(Made::Conflict),
-            Merge::NoBranch => Err(GithubError::Unclear(format!("{bench} is gone again"))),
-            Merge::NoCommit => Ok(Made::NoCommit),
-            Merge::Refused(why) => Ok(Made::Refused(why)),
+    ) -> Result<BuildPromotionOutcome, GithubError> {
+        match self.merge_into_branch_reserved(repository, scratch_branch, merged, message).await? {
+            MergeOutcome::Done { commit, parents } if parents == [head.clone(), merged.clone()] => {
+                Ok(BuildPromotionOutcome::Done(commit))
+            }
+            MergeOutcome::Done { .. } => Err(GithubError::Unclear(format!("somebody else writes to {scratch_branch}"))),
+            MergeOutcome::AlreadyMerged => Ok(BuildPromotionOutcome::AlreadyMerged),
+            MergeOutcome::Conflict => Ok(BuildPromotionOutcome::Conflict),
+            MergeOutcome::NoBranch => Err(GithubError::Unclear(format!("{scratch_branch} is gone again"))),
+            MergeOutcome::NoCommit => Ok(BuildPromotionOutcome::NoCommit),
+            MergeOutcome::Refused(why) => Ok(BuildPromotionOutcome::Refused(why)),
         }
     }
 }
 
 /// The name of an object that was to be made.
-pub(super) fn made(status: u16, answer: &str) -> Result<Sha, GithubError> {
+pub(super) fn parse_created_sha(status: u16, answer: &str) -> Result<Sha, GithubError> {
     match status {
         201 => {
-            let object: WireName =
+            let object: WireObjectSha =
                 serde_json::from_str(answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
-            sha(&object.sha)
+            parse_sha(&object.sha)
         }
-        404 => Err(GithubError::NotFound(said(answer))),
-        _ => Err(GithubError::Other(said(answer))),
+        404 => Err(GithubError::NotFound(error_message(answer))),
+        _ => Err(GithubError::Other(error_message(answer))),
     }
 }
 
 /// Words by which GitHub tells of a branch's rules, old and new.
-fn is_of_rules(why: &str) -> bool {
+fn is_rule_violation(why: &str) -> bool {
     let why = why.to_ascii_lowercase();
     [
         "protected",

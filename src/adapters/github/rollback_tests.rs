@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::super::client::tests::{Fake, no, shop};
+use super::super::client::tests::{FakeGithub, no, shop};
 use super::*;
 
 fn sha(digit: char) -> Sha {
@@ -48,15 +48,15 @@ async fn a_branch_is_moved_forward_without_force_and_says_what_became_of_it() {
         (403, "Protected branch update failed for refs/heads/qa."),
     ];
     for (status, why) in rules {
-        let fake = Fake::default().answers(status, no(why));
-        let refused = FastForward::Refused(why.to_owned());
+        let fake = FakeGithub::default().answers(status, no(why));
+        let refused = FastForwardOutcome::Refused(why.to_owned());
         assert_eq!(fake.client().await.fast_forward(&shop(), "qa", &sha('a')).await, Ok(refused));
     }
     let cases = [
-        (200, "", Ok(FastForward::Done)),
-        (422, "Update is not a fast forward", Ok(FastForward::Moved)),
-        (409, "is at 1111 but expected 2222", Ok(FastForward::Moved)),
-        (422, "Reference does not exist", Ok(FastForward::NoBranch)),
+        (200, "", Ok(FastForwardOutcome::Done)),
+        (422, "Update is not a fast forward", Ok(FastForwardOutcome::BranchMoved)),
+        (409, "is at 1111 but expected 2222", Ok(FastForwardOutcome::BranchMoved)),
+        (422, "Reference does not exist", Ok(FastForwardOutcome::NoBranch)),
         (422, "Object does not exist", Err(GithubError::NotFound("the commit aaaaaaa".to_owned()))),
         (422, "Reference update failed", Err(GithubError::Unclear("Reference update failed".to_owned()))),
         (404, "Not Found", Err(GithubError::NotFound("Not Found".to_owned()))),
@@ -64,20 +64,23 @@ async fn a_branch_is_moved_forward_without_force_and_says_what_became_of_it() {
         (502, "Bad gateway", Err(GithubError::Unavailable("it answered 502".to_owned()))),
     ];
     for (status, message, expected) in cases {
-        let fake = Fake::default().answers(status, no(message));
+        let fake = FakeGithub::default().answers(status, no(message));
         assert_eq!(fake.client().await.fast_forward(&shop(), "env/qa", &sha('a')).await, expected, "{message}");
         assert_eq!(fake.asked(), ["PATCH /sim/github/repos/acme/shop/git/refs/heads/env/qa"], "once");
         assert_eq!(fake.written(), [json!({ "sha": sha('a').as_str(), "force": false })]);
     }
-    let fake = Fake::default();
-    assert_eq!(fake.client().await.fast_forward(&shop(), "../x", &sha('a')).await, Ok(FastForward::NoBranch));
+    let fake = FakeGithub::default();
+    assert_eq!(fake.client().await.fast_forward(&shop(), "../x", &sha('a')).await, Ok(FastForwardOutcome::NoBranch));
     assert!(fake.asked().is_empty());
 }
 
 #[tokio::test]
 async fn a_rollback_is_the_old_tree_on_top_of_the_head() {
-    let fake = Fake::default().answers(200, object('7')).answers(201, named('c'));
-    assert_eq!(fake.client().await.make_rollback(&shop(), &sha('b'), &sha('a'), "m").await, Ok(Some(sha('c'))));
+    let fake = FakeGithub::default().answers(200, object('7')).answers(201, named('c'));
+    assert_eq!(
+        fake.client().await.create_rollback_commit(&shop(), &sha('b'), &sha('a'), "m").await,
+        Ok(Some(sha('c')))
+    );
     let asked = [
         format!("GET /sim/github/repos/acme/shop/git/commits/{}", sha('a')),
         "POST /sim/github/repos/acme/shop/git/commits".to_owned(),
@@ -86,13 +89,13 @@ async fn a_rollback_is_the_old_tree_on_top_of_the_head() {
     let body = json!({ "message": "m", "tree": sha('7').as_str(), "parents": [sha('b').as_str()] });
     assert_eq!(fake.written(), [body]);
 
-    let gone = Fake::default().answers(404, no("Not Found"));
-    assert_eq!(gone.client().await.make_rollback(&shop(), &sha('b'), &sha('a'), "m").await, Ok(None));
+    let gone = FakeGithub::default().answers(404, no("Not Found"));
+    assert_eq!(gone.client().await.create_rollback_commit(&shop(), &sha('b'), &sha('a'), "m").await, Ok(None));
 }
 
 #[tokio::test]
 async fn a_result_undoes_the_newest_rollback_first_and_then_merges() {
-    let fake = Fake::default()
+    let fake = FakeGithub::default()
         .answers(200, object('1'))
         .answers(200, object('2'))
         .answers(201, named('8'))
@@ -102,9 +105,9 @@ async fn a_result_undoes_the_newest_rollback_first_and_then_merges() {
         .answers(201, merge('c', ['b', 'f']));
     let open = [rollback('5', '4'), rollback('4', '3')];
     let change = ChangeId::new(Timestamp::UNIX_EPOCH);
-    let promoting = Promoting { change, pinned: &sha('f'), message: "Promote" };
-    let made = fake.client().await.make_result(&shop(), "gantry/1", &sha('0'), &open, promoting).await;
-    assert_eq!(made, Ok(Made::Done(sha('c'))));
+    let promoting = PromotionMerge { change, pinned: &sha('f'), message: "Promote" };
+    let made = fake.client().await.build_promotion_commit(&shop(), "gantry/1", &sha('0'), &open, promoting).await;
+    assert_eq!(made, Ok(BuildPromotionOutcome::Done(sha('c'))));
     let undoing = |of: &OpenRollback| {
         let trailers = Trailers::Reinstates { change, rollback: of.change };
         format!("Undo the rollback {}\n\n{trailers}\n", of.change.to_short_id())
@@ -131,32 +134,44 @@ async fn a_result_says_what_kept_it_from_being_made() {
     let change = ChangeId::new(Timestamp::UNIX_EPOCH);
     let unclear = |why: &str| Err(GithubError::Unclear(why.to_owned()));
     let open = rollback('5', '4');
-    let undo = |fake: Fake| fake.answers(200, object('1')).answers(201, named('8'));
-    let undone = |fake: Fake| undo(fake).answers(201, merge('a', ['0', '8']));
-    let cases: [(Fake, bool, Result<Made, GithubError>); 10] = [
-        (Fake::default().answers(204, there.clone()), false, Ok(Made::AlreadyThere)),
-        (undone(Fake::default()).answers(204, there), true, Ok(Made::Done(sha('a')))),
-        (undo(Fake::default()).answers(409, conflict.clone()), true, Ok(Made::Conflict)),
-        (undone(Fake::default()).answers(409, conflict), true, Ok(Made::Conflict)),
-        (undone(Fake::default()).answers(404, no("Head does not exist")), true, Ok(Made::NoCommit)),
-        (undo(Fake::default()).answers(404, no("Base does not exist")), true, unclear("gantry/1 is gone again")),
-        (undo(Fake::default()).answers(404, no("Head does not exist")), true, unclear("it has not what it just made")),
-        (undo(Fake::default()).answers(201, merge('a', ['9', '8'])), true, unclear("somebody else writes to gantry/1")),
+    let undo = |fake: FakeGithub| fake.answers(200, object('1')).answers(201, named('8'));
+    let undone = |fake: FakeGithub| undo(fake).answers(201, merge('a', ['0', '8']));
+    let cases: [(FakeGithub, bool, Result<BuildPromotionOutcome, GithubError>); 10] = [
+        (FakeGithub::default().answers(204, there.clone()), false, Ok(BuildPromotionOutcome::AlreadyMerged)),
+        (undone(FakeGithub::default()).answers(204, there), true, Ok(BuildPromotionOutcome::Done(sha('a')))),
+        (undo(FakeGithub::default()).answers(409, conflict.clone()), true, Ok(BuildPromotionOutcome::Conflict)),
+        (undone(FakeGithub::default()).answers(409, conflict), true, Ok(BuildPromotionOutcome::Conflict)),
         (
-            undo(Fake::default()).answers(409, no("Not authorized")),
+            undone(FakeGithub::default()).answers(404, no("Head does not exist")),
             true,
-            Ok(Made::Refused("Not authorized".to_owned())),
+            Ok(BuildPromotionOutcome::NoCommit),
+        ),
+        (undo(FakeGithub::default()).answers(404, no("Base does not exist")), true, unclear("gantry/1 is gone again")),
+        (
+            undo(FakeGithub::default()).answers(404, no("Head does not exist")),
+            true,
+            unclear("it has not what it just made"),
         ),
         (
-            Fake::default().answers(404, no("Not Found")),
+            undo(FakeGithub::default()).answers(201, merge('a', ['9', '8'])),
+            true,
+            unclear("somebody else writes to gantry/1"),
+        ),
+        (
+            undo(FakeGithub::default()).answers(409, no("Not authorized")),
+            true,
+            Ok(BuildPromotionOutcome::Refused("Not authorized".to_owned())),
+        ),
+        (
+            FakeGithub::default().answers(404, no("Not Found")),
             true,
             Err(GithubError::NotFound("the commit 4444444 before a rollback".to_owned())),
         ),
     ];
     for (at, (fake, is_open, expected)) in cases.into_iter().enumerate() {
         let open = if is_open { std::slice::from_ref(&open) } else { &[] };
-        let promoting = Promoting { change, pinned: &sha('f'), message: "Promote" };
-        let made = fake.client().await.make_result(&shop(), "gantry/1", &sha('0'), open, promoting).await;
+        let promoting = PromotionMerge { change, pinned: &sha('f'), message: "Promote" };
+        let made = fake.client().await.build_promotion_commit(&shop(), "gantry/1", &sha('0'), open, promoting).await;
         assert_eq!(made, expected, "case {at}");
     }
 }

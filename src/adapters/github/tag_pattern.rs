@@ -1,8 +1,8 @@
 //! Which commit an image's tag may name. A guess by its form; GitHub must confirm it.
 
 /// The hex string of 7 to 40 digits at a tag's end. It counts only if it names exactly one commit, which also sorts
-/// out dates and numbers: ask [`super::Client::commit_of`].
-pub fn tag_sha_candidate(tag: &str) -> Option<&str> {
+/// out dates and numbers: ask [`super::Client::find_commit_by_prefix`].
+pub fn extract_sha_candidate(tag: &str) -> Option<&str> {
     let start = tag.bytes().rposition(|byte| !byte.is_ascii_hexdigit()).map_or(0, |at| at + 1);
     // The byte before may be the last one of a longer character, so `start` is always between two.
     tag.get(start..).filter(|hex| (7..=40).contains(&hex.len()))
@@ -36,15 +36,15 @@ mod tests {
             ("", None),
         ];
         for (tag, expected) in cases {
-            assert_eq!(tag_sha_candidate(tag), expected, "{tag}");
+            assert_eq!(extract_sha_candidate(tag), expected, "{tag}");
         }
-        assert_eq!(tag_sha_candidate(&format!("{whole}0")), None, "a digest is no commit");
+        assert_eq!(extract_sha_candidate(&format!("{whole}0")), None, "a digest is no commit");
     }
 
     proptest! {
         #[test]
         fn any_tag_is_answered_with_hex_or_nothing(tag in ".*") {
-            if let Some(hex) = tag_sha_candidate(&tag) {
+            if let Some(hex) = extract_sha_candidate(&tag) {
                 prop_assert!(tag.ends_with(hex) && hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
             }
         }

@@ -5,20 +5,20 @@ use std::num::NonZeroU32;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::client::{Ask, Client, GithubError, said, sha};
+use super::client::{Client, GithubError, GithubRequest, error_message, parse_sha};
 use super::commit::WireCommit;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
 /// What became of a merge.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Merge {
+pub enum MergeOutcome {
     Done {
         commit: Sha,
         parents: Vec<Sha>,
     },
     /// The branch has the commit already.
-    AlreadyThere,
+    AlreadyMerged,
     Conflict,
     NoBranch,
     NoCommit,
@@ -28,95 +28,103 @@ pub enum Merge {
 
 /// What became of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MakeTag {
+pub enum CreateTagOutcome {
     Done,
-    Taken,
+    AlreadyExists,
     Refused(String),
 }
 
 impl Client {
     /// Merges exactly `head` into the branch, by a merge commit.
-    pub async fn merge(
+    pub async fn merge_into_branch(
         &self,
         repository: &Repository,
         branch: &str,
         head: &Sha,
         message: &str,
-    ) -> Result<Merge, GithubError> {
-        self.reserve(NonZeroU32::MIN)?;
-        self.merge_reserved(repository, branch, head, message).await
+    ) -> Result<MergeOutcome, GithubError> {
+        self.reserve_writes(NonZeroU32::MIN)?;
+        self.merge_into_branch_reserved(repository, branch, head, message).await
     }
 
     /// The same, for which there is room already.
-    pub(super) async fn merge_reserved(
+    pub(super) async fn merge_into_branch_reserved(
         &self,
         repository: &Repository,
         branch: &str,
         head: &Sha,
         message: &str,
-    ) -> Result<Merge, GithubError> {
+    ) -> Result<MergeOutcome, GithubError> {
         let body = json!({ "base": branch, "head": head.as_str(), "commit_message": message });
-        let (status, answer) = self.write(&format!("/repos/{repository}/merges"), Ask::Post(&body)).await?;
-        let why = || said(&answer);
+        let (status, answer) =
+            self.send_write(&format!("/repos/{repository}/merges"), GithubRequest::Post(&body)).await?;
+        let why = || error_message(&answer);
         Ok(match status {
             201 => {
                 let made: WireCommit =
                     serde_json::from_str(&answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
                 let made = made.into_commit()?;
-                Merge::Done { commit: made.sha, parents: made.parents }
+                MergeOutcome::Done { commit: made.sha, parents: made.parents }
             }
-            204 => Merge::AlreadyThere,
+            204 => MergeOutcome::AlreadyMerged,
             // 409 is a conflict, or that we may not push there: only the message tells.
-            409 if why().to_ascii_lowercase().contains("conflict") => Merge::Conflict,
-            404 if why().contains("Base") => Merge::NoBranch,
-            404 if why().contains("Head") => Merge::NoCommit,
+            409 if why().to_ascii_lowercase().contains("conflict") => MergeOutcome::Conflict,
+            404 if why().contains("Base") => MergeOutcome::NoBranch,
+            404 if why().contains("Head") => MergeOutcome::NoCommit,
             404 => return Err(GithubError::NotFound(why())),
-            _ => Merge::Refused(why()),
+            _ => MergeOutcome::Refused(why()),
         })
     }
 
     /// An annotated tag: its object, and the reference that names it.
-    pub async fn make_tag(
+    pub async fn create_tag(
         &self,
         repository: &Repository,
         name: &str,
         commit: &Sha,
         message: &str,
-    ) -> Result<MakeTag, GithubError> {
+    ) -> Result<CreateTagOutcome, GithubError> {
         #[derive(Deserialize)]
-        struct Object {
+        struct WireTagObject {
             sha: String,
         }
-        self.reserve(const { NonZeroU32::new(2).unwrap() })?;
+        self.reserve_writes(const { NonZeroU32::new(2).unwrap() })?;
         let body = json!({ "tag": name, "message": message, "object": commit.as_str(), "type": "commit" });
-        let (status, answer) = self.write(&format!("/repos/{repository}/git/tags"), Ask::Post(&body)).await?;
+        let (status, answer) =
+            self.send_write(&format!("/repos/{repository}/git/tags"), GithubRequest::Post(&body)).await?;
         if status != 201 {
-            return Ok(MakeTag::Refused(said(&answer)));
+            return Ok(CreateTagOutcome::Refused(error_message(&answer)));
         }
-        let object: Object = serde_json::from_str(&answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
-        let body = json!({ "ref": format!("refs/tags/{name}"), "sha": sha(&object.sha)?.as_str() });
-        let (status, answer) = self.write(&format!("/repos/{repository}/git/refs"), Ask::Post(&body)).await?;
-        let why = said(&answer);
+        let object: WireTagObject =
+            serde_json::from_str(&answer).map_err(|error| GithubError::Unclear(error.to_string()))?;
+        let body = json!({ "ref": format!("refs/tags/{name}"), "sha": parse_sha(&object.sha)?.as_str() });
+        let (status, answer) =
+            self.send_write(&format!("/repos/{repository}/git/refs"), GithubRequest::Post(&body)).await?;
+        let why = error_message(&answer);
         Ok(match status {
-            201 => MakeTag::Done,
-            422 if why.to_ascii_lowercase().contains("already exists") => MakeTag::Taken,
-            _ => MakeTag::Refused(why),
+            201 => CreateTagOutcome::Done,
+            422 if why.to_ascii_lowercase().contains("already exists") => CreateTagOutcome::AlreadyExists,
+            _ => CreateTagOutcome::Refused(why),
         })
     }
 
     /// The names of all tags that begin so.
-    pub async fn tags_beginning(&self, repository: &Repository, beginning: &str) -> Result<Vec<String>, GithubError> {
+    pub async fn list_tags_with_prefix(
+        &self,
+        repository: &Repository,
+        beginning: &str,
+    ) -> Result<Vec<String>, GithubError> {
         #[derive(Deserialize)]
-        struct Reference {
+        struct WireTagRef {
             r#ref: String,
         }
-        let Some(prefix) = super::client::in_path(beginning.trim_end_matches('/')) else { return Ok(Vec::new()) };
+        let Some(prefix) = super::client::encode_ref(beginning.trim_end_matches('/')) else { return Ok(Vec::new()) };
         let path = format!("/repos/{repository}/git/matching-refs/tags/{prefix}");
-        match self.read::<Vec<Reference>>(&path).await? {
-            super::client::Found::Yes(found) => {
+        match self.fetch_json::<Vec<WireTagRef>>(&path).await? {
+            super::client::FetchResult::Found(found) => {
                 Ok(found.iter().filter_map(|found| found.r#ref.strip_prefix("refs/tags/").map(str::to_owned)).collect())
             }
-            super::client::Found::No(why) => Err(GithubError::NotFound(why)),
+            super::client::FetchResult::Missing(why) => Err(GithubError::NotFound(why)),
         }
     }
 }

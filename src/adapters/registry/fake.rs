@@ -10,24 +10,24 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::client::{Client, Patience};
+use super::client::{Client, RegistryTimeouts};
 use crate::config::RegistryLogin;
 use crate::domain::model::version::Image;
 
 #[derive(Clone, Default)]
-pub(super) struct Fake(Arc<Mutex<Inside>>);
+pub(super) struct FakeRegistry(Arc<Mutex<FakeRegistryState>>);
 
 #[derive(Default)]
-struct Inside {
+struct FakeRegistryState {
     /// By path, with the query where there is one.
-    answers: HashMap<String, Answer>,
-    lock: Lock,
+    answers: HashMap<String, CannedResponse>,
+    required_auth: RequiredAuth,
     delay: Duration,
     seen: Vec<String>,
 }
 
 #[derive(Clone)]
-struct Answer {
+struct CannedResponse {
     status: u16,
     kind: &'static str,
     body: String,
@@ -35,7 +35,7 @@ struct Answer {
 }
 
 #[derive(Clone, Default)]
-pub(super) enum Lock {
+pub(super) enum RequiredAuth {
     #[default]
     Open,
     /// The `Authorization` that opens it.
@@ -58,13 +58,13 @@ pub(super) fn bob(password: &str) -> RegistryLogin {
     RegistryLogin::Password { user: "bob".to_owned(), password: password.into() }
 }
 
-impl Fake {
+impl FakeRegistry {
     pub(super) fn put(&self, path: &str, status: u16, kind: &'static str, body: &str) {
         self.put_linked(path, status, kind, body, None);
     }
 
     fn put_linked(&self, path: &str, status: u16, kind: &'static str, body: &str, link: Option<String>) {
-        let answer = Answer { status, kind, body: body.to_owned(), link };
+        let answer = CannedResponse { status, kind, body: body.to_owned(), link };
         self.0.lock().unwrap().answers.insert(format!("/v2/acme/checkout/{path}"), answer);
     }
 
@@ -92,8 +92,8 @@ impl Fake {
             "layers": [], "annotations": annotations }))
     }
 
-    pub(super) fn lock(&self, lock: Lock) {
-        self.0.lock().unwrap().lock = lock;
+    pub(super) fn require_auth(&self, lock: RequiredAuth) {
+        self.0.lock().unwrap().required_auth = lock;
     }
 
     pub(super) fn delay(&self, delay: Duration) {
@@ -124,27 +124,27 @@ impl Fake {
         let mirrors = BTreeMap::from([("ghcr.io".to_owned(), format!("http://{host}"))]);
         let logins = login.into_iter().map(|login| (host.clone(), login)).collect();
         let [read, whole] = [Duration::from_millis(500), Duration::from_secs(5)];
-        Client::with_patience(&mirrors, &logins, Patience { connect: whole, read, whole }).unwrap()
+        Client::with_timeouts(&mirrors, &logins, RegistryTimeouts { connect: whole, read, total: whole }).unwrap()
     }
 }
 
-async fn answer(State(fake): State<Fake>, request: Request) -> Response {
+async fn answer(State(fake): State<FakeRegistry>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
     let whole = request.uri().path_and_query().unwrap().to_string();
-    let (known, lock, delay) = {
+    let (known, required_auth, delay) = {
         let mut inside = fake.0.lock().unwrap();
         inside.seen.push(format!("{} {whole}", request.method()));
         let known = inside.answers.get(&whole).or_else(|| inside.answers.get(&path)).cloned();
-        (known, inside.lock.clone(), inside.delay)
+        (known, inside.required_auth.clone(), inside.delay)
     };
     tokio::time::sleep(delay).await;
     let header = |headers: &HeaderMap, name: &str| headers.get(name).map(|value| value.to_str().unwrap().to_owned());
     let shown = header(request.headers(), "authorization").unwrap_or_default();
     let host = header(request.headers(), "host").unwrap();
-    let (key, challenge) = match lock {
-        Lock::Open => (String::new(), None),
-        Lock::Basic(key) => (key.to_owned(), Some("Basic realm=\"fake\"".to_owned())),
-        Lock::Bearer(login, token) => {
+    let (key, challenge) = match required_auth {
+        RequiredAuth::Open => (String::new(), None),
+        RequiredAuth::Basic(key) => (key.to_owned(), Some("Basic realm=\"fake\"".to_owned())),
+        RequiredAuth::Bearer(login, token) => {
             if path == "/token" {
                 let scope = "/token?scope=repository%3Aacme%2Fcheckout%3Apull&service=fake";
                 if shown != login || whole != scope {
@@ -154,7 +154,7 @@ async fn answer(State(fake): State<Fake>, request: Request) -> Response {
             }
             (format!("Bearer {token}"), Some(format!("Bearer realm=\"http://{host}/token\",service=\"fake\"")))
         }
-        Lock::BearerNowhere => ("-".to_owned(), Some("Bearer realm=\"http://127.0.0.1:1/token\"".to_owned())),
+        RequiredAuth::BearerNowhere => ("-".to_owned(), Some("Bearer realm=\"http://127.0.0.1:1/token\"".to_owned())),
     };
     if let Some(challenge) = challenge.filter(|_| shown != key) {
         return (StatusCode::UNAUTHORIZED, [(header::WWW_AUTHENTICATE, challenge)]).into_response();
@@ -165,7 +165,7 @@ async fn answer(State(fake): State<Fake>, request: Request) -> Response {
     let known = known.unwrap_or_else(|| {
         let code = if path.contains("/blobs/") { "BLOB_UNKNOWN" } else { "MANIFEST_UNKNOWN" };
         let body = json!({ "errors": [{ "code": code, "message": "not here" }] }).to_string();
-        Answer { status: 404, kind: "application/json", body, link: None }
+        CannedResponse { status: 404, kind: "application/json", body, link: None }
     });
     let status = StatusCode::from_u16(known.status).unwrap();
     let mut response = (status, [(header::CONTENT_TYPE, known.kind)], known.body.clone()).into_response();

@@ -6,12 +6,12 @@ use oci_client::Reference;
 use crate::domain::model::version::{Image, is_valid_digest, is_valid_tag};
 
 const DOCKER_HUB: &str = "docker.io";
-const DOCKER_HUB_OF_OLD: &str = "index.docker.io";
-const LONGEST_REPOSITORY: usize = 255;
+const LEGACY_DOCKER_HUB: &str = "index.docker.io";
+const MAX_REPOSITORY_BYTES: usize = 255;
 
 /// `None` for what no registry can have. Whatever a workload names comes from outside and ends in an address.
-pub(super) fn reference(image: &Image) -> Option<Reference> {
-    let (registry, repository) = place(&image.name)?;
+pub(super) fn to_reference(image: &Image) -> Option<Reference> {
+    let (registry, repository) = split_image_name(&image.name)?;
     let tag = image.tag.as_deref().map(|tag| is_valid_tag(tag).then(|| tag.to_owned()));
     let digest = image.digest.as_deref().map(|digest| is_valid_digest(digest).then(|| digest.to_owned()));
     match (tag, digest) {
@@ -25,18 +25,18 @@ pub(super) fn reference(image: &Image) -> Option<Reference> {
 }
 
 /// The registry and the repository of an image's name.
-pub(super) fn place(name: &str) -> Option<(String, String)> {
+pub(super) fn split_image_name(name: &str) -> Option<(String, String)> {
     let (registry, repository) = match name.split_once('/') {
         Some((host, path)) if host.contains(['.', ':']) || host == "localhost" => (host, path),
         _ => (DOCKER_HUB, name),
     };
-    let registry = if registry == DOCKER_HUB_OF_OLD { DOCKER_HUB } else { registry };
+    let registry = if registry == LEGACY_DOCKER_HUB { DOCKER_HUB } else { registry };
     if !is_host(registry) || !repository.split('/').all(is_component) {
         return None;
     }
     let official = registry == DOCKER_HUB && !repository.contains('/');
     let repository = if official { format!("library/{repository}") } else { repository.to_owned() };
-    (repository.len() <= LONGEST_REPOSITORY).then(|| (registry.to_owned(), repository))
+    (repository.len() <= MAX_REPOSITORY_BYTES).then(|| (registry.to_owned(), repository))
 }
 
 fn is_host(text: &str) -> bool {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     fn ours(text: &str) -> Option<Reference> {
-        reference(&Image::parse(text))
+        to_reference(&Image::parse(text))
     }
 
     #[test]

@@ -7,18 +7,18 @@ use reqwest::header::{HeaderMap, LINK};
 use serde::Deserialize;
 use url::Url;
 
-use super::client::{Client, RegistryError, USER_AGENT, shown, unavailable};
-use super::reference::place;
+use super::client::{Client, RegistryError, USER_AGENT, truncate_text, unavailable_error};
+use super::reference::split_image_name;
 use crate::domain::model::version::is_valid_tag;
 
 /// What we ask for; a registry may give fewer.
-const A_PAGE: usize = 1_000;
-const MOST_PAGES: usize = 50;
-const MOST_TAGS: usize = 10_000;
+const PAGE_SIZE: usize = 1_000;
+const MAX_PAGES: usize = 50;
+const MAX_TAGS: usize = 10_000;
 /// A registry that does not know pages sends all tags at once.
-const PAGE_LIMIT: usize = 4 * 1024 * 1024;
+const MAX_PAGE_BYTES: usize = 4 * 1024 * 1024;
 
-struct Page {
+struct TagPage {
     tags: Vec<String>,
     next: Option<Url>,
 }
@@ -26,95 +26,108 @@ struct Page {
 impl Client {
     /// The tags of `image`, which is a name without tag and digest, in the registry's order; none where it has no such
     /// image. What comes after 50 pages or 10,000 tags is left out.
-    pub async fn tags(&self, image: &str) -> Result<Vec<String>, RegistryError> {
+    pub async fn list_tags(&self, image: &str) -> Result<Vec<String>, RegistryError> {
         let (registry, repository) =
-            place(image).ok_or_else(|| RegistryError::Other(format!("`{image}` is not an image's name")))?;
-        let any = self.mirrored(Reference::with_tag(registry, repository, "latest".to_owned()));
-        tokio::time::timeout(self.patience.whole, self.all_pages(&any)).await.unwrap_or_else(|_| Err(self.too_slow()))
+            split_image_name(image).ok_or_else(|| RegistryError::Other(format!("`{image}` is not an image's name")))?;
+        let reference = self.apply_mirror(Reference::with_tag(registry, repository, "latest".to_owned()));
+        tokio::time::timeout(self.timeouts.total, self.fetch_all_pages(&reference))
+            .await
+            .unwrap_or_else(|_| Err(self.timeout_error()))
     }
 
-    async fn all_pages(&self, any: &Reference) -> Result<Vec<String>, RegistryError> {
-        let login = self.login(any);
-        let token = self.ask(any, self.oci.auth(any, &login, RegistryOperation::Pull)).await?.flatten();
+    async fn fetch_all_pages(&self, reference: &Reference) -> Result<Vec<String>, RegistryError> {
+        let login = self.find_auth(reference);
+        let token =
+            self.run_query(reference, self.oci.auth(reference, &login, RegistryOperation::Pull)).await?.flatten();
         // Tags are asked for so seldom that nothing is kept for it. Where a redirect leads is not for us to go.
         let http = reqwest::Client::builder()
-            .connect_timeout(self.patience.connect)
-            .read_timeout(self.patience.read)
+            .connect_timeout(self.timeouts.connect)
+            .read_timeout(self.timeouts.read)
             .redirect(reqwest::redirect::Policy::none())
             .user_agent(USER_AGENT)
             .build()
             .map_err(|error| RegistryError::Other(format!("the client cannot be built: {error}")))?;
-        let whose = if self.is_mirrored(any) { format!("&ns={}", any.registry()) } else { String::new() };
-        let first = format!("{}/v2/{}/tags/list?n={A_PAGE}{whose}", self.origin(any), any.repository());
-        let mut next = Some(first.parse().map_err(|_| RegistryError::Other(format!("`{any}` has no address")))?);
+        let namespace_query =
+            if self.is_mirrored(reference) { format!("&ns={}", reference.registry()) } else { String::new() };
+        let first = format!(
+            "{}/v2/{}/tags/list?n={PAGE_SIZE}{namespace_query}",
+            self.origin_url(reference),
+            reference.repository()
+        );
+        let mut next = Some(first.parse().map_err(|_| RegistryError::Other(format!("`{reference}` has no address")))?);
         let mut tags = Vec::new();
-        for _ in 0..MOST_PAGES {
-            let Some(url) = next.take().filter(|_| tags.len() < MOST_TAGS) else { break };
+        for _ in 0..MAX_PAGES {
+            let Some(url) = next.take().filter(|_| tags.len() < MAX_TAGS) else { break };
             let request = http.get(Url::clone(&url));
             let request = match (&token, &login) {
                 (Some(token), _) => request.bearer_auth(token),
                 (None, RegistryAuth::Basic(user, password)) => request.basic_auth(user, Some(password)),
                 (None, _) => request,
             };
-            let Some(page) = self.page(any, &url, request).await? else { break };
+            let Some(page) = self.fetch_page(reference, &url, request).await? else { break };
             // What came from outside may end in an address again.
             tags.extend(page.tags.into_iter().filter(|tag| is_valid_tag(tag)));
             next = page.next;
         }
-        tags.truncate(MOST_TAGS);
+        tags.truncate(MAX_TAGS);
         Ok(tags)
     }
 
     /// `None` where the registry knows no such name.
-    async fn page(
+    async fn fetch_page(
         &self,
-        any: &Reference,
+        reference: &Reference,
         url: &Url,
         request: reqwest::RequestBuilder,
-    ) -> Result<Option<Page>, RegistryError> {
+    ) -> Result<Option<TagPage>, RegistryError> {
         #[derive(Deserialize)]
-        struct List {
+        struct WireTagList {
             // A name without tags has `null`.
             tags: Option<Vec<String>>,
         }
-        let mut answer = request.send().await.map_err(|error| unavailable(&error))?;
+        let mut answer = request.send().await.map_err(|error| unavailable_error(&error))?;
         let status = answer.status();
         match status {
             StatusCode::OK => {}
             StatusCode::NOT_FOUND => return Ok(None),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Err(self.refused(any, &said(status))),
-            _ if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() => {
-                return Err(RegistryError::Unavailable(said(status)));
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                return Err(self.unauthorised_error(reference, &describe_status(status)));
             }
-            _ => return Err(RegistryError::Other(said(status))),
+            _ if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() => {
+                return Err(RegistryError::Unavailable(describe_status(status)));
+            }
+            _ => return Err(RegistryError::Other(describe_status(status))),
         }
-        let next = match next_link(answer.headers()) {
-            Some(link) => Some(followed(url, link).ok_or_else(|| {
-                RegistryError::Other(format!("its tags go on elsewhere, where we do not follow: {}", shown(link)))
+        let next = match find_next_link(answer.headers()) {
+            Some(link) => Some(resolve_next_page(url, link).ok_or_else(|| {
+                RegistryError::Other(format!(
+                    "its tags go on elsewhere, where we do not follow: {}",
+                    truncate_text(link)
+                ))
             })?),
             None => None,
         };
         let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await.map_err(|error| unavailable(&error))? {
-            if body.len() + chunk.len() > PAGE_LIMIT {
+        while let Some(chunk) = answer.chunk().await.map_err(|error| unavailable_error(&error))? {
+            if body.len() + chunk.len() > MAX_PAGE_BYTES {
                 return Err(RegistryError::Other("its list of tags has no end".to_owned()));
             }
             body.extend_from_slice(&chunk);
         }
-        let list: List = serde_json::from_slice(&body).map_err(|error| {
-            RegistryError::Other(format!("its list of tags cannot be read: {}", shown(&error.to_string())))
+        let list: WireTagList = serde_json::from_slice(&body).map_err(|error| {
+            RegistryError::Other(format!("its list of tags cannot be read: {}", truncate_text(&error.to_string())))
         })?;
         // A list that goes on where it began goes on nowhere.
-        Ok(Some(Page { tags: list.tags.unwrap_or_default(), next: next.filter(|next| next != url) }))
+        Ok(Some(TagPage { tags: list.tags.unwrap_or_default(), next: next.filter(|next| next != url) }))
     }
 }
 
-fn said(status: StatusCode) -> String {
+fn describe_status(status: StatusCode) -> String {
     format!("it answered {}", status.as_u16())
 }
 
 /// What a `Link` header names as the next page.
-fn next_link(headers: &HeaderMap) -> Option<&str> {
+fn find_next_link(headers: &HeaderMap) -> Option<&str> {
     let is_next = |parameter: &str| {
         let Some((key, value)) = parameter.split_once('=') else { return false };
         let mut relations = value.trim().trim_matches('"').split_whitespace();
@@ -134,7 +147,7 @@ fn next_link(headers: &HeaderMap) -> Option<&str> {
 
 /// The next page, if it is the same host's: no other is shown our token. The scheme stays what it was, for a registry
 /// behind a proxy that ends TLS writes `http` into its links.
-fn followed(from: &Url, link: &str) -> Option<Url> {
+fn resolve_next_page(from: &Url, link: &str) -> Option<Url> {
     let to = from.join(link).ok()?;
     if (to.host(), to.port()) != (from.host(), from.port()) {
         return None;
@@ -156,7 +169,7 @@ mod tests {
             for value in values {
                 headers.append(LINK, value.parse().unwrap());
             }
-            next_link(&headers).map(str::to_owned)
+            find_next_link(&headers).map(str::to_owned)
         };
         assert_eq!(
             next(&[r#"</v2/a/tags/list?last=2&n=2>; rel="next""#]).as_deref(),
@@ -183,7 +196,7 @@ mod tests {
             ("https://ghcr.io:8443/v2/x", None),
             ("data:,x", None),
         ] {
-            assert_eq!(followed(&from, link).map(String::from).as_deref(), to, "{link}");
+            assert_eq!(resolve_next_page(&from, link).map(String::from).as_deref(), to, "{link}");
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::client::{Client, RegistryError};
-use super::fake::{Fake, Lock, bob, digest, image};
+use super::fake::{FakeRegistry, RequiredAuth, bob, digest, image};
 use crate::config::RegistryLogin;
 use crate::domain::model::version::Image;
 
@@ -17,51 +17,51 @@ const FIRST: &str = "n=1000&ns=ghcr.io";
 /// `bob:s3cr3t`.
 const BOB: &str = "Basic Ym9iOnMzY3IzdA==";
 
-async fn revision(fake: &Fake, tag: &str) -> Result<Option<String>, RegistryError> {
-    fake.client().await.revision(&image(tag)).await
+async fn revision(fake: &FakeRegistry, tag: &str) -> Result<Option<String>, RegistryError> {
+    fake.client().await.fetch_revision(&image(tag)).await
 }
 
 #[tokio::test]
 async fn an_image_is_there_or_not() {
-    let fake = Fake::default();
+    let fake = FakeRegistry::default();
     let digest = fake.image("1.4", &json!({}), &json!({}));
     let client = fake.client().await;
-    assert_eq!(client.digest(&image("1.4")).await, Ok(Some(digest.clone())));
+    assert_eq!(client.fetch_digest(&image("1.4")).await, Ok(Some(digest.clone())));
     assert_eq!(fake.seen().last().unwrap(), "HEAD /v2/acme/checkout/manifests/1.4?ns=ghcr.io");
-    assert_eq!(client.digest(&image("1.5")).await, Ok(None));
+    assert_eq!(client.fetch_digest(&image("1.5")).await, Ok(None));
     let by_digest = Image::parse(&format!("ghcr.io/acme/checkout@{digest}"));
-    assert_eq!(client.digest(&by_digest).await, Ok(Some(digest)));
-    assert_eq!(client.digest(&Image::parse("ghcr.io/acme/nothing:1")).await, Ok(None));
+    assert_eq!(client.fetch_digest(&by_digest).await, Ok(Some(digest)));
+    assert_eq!(client.fetch_digest(&Image::parse("ghcr.io/acme/nothing:1")).await, Ok(None));
 }
 
 #[tokio::test]
 async fn a_login_opens_what_is_locked_by_a_password_and_by_a_token() {
     let opens = [
-        (Lock::Basic(BOB), Some(bob("s3cr3t"))),
-        (Lock::Bearer(BOB, "t0k"), Some(bob("s3cr3t"))),
-        (Lock::Bearer("", "t0k"), None),
-        (Lock::Bearer(BOB, "t0k"), Some(RegistryLogin::Token("t0k".into()))),
+        (RequiredAuth::Basic(BOB), Some(bob("s3cr3t"))),
+        (RequiredAuth::Bearer(BOB, "t0k"), Some(bob("s3cr3t"))),
+        (RequiredAuth::Bearer("", "t0k"), None),
+        (RequiredAuth::Bearer(BOB, "t0k"), Some(RegistryLogin::Token("t0k".into()))),
     ];
     for (lock, login) in opens {
-        let fake = Fake::default();
+        let fake = FakeRegistry::default();
         let digest = fake.image("1.4", &json!({}), &json!({ REVISION: SHA }));
         fake.tags(FIRST, &["1.4"], None);
-        fake.lock(lock);
+        fake.require_auth(lock);
         let client = fake.client_as(login.clone()).await;
-        assert_eq!(client.digest(&image("1.4")).await, Ok(Some(digest)), "{login:?}");
-        assert_eq!(client.revision(&image("1.4")).await, Ok(Some(SHA.to_owned())), "{login:?}");
-        assert_eq!(client.tags("ghcr.io/acme/checkout").await, Ok(vec!["1.4".to_owned()]), "{login:?}");
+        assert_eq!(client.fetch_digest(&image("1.4")).await, Ok(Some(digest)), "{login:?}");
+        assert_eq!(client.fetch_revision(&image("1.4")).await, Ok(Some(SHA.to_owned())), "{login:?}");
+        assert_eq!(client.list_tags("ghcr.io/acme/checkout").await, Ok(vec!["1.4".to_owned()]), "{login:?}");
     }
 }
 
 #[tokio::test]
 async fn a_wrong_password_is_told_in_a_sentence_without_it() {
-    for lock in [Lock::Basic(BOB), Lock::Bearer(BOB, "t0k")] {
+    for lock in [RequiredAuth::Basic(BOB), RequiredAuth::Bearer(BOB, "t0k")] {
         for login in [None, Some(bob("wr0ng")), Some(RegistryLogin::Token("wr0ng".into()))] {
-            let fake = Fake::default();
+            let fake = FakeRegistry::default();
             fake.image("1.4", &json!({}), &json!({}));
             fake.tags(FIRST, &["1.4"], None);
-            fake.lock(lock.clone());
+            fake.require_auth(lock.clone());
             let client = fake.client_as(login.clone()).await;
             let said = if login.is_none() {
                 "the registry refuses us: `registry.docker_config` has no login for 127.0.0.1:"
@@ -69,9 +69,9 @@ async fn a_wrong_password_is_told_in_a_sentence_without_it() {
                 "the registry refuses us: the login that `registry.docker_config` has for 127.0.0.1:"
             };
             for error in [
-                client.digest(&image("1.4")).await.unwrap_err(),
-                client.revision(&image("1.4")).await.unwrap_err(),
-                client.tags("ghcr.io/acme/checkout").await.unwrap_err(),
+                client.fetch_digest(&image("1.4")).await.unwrap_err(),
+                client.fetch_revision(&image("1.4")).await.unwrap_err(),
+                client.list_tags("ghcr.io/acme/checkout").await.unwrap_err(),
             ] {
                 assert!(matches!(error, RegistryError::Unauthorised(_)), "{login:?} {error:?}");
                 assert!(error.to_string().starts_with(said) && !format!("{error:?}").contains("wr0ng"), "{error}");
@@ -82,78 +82,79 @@ async fn a_wrong_password_is_told_in_a_sentence_without_it() {
 
 #[tokio::test]
 async fn a_mirror_is_not_shown_the_password_of_the_registry_that_it_stands_for() {
-    let fake = Fake::default();
+    let fake = FakeRegistry::default();
     fake.image("1.4", &json!({}), &json!({}));
-    fake.lock(Lock::Basic(BOB));
+    fake.require_auth(RequiredAuth::Basic(BOB));
     let mirrors = BTreeMap::from([("ghcr.io".to_owned(), format!("http://{}", fake.listen().await))]);
     let client = Client::new(&mirrors, &BTreeMap::from([("ghcr.io".to_owned(), bob("s3cr3t"))])).unwrap();
-    let error = client.digest(&image("1.4")).await.unwrap_err();
+    let error = client.fetch_digest(&image("1.4")).await.unwrap_err();
     assert!(error.to_string().contains("has no login for 127.0.0.1:"), "{error}");
 }
 
 #[tokio::test]
 async fn a_token_service_that_is_away_is_no_refusal() {
-    let fake = Fake::default();
-    fake.lock(Lock::BearerNowhere);
+    let fake = FakeRegistry::default();
+    fake.require_auth(RequiredAuth::BearerNowhere);
     let client = fake.client_as(Some(bob("s3cr3t"))).await;
-    for error in
-        [client.digest(&image("1.4")).await.unwrap_err(), client.tags("ghcr.io/acme/checkout").await.unwrap_err()]
-    {
+    for error in [
+        client.fetch_digest(&image("1.4")).await.unwrap_err(),
+        client.list_tags("ghcr.io/acme/checkout").await.unwrap_err(),
+    ] {
         assert!(matches!(&error, RegistryError::Unavailable(why) if why.to_lowercase().contains("refused")), "{error}");
     }
 }
 
 #[tokio::test]
 async fn a_token_that_fits_into_no_header_is_told_and_ends_nothing() {
-    let fake = Fake::default();
-    fake.lock(Lock::Bearer(BOB, "t0k\n"));
+    let fake = FakeRegistry::default();
+    fake.require_auth(RequiredAuth::Bearer(BOB, "t0k\n"));
     let client = fake.client_as(Some(bob("s3cr3t"))).await;
-    assert!(matches!(client.digest(&image("1.4")).await, Err(RegistryError::Other(_))));
-    assert!(client.tags("ghcr.io/acme/checkout").await.is_err());
+    assert!(matches!(client.fetch_digest(&image("1.4")).await, Err(RegistryError::Other(_))));
+    assert!(client.list_tags("ghcr.io/acme/checkout").await.is_err());
 }
 
 #[tokio::test]
 async fn tags_are_read_page_by_page() {
-    let fake = Fake::default();
+    let fake = FakeRegistry::default();
     fake.tags(FIRST, &["1", "2"], Some("/v2/acme/checkout/tags/list?last=2&n=2"));
     fake.tags("last=2&n=2", &["3", "no tag", "4"], Some("list?next_page=opaque"));
     fake.tags("next_page=opaque", &["5"], None);
     let client = fake.client().await;
-    assert_eq!(client.tags("ghcr.io/acme/checkout").await.unwrap(), ["1", "2", "3", "4", "5"]);
-    assert_eq!(client.tags("ghcr.io/acme/nothing").await.unwrap(), Vec::<String>::new());
-    assert!(matches!(client.tags("ghcr.io/acme/checkout:1").await, Err(RegistryError::Other(_))));
+    assert_eq!(client.list_tags("ghcr.io/acme/checkout").await.unwrap(), ["1", "2", "3", "4", "5"]);
+    assert_eq!(client.list_tags("ghcr.io/acme/nothing").await.unwrap(), Vec::<String>::new());
+    assert!(matches!(client.list_tags("ghcr.io/acme/checkout:1").await, Err(RegistryError::Other(_))));
 }
 
 #[tokio::test]
 async fn a_list_of_tags_without_an_end_is_cut() {
-    let fake = Fake::default();
+    let fake = FakeRegistry::default();
     // Each page names the other as the next.
     fake.tags(FIRST, &["a"], Some("?page=2"));
     fake.tags("page=2", &["b"], Some(&format!("?{FIRST}")));
-    assert_eq!(fake.client().await.tags("ghcr.io/acme/checkout").await.unwrap().len(), 50);
+    assert_eq!(fake.client().await.list_tags("ghcr.io/acme/checkout").await.unwrap().len(), 50);
     fake.tags(FIRST, &["a"], Some(&format!("?{FIRST}")));
-    assert_eq!(fake.client().await.tags("ghcr.io/acme/checkout").await.unwrap(), ["a"]);
+    assert_eq!(fake.client().await.list_tags("ghcr.io/acme/checkout").await.unwrap(), ["a"]);
     let many: Vec<String> = (0..12_000).map(|number| number.to_string()).collect();
     fake.tags(FIRST, &many.iter().map(String::as_str).collect::<Vec<_>>(), None);
-    assert_eq!(fake.client().await.tags("ghcr.io/acme/checkout").await.unwrap().len(), 10_000);
+    assert_eq!(fake.client().await.list_tags("ghcr.io/acme/checkout").await.unwrap().len(), 10_000);
     fake.put(
         &format!("tags/list?{FIRST}"),
         200,
         "application/json",
         &json!({ "tags": ["a".repeat(5_000_000)] }).to_string(),
     );
-    assert!(matches!(fake.client().await.tags("ghcr.io/acme/checkout").await, Err(RegistryError::Other(_))));
+    assert!(matches!(fake.client().await.list_tags("ghcr.io/acme/checkout").await, Err(RegistryError::Other(_))));
     fake.put(&format!("tags/list?{FIRST}"), 200, "application/json", &json!({ "tags": null }).to_string());
-    assert_eq!(fake.client().await.tags("ghcr.io/acme/checkout").await, Ok(vec![]));
+    assert_eq!(fake.client().await.list_tags("ghcr.io/acme/checkout").await, Ok(vec![]));
 }
 
 #[tokio::test]
 async fn a_link_to_another_host_is_not_followed() {
-    let (fake, other) = (Fake::default(), Fake::default());
+    let (fake, other) = (FakeRegistry::default(), FakeRegistry::default());
     let elsewhere = format!("http://{}/v2/acme/checkout/tags/list?{FIRST}", other.listen().await);
     other.tags(FIRST, &["2"], None);
     fake.tags(FIRST, &["1"], Some(&elsewhere));
-    let error = fake.client().await.tags("ghcr.io/acme/checkout").await.unwrap_err();
+    let error = fake.client().await.list_tags("ghcr.io/acme/checkout").await.unwrap_err();
     assert!(error.to_string().contains("its tags go on elsewhere"), "{error}");
     assert_eq!(other.seen(), Vec::<String>::new());
 }
@@ -170,21 +171,21 @@ async fn tags_that_are_refused_or_cannot_be_had_are_told_apart() {
         (200, |error| matches!(error, RegistryError::Other(_))),
     ];
     for (status, is) in cases {
-        let fake = Fake::default();
+        let fake = FakeRegistry::default();
         fake.put("tags/list", status, "application/json", "junk");
-        let error = fake.client().await.tags("ghcr.io/acme/checkout").await.unwrap_err();
+        let error = fake.client().await.list_tags("ghcr.io/acme/checkout").await.unwrap_err();
         assert!(is(&error), "{status}: {error:?}");
     }
 }
 
 #[tokio::test]
 async fn a_registry_that_takes_too_long_is_unavailable() {
-    let fake = Fake::default();
+    let fake = FakeRegistry::default();
     fake.image("1.4", &json!({}), &json!({}));
     fake.delay(Duration::from_mins(1));
     let client = fake.client().await;
     let image = image("1.4");
-    let (digest, tags) = tokio::join!(client.digest(&image), client.tags("ghcr.io/acme/checkout"));
+    let (digest, tags) = tokio::join!(client.fetch_digest(&image), client.list_tags("ghcr.io/acme/checkout"));
     assert!(matches!(digest, Err(RegistryError::Unavailable(_))), "{digest:?}");
     assert!(matches!(tags, Err(RegistryError::Unavailable(_))), "{tags:?}");
 }
@@ -202,18 +203,18 @@ async fn the_revision_comes_from_the_annotation_else_from_the_label() {
         (json!({}), json!({ REVISION: " " }), None),
     ];
     for (annotations, labels, expected) in cases {
-        let fake = Fake::default();
+        let fake = FakeRegistry::default();
         fake.image("1.4", &annotations, &labels);
         assert_eq!(revision(&fake, "1.4").await.unwrap().as_deref(), expected, "{annotations} {labels}");
     }
-    assert_eq!(revision(&Fake::default(), "1.4").await, Ok(None), "an image that is not there");
+    assert_eq!(revision(&FakeRegistry::default(), "1.4").await, Ok(None), "an image that is not there");
 }
 
 #[tokio::test]
 async fn of_many_platforms_any_will_do_but_no_attestation() {
     let index = |annotations: Value, entries: Value| json!({ "schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json", "manifests": entries, "annotations": annotations });
     let entry = |digest: &str, os: &str, arch: &str| json!({ "mediaType": "application/vnd.oci.image.manifest.v1+json", "digest": digest, "size": 1, "platform": { "os": os, "architecture": arch } });
-    let fake = Fake::default();
+    let fake = FakeRegistry::default();
     let attestation = fake.image("attestation", &json!({ REVISION: "wrong" }), &json!({}));
     let arm = fake.image("arm", &json!({}), &json!({ REVISION: SHA }));
     fake.manifest(
@@ -241,7 +242,7 @@ async fn refusals_and_failures_are_told_apart() {
         (200, "junk", |error| matches!(error, RegistryError::Other(_))),
     ];
     for (status, body, is) in cases {
-        let fake = Fake::default();
+        let fake = FakeRegistry::default();
         fake.put("manifests/1.4", status, "application/json", body);
         let error = revision(&fake, "1.4").await.unwrap_err();
         assert!(is(&error), "{status}: {error:?}");
@@ -250,7 +251,7 @@ async fn refusals_and_failures_are_told_apart() {
 
 #[tokio::test]
 async fn a_configuration_larger_than_it_says_is_not_read() {
-    let fake = Fake::default();
+    let fake = FakeRegistry::default();
     let config = json!({ "config": { "Labels": { REVISION: SHA } } }).to_string();
     fake.put(&format!("blobs/{}", digest(&config)), 200, "application/octet-stream", &config);
     fake.manifest(
@@ -265,7 +266,7 @@ async fn a_configuration_larger_than_it_says_is_not_read() {
 async fn a_registry_that_is_not_there_is_unavailable() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mirrors = BTreeMap::from([("ghcr.io".to_owned(), "http://127.0.0.1:1/".to_owned())]);
-    let error = Client::new(&mirrors, &BTreeMap::new()).unwrap().digest(&image("1.4")).await.unwrap_err();
+    let error = Client::new(&mirrors, &BTreeMap::new()).unwrap().fetch_digest(&image("1.4")).await.unwrap_err();
     assert!(matches!(&error, RegistryError::Unavailable(why) if why.to_lowercase().contains("refused")), "{error}");
 }
 
@@ -283,9 +284,9 @@ fn plain_http_is_for_mirrors_only() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mirrors = BTreeMap::from([("ghcr.io".to_owned(), "http://127.0.0.1:8484".to_owned())]);
     let client = Client::new(&mirrors, &BTreeMap::new()).unwrap();
-    let origin = |text: &str| client.origin(&client.reference(&Image::parse(text)).unwrap());
+    let origin = |text: &str| client.origin_url(&client.resolve_reference(&Image::parse(text)).unwrap());
     assert_eq!(origin("ghcr.io/acme/checkout:1"), "http://127.0.0.1:8484");
     assert_eq!(origin("quay.io/acme/checkout:1"), "https://quay.io");
     assert_eq!(origin("busybox:1"), "https://index.docker.io");
-    assert!(client.reference(&Image::parse("Not An Image")).is_err());
+    assert!(client.resolve_reference(&Image::parse("Not An Image")).is_err());
 }

@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
+use super::{
+    Report, ReportError, ReportSender, ReportStatus, ReportTarget, failed_status, hash_key, parse_commit, parse_json,
+    truncate_message,
+};
 use crate::domain::change::FailureEvidence;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::EnvironmentName;
@@ -19,7 +22,7 @@ pub const ARTEFACT_LABEL: &str = "gantry.dev/artefact";
 /// Whatever an Application does not have, the template sends as `null` or empty.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Told {
+struct ArgoNotification {
     application: String,
     namespace: Option<String>,
     labels: Option<BTreeMap<String, Value>>,
@@ -42,44 +45,44 @@ struct Told {
 }
 
 pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, ReportError> {
-    let told: Told = read(body, |error| {
+    let notification: ArgoNotification = parse_json(body, |error| {
         format!(
             "The body is not what Gantry's template for Argo CD makes: {error}. Take it from deploy/argocd/notifications.yaml."
         )
     })?;
-    if told.application.trim().is_empty() {
+    if notification.application.trim().is_empty() {
         return Err(ReportError::malformed("`application` is empty: it must be the name of the Application."));
     }
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let (phase, health, sync) = (text(&told.phase), text(&told.health), text(&told.sync));
-    let message = brief(&text(&told.message));
-    let outcome = outcome(&phase, &health, &message);
-    let (revision, commit) = revision(&told, &sync);
-    let at = told.finished_at.filter(|at| !at.is_empty()).or(told.started_at).unwrap_or_default();
-    let namespace = told.namespace.unwrap_or_default();
+    let (phase, health, sync) = (text(&notification.phase), text(&notification.health), text(&notification.sync));
+    let message = truncate_message(&text(&notification.message));
+    let outcome = map_status(&phase, &health, &message);
+    let (revision, commit) = select_revision(&notification, &sync);
+    let at = notification.finished_at.filter(|at| !at.is_empty()).or(notification.started_at).unwrap_or_default();
+    let namespace = notification.namespace.unwrap_or_default();
     // With its time: a return to an old revision is news.
-    let key = key(&[
+    let key = hash_key(&[
         environment.as_str(),
         "argocd",
         &namespace,
-        &told.application,
+        &notification.application,
         &phase,
         &health,
         revision.as_deref().unwrap_or_default(),
         &message,
         &at,
     ]);
-    let artefact = told.labels.as_ref().and_then(|labels| labels.get(ARTEFACT_LABEL)).and_then(Value::as_str);
+    let artefact = notification.labels.as_ref().and_then(|labels| labels.get(ARTEFACT_LABEL)).and_then(Value::as_str);
     Ok(Report {
-        sender: Sender::ArgoCd,
+        sender: ReportSender::ArgoCd,
         environment: environment.clone(),
-        about: About {
+        about: ReportTarget {
             kind: "Application".to_owned(),
             namespace,
-            name: told.application,
+            name: notification.application,
             artefact: artefact.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned),
-            images: told.images.unwrap_or_default(),
-            repository: told.repository.as_deref().and_then(repository),
+            images: notification.images.unwrap_or_default(),
+            repository: notification.repository.as_deref().and_then(parse_repository_url),
         },
         revision,
         commit,
@@ -91,17 +94,19 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     })
 }
 
-fn outcome(phase: &str, health: &str, message: &str) -> Outcome {
+fn map_status(phase: &str, health: &str, message: &str) -> ReportStatus {
     match (phase, health) {
-        ("Error" | "Failed", _) => failed(message, "The sync failed.", evidence(message)),
-        ("Succeeded", "Healthy") => Outcome::Succeeded,
+        ("Error" | "Failed", _) => failed_status(message, "The sync failed.", classify_failure(message)),
+        ("Succeeded", "Healthy") => ReportStatus::Succeeded,
         // The operation's own words are of its success.
         ("Succeeded", "Degraded") => {
-            failed("", "The sync succeeded, but the application is degraded.", FailureEvidence::HealthReport)
+            failed_status("", "The sync succeeded, but the application is degraded.", FailureEvidence::HealthReport)
         }
         // What is not there yet may come; so may what somebody paused.
-        ("Running" | "Terminating", _) | ("Succeeded", "Progressing" | "Missing" | "Suspended") => Outcome::Progressing,
-        _ => Outcome::Noise,
+        ("Running" | "Terminating", _) | ("Succeeded", "Progressing" | "Missing" | "Suspended") => {
+            ReportStatus::Progressing
+        }
+        _ => ReportStatus::Noise,
     }
 }
 
@@ -110,31 +115,31 @@ fn outcome(phase: &str, health: &str, message: &str) -> Outcome {
 const NOT_APPLIED: [&str; 4] =
     ["failed to apply", "tasks are not valid", "ComparisonError", "tasks completed unsuccessfully, reason:"];
 
-fn evidence(message: &str) -> FailureEvidence {
+fn classify_failure(message: &str) -> FailureEvidence {
     let is_refused = NOT_APPLIED.iter().any(|words| message.contains(words));
     if is_refused { FailureEvidence::NotApplied } else { FailureEvidence::HealthReport }
 }
 
 /// What the operation brought; what Git says counts only where the cluster is as Git says. Of several sources it is the one
 /// commit among them: the others are versions of charts.
-fn revision(told: &Told, sync: &str) -> (Option<String>, Option<Sha>) {
+fn select_revision(notification: &ArgoNotification, sync: &str) -> (Option<String>, Option<Sha>) {
     let of = |one: &Option<String>, several: &Option<Vec<String>>| {
         // Where there are several, the one is empty.
         let all = one.iter().chain(several.iter().flatten()).filter(|revision| !revision.trim().is_empty());
         all.cloned().collect::<Vec<_>>()
     };
-    let mut all = of(&told.revision, &told.revisions);
+    let mut all = of(&notification.revision, &notification.revisions);
     if all.is_empty() && sync == "Synced" {
-        all = of(&told.sync_revision, &told.sync_revisions);
+        all = of(&notification.sync_revision, &notification.sync_revisions);
     }
-    let mut commits: Vec<Sha> = all.iter().filter_map(|revision| commit(revision)).collect();
+    let mut commits: Vec<Sha> = all.iter().filter_map(|revision| parse_commit(revision)).collect();
     commits.dedup();
     let commit = if commits.len() == 1 { commits.pop() } else { None };
     ((!all.is_empty()).then(|| all.join(" ")), commit)
 }
 
 /// `https://github.com/acme/shop.git`, `git@github.com:acme/shop.git`: the last two names.
-fn repository(url: &str) -> Option<Repository> {
+fn parse_repository_url(url: &str) -> Option<Repository> {
     let path = url.trim().trim_end_matches('/').trim_end_matches(".git");
     let mut names = path.rsplit(['/', ':']);
     let (name, owner) = (names.next()?, names.next()?);

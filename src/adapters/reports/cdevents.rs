@@ -6,20 +6,20 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, Outcome, Report, ReportError, Sender, commit, key, read};
+use super::{Report, ReportError, ReportSender, ReportStatus, ReportTarget, hash_key, parse_commit, parse_json};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Sha;
 
 #[derive(Deserialize)]
-struct Event {
-    context: Context,
-    subject: Subject,
+struct CdEvent {
+    context: CdEventContext,
+    subject: CdEventSubject,
     #[serde(rename = "customData", default)]
     custom: Value,
 }
 
 #[derive(Deserialize)]
-struct Context {
+struct CdEventContext {
     id: String,
     source: String,
     #[serde(rename = "type")]
@@ -29,7 +29,7 @@ struct Context {
 }
 
 #[derive(Deserialize)]
-struct Subject {
+struct CdEventSubject {
     id: String,
     #[serde(default)]
     content: Value,
@@ -40,16 +40,16 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report
     let wrong = |error: serde_json::Error| {
         format!("The body is not a CDEvent: {error}. Send one as JSON, alone or as the `data` of a CloudEvent.")
     };
-    let mut value: Value = read(body, wrong)?;
+    let mut value: Value = parse_json(body, wrong)?;
     // The envelope of structured mode; of the event itself nothing is called so.
     if value.get("specversion").is_some() && value.get("context").is_none() {
         value = value.get_mut("data").map(Value::take).unwrap_or_default();
     }
-    let event: Event = serde_json::from_value(value).map_err(|error| ReportError::Malformed(wrong(error)))?;
+    let event: CdEvent = serde_json::from_value(value).map_err(|error| ReportError::Malformed(wrong(error)))?;
     let Some(rest) = event.context.kind.strip_prefix("dev.cdevents.") else {
         return Err(ReportError::malformed(format!(
             "`{}` is not a type of CDEvents: they begin with `dev.cdevents.`.",
-            super::brief(&event.context.kind)
+            super::truncate_message(&event.context.kind)
         )));
     };
     let mut parts = rest.split('.');
@@ -58,21 +58,21 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report
         return Ok(None);
     }
     let outcome = match predicate {
-        "deployed" | "upgraded" => Outcome::Succeeded,
+        "deployed" | "upgraded" => ReportStatus::Succeeded,
         // Something else runs now, and nobody knows whether that was meant to: it is looked at, and proves nothing.
-        "rolledback" => Outcome::Progressing,
-        "removed" | "published" => Outcome::Noise,
+        "rolledback" => ReportStatus::Progressing,
+        "removed" | "published" => ReportStatus::Noise,
         _ => return Ok(None),
     };
     let word = |value: &Value| value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
     let purl = word(&event.subject.content["artifactId"]);
-    let said = |name: &str| event.custom.get(name).and_then(word);
-    let told = said("commit").or_else(|| said("revision"));
+    let custom_text = |name: &str| event.custom.get(name).and_then(word);
+    let named_revision = custom_text("commit").or_else(|| custom_text("revision"));
     let at = event.context.timestamp.unwrap_or_default();
     // `deployment/checkout` as well as `checkout`.
     let (kind, name) = event.subject.id.rsplit_once('/').unwrap_or(("service", &event.subject.id));
-    let commit = told.as_deref().and_then(commit);
-    let key = key(&[
+    let commit = named_revision.as_deref().and_then(parse_commit);
+    let key = hash_key(&[
         environment.as_str(),
         "cdevents",
         predicate,
@@ -82,17 +82,17 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report
         &at,
     ]);
     Ok(Some(Report {
-        sender: Sender::CdEvents,
+        sender: ReportSender::CdEvents,
         environment: environment.clone(),
-        about: About {
+        about: ReportTarget {
             kind: kind.to_owned(),
             namespace: String::new(),
             name: name.to_owned(),
-            artefact: said("artefact").or_else(|| said("artifact")),
-            images: purl.as_deref().and_then(image).into_iter().collect(),
+            artefact: custom_text("artefact").or_else(|| custom_text("artifact")),
+            images: purl.as_deref().and_then(parse_package_url).into_iter().collect(),
             repository: None,
         },
-        revision: told.or(purl),
+        revision: named_revision.or(purl),
         commit,
         outcome,
         message: format!("service {predicate}"),
@@ -104,13 +104,13 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report
 
 /// `pkg:oci/checkout@sha256%3Aab..?repository_url=ghcr.io/acme/checkout&tag=2.1` or `pkg:docker/acme/checkout@2.1`, as an
 /// image is written elsewhere.
-fn image(purl: &str) -> Option<String> {
+fn parse_package_url(purl: &str) -> Option<String> {
     let rest = purl.strip_prefix("pkg:")?;
     let (rest, _subpath) = rest.split_once('#').unwrap_or((rest, ""));
     let (rest, qualifiers) = rest.split_once('?').unwrap_or((rest, ""));
     let (path, version) = rest.split_once('@').unwrap_or((rest, ""));
     let path = path.strip_prefix("oci/").or_else(|| path.strip_prefix("docker/"))?;
-    let (path, version) = (decoded(path), decoded(version));
+    let (path, version) = (percent_decode(path), percent_decode(version));
     let qualifier = |name: &str| {
         let mut pairs = form_urlencoded::parse(qualifiers.as_bytes());
         pairs.find(|(key, value)| key == name && !value.is_empty()).map(|(_, value)| value.into_owned())
@@ -135,7 +135,7 @@ fn image(purl: &str) -> Option<String> {
 }
 
 /// Without its percents. A plus stays a plus, unlike in a form.
-fn decoded(text: &str) -> Cow<'_, str> {
+fn percent_decode(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
     }
@@ -189,11 +189,11 @@ mod tests {
     #[test]
     fn each_predicate_of_a_service_has_its_outcome_in_both_modes() {
         let cases = [
-            ("deployed", Outcome::Succeeded),
-            ("upgraded", Outcome::Succeeded),
-            ("rolledback", Outcome::Progressing),
-            ("removed", Outcome::Noise),
-            ("published", Outcome::Noise),
+            ("deployed", ReportStatus::Succeeded),
+            ("upgraded", ReportStatus::Succeeded),
+            ("rolledback", ReportStatus::Progressing),
+            ("removed", ReportStatus::Noise),
+            ("published", ReportStatus::Noise),
         ];
         for (predicate, expected) in cases {
             let event = conformance(predicate);
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn an_event_becomes_a_report_of_the_environment_whose_secret_it_has() {
         let report = read(&conformance("deployed")).unwrap();
-        assert_eq!((report.sender, report.environment), (Sender::CdEvents, qa()));
+        assert_eq!((report.sender, report.environment), (ReportSender::CdEvents, qa()));
         assert_eq!((&*report.about.kind, &*report.about.name), ("service", "mySubject123"));
         let digest = "sha256:0b31b1c02ff458ad9b7b81cbdf8f028bd54699fa151f221d1e8de6817db93427";
         assert_eq!(report.about.images, [format!("myapp@{digest}")]);
@@ -220,7 +220,7 @@ mod tests {
         for version in ["0.1.0", "0.1.1", "0.2.0", "0.3.0", "0.3.0-draft", "0.4.0"] {
             let mut event = conformance("upgraded");
             event["context"]["type"] = format!("dev.cdevents.service.upgraded.{version}").into();
-            assert_eq!(read(&event).unwrap().outcome, Outcome::Succeeded, "{version}");
+            assert_eq!(read(&event).unwrap().outcome, ReportStatus::Succeeded, "{version}");
         }
     }
 
@@ -276,7 +276,7 @@ mod tests {
             ("", None),
         ];
         for (purl, expected) in cases {
-            assert_eq!(image(purl).as_deref(), expected, "{purl}");
+            assert_eq!(parse_package_url(purl).as_deref(), expected, "{purl}");
         }
     }
 
@@ -288,8 +288,8 @@ mod tests {
 
         #[test]
         fn any_package_url_is_answered(rest in ".{0,60}", junk in "[%@?/&=:#a-f0-9]{0,40}") {
-            let _ = image(&format!("pkg:oci/{rest}"));
-            let _ = image(&format!("pkg:docker/{junk}"));
+            let _ = parse_package_url(&format!("pkg:oci/{rest}"));
+            let _ = parse_package_url(&format!("pkg:docker/{junk}"));
         }
     }
 }

@@ -1,10 +1,10 @@
 //! What becomes of each webhook, counted by who sent it.
 
-use super::Sender;
+use super::ReportSender;
 use crate::telemetry::metrics::Counts;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ReportDisposition {
     /// Its artefacts were found.
     Mapped,
     /// It is about nobody whom we know.
@@ -24,10 +24,10 @@ pub enum Fate {
     /// Too long, too slow, or cut off.
     Broken,
     /// The store did not take it: the sender is told to send it again.
-    NotKept,
+    NotStored,
 }
 
-impl Fate {
+impl ReportDisposition {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Mapped => "mapped",
@@ -39,16 +39,16 @@ impl Fate {
             Self::Unreadable => "unreadable",
             Self::Refused => "refused",
             Self::Broken => "broken",
-            Self::NotKept => "not_kept",
+            Self::NotStored => "not_kept",
         }
     }
 }
 
-impl Sender {
+impl ReportSender {
     pub const ALL: [Self; 5] = [Self::Flux, Self::ArgoCd, Self::GitHub, Self::Deployments, Self::CdEvents];
 
     /// As machines call it, and as it stands in the address.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Flux => "flux",
             Self::ArgoCd => "argocd",
@@ -61,23 +61,28 @@ impl Sender {
 
 /// Clones share the counts.
 #[derive(Clone, Debug)]
-pub struct Fates(Counts<2>);
+pub struct DispositionCounts(Counts<2>);
 
-impl Default for Fates {
+impl Default for DispositionCounts {
     fn default() -> Self {
         let fates = Self(Counts::by(["source", "result"]));
-        for sender in Sender::ALL {
-            for fate in [Fate::Mapped, Fate::Unmapped, Fate::Unreadable, Fate::Refused] {
-                fates.0.of([sender.word(), fate.as_str()]);
+        for sender in ReportSender::ALL {
+            for fate in [
+                ReportDisposition::Mapped,
+                ReportDisposition::Unmapped,
+                ReportDisposition::Unreadable,
+                ReportDisposition::Refused,
+            ] {
+                fates.0.of([sender.as_str(), fate.as_str()]);
             }
         }
         fates
     }
 }
 
-impl Fates {
-    pub fn met(&self, sender: Sender, fate: Fate) {
-        self.0.up([sender.word(), fate.as_str()]);
+impl DispositionCounts {
+    pub fn record_disposition(&self, sender: ReportSender, fate: ReportDisposition) {
+        self.0.up([sender.as_str(), fate.as_str()]);
     }
 
     pub fn counts(&self) -> &Counts<2> {

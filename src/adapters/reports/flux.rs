@@ -5,14 +5,17 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
+use super::{
+    Report, ReportError, ReportSender, ReportStatus, ReportTarget, failed_status, hash_key, parse_commit, parse_json,
+    truncate_message,
+};
 use crate::domain::change::FailureEvidence;
 use crate::domain::model::environment::EnvironmentName;
 
 #[derive(Deserialize)]
-struct Event {
+struct FluxEventBody {
     #[serde(rename = "involvedObject")]
-    involved: Involved,
+    involved: FluxObject,
     #[serde(default)]
     severity: Value,
     #[serde(default)]
@@ -26,7 +29,7 @@ struct Event {
 }
 
 #[derive(Deserialize)]
-struct Involved {
+struct FluxObject {
     kind: String,
     name: String,
     #[serde(default)]
@@ -34,26 +37,26 @@ struct Involved {
 }
 
 pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, ReportError> {
-    let event: Event = read(body, |error| {
+    let event: FluxEventBody = parse_json(body, |error| {
         format!("The body is not an event of Flux: {error}. Point a Provider of type `generic-hmac` or `generic` here.")
     })?;
-    let (kind, severity, reason) = (event.involved.kind, text(&event.severity), text(&event.reason));
-    let message = brief(text(&event.message));
+    let (kind, severity, reason) = (event.involved.kind, text_or_empty(&event.severity), text_or_empty(&event.reason));
+    let message = truncate_message(text_or_empty(&event.message));
     let metadata = event.metadata.unwrap_or_default();
-    let told = |name: &str| told(&metadata, name);
+    let metadata_text = |name: &str| find_metadata(&metadata, name);
 
-    let revision = told("revision");
+    let revision = metadata_text("revision");
     // An OCI artefact's own revision is a digest; the commit that it was made from stands beside it.
-    let origin = told("originRevision");
-    let commit = revision.as_deref().and_then(commit).or_else(|| origin.as_deref().and_then(commit));
-    let outcome = outcome(&kind, severity, reason, &message);
-    let at = text(&event.timestamp);
+    let origin = metadata_text("originRevision");
+    let commit = revision.as_deref().and_then(parse_commit).or_else(|| origin.as_deref().and_then(parse_commit));
+    let outcome = map_status(&kind, severity, reason, &message);
+    let at = text_or_empty(&event.timestamp);
     let namespace = event.involved.namespace.unwrap_or_default();
     let revision_text = revision.as_deref().unwrap_or_default();
-    let (artefact, image) = (told("artefact").or_else(|| told("artifact")), told("image"));
+    let (artefact, image) = (metadata_text("artefact").or_else(|| metadata_text("artifact")), metadata_text("image"));
     let named = [artefact.as_deref(), image.as_deref()].map(Option::unwrap_or_default).join("\n");
     // With its time: "reconciliation finished" repeats with every interval, and a return to an old revision is news.
-    let key = key(&[
+    let key = hash_key(&[
         environment.as_str(),
         "flux",
         &kind,
@@ -68,9 +71,9 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
         &named,
     ]);
     Ok(Report {
-        sender: Sender::Flux,
+        sender: ReportSender::Flux,
         environment: environment.clone(),
-        about: About {
+        about: ReportTarget {
             kind,
             namespace,
             name: event.involved.name,
@@ -88,58 +91,58 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
     })
 }
 
-fn text(value: &Value) -> &str {
+fn text_or_empty(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
 /// Keys stand alone, or behind the group of the controller: `kustomize.toolkit.fluxcd.io/revision`.
-fn told(metadata: &BTreeMap<String, Value>, name: &str) -> Option<String> {
+fn find_metadata(metadata: &BTreeMap<String, Value>, name: &str) -> Option<String> {
     let grouped = || metadata.iter().find(|(key, _)| key.rsplit_once('/').is_some_and(|(_, key)| key == name));
     let value = metadata.get(name).or_else(|| grouped().map(|(_, value)| value))?;
     value.as_str().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
-fn outcome(kind: &str, severity: &str, reason: &str, message: &str) -> Outcome {
+fn map_status(kind: &str, severity: &str, reason: &str, message: &str) -> ReportStatus {
     // Sources, image automation and the rest do not deploy.
     if !matches!(kind, "Kustomization" | "HelmRelease") {
-        return Outcome::Noise;
+        return ReportStatus::Noise;
     }
     match (severity, reason) {
         // These wait for somebody else, or were overtaken by a newer revision.
-        ("error", "DependencyNotReady" | "HealthCheckCanceled") => Outcome::Noise,
+        ("error", "DependencyNotReady" | "HealthCheckCanceled") => ReportStatus::Noise,
         // A successful way back means that what was asked for does not run.
         ("error", _) | ("info", "RollbackSucceeded" | "UninstallSucceeded") => {
-            failed(message, reason, evidence(reason))
+            failed_status(message, reason, classify_failure(reason))
         }
         ("info", "ReconciliationSucceeded" | "InstallSucceeded" | "UpgradeSucceeded" | "TestSucceeded") => {
-            Outcome::Succeeded
+            ReportStatus::Succeeded
         }
-        ("info", _) if message.contains("Health check passed") => Outcome::Succeeded,
+        ("info", _) if message.contains("Health check passed") => ReportStatus::Succeeded,
         // Before Flux 2.2 an event of Helm's had its severity for a reason, and said the rest in words.
-        ("info", "info") if kind == "HelmRelease" => by_words(message),
-        ("info", "Progressing" | "ProgressingWithRetry") => Outcome::Progressing,
-        _ => Outcome::Noise,
+        ("info", "info") if kind == "HelmRelease" => map_helm_message(message),
+        ("info", "Progressing" | "ProgressingWithRetry") => ReportStatus::Progressing,
+        _ => ReportStatus::Noise,
     }
 }
 
 /// `InstallFailed` and `UpgradeFailed` also cover Helm's timeout while it waits for workloads, so they count as health reports.
-fn evidence(reason: &str) -> FailureEvidence {
+fn classify_failure(reason: &str) -> FailureEvidence {
     match reason {
         "BuildFailed" | "ArtifactFailed" | "ReconciliationFailed" => FailureEvidence::NotApplied,
         _ => FailureEvidence::HealthReport,
     }
 }
 
-fn by_words(message: &str) -> Outcome {
+fn map_helm_message(message: &str) -> ReportStatus {
     let begins = |words: &[&str]| words.iter().any(|words| message.starts_with(words));
     if begins(&["Helm install succeeded", "Helm upgrade succeeded", "Helm test succeeded"]) {
-        Outcome::Succeeded
+        ReportStatus::Succeeded
     } else if begins(&["Helm rollback succeeded", "Helm uninstall succeeded"]) {
-        failed(message, "", FailureEvidence::HealthReport)
+        failed_status(message, "", FailureEvidence::HealthReport)
     } else if begins(&["Helm install has started", "Helm upgrade has started"]) {
-        Outcome::Progressing
+        ReportStatus::Progressing
     } else {
-        Outcome::Noise
+        ReportStatus::Noise
     }
 }
 

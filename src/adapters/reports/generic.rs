@@ -5,14 +5,17 @@ use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{About, Outcome, Report, ReportError, Sender, brief, commit, failed, key, read};
+use super::{
+    Report, ReportError, ReportSender, ReportStatus, ReportTarget, failed_status, hash_key, parse_commit, parse_json,
+    truncate_message,
+};
 use crate::domain::change::FailureEvidence;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Sha;
 
 /// What a body may say of itself; anything else in it is the sender's own business.
 #[derive(Deserialize)]
-struct Body {
+struct GenericReportBody {
     #[serde(alias = "artifact")]
     artefact: Option<String>,
     image: Option<String>,
@@ -23,24 +26,24 @@ struct Body {
     message: Option<String>,
     at: Option<String>,
     id: Option<Value>,
-    object: Option<Object>,
+    object: Option<GenericReportObject>,
 }
 
 #[derive(Default, Deserialize)]
-struct Object {
+struct GenericReportObject {
     kind: Option<String>,
     namespace: Option<String>,
     name: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum GenericReportState {
     Started,
     Succeeded,
     Failed,
 }
 
-impl State {
+impl GenericReportState {
     fn parse(text: &str) -> Option<Self> {
         Some(match text.trim().to_ascii_lowercase().as_str() {
             "started" | "running" | "progressing" | "in_progress" | "deploying" | "pending" => Self::Started,
@@ -61,30 +64,32 @@ impl State {
 }
 
 pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, ReportError> {
-    let body: Body = read(body, |error| {
+    let body: GenericReportBody = parse_json(body, |error| {
         format!(
             "The body is not a report: {error}. Send a JSON object such as \
              {{\"artefact\": \"checkout\", \"commit\": \"<40 hex digits>\", \"state\": \"succeeded\"}}."
         )
     })?;
-    let state = state(body.state.as_deref())?;
-    let at = at(body.at.as_deref())?;
-    let (artefact, image, version) = (told(body.artefact), told(body.image), told(body.version));
+    let state = parse_state(body.state.as_deref())?;
+    let at = parse_time(body.at.as_deref())?;
+    let (artefact, image, version) =
+        (discard_blank(body.artefact), discard_blank(body.image), discard_blank(body.version));
     let object = body.object.unwrap_or_default();
-    let name = told(object.name).unwrap_or_default();
+    let name = discard_blank(object.name).unwrap_or_default();
     if artefact.is_none() && image.is_none() && name.is_empty() {
         return Err(ReportError::malformed(
             "Nothing says what was deployed: give `artefact`, `image` or `object.name`.",
         ));
     }
-    let named = named(told(body.commit))?;
-    let revision = told(body.revision).or_else(|| version.clone());
-    let commit = named.or_else(|| revision.as_deref().and_then(commit));
-    let message = brief(&body.message.unwrap_or_default());
-    let images: Vec<String> = image.map(|image| with_version(image, version)).into_iter().collect();
-    let (kind, namespace) = (told(object.kind).unwrap_or_default(), told(object.namespace).unwrap_or_default());
+    let full_sha = parse_full_sha(discard_blank(body.commit))?;
+    let revision = discard_blank(body.revision).or_else(|| version.clone());
+    let commit = full_sha.or_else(|| revision.as_deref().and_then(parse_commit));
+    let message = truncate_message(&body.message.unwrap_or_default());
+    let images: Vec<String> = image.map(|image| add_version_tag(image, version)).into_iter().collect();
+    let (kind, namespace) =
+        (discard_blank(object.kind).unwrap_or_default(), discard_blank(object.namespace).unwrap_or_default());
     let moment = at.map(|at| at.to_string()).unwrap_or_default();
-    let key = key(&[
+    let key = hash_key(&[
         environment.as_str(),
         "deployments",
         artefact.as_deref().unwrap_or_default(),
@@ -99,46 +104,49 @@ pub fn parse(environment: &EnvironmentName, body: &[u8]) -> Result<Report, Repor
         &moment,
     ]);
     Ok(Report {
-        sender: Sender::Deployments,
+        sender: ReportSender::Deployments,
         environment: environment.clone(),
-        about: About { kind, namespace, name, artefact, images, repository: None },
+        about: ReportTarget { kind, namespace, name, artefact, images, repository: None },
         revision,
         commit,
         outcome: match state {
-            State::Started => Outcome::Progressing,
-            State::Succeeded => Outcome::Succeeded,
-            State::Failed => failed(&message, "It said that it failed, and not why.", FailureEvidence::HealthReport),
+            GenericReportState::Started => ReportStatus::Progressing,
+            GenericReportState::Succeeded => ReportStatus::Succeeded,
+            GenericReportState::Failed => {
+                failed_status(&message, "It said that it failed, and not why.", FailureEvidence::HealthReport)
+            }
         },
         message,
         at,
         key,
-        id: id(body.id)?,
+        id: parse_id(body.id)?,
     })
 }
 
 /// What is blank is not said.
-fn told(text: Option<String>) -> Option<String> {
+fn discard_blank(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-fn state(text: Option<&str>) -> Result<State, ReportError> {
+fn parse_state(text: Option<&str>) -> Result<GenericReportState, ReportError> {
     let right = "write `started`, `succeeded` or `failed`";
     let Some(text) = text else { return Err(ReportError::malformed(format!("`state` is missing: {right}."))) };
-    State::parse(text).ok_or_else(|| ReportError::malformed(format!("`{}` is not a state: {right}.", brief(text))))
+    GenericReportState::parse(text)
+        .ok_or_else(|| ReportError::malformed(format!("`{}` is not a state: {right}.", truncate_message(text))))
 }
 
-fn at(text: Option<&str>) -> Result<Option<Timestamp>, ReportError> {
+fn parse_time(text: Option<&str>) -> Result<Option<Timestamp>, ReportError> {
     let wrong = |text: &str| {
-        let text = brief(text);
+        let text = truncate_message(text);
         ReportError::malformed(format!("`at` is `{text}`, which is no time: write it like `2026-11-16T09:00:00Z`."))
     };
     text.map(|text| text.trim().parse().map_err(|_| wrong(text))).transpose()
 }
 
-fn named(commit: Option<String>) -> Result<Option<Sha>, ReportError> {
+fn parse_full_sha(commit: Option<String>) -> Result<Option<Sha>, ReportError> {
     let Some(text) = commit else { return Ok(None) };
     let wrong = |_| {
-        let text = brief(&text);
+        let text = truncate_message(&text);
         ReportError::malformed(format!(
             "`commit` is `{text}`: write all 40 hex digits, or leave it away and give `version`."
         ))
@@ -147,17 +155,17 @@ fn named(commit: Option<String>) -> Result<Option<Sha>, ReportError> {
 }
 
 /// A text or a number, as the sender likes.
-fn id(id: Option<Value>) -> Result<Option<String>, ReportError> {
+fn parse_id(id: Option<Value>) -> Result<Option<String>, ReportError> {
     match id {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(told(Some(text))),
+        Some(Value::String(text)) => Ok(discard_blank(Some(text))),
         Some(Value::Number(number)) => Ok(Some(number.to_string())),
         Some(_) => Err(ReportError::malformed("`id` is neither a text nor a number: give one, or leave it away.")),
     }
 }
 
 /// An image that names no tag has the version as its tag.
-fn with_version(image: String, version: Option<String>) -> String {
+fn add_version_tag(image: String, version: Option<String>) -> String {
     // The port of a registry has a slash behind it.
     let tagged = image.contains('@') || image.rsplit('/').next().is_some_and(|last| last.contains(':'));
     match version {
@@ -191,7 +199,11 @@ mod tests {
             "object": { "kind": "Deployment", "namespace": "qa", "name": "checkout-web" },
         }))
         .unwrap();
-        assert_eq!((report.sender, report.environment.as_str()), (Sender::Deployments, "qa"), "whatever the body says");
+        assert_eq!(
+            (report.sender, report.environment.as_str()),
+            (ReportSender::Deployments, "qa"),
+            "whatever the body says"
+        );
         assert_eq!(report.about.artefact.as_deref(), Some("checkout"));
         assert_eq!(report.about.images, ["ghcr.io/acme/checkout:2.1.0"]);
         assert_eq!(
@@ -201,18 +213,21 @@ mod tests {
         assert_eq!((report.revision.as_deref(), report.commit.unwrap().as_str()), (Some("2.1.0"), SHA));
         assert_eq!(report.at.unwrap().to_string(), "2026-11-16T07:00:00Z");
         assert_eq!((report.id.as_deref(), &*report.message), (Some("77"), "all green"));
-        assert_eq!(report.outcome, Outcome::Succeeded);
+        assert_eq!(report.outcome, ReportStatus::Succeeded);
     }
 
     #[test]
     fn each_word_for_a_state_is_understood() {
-        let failed = Outcome::Failed {
+        let failed = ReportStatus::Failed {
             message: "It said that it failed, and not why.".to_owned(),
             evidence: FailureEvidence::HealthReport,
         };
         let cases = [
-            (&["started", "running", "progressing", "in_progress", "Deploying", "pending"][..], Outcome::Progressing),
-            (&["succeeded", "success", "deployed", " SUCCESS "], Outcome::Succeeded),
+            (
+                &["started", "running", "progressing", "in_progress", "Deploying", "pending"][..],
+                ReportStatus::Progressing,
+            ),
+            (&["succeeded", "success", "deployed", " SUCCESS "], ReportStatus::Succeeded),
             (&["failed", "failure", "error"], failed),
         ];
         for (words, expected) in cases {
@@ -224,7 +239,7 @@ mod tests {
         let said = read(&json!({ "artefact": "checkout", "state": "failed", "message": "no room" })).unwrap();
         assert_eq!(
             said.outcome,
-            Outcome::Failed { message: "no room".to_owned(), evidence: FailureEvidence::HealthReport }
+            ReportStatus::Failed { message: "no room".to_owned(), evidence: FailureEvidence::HealthReport }
         );
     }
 
@@ -279,7 +294,7 @@ mod tests {
             ("ghcr.io/acme/checkout", None, "ghcr.io/acme/checkout"),
         ];
         for (image, version, expected) in cases {
-            assert_eq!(with_version(image.to_owned(), version.map(str::to_owned)), expected);
+            assert_eq!(add_version_tag(image.to_owned(), version.map(str::to_owned)), expected);
         }
     }
 

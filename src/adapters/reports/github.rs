@@ -6,7 +6,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::{About, Heard, Outcome, Report, Sender, Unread, brief, failed, hex, key};
+use super::{
+    ParsedWebhook, Report, ReportSender, ReportStatus, ReportTarget, UnreadableWebhook, encode_hex, failed_status,
+    hash_key, truncate_message,
+};
 use crate::domain::change::FailureEvidence;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::environment::EnvironmentName;
@@ -14,7 +17,7 @@ use crate::domain::model::version::Sha;
 
 /// Something happened there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Notice {
+pub struct GithubNotice {
     /// What makes this one this one. The delivery's id is not signed, so what it says counts.
     pub key: String,
     pub event: String,
@@ -61,83 +64,88 @@ pub enum BuildState {
 }
 
 /// The events that can make a change go on.
-pub const EVENTS: [&str; 5] = ["pull_request", "pull_request_review", "check_suite", "check_run", "status"];
+pub const NOTICE_EVENTS: [&str; 5] = ["pull_request", "pull_request_review", "check_suite", "check_run", "status"];
 
 /// What is said of deployments and of builds.
-pub const DEPLOYMENT: &str = "deployment_status";
-pub const BUILD: &str = "workflow_run";
+pub const DEPLOYMENT_EVENT: &str = "deployment_status";
+pub const BUILD_EVENT: &str = "workflow_run";
 
 /// `None` for what tells us nothing. `find` knows the environments by their names and aliases.
 pub fn parse(
     event: &str,
     body: &[u8],
     find: impl Fn(&str) -> Option<EnvironmentName>,
-) -> Result<Option<Heard>, String> {
-    if !EVENTS.contains(&event) && event != DEPLOYMENT && event != BUILD {
+) -> Result<Option<ParsedWebhook>, String> {
+    if !NOTICE_EVENTS.contains(&event) && event != DEPLOYMENT_EVENT && event != BUILD_EVENT {
         return Ok(None);
     }
     let value: Value = serde_json::from_slice(body).map_err(|error| {
         format!("The body is not JSON: {error}. Choose the content type `application/json` for the webhook.")
     })?;
-    let repository = text(&value, "/repository/full_name").ok_or("The body has no `repository.full_name`.")?;
+    let repository = read_text(&value, "/repository/full_name").ok_or("The body has no `repository.full_name`.")?;
     let repository = repository.parse().map_err(|error: String| format!("{error}."))?;
     match event {
-        DEPLOYMENT => deployment(&value, body, repository, find).map(Some),
-        BUILD => Ok(build(&value, repository)?.map(Heard::Build)),
-        _ => Ok(Some(Heard::Notice(notice(event, &value, body, repository)))),
+        DEPLOYMENT_EVENT => parse_deployment(&value, body, repository, find).map(Some),
+        BUILD_EVENT => Ok(parse_build(&value, repository)?.map(ParsedWebhook::Build)),
+        _ => Ok(Some(ParsedWebhook::Notice(parse_notice(event, &value, body, repository)))),
     }
 }
 
-fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+fn read_text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty())
 }
 
-fn number(value: &Value, pointer: &str) -> Option<u64> {
+fn read_number(value: &Value, pointer: &str) -> Option<u64> {
     value.pointer(pointer).and_then(Value::as_u64)
 }
 
-fn notice(event: &str, value: &Value, body: &[u8], repository: Repository) -> Notice {
+fn parse_notice(event: &str, value: &Value, body: &[u8], repository: Repository) -> GithubNotice {
     let commit = match event {
-        "status" => text(value, "/sha"),
-        "check_run" => text(value, "/check_run/head_sha"),
-        "check_suite" => text(value, "/check_suite/head_sha"),
-        _ => text(value, "/pull_request/head/sha"),
+        "status" => read_text(value, "/sha"),
+        "check_run" => read_text(value, "/check_run/head_sha"),
+        "check_suite" => read_text(value, "/check_suite/head_sha"),
+        _ => read_text(value, "/pull_request/head/sha"),
     };
-    Notice {
-        key: hex(&Sha256::digest(body)),
+    GithubNotice {
+        key: encode_hex(&Sha256::digest(body)),
         event: event.to_owned(),
         repository,
-        pull: number(value, "/pull_request/number"),
+        pull: read_number(value, "/pull_request/number"),
         commit: commit.and_then(|commit| commit.parse().ok()),
     }
 }
 
-fn deployment(
+fn parse_deployment(
     value: &Value,
     body: &[u8],
     repository: Repository,
     find: impl Fn(&str) -> Option<EnvironmentName>,
-) -> Result<Heard, String> {
+) -> Result<ParsedWebhook, String> {
     let missing = |what: &str| format!("The body has no `{what}`, which every `deployment_status` of GitHub's has.");
-    let state = text(value, "/deployment_status/state").ok_or_else(|| missing("deployment_status.state"))?;
-    let named = text(value, "/deployment/environment").ok_or_else(|| missing("deployment.environment"))?;
+    let state = read_text(value, "/deployment_status/state").ok_or_else(|| missing("deployment_status.state"))?;
+    let named = read_text(value, "/deployment/environment").ok_or_else(|| missing("deployment.environment"))?;
     let Some(environment) = find(named) else {
-        let why = format!("A deployment of {repository} goes to `{}`, which is no environment of ours.", brief(named));
-        return Ok(Heard::Unread(Unread::new(None, Sender::GitHub, why, body)));
+        let why = format!(
+            "A deployment of {repository} goes to `{}`, which is no environment of ours.",
+            truncate_message(named)
+        );
+        return Ok(ParsedWebhook::Unreadable(UnreadableWebhook::new(None, ReportSender::GitHub, why, body)));
     };
-    let message = brief(text(value, "/deployment_status/description").unwrap_or_default());
+    let message = truncate_message(read_text(value, "/deployment_status/description").unwrap_or_default());
     let outcome = match state {
-        "success" => Outcome::Succeeded,
-        "failure" | "error" => failed(&message, "The deployment failed, says GitHub.", FailureEvidence::HealthReport),
-        "in_progress" | "queued" | "pending" | "waiting" => Outcome::Progressing,
+        "success" => ReportStatus::Succeeded,
+        "failure" | "error" => {
+            failed_status(&message, "The deployment failed, says GitHub.", FailureEvidence::HealthReport)
+        }
+        "in_progress" | "queued" | "pending" | "waiting" => ReportStatus::Progressing,
         // `inactive`: a newer one has taken its place.
-        _ => Outcome::Noise,
+        _ => ReportStatus::Noise,
     };
-    let (number, id) = (number(value, "/deployment/id"), number(value, "/deployment_status/id"));
+    let (number, id) = (read_number(value, "/deployment/id"), read_number(value, "/deployment_status/id"));
     let number = number.map(|number| number.to_string()).unwrap_or_default();
-    let sha = text(value, "/deployment/sha");
-    let at = text(value, "/deployment_status/created_at").unwrap_or_default();
-    let key = key(&[
+    let sha = read_text(value, "/deployment/sha");
+    let at = read_text(value, "/deployment_status/created_at").unwrap_or_default();
+    let key = hash_key(&[
         environment.as_str(),
         "github",
         &repository.to_string(),
@@ -147,19 +155,19 @@ fn deployment(
         &message,
         at,
     ]);
-    Ok(Heard::Report(Box::new(Report {
-        sender: Sender::GitHub,
+    Ok(ParsedWebhook::Report(Box::new(Report {
+        sender: ReportSender::GitHub,
         environment,
-        about: About {
+        about: ReportTarget {
             kind: "deployment".to_owned(),
             // Not by its number: the next one is about the same.
             namespace: repository.owner().to_owned(),
             name: repository.name().to_owned(),
-            artefact: artefact(value.pointer("/deployment/payload")),
+            artefact: parse_artefact(value.pointer("/deployment/payload")),
             images: Vec::new(),
             repository: Some(repository),
         },
-        revision: text(value, "/deployment/ref").map(str::to_owned),
+        revision: read_text(value, "/deployment/ref").map(str::to_owned),
         commit: sha.and_then(|sha| sha.parse().ok()),
         outcome,
         message,
@@ -170,24 +178,24 @@ fn deployment(
 }
 
 /// The payload is what its creator gave: an object, or JSON in a text.
-fn artefact(payload: Option<&Value>) -> Option<String> {
+fn parse_artefact(payload: Option<&Value>) -> Option<String> {
     let inside = match payload? {
         Value::String(text) => serde_json::from_str(text).ok()?,
         other => other.clone(),
     };
-    let told = |name: &str| text(&inside, name).map(str::to_owned);
+    let told = |name: &str| read_text(&inside, name).map(str::to_owned);
     told("/artefact").or_else(|| told("/artifact"))
 }
 
-fn build(value: &Value, repository: Repository) -> Result<Option<Build>, String> {
+fn parse_build(value: &Value, repository: Repository) -> Result<Option<Build>, String> {
     let missing =
         |what: &str| format!("The body has no `workflow_run.{what}`, which every `workflow_run` of GitHub's has.");
-    let commit = text(value, "/workflow_run/head_sha").and_then(|sha| sha.parse().ok());
+    let commit = read_text(value, "/workflow_run/head_sha").and_then(|sha| sha.parse().ok());
     let commit: Sha = commit.ok_or_else(|| missing("head_sha"))?;
-    let status = text(value, "/workflow_run/status").ok_or_else(|| missing("status"))?;
-    let run = number(value, "/workflow_run/id").ok_or_else(|| missing("id"))?;
-    let attempt = number(value, "/workflow_run/run_attempt").unwrap_or(1);
-    let conclusion = text(value, "/workflow_run/conclusion").unwrap_or_default();
+    let status = read_text(value, "/workflow_run/status").ok_or_else(|| missing("status"))?;
+    let run = read_number(value, "/workflow_run/id").ok_or_else(|| missing("id"))?;
+    let attempt = read_number(value, "/workflow_run/run_attempt").unwrap_or(1);
+    let conclusion = read_text(value, "/workflow_run/conclusion").unwrap_or_default();
     let state = match (status, conclusion) {
         // It was not for this commit.
         (_, "skipped") => return Ok(None),
@@ -198,20 +206,21 @@ fn build(value: &Value, repository: Repository) -> Result<Option<Build>, String>
         ("completed", conclusion) => BuildState::Failed { conclusion: conclusion.to_owned() },
         _ => BuildState::Queued,
     };
-    let name = text(value, "/workflow_run/name").or_else(|| text(value, "/workflow/name")).unwrap_or("workflow");
-    let at = text(value, "/workflow_run/updated_at");
+    let name =
+        read_text(value, "/workflow_run/name").or_else(|| read_text(value, "/workflow/name")).unwrap_or("workflow");
+    let at = read_text(value, "/workflow_run/updated_at");
     let numbers = (run.to_string(), attempt.to_string());
-    let key = key(&[&repository.to_string(), BUILD, &numbers.0, &numbers.1, status, conclusion]);
+    let key = hash_key(&[&repository.to_string(), BUILD_EVENT, &numbers.0, &numbers.1, status, conclusion]);
     Ok(Some(Build {
         key,
         repository,
         commit,
-        branch: text(value, "/workflow_run/head_branch").map(str::to_owned),
-        name: brief(name),
+        branch: read_text(value, "/workflow_run/head_branch").map(str::to_owned),
+        name: truncate_message(name),
         run,
         attempt,
         state,
-        url: text(value, "/workflow_run/html_url").unwrap_or_default().to_owned(),
+        url: read_text(value, "/workflow_run/html_url").unwrap_or_default().to_owned(),
         at: at.and_then(|at| at.parse().ok()),
     }))
 }

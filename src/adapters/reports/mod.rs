@@ -6,7 +6,7 @@
 //! 1. A file beside these with `parse(&EnvironmentName, &[u8])`: bytes to a [`Report`], and a sentence for what is none. Its
 //!    `key` is made of what the report means and when, never of how it came; its `id` of what the sender calls it, if that is
 //!    inside of what is signed. The environment is never taken from the body.
-//! 2. A [`Sender`] with the name that people know, and a `Source` in the store under which it is kept.
+//! 2. A [`ReportSender`] with the name that people know, and an `InboxOrigin` in the store under which it is kept.
 //! 3. Its route in [`receive`]: who may speak there is decided before anything is parsed.
 //! 4. Payloads as the real system sends them below `tests/data/reports`, with where they are from; the route in the table of
 //!    `tests/e2e/commands/authorization.rs`; and what a team must set up, as a file below `deploy` that a test reads.
@@ -37,20 +37,20 @@ pub const BODY_LIMIT: usize = 128 * 1024;
 const MESSAGE_LIMIT: usize = 1_000;
 
 /// As much of a body as tells a person what was sent.
-const UNREAD_LIMIT: usize = 500;
+const UNREADABLE_BODY_LIMIT: usize = 500;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
     #[serde(default)]
-    pub sender: Sender,
+    pub sender: ReportSender,
     /// Named by the way the report came in, never by its body.
     pub environment: EnvironmentName,
-    pub about: About,
+    pub about: ReportTarget,
     /// As the sender writes it: `main@sha1:<sha>`, a chart's version, ...
     pub revision: Option<String>,
     /// The commit that the revision names, where it names one.
     pub commit: Option<Sha>,
-    pub outcome: Outcome,
+    pub outcome: ReportStatus,
     pub message: String,
     pub at: Option<Timestamp>,
     /// The same for every delivery of the same event, whatever the order of its fields; another for every other event.
@@ -66,40 +66,40 @@ impl Report {
         let id = self.id.as_deref()?;
         // Pipelines call all that they say of one deployment by one name.
         let state = match (self.sender, &self.outcome) {
-            (Sender::Deployments, Outcome::Progressing) => "started",
-            (Sender::Deployments, Outcome::Failed { .. }) => "failed",
+            (ReportSender::Deployments, ReportStatus::Progressing) => "started",
+            (ReportSender::Deployments, ReportStatus::Failed { .. }) => "failed",
             _ => "",
         };
-        Some(key(&[self.environment.as_str(), id, state]))
+        Some(hash_key(&[self.environment.as_str(), id, state]))
     }
 }
 
 /// What a webhook brought. It is stored before the sender is told that it was heard.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum ParsedWebhook {
     Report(Box<Report>),
-    Notice(github::Notice),
+    Notice(github::GithubNotice),
     Build(github::Build),
-    Unread(Unread),
+    Unreadable(UnreadableWebhook),
 }
 
 /// What came with the right secret and still tells us nothing: somebody set something up in a way that does not work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unread {
+pub struct UnreadableWebhook {
     /// `None` where the secret names none.
     pub environment: Option<EnvironmentName>,
-    pub sender: Sender,
+    pub sender: ReportSender,
     /// A sentence.
     pub why: String,
     /// How the body begins.
     pub body: String,
 }
 
-impl Unread {
-    pub fn new(environment: Option<EnvironmentName>, sender: Sender, why: String, body: &[u8]) -> Self {
+impl UnreadableWebhook {
+    pub fn new(environment: Option<EnvironmentName>, sender: ReportSender, why: String, body: &[u8]) -> Self {
         // No character has more than four bytes.
-        let begin = &body[..body.len().min(4 * UNREAD_LIMIT)];
-        let body = String::from_utf8_lossy(begin).chars().take(UNREAD_LIMIT).collect();
+        let begin = &body[..body.len().min(4 * UNREADABLE_BODY_LIMIT)];
+        let body = String::from_utf8_lossy(begin).chars().take(UNREADABLE_BODY_LIMIT).collect();
         Self { environment, sender, why, body }
     }
 }
@@ -107,7 +107,7 @@ impl Unread {
 /// Who speaks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Sender {
+pub enum ReportSender {
     /// Also of what was kept before others were heard.
     #[default]
     Flux,
@@ -118,9 +118,9 @@ pub enum Sender {
     CdEvents,
 }
 
-impl Sender {
+impl ReportSender {
     /// As people call it.
-    pub fn name(self) -> &'static str {
+    pub fn display_name(self) -> &'static str {
         match self {
             Self::Flux => "Flux",
             Self::ArgoCd => "Argo CD",
@@ -133,7 +133,7 @@ impl Sender {
 
 /// What the report may be about: the controller's object, and the artefact or image where the sender names it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct About {
+pub struct ReportTarget {
     pub kind: String,
     pub namespace: String,
     pub name: String,
@@ -148,7 +148,7 @@ pub struct About {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum ReportStatus {
     Succeeded,
     Failed {
         message: String,
@@ -176,7 +176,10 @@ impl ReportError {
 }
 
 /// What a body says in JSON, or the sentence that `wrong` makes of the error.
-fn read<T: DeserializeOwned>(body: &[u8], wrong: impl FnOnce(serde_json::Error) -> String) -> Result<T, ReportError> {
+fn parse_json<T: DeserializeOwned>(
+    body: &[u8],
+    wrong: impl FnOnce(serde_json::Error) -> String,
+) -> Result<T, ReportError> {
     if body.len() > BODY_LIMIT {
         return Err(ReportError::TooLarge(body.len()));
     }
@@ -184,28 +187,28 @@ fn read<T: DeserializeOwned>(body: &[u8], wrong: impl FnOnce(serde_json::Error) 
 }
 
 /// One word for an event out of what it means. Lengths stand between the parts, so that none can lean on its neighbour.
-fn key(parts: &[&str]) -> String {
+fn hash_key(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part.len().to_be_bytes());
         hash.update(part.as_bytes());
     }
-    hex(&hash.finalize()[..16])
+    encode_hex(&hash.finalize()[..16])
 }
 
 /// As much of a message as is kept.
-fn brief(message: &str) -> String {
+fn truncate_message(message: &str) -> String {
     message.chars().take(MESSAGE_LIMIT).collect()
 }
 
 /// A failure that says nothing else is called by what else is known of it.
-fn failed(message: &str, otherwise: &str, evidence: FailureEvidence) -> Outcome {
+fn failed_status(message: &str, otherwise: &str, evidence: FailureEvidence) -> ReportStatus {
     let said = if message.trim().is_empty() { otherwise } else { message };
-    Outcome::Failed { message: brief(said), evidence }
+    ReportStatus::Failed { message: truncate_message(said), evidence }
 }
 
 /// The commit that a revision names: `main@sha1:<sha>`, `sha1:<sha>`, the older `main/<sha>`, or the commit alone.
-fn commit(revision: &str) -> Option<Sha> {
+fn parse_commit(revision: &str) -> Option<Sha> {
     let name = match revision.rsplit_once(':') {
         Some((before, name)) if before == "sha1" || before.ends_with("@sha1") => name,
         Some(_) => return None,
@@ -214,7 +217,7 @@ fn commit(revision: &str) -> Option<Sha> {
     name.parse().ok()
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn encode_hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
         text.extend([byte >> 4, byte & 15].into_iter().filter_map(|digit| char::from_digit(digit.into(), 16)));
         text

@@ -14,104 +14,125 @@ use futures::future::BoxFuture;
 use secrecy::SecretString;
 use tracing::{Instrument, Span};
 
-use super::{BODY_LIMIT, Heard, Report, ReportError, Sender, Unread, argocd, cdevents, flux, github, signature};
-use crate::adapters::reports::disposition::{Fate, Fates};
+use super::{
+    BODY_LIMIT, ParsedWebhook, Report, ReportError, ReportSender, UnreadableWebhook, argocd, cdevents, flux, github,
+    signature,
+};
+use crate::adapters::reports::disposition::{DispositionCounts, ReportDisposition};
 use crate::adapters::reports::generic;
 use crate::domain::model::environment::EnvironmentName;
 use crate::http::{read_body, refuse, without_panic};
 
 /// Stores what was heard, once. `false`: it could not be stored, so the sender must send it again.
-pub type Keep = Arc<dyn Fn(Heard) -> BoxFuture<'static, bool> + Send + Sync>;
+pub type StoreWebhook = Arc<dyn Fn(ParsedWebhook) -> BoxFuture<'static, bool> + Send + Sync>;
 
 /// The environment of that name or alias.
-pub type Find = Arc<dyn Fn(&str) -> Option<EnvironmentName> + Send + Sync>;
+pub type FindEnvironment = Arc<dyn Fn(&str) -> Option<EnvironmentName> + Send + Sync>;
 
 /// GitHub's are longer than a controller's: they carry all of a pull request and of its repository.
-const GITHUB_LIMIT: usize = 1024 * 1024;
+const GITHUB_BODY_LIMIT: usize = 1024 * 1024;
 
 /// What the doors need to know.
-pub struct Doors {
+pub struct WebhookReceiver {
     /// An environment without one is not listened to.
     pub secrets: BTreeMap<EnvironmentName, SecretString>,
     /// Without one, GitHub is not listened to.
-    pub github: Option<SecretString>,
-    pub find: Find,
-    pub keep: Keep,
-    pub fates: Fates,
+    pub github_secret: Option<SecretString>,
+    pub find_environment: FindEnvironment,
+    pub store_webhook: StoreWebhook,
+    pub dispositions: DispositionCounts,
 }
 
-pub fn router(doors: Doors) -> Router {
+pub fn build_router(receiver: WebhookReceiver) -> Router {
     Router::new()
-        .route("/webhooks/flux/{environment}", post(from_flux))
-        .route("/webhooks/argocd/{environment}", post(from_argocd))
-        .route("/webhooks/deployments", post(from_deployments))
-        .route("/webhooks/cdevents", post(from_cdevents))
-        .route("/webhooks/github", post(from_github))
-        .with_state(Arc::new(doors))
+        .route("/webhooks/flux/{environment}", post(receive_flux))
+        .route("/webhooks/argocd/{environment}", post(receive_argocd))
+        .route("/webhooks/deployments", post(receive_deployments))
+        .route("/webhooks/cdevents", post(receive_cdevents))
+        .route("/webhooks/github", post(receive_github))
+        .with_state(Arc::new(receiver))
 }
 
-type Here = State<Arc<Doors>>;
+type ReceiverState = State<Arc<WebhookReceiver>>;
 
-async fn from_flux(State(doors): Here, Path(environment): Path<String>, request: Request) -> Response {
-    let span = span(Sender::Flux, &request);
-    without_panic(doors.counted(Sender::Flux, doors.take_by_path(Sender::Flux, &environment, request)).instrument(span))
-        .await
-}
-
-async fn from_argocd(State(doors): Here, Path(environment): Path<String>, request: Request) -> Response {
-    let span = span(Sender::ArgoCd, &request);
+async fn receive_flux(State(receiver): ReceiverState, Path(environment): Path<String>, request: Request) -> Response {
+    let span = webhook_span(ReportSender::Flux, &request);
     without_panic(
-        doors.counted(Sender::ArgoCd, doors.take_by_path(Sender::ArgoCd, &environment, request)).instrument(span),
+        receiver
+            .count_disposition(ReportSender::Flux, receiver.accept_by_path(ReportSender::Flux, &environment, request))
+            .instrument(span),
     )
     .await
 }
 
-async fn from_deployments(State(doors): Here, request: Request) -> Response {
-    let span = span(Sender::Deployments, &request);
+async fn receive_argocd(State(receiver): ReceiverState, Path(environment): Path<String>, request: Request) -> Response {
+    let span = webhook_span(ReportSender::ArgoCd, &request);
     without_panic(
-        doors.counted(Sender::Deployments, doors.take_by_secret(Sender::Deployments, request)).instrument(span),
+        receiver
+            .count_disposition(
+                ReportSender::ArgoCd,
+                receiver.accept_by_path(ReportSender::ArgoCd, &environment, request),
+            )
+            .instrument(span),
     )
     .await
 }
 
-async fn from_cdevents(State(doors): Here, request: Request) -> Response {
-    let span = span(Sender::CdEvents, &request);
-    without_panic(doors.counted(Sender::CdEvents, doors.take_by_secret(Sender::CdEvents, request)).instrument(span))
-        .await
+async fn receive_deployments(State(receiver): ReceiverState, request: Request) -> Response {
+    let span = webhook_span(ReportSender::Deployments, &request);
+    without_panic(
+        receiver
+            .count_disposition(ReportSender::Deployments, receiver.accept_by_secret(ReportSender::Deployments, request))
+            .instrument(span),
+    )
+    .await
 }
 
-async fn from_github(State(doors): Here, request: Request) -> Response {
-    let span = span(Sender::GitHub, &request);
-    without_panic(doors.counted(Sender::GitHub, doors.take_from_github(request)).instrument(span)).await
+async fn receive_cdevents(State(receiver): ReceiverState, request: Request) -> Response {
+    let span = webhook_span(ReportSender::CdEvents, &request);
+    without_panic(
+        receiver
+            .count_disposition(ReportSender::CdEvents, receiver.accept_by_secret(ReportSender::CdEvents, request))
+            .instrument(span),
+    )
+    .await
 }
 
-impl Doors {
+async fn receive_github(State(receiver): ReceiverState, request: Request) -> Response {
+    let span = webhook_span(ReportSender::GitHub, &request);
+    without_panic(
+        receiver.count_disposition(ReportSender::GitHub, receiver.accept_from_github(request)).instrument(span),
+    )
+    .await
+}
+
+impl WebhookReceiver {
     /// What becomes of one that is kept is known later, by whoever works it off.
-    async fn counted(&self, sender: Sender, taken: impl Future<Output = Response>) -> Response {
-        let response = taken.await;
-        let fate = match response.status() {
-            StatusCode::UNAUTHORIZED => Some(Fate::Refused),
-            StatusCode::BAD_REQUEST => Some(Fate::Unreadable),
-            StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT => Some(Fate::Broken),
-            StatusCode::NO_CONTENT => Some(Fate::Ignored),
-            StatusCode::SERVICE_UNAVAILABLE => Some(Fate::NotKept),
+    async fn count_disposition(&self, sender: ReportSender, receiving: impl Future<Output = Response>) -> Response {
+        let response = receiving.await;
+        let disposition = match response.status() {
+            StatusCode::UNAUTHORIZED => Some(ReportDisposition::Refused),
+            StatusCode::BAD_REQUEST => Some(ReportDisposition::Unreadable),
+            StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_TIMEOUT => Some(ReportDisposition::Broken),
+            StatusCode::NO_CONTENT => Some(ReportDisposition::Ignored),
+            StatusCode::SERVICE_UNAVAILABLE => Some(ReportDisposition::NotStored),
             _ => None,
         };
-        if let Some(fate) = fate {
-            tracing::debug!(fate = fate.as_str(), "a webhook is not kept");
-            self.fates.met(sender, fate);
+        if let Some(disposition) = disposition {
+            tracing::debug!(fate = disposition.as_str(), "a webhook is not kept");
+            self.dispositions.record_disposition(sender, disposition);
         }
         response
     }
 
     /// Where the address names the environment. Argo CD cannot sign; Flux does, unless its provider is the plain `generic`.
-    async fn take_by_path(&self, sender: Sender, environment: &str, request: Request) -> Response {
+    async fn accept_by_path(&self, sender: ReportSender, environment: &str, request: Request) -> Response {
         // One answer for an environment that has no secret and for one that is not there: nobody learns which it was.
         let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The report does not come with this environment's secret.");
         let environment = EnvironmentName::new(environment);
         let Some(secret) = self.secrets.get(&environment) else { return unsigned() };
-        let signed = header(&request, "x-signature").filter(|_| sender == Sender::Flux);
-        let bearer = header(&request, "authorization");
+        let signed = read_header(&request, "x-signature").filter(|_| sender == ReportSender::Flux);
+        let bearer = read_header(&request, "authorization");
         // A signature that is there must be right, whatever stands beside it.
         if signed.is_none() && !bearer.is_some_and(|bearer| signature::verify_bearer(&bearer, secret)) {
             return unsigned();
@@ -123,17 +144,17 @@ impl Doors {
         if signed.is_some_and(|signed| !signature::verify_hmac(&signed, &body, secret)) {
             return unsigned();
         }
-        self.take(sender, environment, &body).await
+        self.parse_and_store(sender, environment, &body).await
     }
 
     /// Where the secret names the environment, whatever the body says.
-    async fn take_by_secret(&self, sender: Sender, request: Request) -> Response {
+    async fn accept_by_secret(&self, sender: ReportSender, request: Request) -> Response {
         let unsigned = || {
             let words = "The report is not signed with any environment's secret: send `X-Signature: sha256=<hex>`, \
                          the HMAC of the body.";
             refuse(StatusCode::UNAUTHORIZED, words)
         };
-        let Some(signed) = header(&request, "x-signature") else { return unsigned() };
+        let Some(signed) = read_header(&request, "x-signature") else { return unsigned() };
         let body = match read_body(request, BODY_LIMIT).await {
             Ok(body) => body,
             Err(response) => return response,
@@ -141,37 +162,37 @@ impl Doors {
         // All of them are tried, so that the time tells nobody which it was.
         let verified = self.secrets.iter().filter(|(_, secret)| signature::verify_hmac(&signed, &body, secret));
         let Some((environment, _)) = verified.last() else { return unsigned() };
-        self.take(sender, environment.clone(), &body).await
+        self.parse_and_store(sender, environment.clone(), &body).await
     }
 
-    async fn take(&self, sender: Sender, environment: EnvironmentName, body: &Bytes) -> Response {
-        match parse(sender, &environment, body) {
-            Ok(Some(report)) => self.keep(Heard::Report(Box::new(report))).await,
+    async fn parse_and_store(&self, sender: ReportSender, environment: EnvironmentName, body: &Bytes) -> Response {
+        match parse_report(sender, &environment, body) {
+            Ok(Some(report)) => self.store_and_respond(ParsedWebhook::Report(Box::new(report))).await,
             Ok(None) => StatusCode::NO_CONTENT.into_response(),
-            Err(error) => self.cannot_read(Some(environment), sender, error.to_string(), body).await,
+            Err(error) => self.reject_unreadable(Some(environment), sender, error.to_string(), body).await,
         }
     }
 
-    async fn take_from_github(&self, request: Request) -> Response {
+    async fn accept_from_github(&self, request: Request) -> Response {
         let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The webhook is not signed with GITHUB_WEBHOOK_SECRET.");
-        let (signed, event) = (header(&request, "x-hub-signature-256"), header(&request, "x-github-event"));
-        let (Some(secret), Some(signed)) = (&self.github, signed) else { return unsigned() };
-        let body = match read_body(request, GITHUB_LIMIT).await {
+        let (signed, event) = (read_header(&request, "x-hub-signature-256"), read_header(&request, "x-github-event"));
+        let (Some(secret), Some(signed)) = (&self.github_secret, signed) else { return unsigned() };
+        let body = match read_body(request, GITHUB_BODY_LIMIT).await {
             Ok(body) => body,
             Err(response) => return response,
         };
         if !signature::verify_hmac(&signed, &body, secret) {
             return unsigned();
         }
-        match github::parse(&event.unwrap_or_default(), &body, |name| (self.find)(name)) {
-            Ok(Some(heard)) => self.keep(heard).await,
+        match github::parse(&event.unwrap_or_default(), &body, |name| (self.find_environment)(name)) {
+            Ok(Some(heard)) => self.store_and_respond(heard).await,
             Ok(None) => StatusCode::NO_CONTENT.into_response(),
-            Err(wrong) => self.cannot_read(None, Sender::GitHub, wrong, &body).await,
+            Err(wrong) => self.reject_unreadable(None, ReportSender::GitHub, wrong, &body).await,
         }
     }
 
-    async fn keep(&self, heard: Heard) -> Response {
-        if (self.keep)(heard).await {
+    async fn store_and_respond(&self, heard: ParsedWebhook) -> Response {
+        if (self.store_webhook)(heard).await {
             StatusCode::ACCEPTED.into_response()
         } else {
             refuse(StatusCode::SERVICE_UNAVAILABLE, "It could not be kept. Please send it again.")
@@ -179,41 +200,46 @@ impl Doors {
     }
 
     /// Whoever has the secret meant to tell us something: the people who set it up must learn that it does not work.
-    async fn cannot_read(
+    async fn reject_unreadable(
         &self,
         environment: Option<EnvironmentName>,
-        sender: Sender,
+        sender: ReportSender,
         why: String,
         body: &[u8],
     ) -> Response {
         let refusal = refuse(StatusCode::BAD_REQUEST, &why);
-        (self.keep)(Heard::Unread(Unread::new(environment, sender, why, body))).await;
+        (self.store_webhook)(ParsedWebhook::Unreadable(UnreadableWebhook::new(environment, sender, why, body))).await;
         refusal
     }
 }
 
-fn parse(sender: Sender, environment: &EnvironmentName, body: &[u8]) -> Result<Option<Report>, ReportError> {
+fn parse_report(
+    sender: ReportSender,
+    environment: &EnvironmentName,
+    body: &[u8],
+) -> Result<Option<Report>, ReportError> {
     match sender {
-        Sender::Flux => flux::parse(environment, body).map(Some),
-        Sender::ArgoCd => argocd::parse(environment, body).map(Some),
-        Sender::Deployments => generic::parse(environment, body).map(Some),
-        Sender::CdEvents => cdevents::parse(environment, body),
+        ReportSender::Flux => flux::parse(environment, body).map(Some),
+        ReportSender::ArgoCd => argocd::parse(environment, body).map(Some),
+        ReportSender::Deployments => generic::parse(environment, body).map(Some),
+        ReportSender::CdEvents => cdevents::parse(environment, body),
         // It has a door of its own.
-        Sender::GitHub => Ok(None),
+        ReportSender::GitHub => Ok(None),
     }
 }
 
 /// By what its sender or a proxy calls it, where that is a name and not an essay.
-fn span(sender: Sender, request: &Request) -> Span {
+fn webhook_span(sender: ReportSender, request: &Request) -> Span {
     let sane = |name: &String| {
         (1..=64).contains(&name.len())
             && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
     };
-    let delivery = header(request, "x-github-delivery").or_else(|| header(request, "x-request-id")).filter(sane);
-    tracing::error_span!("webhook", source = sender.word(), delivery)
+    let delivery =
+        read_header(request, "x-github-delivery").or_else(|| read_header(request, "x-request-id")).filter(sane);
+    tracing::error_span!("webhook", source = sender.as_str(), delivery)
 }
 
-fn header(request: &Request, name: &str) -> Option<String> {
+fn read_header(request: &Request, name: &str) -> Option<String> {
     request.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
 }
 
@@ -228,15 +254,15 @@ mod tests {
     use super::*;
 
     async fn told(kept: bool, path: &str, event: &str, body: &str) -> u16 {
-        let doors = Doors {
+        let doors = WebhookReceiver {
             secrets: BTreeMap::from([(EnvironmentName::new("qa"), "secret".into())]),
-            github: Some("secret".into()),
-            find: Arc::new(|name| Some(EnvironmentName::new(name))),
-            keep: Arc::new(move |_| Box::pin(async move { kept })),
-            fates: Fates::default(),
+            github_secret: Some("secret".into()),
+            find_environment: Arc::new(|name| Some(EnvironmentName::new(name))),
+            store_webhook: Arc::new(move |_| Box::pin(async move { kept })),
+            dispositions: DispositionCounts::default(),
         };
         let mac = <Hmac<Sha256> as KeyInit>::new_from_slice(b"secret").unwrap().chain_update(body);
-        let signature = format!("sha256={}", crate::adapters::reports::hex(&mac.finalize().into_bytes()));
+        let signature = format!("sha256={}", crate::adapters::reports::encode_hex(&mac.finalize().into_bytes()));
         let mut request = Request::post(path).header("x-github-event", event);
         request = match path {
             "/webhooks/argocd/qa" => request.header("authorization", "Bearer secret"),
@@ -244,7 +270,7 @@ mod tests {
             _ => request.header("x-signature", signature),
         };
         let request = request.body(Body::from(body.to_owned())).unwrap();
-        router(doors).oneshot(request).await.unwrap().status().as_u16()
+        build_router(doors).oneshot(request).await.unwrap().status().as_u16()
     }
 
     /// Whoever hears a 202 does not send it again, so it is said only of what is stored.

@@ -16,10 +16,10 @@ pub fn verify_hmac(header: &str, body: &[u8], secret: &SecretString) -> bool {
         return false;
     }
     match algorithm {
-        "sha224" => verifies::<Hmac<Sha224>>(secret, body, &signature),
-        "sha256" => verifies::<Hmac<Sha256>>(secret, body, &signature),
-        "sha384" => verifies::<Hmac<Sha384>>(secret, body, &signature),
-        "sha512" => verifies::<Hmac<Sha512>>(secret, body, &signature),
+        "sha224" => verify_mac::<Hmac<Sha224>>(secret, body, &signature),
+        "sha256" => verify_mac::<Hmac<Sha256>>(secret, body, &signature),
+        "sha384" => verify_mac::<Hmac<Sha384>>(secret, body, &signature),
+        "sha512" => verify_mac::<Hmac<Sha512>>(secret, body, &signature),
         _ => false,
     }
 }
@@ -34,10 +34,10 @@ pub fn verify_bearer(header: &str, secret: &SecretString) -> bool {
     // Compared by their HMACs: the time that takes tells neither where they differ nor how long the secret is.
     let Ok(mac) = <Hmac<Sha256> as Mac>::new_from_slice(secret) else { return false };
     let right = mac.chain_update(secret).finalize().into_bytes();
-    verifies::<Hmac<Sha256>>(secret, token.trim().as_bytes(), &right)
+    verify_mac::<Hmac<Sha256>>(secret, token.trim().as_bytes(), &right)
 }
 
-fn verifies<M: Mac + KeyInit>(secret: &[u8], body: &[u8], signature: &[u8]) -> bool {
+fn verify_mac<M: Mac + KeyInit>(secret: &[u8], body: &[u8], signature: &[u8]) -> bool {
     <M as Mac>::new_from_slice(secret).is_ok_and(|mac| mac.chain_update(body).verify_slice(signature).is_ok())
 }
 
@@ -49,7 +49,7 @@ mod tests {
 
     fn sign(body: &[u8], secret: &str) -> String {
         let mac = <Hmac<Sha256> as Mac>::new_from_slice(secret.as_bytes()).unwrap().chain_update(body);
-        format!("sha256={}", super::super::hex(&mac.finalize().into_bytes()))
+        format!("sha256={}", super::super::encode_hex(&mac.finalize().into_bytes()))
     }
 
     /// RFC 4231, test case 2: the key `Jefe`.

@@ -26,10 +26,10 @@ mod files;
 mod people;
 mod socket;
 
-pub use people::{Account, Group};
-pub use probe::{Joined, Token, needed_scopes};
+pub use people::{SlackAccount, UserGroup};
+pub use probe::{JoinedChannel, TokenInfo, required_scopes};
 pub use response::SendError;
-pub(super) use socket::{Closed, Link, describe};
+pub(super) use socket::{ConnectError, SocketStream, describe_socket_error};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -40,7 +40,7 @@ struct Inner {
     api: SlackHyperClient,
     token: SecretString,
     /// For response URLs and for uploads: it sends no token and follows no redirect.
-    hooks: reqwest::Client,
+    http: reqwest::Client,
     hooks_origin: Url,
     /// Without a slash at its end.
     api_url: String,
@@ -73,7 +73,7 @@ pub struct Identity {
 
 impl Identity {
     /// The address of a message of a channel, for people: what `chat.getPermalink` tells, without a question for each.
-    pub fn address(&self, place: &MessageLocation) -> Option<String> {
+    pub fn message_url(&self, place: &MessageLocation) -> Option<String> {
         let workspace = self.url.as_deref()?.trim_end_matches('/');
         Some(format!("{workspace}/archives/{}/p{}", place.channel, place.ts.replace('.', "")))
     }
@@ -81,39 +81,39 @@ impl Identity {
 
 /// What is known of the places a message refers to.
 #[derive(Clone, Debug, Default)]
-pub struct Known {
+pub struct PostedPlaces {
     /// Where the message itself stands: then it is edited.
-    pub at: Option<MessageLocation>,
+    pub message: Option<MessageLocation>,
     /// Where the first message of its thread stands.
     pub thread: Option<MessageLocation>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sent {
+pub struct SendOutcome {
     /// `None` for what cannot be edited: answers by `response_url`, ephemeral messages.
-    pub at: Option<MessageLocation>,
+    pub place: Option<MessageLocation>,
     /// Slack refused the blocks and took the plain ones, or the text alone.
-    pub plain: bool,
+    pub used_fallback: bool,
     /// The message's file went with it.
-    pub with_file: bool,
+    pub includes_file: bool,
 }
 
 #[derive(Deserialize)]
-struct Posted {
+struct PostMessageResponse {
     channel: String,
     ts: String,
 }
 
 #[derive(Deserialize)]
-struct Taken {}
+struct EmptyResponse {}
 
 #[derive(Deserialize)]
-struct Permalink {
+struct PermalinkResponse {
     permalink: String,
 }
 
 #[derive(Deserialize)]
-struct AuthTest {
+struct AuthTestResponse {
     team_id: String,
     user_id: String,
     #[serde(default)]
@@ -132,7 +132,7 @@ impl Client {
         let api = url("api_url", api_url)?;
         let hooks_origin = url("hooks_origin", hooks_origin)?;
         let (api_origin, api_is_tls) = (api.origin(), api.scheme() == "https");
-        let tls = tls(api_is_tls || hooks_origin.scheme() == "https")?;
+        let tls = build_tls_config(api_is_tls || hooks_origin.scheme() == "https")?;
         let hooks = reqwest::Client::builder()
             .tls_backend_preconfigured(tls.clone())
             // A redirect could lead to where a response URL may not point.
@@ -155,47 +155,48 @@ impl Client {
                 calls.of([method, result]);
             }
         }
-        let inner = Inner { api, token, hooks, hooks_origin, api_url, api_origin, api_is_tls, identity, tls, calls };
+        let inner =
+            Inner { api, token, http: hooks, hooks_origin, api_url, api_origin, api_is_tls, identity, tls, calls };
         Ok(Self(Arc::new(inner)))
     }
 
     /// Sends one message once, with plain blocks or none where Slack refuses what it has. Its file goes with it where
     /// both are one message to Slack: a text for a thread; else the file is left to be sent after it.
-    pub async fn send(&self, message: &Message, known: &Known) -> Result<Sent, SendError> {
-        let text = limits::text(&message.text);
-        if let (Destination::Post { .. }, Some(file), Known { at: None, thread: Some(thread) }) =
+    pub async fn send_message(&self, message: &Message, known: &PostedPlaces) -> Result<SendOutcome, SendError> {
+        let text = limits::fit_text(&message.text);
+        if let (Destination::Post { .. }, Some(file), PostedPlaces { message: None, thread: Some(thread) }) =
             (&message.to, &message.file, known)
             && message.blocks.is_empty()
         {
-            self.share(file, &text, thread).await?;
+            self.share_file(file, &text, thread).await?;
             // Slack does not tell where it stands.
-            return Ok(Sent { at: None, plain: false, with_file: true });
+            return Ok(SendOutcome { place: None, used_fallback: false, includes_file: true });
         }
         if let Destination::Home { person, .. } = &message.to {
-            self.publish(person, &text, &limits::view(&message.blocks)).await?;
-            return Ok(Sent { at: None, plain: false, with_file: false });
+            self.publish_home(person, &text, &limits::fit_view(&message.blocks)).await?;
+            return Ok(SendOutcome { place: None, used_fallback: false, includes_file: false });
         }
-        let full = limits::blocks(&message.blocks);
-        match self.deliver(message, known, &text, &full).await {
+        let full = limits::fit_blocks(&message.blocks);
+        match self.deliver_message(message, known, &text, &full).await {
             Err(SendError::BlocksRefused) => {}
-            other => return other.map(|at| Sent { at, plain: false, with_file: false }),
+            other => return other.map(|at| SendOutcome { place: at, used_fallback: false, includes_file: false }),
         }
         if let Some(plain) = &message.plain {
-            match self.deliver(message, known, &text, &limits::blocks(plain)).await {
+            match self.deliver_message(message, known, &text, &limits::fit_blocks(plain)).await {
                 Err(SendError::BlocksRefused) => {}
-                other => return other.map(|at| Sent { at, plain: true, with_file: false }),
+                other => return other.map(|at| SendOutcome { place: at, used_fallback: true, includes_file: false }),
             }
         }
-        let at = self.deliver(message, known, &text, &[]).await?;
-        Ok(Sent { at, plain: true, with_file: false })
+        let at = self.deliver_message(message, known, &text, &[]).await?;
+        Ok(SendOutcome { place: at, used_fallback: true, includes_file: false })
     }
 
     /// How often each method was called, and with what result.
-    pub fn calls(&self) -> &Counts<2> {
+    pub fn call_counts(&self) -> &Counts<2> {
         &self.0.calls
     }
 
-    fn counted<T>(&self, method: &str, answer: Result<T, SendError>) -> Result<T, SendError> {
+    fn count_call<T>(&self, method: &str, answer: Result<T, SendError>) -> Result<T, SendError> {
         let result = answer.as_ref().map_or_else(SendError::name, |_| "ok");
         self.0.calls.up([method, result]);
         tracing::debug!(method, result, "Slack answered");
@@ -203,83 +204,87 @@ impl Client {
     }
 
     /// Asked once; who we are does not change under a token.
-    pub async fn whoami(&self) -> Result<Identity, SendError> {
+    pub async fn fetch_identity(&self) -> Result<Identity, SendError> {
         let ask = || async {
-            let me: AuthTest = self.read("auth.test", vec![]).await?;
+            let me: AuthTestResponse = self.call_with_query("auth.test", vec![]).await?;
             Ok(Identity { team: me.team_id, bot: PersonId::new(&me.user_id), url: me.url })
         };
         self.0.identity.get_or_try_init(ask).await.cloned()
     }
 
     /// The same, if somebody has asked before: this asks nobody.
-    pub fn identity(&self) -> Option<&Identity> {
+    pub fn cached_identity(&self) -> Option<&Identity> {
         self.0.identity.get()
     }
 
     /// The address of a message, for people.
-    pub async fn permalink(&self, place: &MessageLocation) -> Result<String, SendError> {
+    pub async fn fetch_permalink(&self, place: &MessageLocation) -> Result<String, SendError> {
         let named = vec![("channel", Some(place.channel.as_str())), ("message_ts", Some(place.ts.as_str()))];
-        self.read::<Permalink>("chat.getPermalink", named).await.map(|found| found.permalink)
+        self.call_with_query::<PermalinkResponse>("chat.getPermalink", named).await.map(|found| found.permalink)
     }
 
     /// Opens a modal for whoever pressed what gave us `trigger`, within three seconds of that.
     pub async fn open_modal(&self, trigger: &str, view: &Value) -> Result<(), SendError> {
-        self.write::<Taken>("views.open", &json!({ "trigger_id": trigger, "view": view })).await.map(drop)
+        self.call_with_json::<EmptyResponse>("views.open", &json!({ "trigger_id": trigger, "view": view }))
+            .await
+            .map(drop)
     }
 
     /// The whole App Home of a person. Without blocks it is the text alone.
-    async fn publish(&self, person: &PersonId, text: &str, blocks: &[Value]) -> Result<(), SendError> {
+    async fn publish_home(&self, person: &PersonId, text: &str, blocks: &[Value]) -> Result<(), SendError> {
         let text_alone = [json!({ "type": "section", "text": { "type": "mrkdwn", "text": text } })];
         let blocks = if blocks.is_empty() { &text_alone } else { blocks };
         let body = json!({ "user_id": person, "view": { "type": "home", "blocks": blocks } });
-        self.write::<Taken>("views.publish", &body).await.map(drop)
+        self.call_with_json::<EmptyResponse>("views.publish", &body).await.map(drop)
     }
 
-    async fn deliver(
+    async fn deliver_message(
         &self,
         message: &Message,
-        known: &Known,
+        known: &PostedPlaces,
         text: &str,
         blocks: &[Value],
     ) -> Result<Option<MessageLocation>, SendError> {
         let thread = known.thread.as_ref().map(|parent| parent.ts.as_str());
-        match (&message.to, &known.at) {
+        match (&message.to, &known.message) {
             (Destination::Post { .. } | Destination::Edit { .. }, Some(at)) => {
                 // Without `blocks` Slack would keep the old ones, so an empty list is sent too.
                 let body = json!({ "channel": at.channel, "ts": at.ts, "text": text, "blocks": blocks });
-                self.write::<Taken>("chat.update", &body).await?;
+                self.call_with_json::<EmptyResponse>("chat.update", &body).await?;
                 Ok(Some(at.clone()))
             }
             (Destination::Home { .. }, _) => Ok(None),
-            (Destination::Edit { key }, None) => Err(SendError::Final(format!("there is no message {key} to edit"))),
+            (Destination::Edit { key }, None) => {
+                Err(SendError::Permanent(format!("there is no message {key} to edit")))
+            }
             (Destination::Post { channel, .. }, None) => {
                 // A thread is answered where it stands, wherever the message was meant to go.
                 let channel = known.thread.as_ref().map_or(channel, |parent| &parent.channel);
-                self.post(channel, thread.map(|thread| (thread, message.broadcast)), text, blocks).await
+                self.post_message(channel, thread.map(|thread| (thread, message.broadcast)), text, blocks).await
             }
             (Destination::Reply { response_url, in_channel, replace }, _) => {
-                self.respond(response_url, *in_channel, *replace, text, blocks).await.map(|()| None)
+                self.post_to_response_url(response_url, *in_channel, *replace, text, blocks).await.map(|()| None)
             }
             (Destination::Person { response_url: Some(url), replace, .. }, _) => {
-                self.respond(url, false, *replace, text, blocks).await.map(|()| None)
+                self.post_to_response_url(url, false, *replace, text, blocks).await.map(|()| None)
             }
             (Destination::Person { person, channel: Some(channel), .. }, _) if !channel.starts_with('D') => {
                 let mut body = json!({ "channel": channel, "user": person, "text": text, "blocks": blocks });
                 if let Some(thread) = thread {
                     body["thread_ts"] = thread.into();
                 }
-                self.write::<Taken>("chat.postEphemeral", &body).await.map(|_| None)
+                self.call_with_json::<EmptyResponse>("chat.postEphemeral", &body).await.map(|_| None)
             }
             // A direct message is private by itself, and unlike an ephemeral one it stays.
             (Destination::Person { person, channel, .. }, _) => {
                 let channel = channel.as_deref().unwrap_or(person.as_str());
-                self.post(channel, thread.map(|thread| (thread, false)), text, blocks).await
+                self.post_message(channel, thread.map(|thread| (thread, false)), text, blocks).await
             }
         }
     }
 
     /// Into a thread, and from there to the whole channel or not.
-    async fn post(
+    async fn post_message(
         &self,
         channel: &str,
         thread: Option<(&str, bool)>,
@@ -296,12 +301,12 @@ impl Client {
                 body["reply_broadcast"] = true.into();
             }
         }
-        let posted: Posted = self.write("chat.postMessage", &body).await?;
+        let posted: PostMessageResponse = self.call_with_json("chat.postMessage", &body).await?;
         Ok(Some(MessageLocation { channel: posted.channel, ts: posted.ts }))
     }
 
     /// Without the bot's token: the address alone is the permission.
-    async fn respond(
+    async fn post_to_response_url(
         &self,
         to: &ResponseUrl,
         in_channel: bool,
@@ -313,49 +318,55 @@ impl Client {
             url.origin() == self.0.hooks_origin.origin() && url.username().is_empty() && url.password().is_none()
         });
         let Some(url) = url else {
-            return Err(SendError::Final("the response URL does not point to slack.hooks_origin".to_owned()));
+            return Err(SendError::Permanent("the response URL does not point to slack.hooks_origin".to_owned()));
         };
         let body = json!({
             "response_type": if in_channel { "in_channel" } else { "ephemeral" },
             "replace_original": replace, "text": text, "blocks": blocks, "unfurl_links": false, "unfurl_media": false,
         });
-        let answer = response::of_hook(self.0.hooks.post(url).json(&body).send().await).await;
-        self.counted("response_url", answer)
+        let answer = response::check_hook_response(self.0.http.post(url).json(&body).send().await).await;
+        self.count_call("response_url", answer)
     }
 
-    async fn write<T>(&self, method: &str, body: &Value) -> Result<T, SendError>
+    async fn call_with_json<T>(&self, method: &str, body: &Value) -> Result<T, SendError>
     where
         T: for<'de> Deserialize<'de> + Send,
     {
-        let token = self.token();
+        let token = self.api_token();
         let session = self.0.api.open_session(&token);
-        self.counted(method, in_time(method, session.http_session_api.http_post(method, body, None)).await)
+        self.count_call(method, with_timeout(method, session.http_session_api.http_post(method, body, None)).await)
     }
 
-    async fn read<T>(&self, method: &str, parameters: Vec<(&str, Option<&str>)>) -> Result<T, SendError>
+    async fn call_with_query<T>(&self, method: &str, parameters: Vec<(&str, Option<&str>)>) -> Result<T, SendError>
     where
         T: for<'de> Deserialize<'de> + Send,
     {
-        let token = self.token();
+        let token = self.api_token();
         let session = self.0.api.open_session(&token);
-        self.counted(method, in_time(method, session.http_session_api.http_get(method, &parameters, None)).await)
+        self.count_call(
+            method,
+            with_timeout(method, session.http_session_api.http_get(method, &parameters, None)).await,
+        )
     }
 
-    fn token(&self) -> SlackApiToken {
+    fn api_token(&self) -> SlackApiToken {
         SlackApiToken::new(SlackApiTokenValue(self.0.token.expose_secret().to_owned()))
     }
 }
 
 /// slack-morphism has no timeout of its own.
-async fn in_time<T>(method: &str, call: impl Future<Output = Result<T, SlackClientError>>) -> Result<T, SendError> {
+async fn with_timeout<T>(
+    method: &str,
+    call: impl Future<Output = Result<T, SlackClientError>>,
+) -> Result<T, SendError> {
     match tokio::time::timeout(TIMEOUT, call).await {
-        Ok(answer) => answer.map_err(|error| response::of_api(method, error)),
+        Ok(answer) => answer.map_err(|error| response::from_api_error(method, error)),
         Err(_) => Err(SendError::Transient(format!("{method} was not answered within {} s", TIMEOUT.as_secs()))),
     }
 }
 
 /// One configuration for both clients, so that the system's roots are held once, and only where they are needed.
-fn tls(needed: bool) -> Result<ClientConfig, ClientError> {
+fn build_tls_config(needed: bool) -> Result<ClientConfig, ClientError> {
     let failed = |error: &dyn std::fmt::Display| ClientError(format!("TLS towards Slack cannot be set up: {error}."));
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =

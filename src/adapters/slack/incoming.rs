@@ -7,18 +7,18 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::render::blocks::NUMBERED;
+use super::render::blocks::ACTION_NUMBER_SEPARATOR;
 use super::scan::first;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::message::ResponseUrl;
 use crate::http::hex_byte;
 
 /// How long Slack lets a `response_url` live.
-const RESPONSE_URL_LIFE: SignedDuration = SignedDuration::from_mins(30);
+const RESPONSE_URL_LIFETIME: SignedDuration = SignedDuration::from_mins(30);
 
 /// Where an answer can go, and who asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Origin {
+pub struct RequestOrigin {
     pub team: String,
     pub person: PersonId,
     pub channel: String,
@@ -32,40 +32,42 @@ pub struct Origin {
     pub private: bool,
 }
 
-impl Origin {
+impl RequestOrigin {
     /// The `response_url` with the end of its life, counted from when we first saw it.
-    pub fn response_url(&self, received_at: Timestamp) -> Option<ResponseUrl> {
-        self.response_url.as_ref().map(|url| ResponseUrl { url: url.clone(), until: received_at + RESPONSE_URL_LIFE })
+    pub fn build_response_url(&self, received_at: Timestamp) -> Option<ResponseUrl> {
+        self.response_url
+            .as_ref()
+            .map(|url| ResponseUrl { url: url.clone(), until: received_at + RESPONSE_URL_LIFETIME })
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "incoming", rename_all = "snake_case")]
-pub enum Incoming {
+pub enum IncomingRequest {
     /// `/promote checkout qa`: `text` has the verb in front, whatever the slash command was.
-    Command { from: Origin, text: String },
+    Command { from: RequestOrigin, text: String },
     /// A mention in a channel or a direct message.
-    Said { from: Origin, text: String, direct: bool },
+    Said { from: RequestOrigin, text: String, direct: bool },
     /// A button that was pressed.
-    Click { from: Origin, action: String, value: String },
+    Click { from: RequestOrigin, action: String, value: String },
     /// A modal of ours that was filled in: which, what it is about, and the text of its one input.
-    Submitted { from: Origin, modal: String, about: String, text: String },
+    Submitted { from: RequestOrigin, modal: String, about: String, text: String },
     /// Somebody looks at their App Home.
-    Opened { from: Origin },
+    Opened { from: RequestOrigin },
     /// Somebody, who may be ourselves, has come into a channel.
-    Joined { from: Origin },
+    Joined { from: RequestOrigin },
     /// Nothing that concerns us.
     Ignored,
 }
 
-pub(super) enum Event {
+pub(super) enum EventsApiBody {
     UrlVerification { challenge: String },
-    Incoming(Box<Incoming>),
+    Incoming(Box<IncomingRequest>),
 }
 
 /// A slash command's form.
-pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
-    let mut form = Form::default();
+pub(super) fn parse_command(body: &[u8]) -> Result<IncomingRequest, String> {
+    let mut form = SlashCommandForm::default();
     let mut rest = body;
     while !rest.is_empty() {
         let end = first(rest, |byte| byte == b'&').unwrap_or(rest.len());
@@ -74,7 +76,7 @@ pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
         // Half of the fields are of no use to us: only what is kept is decoded.
         let name = pair.split(|byte| *byte == b'=').next().unwrap_or_default();
         let field = match name {
-            b"ssl_check" if pair == b"ssl_check=1" => return Ok(Incoming::Ignored),
+            b"ssl_check" if pair == b"ssl_check=1" => return Ok(IncomingRequest::Ignored),
             b"team_id" => &mut form.team,
             b"channel_id" => &mut form.channel,
             b"user_id" => &mut form.person,
@@ -84,18 +86,18 @@ pub(super) fn command(body: &[u8]) -> Result<Incoming, String> {
             b"response_url" => &mut form.response_url,
             _ => continue,
         };
-        *field = decoded(pair.get(name.len() + 1..).unwrap_or_default());
+        *field = decode_form_value(pair.get(name.len() + 1..).unwrap_or_default());
     }
-    form.command()
+    form.into_incoming()
 }
 
 /// The same from a socket: the form's fields as JSON.
-pub(super) fn command_payload(payload: &Value) -> Result<Incoming, String> {
-    if text(payload, "/ssl_check") == Some("1") {
-        return Ok(Incoming::Ignored);
+pub(super) fn parse_command_payload(payload: &Value) -> Result<IncomingRequest, String> {
+    if string_at(payload, "/ssl_check") == Some("1") {
+        return Ok(IncomingRequest::Ignored);
     }
-    let field = |pointer: &str| Cow::Borrowed(text(payload, pointer).unwrap_or_default());
-    let form = Form {
+    let field = |pointer: &str| Cow::Borrowed(string_at(payload, pointer).unwrap_or_default());
+    let form = SlashCommandForm {
         team: field("/team_id"),
         channel: field("/channel_id"),
         person: field("/user_id"),
@@ -104,11 +106,11 @@ pub(super) fn command_payload(payload: &Value) -> Result<Incoming, String> {
         trigger: field("/trigger_id"),
         response_url: field("/response_url"),
     };
-    form.command()
+    form.into_incoming()
 }
 
 /// A form's value as it was before it was encoded, as [`form_urlencoded`] has it. That goes byte by byte.
-fn decoded(value: &[u8]) -> Cow<'_, str> {
+fn decode_form_value(value: &[u8]) -> Cow<'_, str> {
     #[expect(clippy::needless_bitwise_bool, reason = "see `first`")]
     let encoded = |byte: u8| (byte == b'%') | (byte == b'+');
     if first(value, encoded).is_none() {
@@ -131,7 +133,7 @@ fn decoded(value: &[u8]) -> Cow<'_, str> {
 }
 
 #[derive(Default)]
-struct Form<'a> {
+struct SlashCommandForm<'a> {
     team: Cow<'a, str>,
     channel: Cow<'a, str>,
     person: Cow<'a, str>,
@@ -141,8 +143,8 @@ struct Form<'a> {
     response_url: Cow<'a, str>,
 }
 
-impl Form<'_> {
-    fn command(self) -> Result<Incoming, String> {
+impl SlashCommandForm<'_> {
+    fn into_incoming(self) -> Result<IncomingRequest, String> {
         let required = [
             ("team_id", &self.team),
             ("channel_id", &self.channel),
@@ -157,7 +159,7 @@ impl Form<'_> {
             "gantry" => self.text,
             verb => [verb, " ", &self.text].concat().into(),
         };
-        let from = Origin {
+        let from = RequestOrigin {
             team: self.team.into_owned(),
             person: PersonId::new(&self.person),
             channel: self.channel.into_owned(),
@@ -166,39 +168,40 @@ impl Form<'_> {
             key: self.trigger.into_owned(),
             private: false,
         };
-        Ok(Incoming::Command { from, text: text.into_owned() })
+        Ok(IncomingRequest::Command { from, text: text.into_owned() })
     }
 }
 
 /// An interaction: a form with one field, `payload`, that holds JSON.
-pub(super) fn interaction(body: &[u8]) -> Result<Incoming, String> {
+pub(super) fn parse_interaction(body: &[u8]) -> Result<IncomingRequest, String> {
     let (_, payload) = form_urlencoded::parse(body)
         .find(|(name, _)| name == "payload")
         .ok_or("This is not an interaction: `payload` is missing.")?;
     let payload: Value =
         serde_json::from_str(&payload).map_err(|error| format!("The interaction's payload is not JSON: {error}."))?;
-    interaction_payload(&payload)
+    parse_interaction_payload(&payload)
 }
 
 /// The same from a socket, which needs no form.
-pub(super) fn interaction_payload(payload: &Value) -> Result<Incoming, String> {
+pub(super) fn parse_interaction_payload(payload: &Value) -> Result<IncomingRequest, String> {
     // Slack adds kinds of interaction as it pleases; only what we put somewhere can come back.
-    let submitted = match text(payload, "/type") {
+    let submitted = match string_at(payload, "/type") {
         Some("block_actions") => false,
         Some("view_submission") => true,
-        _ => return Ok(Incoming::Ignored),
+        _ => return Ok(IncomingRequest::Ignored),
     };
     let need = |pointer: &'static str| {
-        text(payload, pointer).ok_or_else(|| format!("The interaction has no `{}`.", pointer.trim_start_matches('/')))
+        string_at(payload, pointer)
+            .ok_or_else(|| format!("The interaction has no `{}`.", pointer.trim_start_matches('/')))
     };
-    let channel = text(payload, "/channel/id").or(text(payload, "/container/channel_id")).unwrap_or_default();
+    let channel = string_at(payload, "/channel/id").or(string_at(payload, "/container/channel_id")).unwrap_or_default();
     let ephemeral = payload.pointer("/container/is_ephemeral").and_then(Value::as_bool).unwrap_or_default();
-    let from = Origin {
-        team: text(payload, "/team/id").or(text(payload, "/user/team_id")).unwrap_or_default().to_owned(),
+    let from = RequestOrigin {
+        team: string_at(payload, "/team/id").or(string_at(payload, "/user/team_id")).unwrap_or_default().to_owned(),
         person: PersonId::new(need("/user/id")?),
         channel: channel.to_owned(),
-        thread: text(payload, "/message/thread_ts").map(str::to_owned),
-        response_url: text(payload, "/response_url").map(str::to_owned),
+        thread: string_at(payload, "/message/thread_ts").map(str::to_owned),
+        response_url: string_at(payload, "/response_url").map(str::to_owned),
         key: need("/trigger_id")?.to_owned(),
         // In a conversation with us nobody else reads along, nor in a view, which stands in no channel.
         private: ephemeral || channel.is_empty() || channel.starts_with('D'),
@@ -206,69 +209,69 @@ pub(super) fn interaction_payload(payload: &Value) -> Result<Incoming, String> {
     if submitted {
         let values = payload.pointer("/view/state/values").and_then(Value::as_object);
         let inputs = values.into_iter().flat_map(|blocks| blocks.values()).filter_map(Value::as_object);
-        let typed = inputs.flat_map(|inputs| inputs.values()).find_map(|input| text(input, "/value"));
-        return Ok(Incoming::Submitted {
+        let typed = inputs.flat_map(|inputs| inputs.values()).find_map(|input| string_at(input, "/value"));
+        return Ok(IncomingRequest::Submitted {
             from,
             modal: need("/view/callback_id")?.to_owned(),
-            about: text(payload, "/view/private_metadata").unwrap_or_default().to_owned(),
+            about: string_at(payload, "/view/private_metadata").unwrap_or_default().to_owned(),
             text: typed.unwrap_or_default().to_owned(),
         });
     }
     let action = need("/actions/0/action_id")?;
     // Of several buttons that do the same, all but the first are numbered.
-    let action = action.split(NUMBERED).next().unwrap_or(action).to_owned();
-    let value = text(payload, "/actions/0/value").unwrap_or_default().to_owned();
-    Ok(Incoming::Click { from, action, value })
+    let action = action.split(ACTION_NUMBER_SEPARATOR).next().unwrap_or(action).to_owned();
+    let value = string_at(payload, "/actions/0/value").unwrap_or_default().to_owned();
+    Ok(IncomingRequest::Click { from, action, value })
 }
 
 /// An event: the handshake, a mention or a direct message, a look at the App Home, somebody who joins a channel.
-pub(super) fn event(body: &[u8]) -> Result<Event, String> {
+pub(super) fn parse_event(body: &[u8]) -> Result<EventsApiBody, String> {
     let event: Value = serde_json::from_slice(body).map_err(|error| format!("The event is not JSON: {error}."))?;
-    if text(&event, "/type") == Some("url_verification") {
-        let challenge = text(&event, "/challenge").ok_or("The handshake has no `challenge`.")?.to_owned();
-        return Ok(Event::UrlVerification { challenge });
+    if string_at(&event, "/type") == Some("url_verification") {
+        let challenge = string_at(&event, "/challenge").ok_or("The handshake has no `challenge`.")?.to_owned();
+        return Ok(EventsApiBody::UrlVerification { challenge });
     }
-    event_payload(&event).map(|incoming| Event::Incoming(Box::new(incoming)))
+    parse_event_payload(&event).map(|incoming| EventsApiBody::Incoming(Box::new(incoming)))
 }
 
 /// The same from a socket, which has no handshake of this kind.
-pub(super) fn event_payload(event: &Value) -> Result<Incoming, String> {
-    match text(event, "/type") {
+pub(super) fn parse_event_payload(event: &Value) -> Result<IncomingRequest, String> {
+    match string_at(event, "/type") {
         Some("event_callback") => {}
-        Some(_) => return Ok(Incoming::Ignored),
+        Some(_) => return Ok(IncomingRequest::Ignored),
         None => return Err("The event has no `type`.".to_owned()),
     }
-    let (says, direct) = match (text(event, "/event/type"), text(event, "/event/channel_type")) {
+    let (is_message, direct) = match (string_at(event, "/event/type"), string_at(event, "/event/channel_type")) {
         (Some("app_mention"), _) => (true, false),
         (Some("message"), Some("im")) => (true, true),
-        (Some("app_home_opened"), _) if text(event, "/event/tab") == Some("home") => (false, true),
+        (Some("app_home_opened"), _) if string_at(event, "/event/tab") == Some("home") => (false, true),
         (Some("member_joined_channel"), _) => (false, false),
-        _ => return Ok(Incoming::Ignored),
+        _ => return Ok(IncomingRequest::Ignored),
     };
     // Bots, our own echo and edits: answering them would have us talk to ourselves.
     let from_a_person =
         event.pointer("/event/bot_id").is_none_or(Value::is_null) && event.pointer("/event/subtype").is_none();
-    let (Some(person), true) = (text(event, "/event/user"), from_a_person) else {
-        return Ok(Incoming::Ignored);
+    let (Some(person), true) = (string_at(event, "/event/user"), from_a_person) else {
+        return Ok(IncomingRequest::Ignored);
     };
-    let from = Origin {
-        team: text(event, "/team_id").unwrap_or_default().to_owned(),
+    let from = RequestOrigin {
+        team: string_at(event, "/team_id").unwrap_or_default().to_owned(),
         person: PersonId::new(person),
-        channel: text(event, "/event/channel").ok_or("The event has no `event.channel`.")?.to_owned(),
-        thread: text(event, "/event/thread_ts").map(str::to_owned),
+        channel: string_at(event, "/event/channel").ok_or("The event has no `event.channel`.")?.to_owned(),
+        thread: string_at(event, "/event/thread_ts").map(str::to_owned),
         response_url: None,
-        key: text(event, "/event_id").ok_or("The event has no `event_id`.")?.to_owned(),
+        key: string_at(event, "/event_id").ok_or("The event has no `event_id`.")?.to_owned(),
         private: false,
     };
-    if !says {
-        return Ok(if direct { Incoming::Opened { from } } else { Incoming::Joined { from } });
+    if !is_message {
+        return Ok(if direct { IncomingRequest::Opened { from } } else { IncomingRequest::Joined { from } });
     }
-    let said = without_mention(text(event, "/event/text").unwrap_or_default());
-    Ok(Incoming::Said { from, text: said, direct })
+    let message_text = strip_mention(string_at(event, "/event/text").unwrap_or_default());
+    Ok(IncomingRequest::Said { from, text: message_text, direct })
 }
 
 /// `<@U0GANTRY> list` is `list`: the mention that addresses us is no part of the command, wherever it stands.
-fn without_mention(text: &str) -> String {
+fn strip_mention(text: &str) -> String {
     let mention = text.find("<@").and_then(|start| Some((start, start + text[start..].find('>')? + 1)));
     match mention {
         // With a label it is a name that was typed and that Slack took for a person's.
@@ -277,7 +280,7 @@ fn without_mention(text: &str) -> String {
     }
 }
 
-fn text<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
+fn string_at<'a>(value: &'a Value, pointer: &str) -> Option<&'a str> {
     value.pointer(pointer)?.as_str()
 }
 
@@ -295,7 +298,7 @@ mod tests {
             )
         };
         for (command, typed) in [("promote", "promote checkout qa"), ("gantry", "checkout qa")] {
-            let Ok(Incoming::Command { from, text }) = super::command(body(command).as_bytes()) else {
+            let Ok(IncomingRequest::Command { from, text }) = super::parse_command(body(command).as_bytes()) else {
                 panic!("a command")
             };
             assert_eq!((text.as_str(), from.response_url.as_deref()), (typed, Some("https://x")));
@@ -318,11 +321,13 @@ mod tests {
         ];
         for (form, typed) in cases {
             let body = format!("team_id=T&channel_id=C&user_id=U&command=%2Fgantry&trigger_id=1&{form}");
-            let Ok(Incoming::Command { text, .. }) = super::command(body.as_bytes()) else { panic!("{form}") };
+            let Ok(IncomingRequest::Command { text, .. }) = super::parse_command(body.as_bytes()) else {
+                panic!("{form}")
+            };
             assert_eq!(text, typed, "{form}");
         }
-        assert_eq!(super::command(b"ssl_check=1&token=x"), Ok(Incoming::Ignored));
-        assert!(super::command(b"").is_err());
+        assert_eq!(super::parse_command(b"ssl_check=1&token=x"), Ok(IncomingRequest::Ignored));
+        assert!(super::parse_command(b"").is_err());
     }
 
     #[test]
@@ -335,7 +340,7 @@ mod tests {
             ("list <@U1|qa>", "list <@U1|qa>"),
         ];
         for (said, left) in cases {
-            assert_eq!(without_mention(said), left);
+            assert_eq!(strip_mention(said), left);
         }
     }
 
@@ -346,8 +351,8 @@ mod tests {
                 r#"{{"type":"event_callback","event_id":"E","team_id":"T","event":{{"type":"app_mention","channel":"C","text":"list"{extra}}}}}"#
             )
         };
-        let heard = |extra: &str| match super::event(event(extra).as_bytes()) {
-            Ok(Event::Incoming(incoming)) => *incoming != Incoming::Ignored,
+        let heard = |extra: &str| match super::parse_event(event(extra).as_bytes()) {
+            Ok(EventsApiBody::Incoming(incoming)) => *incoming != IncomingRequest::Ignored,
             _ => panic!("an event"),
         };
         assert!(heard(r#","user":"U""#));
@@ -359,21 +364,21 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_are_answered(body in prop::collection::vec(any::<u8>(), 0..200)) {
-            let _ = super::command(&body);
-            let _ = super::interaction(&body);
-            let _ = super::event(&body);
+            let _ = super::parse_command(&body);
+            let _ = super::parse_interaction(&body);
+            let _ = super::parse_event(&body);
         }
 
         #[test]
         fn a_value_is_decoded_as_the_standard_has_it(value in "[a-fA-F0-9%+x\u{e9}]{0,40}") {
             let known = form_urlencoded::parse(value.as_bytes()).next().map(|(name, _)| name).unwrap_or_default();
-            prop_assert_eq!(decoded(value.as_bytes()), known);
+            prop_assert_eq!(decode_form_value(value.as_bytes()), known);
         }
 
         #[test]
         fn any_json_is_answered(text in "[\\[\\]{}\":,a-z0-9]{0,80}") {
-            let _ = super::interaction(format!("payload={text}").as_bytes());
-            let _ = super::event(text.as_bytes());
+            let _ = super::parse_interaction(format!("payload={text}").as_bytes());
+            let _ = super::parse_event(text.as_bytes());
         }
     }
 }

@@ -14,25 +14,26 @@ use crate::clock::ticks::{Instant, Ticks};
 const BURST: NonZeroU32 = NonZeroU32::new(3).unwrap();
 
 /// Above this many channels and persons, those that have not spoken for a while are forgotten.
-const REMEMBERED: usize = 256;
+const MAX_TRACKED_CHANNELS: usize = 256;
 
 #[derive(Debug)]
-pub struct Pace {
+pub struct ChannelRateLimiter {
     clock: Clock,
-    limiter: Limiter,
+    limiter: KeyedLimiter,
 }
 
-type Limiter = RateLimiter<String, HashMapStateStore<String>, Ticks, governor::middleware::NoOpMiddleware<Instant>>;
+type KeyedLimiter =
+    RateLimiter<String, HashMapStateStore<String>, Ticks, governor::middleware::NoOpMiddleware<Instant>>;
 
-impl Pace {
+impl ChannelRateLimiter {
     pub fn new(clock: Clock) -> Self {
-        let limiter = limiter(&clock);
+        let limiter = build_limiter(&clock);
         Self { clock, limiter }
     }
 
     /// May a message go to `channel` now? Yes counts as sent; no says from when on it may.
-    pub fn check(&mut self, channel: &str) -> Result<(), Timestamp> {
-        if self.limiter.len() > REMEMBERED {
+    pub fn try_acquire(&mut self, channel: &str) -> Result<(), Timestamp> {
+        if self.limiter.len() > MAX_TRACKED_CHANNELS {
             self.limiter.retain_recent();
         }
         let channel = channel.to_owned();
@@ -43,12 +44,12 @@ impl Pace {
             return Err(next);
         }
         // No wait is longer than a second, so the system's clock was set back: what we remember is of no use.
-        self.limiter = limiter(&self.clock);
+        self.limiter = build_limiter(&self.clock);
         self.limiter.check_key(&channel).map_err(|not_until| not_until.earliest_possible().timestamp())
     }
 }
 
-fn limiter(clock: &Clock) -> Limiter {
+fn build_limiter(clock: &Clock) -> KeyedLimiter {
     let quota = Quota::per_second(NonZeroU32::MIN).allow_burst(BURST);
     RateLimiter::new(quota, HashMapStateStore::default(), Ticks::new(clock.clone()))
 }
@@ -64,36 +65,36 @@ mod tests {
     #[test]
     fn after_the_burst_one_a_second_passes_and_the_clock_says_when() {
         let clock = Clock::by_hand(start());
-        let mut pace = Pace::new(clock.clone());
+        let mut pace = ChannelRateLimiter::new(clock.clone());
         for _ in 0..BURST.get() {
-            assert_eq!(pace.check("C0DEPLOYS"), Ok(()));
+            assert_eq!(pace.try_acquire("C0DEPLOYS"), Ok(()));
         }
         for _ in 0..3 {
-            let next = pace.check("C0DEPLOYS").expect_err("the burst is over");
+            let next = pace.try_acquire("C0DEPLOYS").expect_err("the burst is over");
             assert_eq!(next, clock.now() + SignedDuration::from_secs(1));
             clock.advance(SignedDuration::from_millis(999));
-            assert_eq!(pace.check("C0DEPLOYS"), Err(next));
+            assert_eq!(pace.try_acquire("C0DEPLOYS"), Err(next));
             clock.advance_to(next);
-            assert_eq!(pace.check("C0DEPLOYS"), Ok(()));
+            assert_eq!(pace.try_acquire("C0DEPLOYS"), Ok(()));
         }
     }
 
     #[test]
     fn one_channel_does_not_slow_down_another() {
-        let mut pace = Pace::new(Clock::by_hand(start()));
-        while pace.check("C0DEPLOYS").is_ok() {}
-        assert_eq!(pace.check("C0RELEASES"), Ok(()));
+        let mut pace = ChannelRateLimiter::new(Clock::by_hand(start()));
+        while pace.try_acquire("C0DEPLOYS").is_ok() {}
+        assert_eq!(pace.try_acquire("C0RELEASES"), Ok(()));
     }
 
     #[test]
     fn channels_that_fell_silent_are_forgotten() {
         let clock = Clock::by_hand(start());
-        let mut pace = Pace::new(clock.clone());
-        for person in 0..=REMEMBERED {
-            assert_eq!(pace.check(&person.to_string()), Ok(()));
+        let mut pace = ChannelRateLimiter::new(clock.clone());
+        for person in 0..=MAX_TRACKED_CHANNELS {
+            assert_eq!(pace.try_acquire(&person.to_string()), Ok(()));
         }
         clock.advance(SignedDuration::from_mins(1));
-        assert_eq!(pace.check("C0DEPLOYS"), Ok(()));
+        assert_eq!(pace.try_acquire("C0DEPLOYS"), Ok(()));
         assert!(pace.limiter.len() < 10, "{}", pace.limiter.len());
     }
 }

@@ -1,4 +1,4 @@
-//! Requests from Slack: limited, verified, parsed, and handed on as [`Incoming`]. Transport only: what is answered
+//! Requests from Slack: limited, verified, parsed, and handed on as [`IncomingRequest`]. Transport only: what is answered
 //! is decided by whoever is asked, so that HTTP and Socket Mode can feed one function.
 
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use jiff::Timestamp;
 use secrecy::{ExposeSecret, SecretString};
 use sha2::Sha256;
 
-use super::incoming::{self, Incoming};
+use super::incoming::{self, IncomingRequest};
 use crate::clock::Clock;
 use crate::http::{from_hex, read_body, refuse, without_panic};
 
@@ -23,26 +23,26 @@ use crate::http::{from_hex, read_body, refuse, without_panic};
 pub const BODY_LIMIT: usize = 128 * 1024;
 
 /// Older or newer than this is refused, as Slack advises: a recorded request is worthless after it.
-const SKEW_SECONDS: i64 = 300;
+const MAX_SKEW_SECONDS: i64 = 300;
 
 /// What Slack gets as the answer to its request, within three seconds.
 #[derive(Debug, PartialEq)]
 pub enum Ack {
     /// Received; words may follow another way.
-    Silent,
+    Empty,
     /// Words in the answer itself: JSON as Slack takes it.
-    Words(Vec<u8>),
+    Body(Vec<u8>),
     /// Not kept, so Slack must send it again.
-    NotKept,
+    NotStored,
 }
 
-pub type Answer = Arc<dyn Fn(Incoming) -> BoxFuture<'static, Ack> + Send + Sync>;
+pub type RequestHandler = Arc<dyn Fn(IncomingRequest) -> BoxFuture<'static, Ack> + Send + Sync>;
 
 pub struct Receiver {
     /// None where everything comes by a socket: then nothing that comes here can be Slack's.
-    key: Option<Hmac<Sha256>>,
+    signing_key: Option<Hmac<Sha256>>,
     clock: Clock,
-    answer: Answer,
+    handler: RequestHandler,
 }
 
 impl std::fmt::Debug for Receiver {
@@ -53,33 +53,33 @@ impl std::fmt::Debug for Receiver {
 
 impl Receiver {
     #[expect(clippy::missing_panics_doc, reason = "HMAC takes a key of any length")]
-    pub fn new(signing_secret: Option<&SecretString>, clock: Clock, answer: Answer) -> Self {
+    pub fn new(signing_secret: Option<&SecretString>, clock: Clock, answer: RequestHandler) -> Self {
         #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
         let key = |secret: &SecretString| {
             <Hmac<Sha256> as Mac>::new_from_slice(secret.expose_secret().as_bytes()).expect("any length")
         };
-        Self { key: signing_secret.map(key), clock, answer }
+        Self { signing_key: signing_secret.map(key), clock, handler: answer }
     }
 
-    pub fn router(self) -> Router {
+    pub fn into_router(self) -> Router {
         Router::new()
-            .route("/slack/commands", post(commands))
-            .route("/slack/interactions", post(interactions))
-            .route("/slack/events", post(events))
+            .route("/slack/commands", post(handle_command))
+            .route("/slack/interactions", post(handle_interaction))
+            .route("/slack/events", post(handle_event))
             .with_state(Arc::new(self))
     }
 
     /// The body, once it is certain that Slack sent it, and lately.
-    async fn verified(&self, request: Request) -> Result<Bytes, Response> {
+    async fn verify_request(&self, request: Request) -> Result<Bytes, Response> {
         let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The request is not signed by Slack.");
-        let Some(key) = &self.key else {
+        let Some(key) = &self.signing_key else {
             let closed = "Slack reaches this Gantry by Socket Mode. For requests over HTTP, set SLACK_SIGNING_SECRET.";
             return Err(refuse(StatusCode::UNAUTHORIZED, closed));
         };
         // Refused before a byte of the body is read: nobody without the secret makes us keep anything.
-        let (timestamp, signature) = signature(request.headers()).ok_or_else(unsigned)?;
+        let (timestamp, signature) = parse_signature_headers(request.headers()).ok_or_else(unsigned)?;
         let now = self.clock.now();
-        if !fresh(&timestamp, now) {
+        if !is_fresh(&timestamp, now) {
             return Err(refuse(StatusCode::UNAUTHORIZED, "The request's timestamp is more than five minutes off."));
         }
         let body = read_body(request, BODY_LIMIT).await?;
@@ -96,19 +96,19 @@ impl Receiver {
 
 /// The `X-Slack-Signature` of a body, as Slack makes it: for a request to ourselves.
 #[expect(clippy::missing_panics_doc, reason = "HMAC takes a key of any length")]
-pub fn sign(signing_secret: &SecretString, timestamp: i64, body: &str) -> String {
+pub fn sign_body(signing_secret: &SecretString, timestamp: i64, body: &str) -> String {
     #[expect(clippy::expect_used, reason = "HMAC takes a key of any length")]
     let mut mac = <Hmac<Sha256> as Mac>::new_from_slice(signing_secret.expose_secret().as_bytes()).expect("any length");
     mac.update(format!("v0:{timestamp}:{body}").as_bytes());
     format!("v0={:x}", mac.finalize().into_bytes())
 }
 
-fn fresh(timestamp: &HeaderValue, now: Timestamp) -> bool {
+fn is_fresh(timestamp: &HeaderValue, now: Timestamp) -> bool {
     let sent = timestamp.to_str().ok().and_then(|text| text.parse::<i64>().ok());
-    sent.is_some_and(|sent| now.as_second().abs_diff(sent) <= SKEW_SECONDS.unsigned_abs())
+    sent.is_some_and(|sent| now.as_second().abs_diff(sent) <= MAX_SKEW_SECONDS.unsigned_abs())
 }
 
-fn signature(headers: &HeaderMap) -> Option<(HeaderValue, Vec<u8>)> {
+fn parse_signature_headers(headers: &HeaderMap) -> Option<(HeaderValue, Vec<u8>)> {
     let timestamp = headers.get("x-slack-request-timestamp").filter(|value| value.to_str().is_ok())?;
     let digits = headers.get("x-slack-signature")?.to_str().ok()?.strip_prefix("v0=")?;
     if digits.len() != 64 || timestamp.len() > 20 {
@@ -117,52 +117,54 @@ fn signature(headers: &HeaderMap) -> Option<(HeaderValue, Vec<u8>)> {
     Some((timestamp.clone(), from_hex(digits)?))
 }
 
-async fn commands(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
+async fn handle_command(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
     without_panic(async {
-        match receiver.verified(request).await {
-            Ok(body) => answered(&receiver, incoming::command(&body)).await,
+        match receiver.verify_request(request).await {
+            Ok(body) => handle_incoming(&receiver, incoming::parse_command(&body)).await,
             Err(response) => response,
         }
     })
     .await
 }
 
-async fn interactions(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
+async fn handle_interaction(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
     without_panic(async {
-        match receiver.verified(request).await {
-            Ok(body) => answered(&receiver, incoming::interaction(&body)).await,
+        match receiver.verify_request(request).await {
+            Ok(body) => handle_incoming(&receiver, incoming::parse_interaction(&body)).await,
             Err(response) => response,
         }
     })
     .await
 }
 
-async fn events(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
+async fn handle_event(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
     without_panic(async {
-        let body = match receiver.verified(request).await {
+        let body = match receiver.verify_request(request).await {
             Ok(verified) => verified,
             Err(response) => return response,
         };
-        match incoming::event(&body) {
-            Ok(incoming::Event::UrlVerification { challenge }) => {
+        match incoming::parse_event(&body) {
+            Ok(incoming::EventsApiBody::UrlVerification { challenge }) => {
                 ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], challenge).into_response()
             }
-            Ok(incoming::Event::Incoming(incoming)) => answered(&receiver, Ok(*incoming)).await,
+            Ok(incoming::EventsApiBody::Incoming(incoming)) => handle_incoming(&receiver, Ok(*incoming)).await,
             Err(wrong) => refuse(StatusCode::BAD_REQUEST, &wrong),
         }
     })
     .await
 }
 
-async fn answered(receiver: &Receiver, incoming: Result<Incoming, String>) -> Response {
+async fn handle_incoming(receiver: &Receiver, incoming: Result<IncomingRequest, String>) -> Response {
     let incoming = match incoming {
-        Ok(Incoming::Ignored) => return StatusCode::OK.into_response(),
+        Ok(IncomingRequest::Ignored) => return StatusCode::OK.into_response(),
         Ok(incoming) => incoming,
         Err(wrong) => return refuse(StatusCode::BAD_REQUEST, &wrong),
     };
-    match (receiver.answer)(incoming).await {
-        Ack::Silent => StatusCode::OK.into_response(),
-        Ack::Words(json) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
-        Ack::NotKept => refuse(StatusCode::SERVICE_UNAVAILABLE, "The request could not be kept. Please send it again."),
+    match (receiver.handler)(incoming).await {
+        Ack::Empty => StatusCode::OK.into_response(),
+        Ack::Body(json) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
+        Ack::NotStored => {
+            refuse(StatusCode::SERVICE_UNAVAILABLE, "The request could not be kept. Please send it again.")
+        }
     }
 }

@@ -7,61 +7,69 @@ use axum::http::header;
 use secrecy::SecretString;
 use serde_json::json;
 
-use super::receive::sign;
+use super::receive::sign_body;
 use crate::clock::Clock;
 
 const CHALLENGE: &str = "does-gantry-let-itself-in";
 const TIMEOUT: Duration = Duration::from_secs(6);
 /// The challenge comes back; more is from somebody else, and not read.
-const LIMIT: usize = 4096;
+const MAX_RESPONSE_BYTES: usize = 4096;
 
-fn handshake() -> String {
+fn build_handshake() -> String {
     json!({ "type": "url_verification", "challenge": CHALLENGE, "token": "" }).to_string()
 }
 
 /// What an endpoint elsewhere said.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Knocked {
-    LetIn,
+pub enum SignatureProbeResult {
+    Accepted,
     /// Or somebody else answered.
     Refused(u16),
-    Away(String),
+    Unreachable(String),
 }
 
 /// At an endpoint that serves, the way that Slack goes: proves that it is reached, and that it has the same secret.
-pub async fn at(url: &str, secret: &SecretString, clock: &Clock) -> Knocked {
+pub async fn probe_signature(url: &str, secret: &SecretString, clock: &Clock) -> SignatureProbeResult {
     let away = |error: reqwest::Error| {
         let mut cause: &dyn std::error::Error = &error;
         while let Some(deeper) = cause.source() {
             cause = deeper;
         }
-        Knocked::Away(if error.is_timeout() { "no answer in 6 s".to_owned() } else { cause.to_string() })
+        SignatureProbeResult::Unreachable(if error.is_timeout() {
+            "no answer in 6 s".to_owned()
+        } else {
+            cause.to_string()
+        })
     };
     let client = match reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).timeout(TIMEOUT).build() {
         Ok(client) => client,
         Err(error) => return away(error),
     };
-    let (at, body) = (clock.now().as_second(), handshake());
+    let (at, body) = (clock.now().as_second(), build_handshake());
     let request = client
         .post(url)
         .header(header::CONTENT_TYPE, "application/json")
         .header("x-slack-request-timestamp", at)
-        .header("x-slack-signature", sign(secret, at, &body))
+        .header("x-slack-signature", sign_body(secret, at, &body))
         .body(body);
     let mut response = match request.send().await {
         Ok(response) => response,
         Err(error) => return away(error),
     };
     let status = response.status();
-    let mut said = Vec::new();
-    while said.len() <= LIMIT {
+    let mut received = Vec::new();
+    while received.len() <= MAX_RESPONSE_BYTES {
         match response.chunk().await {
-            Ok(Some(more)) => said.extend_from_slice(&more),
+            Ok(Some(more)) => received.extend_from_slice(&more),
             Ok(None) => break,
             Err(error) => return away(error),
         }
     }
-    if status.is_success() && said == CHALLENGE.as_bytes() { Knocked::LetIn } else { Knocked::Refused(status.as_u16()) }
+    if status.is_success() && received == CHALLENGE.as_bytes() {
+        SignatureProbeResult::Accepted
+    } else {
+        SignatureProbeResult::Refused(status.as_u16())
+    }
 }
 
 #[cfg(test)]
@@ -78,21 +86,30 @@ mod tests {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let answer = Arc::new(|_| Box::pin(async { Ack::Silent }) as futures::future::BoxFuture<'static, Ack>);
+        let answer = Arc::new(|_| Box::pin(async { Ack::Empty }) as futures::future::BoxFuture<'static, Ack>);
         let endless = || async {
             let chunks = futures::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b'x'; 1024]));
             axum::body::Body::from_stream(chunks)
         };
-        let router = Receiver::new(Some(&ours), clock.clone(), answer).router();
+        let router = Receiver::new(Some(&ours), clock.clone(), answer).into_router();
         let router = router.route("/endless", axum::routing::post(endless));
         tokio::spawn(async move { axum::serve(listener, router).await });
         let url = format!("http://{address}/slack/events");
-        assert_eq!(at(&url, &ours, &clock).await, Knocked::LetIn);
-        assert_eq!(at(&url, &other, &clock).await, Knocked::Refused(401));
-        assert_eq!(at(&format!("http://{address}/nowhere"), &ours, &clock).await, Knocked::Refused(404));
+        assert_eq!(probe_signature(&url, &ours, &clock).await, SignatureProbeResult::Accepted);
+        assert_eq!(probe_signature(&url, &other, &clock).await, SignatureProbeResult::Refused(401));
+        assert_eq!(
+            probe_signature(&format!("http://{address}/nowhere"), &ours, &clock).await,
+            SignatureProbeResult::Refused(404)
+        );
         let begun = std::time::Instant::now();
-        assert_eq!(at(&format!("http://{address}/endless"), &ours, &clock).await, Knocked::Refused(200));
+        assert_eq!(
+            probe_signature(&format!("http://{address}/endless"), &ours, &clock).await,
+            SignatureProbeResult::Refused(200)
+        );
         assert!(begun.elapsed() < TIMEOUT, "it is not read to the end");
-        assert!(matches!(at("http://127.0.0.1:1/slack/events", &ours, &clock).await, Knocked::Away(_)));
+        assert!(matches!(
+            probe_signature("http://127.0.0.1:1/slack/events", &ours, &clock).await,
+            SignatureProbeResult::Unreachable(_)
+        ));
     }
 }

@@ -12,42 +12,42 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 
-use super::client::{Client, Closed, Link, describe};
-use super::incoming::Incoming;
-use super::receive::{Ack, Answer};
-use crate::adapters::slack::socket_envelope::{Envelope, acknowledgement, parse};
+use super::client::{Client, ConnectError, SocketStream, describe_socket_error};
+use super::incoming::IncomingRequest;
+use super::receive::{Ack, RequestHandler};
+use crate::adapters::slack::socket_envelope::{Envelope, build_acknowledgement, parse_envelope};
 use crate::clock::Clock;
 
 /// Slack greets at once.
-const HELLO_WITHIN: Duration = Duration::from_secs(10);
+const HELLO_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Slack pings every few seconds. After this the other side is asked for a sign of life, and after that given up.
-const SILENT_AFTER: SignedDuration = SignedDuration::from_secs(30);
-const SIGN_WITHIN: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: SignedDuration = SignedDuration::from_secs(30);
+const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long one that was told to go may still bring what is on its way.
-const LEAVES_WITHIN: Duration = Duration::from_secs(30);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Slack's own patience with an answer. At the end nobody waits longer for those that are under way.
-const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
-const SENDS_WITHIN: Duration = Duration::from_secs(5);
+const ACK_TIMEOUT: Duration = Duration::from_secs(2);
+const SEND_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Answers under way at once; more wait in the socket.
-const AT_ONCE: usize = 64;
+const MAX_CONCURRENT_REQUESTS: usize = 64;
 
 /// A connection that ends before this and has brought nothing is a failure like one that was never opened.
-const SETTLED_AFTER: SignedDuration = SignedDuration::from_secs(10);
+const STABLE_AFTER: SignedDuration = SignedDuration::from_secs(10);
 
 /// No longer than this, whatever somebody between Slack and us says.
-const LONGEST_WAIT: SignedDuration = SignedDuration::from_mins(5);
+const MAX_RETRY_WAIT: SignedDuration = SignedDuration::from_mins(5);
 
 /// What Slack refuses, a person must repair.
-const AFTER_REFUSAL: SignedDuration = SignedDuration::from_mins(2);
-const MOST_SECONDS: u32 = 60;
+const REFUSED_RETRY_WAIT: SignedDuration = SignedDuration::from_mins(2);
+const MAX_BACKOFF_SECONDS: u32 = 60;
 
 /// How it stands with the connection, for whoever asks whether we are ready.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Connection {
+pub enum ConnectionState {
     /// Requests come over HTTP.
     Unused,
     Opening,
@@ -63,40 +63,40 @@ pub enum Connection {
 
 /// The same, as it changes. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Standing(watch::Sender<Connection>);
+pub struct ConnectionWatch(watch::Sender<ConnectionState>);
 
-impl Default for Standing {
+impl Default for ConnectionWatch {
     fn default() -> Self {
-        Self(watch::Sender::new(Connection::Unused))
+        Self(watch::Sender::new(ConnectionState::Unused))
     }
 }
 
-impl Standing {
-    pub fn now(&self) -> Connection {
+impl ConnectionWatch {
+    pub fn current_state(&self) -> ConnectionState {
         self.0.borrow().clone()
     }
 
-    pub fn follow(&self) -> watch::Receiver<Connection> {
+    pub fn subscribe(&self) -> watch::Receiver<ConnectionState> {
         self.0.subscribe()
     }
 
-    fn opened(&self, now: Timestamp) {
-        let before = self.0.send_replace(Connection::Open { since: now });
-        if !matches!(before, Connection::Open { .. }) {
+    fn mark_open(&self, now: Timestamp) {
+        let before = self.0.send_replace(ConnectionState::Open { since: now });
+        if !matches!(before, ConnectionState::Open { .. }) {
             tracing::info!("connected to Slack by a socket");
         }
     }
 
     /// The same trouble is logged once, however often it is tried.
-    fn closed(&self, now: Timestamp, why: &str) {
+    fn mark_closed(&self, now: Timestamp, why: &str) {
         self.0.send_if_modified(|connection| {
             let since = match connection {
-                Connection::Closed { why: known, .. } if known == why => return false,
-                Connection::Closed { since, .. } => *since,
+                ConnectionState::Closed { why: known, .. } if known == why => return false,
+                ConnectionState::Closed { since, .. } => *since,
                 _ => now,
             };
             tracing::warn!(why, "there is no connection to Slack by a socket");
-            *connection = Connection::Closed { since, why: why.to_owned() };
+            *connection = ConnectionState::Closed { since, why: why.to_owned() };
             true
         });
     }
@@ -107,8 +107,8 @@ pub struct Socket {
     pub client: Client,
     pub token: SecretString,
     pub clock: Clock,
-    pub standing: Standing,
-    pub answer: Answer,
+    pub connection: ConnectionWatch,
+    pub handler: RequestHandler,
 }
 
 /// Passes the panic of a connection on, so that the process ends.
@@ -119,9 +119,9 @@ fn resume_panic(ended: Result<(), JoinError>) {
 }
 
 /// How a connection ended, or why it is to be replaced.
-struct Leaves {
+struct Disconnection {
     /// It has brought a request.
-    useful: bool,
+    had_requests: bool,
     why: String,
 }
 
@@ -131,18 +131,18 @@ impl Socket {
     pub async fn run(self, cancel: CancellationToken) {
         let mut links = JoinSet::new();
         let mut failures: u32 = 0;
-        self.standing.0.send_replace(Connection::Opening);
+        self.connection.0.send_replace(ConnectionState::Opening);
         while !cancel.is_cancelled() {
             let opened = tokio::select! {
                 () = cancel.cancelled() => break,
-                opened = self.open() => opened,
+                opened = self.open_connection() => opened,
             };
             let pause = match opened {
                 Ok(link) => {
                     let since = self.clock.now();
-                    self.standing.opened(since);
+                    self.connection.mark_open(since);
                     let (leaves, mut left) = oneshot::channel();
-                    links.spawn(self.clone().follow(link, leaves, cancel.clone()));
+                    links.spawn(self.clone().read_connection(link, leaves, cancel.clone()));
                     let left = loop {
                         tokio::select! {
                             () = cancel.cancelled() => break None,
@@ -154,27 +154,30 @@ impl Socket {
                     if cancel.is_cancelled() {
                         break;
                     }
-                    let left = left.unwrap_or_else(|| Leaves { useful: false, why: "it ended".to_owned() });
+                    let left =
+                        left.unwrap_or_else(|| Disconnection { had_requests: false, why: "it ended".to_owned() });
                     tracing::debug!(why = left.why, "another connection to Slack is opened");
-                    let settled = left.useful || self.clock.now().duration_since(since) >= SETTLED_AFTER;
+                    let settled = left.had_requests || self.clock.now().duration_since(since) >= STABLE_AFTER;
                     failures = if settled { 0 } else { failures + 1 };
                     // The first is forgiven: most often Slack only wants us on another machine.
                     if failures > 1 {
-                        self.standing.closed(self.clock.now(), &left.why);
+                        self.connection.mark_closed(self.clock.now(), &left.why);
                     }
-                    after(failures.saturating_sub(1))
+                    backoff_delay(failures.saturating_sub(1))
                 }
                 Err(closed) => {
                     failures += 1;
                     let (why, pause) = match closed {
-                        Closed::Wait(pause) => {
-                            let pause = SignedDuration::try_from(pause).unwrap_or(LONGEST_WAIT).min(LONGEST_WAIT);
+                        ConnectError::RateLimited(pause) => {
+                            let pause = SignedDuration::try_from(pause).unwrap_or(MAX_RETRY_WAIT).min(MAX_RETRY_WAIT);
                             ("Slack asks us to wait".to_owned(), pause)
                         }
-                        Closed::Refused(code) => (format!("Slack refuses the app-level token: {code}"), AFTER_REFUSAL),
-                        Closed::Failed(why) => (why, after(failures)),
+                        ConnectError::Refused(code) => {
+                            (format!("Slack refuses the app-level token: {code}"), REFUSED_RETRY_WAIT)
+                        }
+                        ConnectError::Failed(why) => (why, backoff_delay(failures)),
                     };
-                    self.standing.closed(self.clock.now(), &why);
+                    self.connection.mark_closed(self.clock.now(), &why);
                     pause
                 }
             };
@@ -194,46 +197,51 @@ impl Socket {
     }
 
     /// A connection on which Slack has said hello.
-    async fn open(&self) -> Result<Link, Closed> {
-        let mut link = self.client.connect(&self.token).await?;
+    async fn open_connection(&self) -> Result<SocketStream, ConnectError> {
+        let mut link = self.client.connect_socket(&self.token).await?;
         let greeted = async {
             while let Some(message) = link.next().await {
                 match message {
-                    Ok(Message::Text(text)) => match parse(&text) {
+                    Ok(Message::Text(text)) => match parse_envelope(&text) {
                         Ok(Envelope::Hello) => return Ok(()),
                         Ok(Envelope::Disconnect { reason }) => {
-                            return Err(Closed::Failed(format!("Slack closed the socket at once: {reason}")));
+                            return Err(ConnectError::Failed(format!("Slack closed the socket at once: {reason}")));
                         }
-                        _ => return Err(Closed::Failed("Slack did not say hello".to_owned())),
+                        _ => return Err(ConnectError::Failed("Slack did not say hello".to_owned())),
                     },
                     Ok(_) => {}
-                    Err(error) => return Err(Closed::Failed(describe(&error))),
+                    Err(error) => return Err(ConnectError::Failed(describe_socket_error(&error))),
                 }
             }
-            Err(Closed::Failed("the socket was closed before Slack said hello".to_owned()))
+            Err(ConnectError::Failed("the socket was closed before Slack said hello".to_owned()))
         };
-        let silent = |_| Closed::Failed(format!("Slack did not say hello within {} s", HELLO_WITHIN.as_secs()));
-        tokio::time::timeout(HELLO_WITHIN, greeted).await.map_err(silent)??;
+        let silent = |_| ConnectError::Failed(format!("Slack did not say hello within {} s", HELLO_TIMEOUT.as_secs()));
+        tokio::time::timeout(HELLO_TIMEOUT, greeted).await.map_err(silent)??;
         Ok(link)
     }
 
     /// Reads one connection to its end. `leaves` is told as soon as another is needed, which may be earlier.
-    async fn follow(self, mut link: Link, leaves: oneshot::Sender<Leaves>, cancel: CancellationToken) {
-        let mut leaves = Some(leaves);
+    async fn read_connection(
+        self,
+        mut link: SocketStream,
+        disconnected_sender: oneshot::Sender<Disconnection>,
+        cancel: CancellationToken,
+    ) {
+        let mut disconnected_sender = Some(disconnected_sender);
         let mut useful = false;
         let mut answers: JoinSet<Option<String>> = JoinSet::new();
-        let mut heard_at = self.clock.now();
-        let mut asked_at: Option<tokio::time::Instant> = None;
-        let mut gone_at: Option<tokio::time::Instant> = None;
+        let mut last_received_at = self.clock.now();
+        let mut pinged_at: Option<tokio::time::Instant> = None;
+        let mut drain_deadline: Option<tokio::time::Instant> = None;
         let why = loop {
             let silent = async {
-                match asked_at {
-                    None => self.clock.sleep_until(heard_at + SILENT_AFTER).await,
-                    Some(at) => tokio::time::sleep_until(at + SIGN_WITHIN).await,
+                match pinged_at {
+                    None => self.clock.sleep_until(last_received_at + IDLE_TIMEOUT).await,
+                    Some(at) => tokio::time::sleep_until(at + PING_TIMEOUT).await,
                 }
             };
             let gone = async {
-                match gone_at {
+                match drain_deadline {
                     None => std::future::pending().await,
                     Some(at) => tokio::time::sleep_until(at).await,
                 }
@@ -244,45 +252,45 @@ impl Socket {
                 Some(answered) = answers.join_next() => {
                     // What ended in a panic is not acknowledged either.
                     let Some(ack) = answered.unwrap_or_default() else { continue };
-                    if let Err(why) = send(&mut link, Message::text(ack)).await {
+                    if let Err(why) = send_frame(&mut link, Message::text(ack)).await {
                         break why;
                     }
                 }
-                message = link.next(), if answers.len() < AT_ONCE => {
-                    (heard_at, asked_at) = (self.clock.now(), None);
+                message = link.next(), if answers.len() < MAX_CONCURRENT_REQUESTS => {
+                    (last_received_at, pinged_at) = (self.clock.now(), None);
                     let text = match message {
                         None => break "the socket was closed".to_owned(),
-                        Some(Err(error)) => break describe(&error),
+                        Some(Err(error)) => break describe_socket_error(&error),
                         Some(Ok(Message::Text(text))) => text,
                         // Pings are answered by the library; after a close frame the stream ends.
                         Some(Ok(_)) => continue,
                     };
-                    match parse(&text) {
-                        Ok(Envelope::Request { id, takes_words, incoming }) => {
+                    match parse_envelope(&text) {
+                        Ok(Envelope::Request { id, accepts_payload: takes_words, incoming }) => {
                             useful = true;
-                            answers.spawn(acknowledge(self.answer.clone(), id, takes_words, *incoming));
+                            answers.spawn(answer_request(self.handler.clone(), id, takes_words, *incoming));
                         }
                         Ok(Envelope::Disconnect { reason }) => {
-                            gone_at = gone_at.or_else(|| Some(tokio::time::Instant::now() + LEAVES_WITHIN));
-                            tell(&mut leaves, useful, &format!("Slack asks for another: {reason}"));
+                            drain_deadline = drain_deadline.or_else(|| Some(tokio::time::Instant::now() + DRAIN_TIMEOUT));
+                            report_disconnection(&mut disconnected_sender, useful, &format!("Slack asks for another: {reason}"));
                         }
                         Ok(Envelope::Hello | Envelope::Other) => {}
                         Err(wrong) => tracing::warn!(wrong, "something came by Slack's socket that cannot be read"),
                     }
                 }
                 () = silent => {
-                    if asked_at.is_some() {
-                        break format!("nothing was heard of Slack for {} s", SILENT_AFTER.as_secs());
+                    if pinged_at.is_some() {
+                        break format!("nothing was heard of Slack for {} s", IDLE_TIMEOUT.as_secs());
                     }
-                    asked_at = Some(tokio::time::Instant::now());
-                    if let Err(why) = send(&mut link, Message::Ping(Vec::new().into())).await {
+                    pinged_at = Some(tokio::time::Instant::now());
+                    if let Err(why) = send_frame(&mut link, Message::Ping(Vec::new().into())).await {
                         break why;
                     }
                 }
                 () = gone => break "it was asked to go".to_owned(),
             }
         };
-        tell(&mut leaves, useful, &why);
+        report_disconnection(&mut disconnected_sender, useful, &why);
         let rest = async {
             while let Some(answered) = answers.join_next().await {
                 if let Some(ack) = answered.unwrap_or_default()
@@ -293,37 +301,43 @@ impl Socket {
             }
             let _ = link.close(None).await;
         };
-        let _ = tokio::time::timeout(ANSWERS_WITHIN, rest).await;
+        let _ = tokio::time::timeout(ACK_TIMEOUT, rest).await;
     }
 }
 
-async fn acknowledge(answer: Answer, id: String, takes_words: bool, incoming: Incoming) -> Option<String> {
+async fn answer_request(
+    answer: RequestHandler,
+    id: String,
+    accepts_payload: bool,
+    incoming: IncomingRequest,
+) -> Option<String> {
     let ack = match incoming {
-        Incoming::Ignored => Ack::Silent,
+        IncomingRequest::Ignored => Ack::Empty,
         incoming => answer(incoming).await,
     };
-    acknowledgement(&id, takes_words, &ack)
+    build_acknowledgement(&id, accepts_payload, &ack)
 }
 
-async fn send(link: &mut Link, message: Message) -> Result<(), String> {
-    match tokio::time::timeout(SENDS_WITHIN, link.send(message)).await {
-        Ok(sent) => sent.map_err(|error| describe(&error)),
+async fn send_frame(link: &mut SocketStream, message: Message) -> Result<(), String> {
+    match tokio::time::timeout(SEND_TIMEOUT, link.send(message)).await {
+        Ok(sent) => sent.map_err(|error| describe_socket_error(&error)),
         Err(_) => Err("Slack takes nothing from the socket any more".to_owned()),
     }
 }
 
-fn tell(leaves: &mut Option<oneshot::Sender<Leaves>>, useful: bool, why: &str) {
+fn report_disconnection(leaves: &mut Option<oneshot::Sender<Disconnection>>, useful: bool, why: &str) {
     if let Some(leaves) = leaves.take() {
         // Nobody listens when we end.
-        let _ = leaves.send(Leaves { useful, why: why.to_owned() });
+        let _ = leaves.send(Disconnection { had_requests: useful, why: why.to_owned() });
     }
 }
 
 /// A second, two, four and so on, and up to half of it less, so that many do not come at the same moment.
-fn after(failures: u32) -> SignedDuration {
+fn backoff_delay(failures: u32) -> SignedDuration {
     let Some(doublings) = failures.checked_sub(1) else { return SignedDuration::ZERO };
     let whole =
-        i64::from(1_u32.checked_shl(doublings).map_or(MOST_SECONDS, |seconds| seconds.min(MOST_SECONDS))) * 1000;
+        i64::from(1_u32.checked_shl(doublings).map_or(MAX_BACKOFF_SECONDS, |seconds| seconds.min(MAX_BACKOFF_SECONDS)))
+            * 1000;
     let chance = std::hash::RandomState::new().hash_one(failures) % 1000;
     SignedDuration::from_millis(whole - whole / 2 * i64::try_from(chance).unwrap_or_default() / 1000)
 }
@@ -334,13 +348,13 @@ mod tests {
 
     #[test]
     fn each_failure_waits_longer_up_to_a_minute_and_never_as_long_as_another() {
-        assert_eq!(after(0), SignedDuration::ZERO);
+        assert_eq!(backoff_delay(0), SignedDuration::ZERO);
         for (failures, whole) in [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (40, 60), (u32::MAX, 60)] {
             for _ in 0..50 {
-                let pause = after(failures).as_millis();
+                let pause = backoff_delay(failures).as_millis();
                 assert!((whole * 500..=whole * 1000).contains(&pause), "{failures}: {pause}");
             }
         }
-        assert!((0..20).map(|_| after(7)).collect::<std::collections::BTreeSet<_>>().len() > 1);
+        assert!((0..20).map(|_| backoff_delay(7)).collect::<std::collections::BTreeSet<_>>().len() > 1);
     }
 }

@@ -1,9 +1,9 @@
-//! What comes through a socket, as [`Incoming`] by the same readers as over HTTP, and how it is acknowledged.
+//! What comes through a socket, as [`IncomingRequest`] by the same readers as over HTTP, and how it is acknowledged.
 //! Knows nothing of connections.
 
 use serde_json::{Value, json};
 
-use super::incoming::{self, Incoming};
+use super::incoming::{self, IncomingRequest};
 use super::receive::Ack;
 
 /// One message from Slack.
@@ -14,13 +14,13 @@ pub(super) enum Envelope {
     /// The connection will be closed: another is to take its place.
     Disconnect { reason: String },
     /// A command, a click, an event; or something of which we know nothing, which is acknowledged all the same.
-    Request { id: String, takes_words: bool, incoming: Box<Incoming> },
+    Request { id: String, accepts_payload: bool, incoming: Box<IncomingRequest> },
     /// Not for us, and not to be acknowledged.
     Other,
 }
 
 /// Says why where it cannot be read; that is not acknowledged, as over HTTP it would be refused.
-pub(super) fn parse(text: &str) -> Result<Envelope, String> {
+pub(super) fn parse_envelope(text: &str) -> Result<Envelope, String> {
     let envelope: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let field = |name: &str| envelope.get(name).and_then(Value::as_str);
     let payload = envelope.get("payload").unwrap_or(&Value::Null);
@@ -29,31 +29,31 @@ pub(super) fn parse(text: &str) -> Result<Envelope, String> {
         Some("disconnect") => {
             return Ok(Envelope::Disconnect { reason: field("reason").unwrap_or("none given").to_owned() });
         }
-        Some("slash_commands") => incoming::command_payload(payload)?,
-        Some("interactive") => incoming::interaction_payload(payload)?,
-        Some("events_api") => incoming::event_payload(payload)?,
-        Some(_) => Incoming::Ignored,
+        Some("slash_commands") => incoming::parse_command_payload(payload)?,
+        Some("interactive") => incoming::parse_interaction_payload(payload)?,
+        Some("events_api") => incoming::parse_event_payload(payload)?,
+        Some(_) => IncomingRequest::Ignored,
         None => return Err("it has no `type`".to_owned()),
     };
     match field("envelope_id") {
         Some(id) => {
-            let takes_words = envelope.get("accepts_response_payload").and_then(Value::as_bool).unwrap_or_default();
-            Ok(Envelope::Request { id: id.to_owned(), takes_words, incoming: Box::new(incoming) })
+            let accepts_payload = envelope.get("accepts_response_payload").and_then(Value::as_bool).unwrap_or_default();
+            Ok(Envelope::Request { id: id.to_owned(), accepts_payload, incoming: Box::new(incoming) })
         }
-        None if incoming == Incoming::Ignored => Ok(Envelope::Other),
+        None if incoming == IncomingRequest::Ignored => Ok(Envelope::Other),
         None => Err("it has no `envelope_id`".to_owned()),
     }
 }
 
 /// What Slack gets back; `None` where it must send it again.
-pub(super) fn acknowledgement(id: &str, takes_words: bool, ack: &Ack) -> Option<String> {
+pub(super) fn build_acknowledgement(id: &str, accepts_payload: bool, ack: &Ack) -> Option<String> {
     let mut answer = json!({ "envelope_id": id });
     match ack {
-        Ack::NotKept => return None,
-        Ack::Words(words) if takes_words => {
+        Ack::NotStored => return None,
+        Ack::Body(words) if accepts_payload => {
             answer["payload"] = serde_json::from_slice(words).unwrap_or_default();
         }
-        Ack::Words(_) | Ack::Silent => {}
+        Ack::Body(_) | Ack::Empty => {}
     }
     Some(answer.to_string())
 }
@@ -73,11 +73,13 @@ mod tests {
 
     #[test]
     fn a_command_is_the_same_as_over_http() {
-        let by_form = incoming::command(
+        let by_form = incoming::parse_command(
             b"team_id=T&channel_id=C&user_id=U&command=%2Fpromote&text=checkout+qa&trigger_id=1&response_url=https%3A%2F%2Fx",
         );
-        let envelope = parse(&command(r#","response_url":"https://x""#)).expect("an envelope");
-        let Envelope::Request { id, takes_words, incoming } = envelope else { panic!("a request: {envelope:?}") };
+        let envelope = parse_envelope(&command(r#","response_url":"https://x""#)).expect("an envelope");
+        let Envelope::Request { id, accepts_payload: takes_words, incoming } = envelope else {
+            panic!("a request: {envelope:?}")
+        };
         assert_eq!((id.as_str(), takes_words, Ok(*incoming)), ("e1", true, by_form));
     }
 
@@ -90,8 +92,8 @@ mod tests {
                 r#"{"type":"workflow_steps","envelope_id":"e2"}"#,
                 Ok(Envelope::Request {
                     id: "e2".to_owned(),
-                    takes_words: false,
-                    incoming: Box::new(Incoming::Ignored),
+                    accepts_payload: false,
+                    incoming: Box::new(IncomingRequest::Ignored),
                 }),
             ),
             (r#"{"type":"pong"}"#, Ok(Envelope::Other)),
@@ -102,18 +104,18 @@ mod tests {
             ),
         ];
         for (text, read) in cases {
-            assert_eq!(parse(text), read, "{text}");
+            assert_eq!(parse_envelope(text), read, "{text}");
         }
     }
 
     #[test]
     fn words_go_along_only_where_slack_takes_them_and_what_was_not_kept_is_not_acknowledged() {
-        let words = Ack::Words(br#"{"text":"yes"}"#.to_vec());
-        let told = |takes, ack: &Ack| acknowledgement("e1", takes, ack);
+        let words = Ack::Body(br#"{"text":"yes"}"#.to_vec());
+        let told = |takes, ack: &Ack| build_acknowledgement("e1", takes, ack);
         assert_eq!(told(true, &words).as_deref(), Some(r#"{"envelope_id":"e1","payload":{"text":"yes"}}"#));
         assert_eq!(told(false, &words).as_deref(), Some(r#"{"envelope_id":"e1"}"#));
-        assert_eq!(told(true, &Ack::Silent).as_deref(), Some(r#"{"envelope_id":"e1"}"#));
-        assert_eq!(told(true, &Ack::NotKept), None);
+        assert_eq!(told(true, &Ack::Empty).as_deref(), Some(r#"{"envelope_id":"e1"}"#));
+        assert_eq!(told(true, &Ack::NotStored), None);
     }
 
     /// Any JSON in the place of any field of an envelope.
@@ -136,7 +138,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read_or_refused(text in "\\PC{0,200}") {
-            let _ = parse(&text);
+            let _ = parse_envelope(&text);
         }
 
         #[test]
@@ -148,7 +150,7 @@ mod tests {
         ) {
             for payload in [payload, json!({ "type": "event_callback", "event": event }), json!({ "type": "block_actions", "user": event })] {
                 let text = json!({ "type": kind, "envelope_id": id, "payload": payload, "accepts_response_payload": takes });
-                let _ = parse(&text.to_string());
+                let _ = parse_envelope(&text.to_string());
             }
         }
     }

@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-use super::error::{StoreError, expect_a_row};
+use super::error::{StoreError, require_changed_row};
 use super::handle::Store;
 use super::stored::{read_or_log, write_body};
-use super::time::{micros, micros_up, timestamp};
-use super::transaction::{Operation, Transaction, Wakes};
+use super::time::{to_micros, to_micros_ceil, to_timestamp};
+use super::transaction::{Operation, Transaction, Wakeups};
 use crate::domain::change::{Change, ChangeId, ChangeLockKey};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
@@ -23,10 +23,10 @@ pub struct Claim {
     pub change: Change,
     pub fence: Fence,
     /// The person that asked to cancel the change.
-    pub cancel_by: Option<PersonId>,
+    pub cancel_requested_by: Option<PersonId>,
     pub due_at: Option<Timestamp>,
     /// Another change has not ended the watch over it.
-    pub open: bool,
+    pub is_open: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Fence(i64);
 
 impl Store {
     /// Claims the changes that exist. An earlier claim of the same change can no longer write.
-    pub async fn claim(&self, ids: Vec<ChangeId>) -> Result<Vec<Claim>, StoreError> {
+    pub async fn claim_changes(&self, ids: Vec<ChangeId>) -> Result<Vec<Claim>, StoreError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
@@ -42,10 +42,10 @@ impl Store {
     }
 
     /// The changes that are due, the longest due first.
-    pub async fn due_changes(&self, limit: u32) -> Result<Vec<ChangeId>, StoreError> {
+    pub async fn list_due_changes(&self, limit: u32) -> Result<Vec<ChangeId>, StoreError> {
         let rows: Vec<String> =
             sqlx::query_scalar("SELECT id FROM change WHERE due_at <= $1 ORDER BY due_at, id LIMIT $2")
-                .bind(micros(self.0.clock.now()))
+                .bind(to_micros(self.0.clock.now()))
                 .bind(i64::from(limit))
                 .fetch_all(&self.0.readers)
                 .await?;
@@ -53,49 +53,49 @@ impl Store {
     }
 
     /// The earliest due time later than `after`. The caller reads the clock for `after` before it calls `due_changes`.
-    pub async fn next_change_due(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    pub async fn find_next_change_due(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let due: Option<i64> = sqlx::query_scalar("SELECT MIN(due_at) FROM change WHERE due_at > $1")
-            .bind(micros(after))
+            .bind(to_micros(after))
             .fetch_one(&self.0.readers)
             .await?;
-        Ok(due.map(timestamp))
+        Ok(due.map(to_timestamp))
     }
 
     /// Everything that is under way or still watched.
-    pub async fn open_changes(&self) -> Result<Vec<Change>, StoreError> {
+    pub async fn list_open_changes(&self) -> Result<Vec<Change>, StoreError> {
         let rows: Vec<String> =
             sqlx::query_scalar("SELECT body FROM change WHERE open ORDER BY id").fetch_all(&self.0.readers).await?;
-        Ok(rows.iter().filter_map(|body| read(body)).collect())
+        Ok(rows.iter().filter_map(|body| read_change(body)).collect())
     }
 
     /// The active change that moves this branch or file.
-    pub async fn holder(&self, moves: &ChangeLockKey) -> Result<Option<Change>, StoreError> {
+    pub async fn find_active_change(&self, moves: &ChangeLockKey) -> Result<Option<Change>, StoreError> {
         let body: Option<String> = sqlx::query_scalar("SELECT body FROM change WHERE moves = $1 AND active")
             .bind(moves.as_str())
             .fetch_optional(&self.0.readers)
             .await?;
-        Ok(body.as_deref().and_then(read))
+        Ok(body.as_deref().and_then(read_change))
     }
 
     /// The changes that people call by these last digits: one, but for chance.
-    pub async fn changes_called(&self, short: &str) -> Result<Vec<Change>, StoreError> {
+    pub async fn find_changes_by_short(&self, short: &str) -> Result<Vec<Change>, StoreError> {
         let rows: Vec<String> = sqlx::query_scalar("SELECT body FROM change WHERE short = $1 ORDER BY id DESC")
             .bind(short.to_ascii_lowercase())
             .fetch_all(&self.0.readers)
             .await?;
-        Ok(rows.iter().filter_map(|body| read(body)).collect())
+        Ok(rows.iter().filter_map(|body| read_change(body)).collect())
     }
 
-    pub async fn change(&self, id: ChangeId) -> Result<Option<Change>, StoreError> {
+    pub async fn find_change(&self, id: ChangeId) -> Result<Option<Change>, StoreError> {
         let body: Option<String> = sqlx::query_scalar("SELECT body FROM change WHERE id = $1")
             .bind(id.to_string())
             .fetch_optional(&self.0.readers)
             .await?;
-        Ok(body.as_deref().and_then(read))
+        Ok(body.as_deref().and_then(read_change))
     }
 
     /// The newest change of an artefact in an environment.
-    pub async fn last_change(
+    pub async fn find_last_change(
         &self,
         artefact: &ArtefactName,
         environment: &EnvironmentName,
@@ -107,23 +107,23 @@ impl Store {
         .bind(environment.as_str())
         .fetch_optional(&self.0.readers)
         .await?;
-        Ok(body.as_deref().and_then(read))
+        Ok(body.as_deref().and_then(read_change))
     }
 
     /// The newest changes of this branch or file, in any stage, newest first.
-    pub async fn changes_of(&self, moves: &ChangeLockKey, limit: u32) -> Result<Vec<Change>, StoreError> {
+    pub async fn list_changes_of(&self, moves: &ChangeLockKey, limit: u32) -> Result<Vec<Change>, StoreError> {
         let rows: Vec<String> =
             sqlx::query_scalar("SELECT body FROM change WHERE moves = $1 ORDER BY asked_at DESC, id DESC LIMIT $2")
                 .bind(moves.as_str())
                 .bind(i64::from(limit))
                 .fetch_all(&self.0.readers)
                 .await?;
-        Ok(rows.iter().filter_map(|body| read(body)).collect())
+        Ok(rows.iter().filter_map(|body| read_change(body)).collect())
     }
 }
 
 /// A change that another version of Gantry wrote and we cannot read is left alone.
-pub(super) fn read(body: &str) -> Option<Change> {
+pub(super) fn read_change(body: &str) -> Option<Change> {
     read_or_log::<StoredChange>("change", body)
 }
 
@@ -133,19 +133,19 @@ type ClaimRow = (i64, String, Option<String>, Option<i64>, bool);
 impl Transaction {
     /// A new change locks the branch or file that it moves. The transaction fails with `Held` if another change holds the lock.
     #[must_use]
-    pub fn begin(self, change: Change) -> Self {
-        self.with(BeginChange(Box::new(change)))
+    pub fn begin_change(self, change: Change) -> Self {
+        self.with_operation(BeginChange(Box::new(change)))
     }
 
     /// Stores the change, and makes it due at `due_at`. The transaction fails with `Overtaken` if another claim was made since.
     #[must_use]
-    pub fn advance(self, change: Change, fence: Fence, due_at: Option<Timestamp>) -> Self {
-        self.with(AdvanceChange { change: Box::new(change), fence, due_at })
+    pub fn advance_change(self, change: Change, fence: Fence, due_at: Option<Timestamp>) -> Self {
+        self.with_operation(AdvanceChange { change: Box::new(change), fence, due_at })
     }
 
     #[must_use]
-    pub fn ask_to_cancel(self, id: ChangeId, by: PersonId) -> Self {
-        self.with(RequestCancel { id, by })
+    pub fn request_cancel(self, id: ChangeId, by: PersonId) -> Self {
+        self.with_operation(RequestCancel { id, by })
     }
 }
 
@@ -167,11 +167,11 @@ impl Operation for ClaimChanges {
             claims.extend(row.and_then(|(fence, body, cancel_by, due_at, open)| {
                 let cancel_by = cancel_by.as_deref().map(PersonId::new);
                 Some(Claim {
-                    change: read(&body)?,
+                    change: read_change(&body)?,
                     fence: Fence(fence),
-                    cancel_by,
-                    due_at: due_at.map(timestamp),
-                    open,
+                    cancel_requested_by: cancel_by,
+                    due_at: due_at.map(to_timestamp),
+                    is_open: open,
                 })
             }));
         }
@@ -208,16 +208,16 @@ impl Operation for BeginChange {
         .bind(change.stage.name())
         .bind(change.stage.is_active())
         .bind(change.is_open())
-        .bind(micros(change.asked_at))
+        .bind(to_micros(change.asked_at))
         .bind(write_body::<StoredChange>((**change).clone())?)
-        .bind(micros(change.asked_at))
+        .bind(to_micros(change.asked_at))
         .execute(connection)
         .await?;
         Ok(())
     }
 
-    fn wakes(&self, (): &()) -> Wakes {
-        Wakes::CHANGES
+    fn wakes(&self, (): &()) -> Wakeups {
+        Wakeups::CHANGES
     }
 
     fn set_request(&mut self, request: &str) {
@@ -247,7 +247,7 @@ impl Operation for AdvanceChange {
         .bind(change.stage.name())
         .bind(change.stage.is_active())
         .bind(change.is_open())
-        .bind(due_at.map(micros_up))
+        .bind(due_at.map(to_micros_ceil))
         .bind(write_body::<StoredChange>((**change).clone())?)
         .bind(change.id.to_string())
         .bind(self.fence.0)
@@ -259,11 +259,11 @@ impl Operation for AdvanceChange {
         )
         .execute(connection)
         .await?;
-        expect_a_row(&written)
+        require_changed_row(&written)
     }
 
-    fn wakes(&self, (): &()) -> Wakes {
-        Wakes::CHANGES
+    fn wakes(&self, (): &()) -> Wakeups {
+        Wakeups::CHANGES
     }
 }
 
@@ -279,20 +279,20 @@ impl Operation for RequestCancel {
     async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
         sqlx::query("UPDATE change SET cancel_by = $1, due_at = $2 WHERE id = $3 AND active AND cancel_by IS NULL")
             .bind(self.by.as_str())
-            .bind(micros(now))
+            .bind(to_micros(now))
             .bind(self.id.to_string())
             .execute(connection)
             .await?;
         Ok(())
     }
 
-    fn wakes(&self, (): &()) -> Wakes {
-        Wakes::CHANGES
+    fn wakes(&self, (): &()) -> Wakeups {
+        Wakeups::CHANGES
     }
 }
 
 /// Makes waiting changes of an environment, or of all, due: a lock or a quarantine that they waited for has ended.
-pub(super) async fn look_again(
+pub(super) async fn wake_waiting_changes(
     connection: &mut SqliteConnection,
     environment: Option<&str>,
     now: Timestamp,
@@ -301,7 +301,7 @@ pub(super) async fn look_again(
         "UPDATE change SET due_at = $1
          WHERE ($2 IS NULL OR environment = $2) AND stage = 'awaiting_approval' AND waits",
     )
-    .bind(micros(now))
+    .bind(to_micros(now))
     .bind(environment)
     .execute(connection)
     .await?;

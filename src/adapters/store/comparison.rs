@@ -16,7 +16,7 @@ use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::{Commit, Sha};
 
 impl Store {
-    pub async fn comparison(
+    pub async fn find_comparison(
         &self,
         repository: &Repository,
         base: &Sha,
@@ -36,8 +36,8 @@ impl Store {
 
 impl Transaction {
     #[must_use]
-    pub fn comparison(self, repository: Repository, comparison: Comparison) -> Self {
-        self.with(RecordComparison { repository, comparison: Box::new(comparison) })
+    pub fn record_comparison(self, repository: Repository, comparison: Comparison) -> Self {
+        self.with_operation(RecordComparison { repository, comparison: Box::new(comparison) })
     }
 }
 
@@ -62,14 +62,14 @@ impl Operation for RecordComparison {
         .bind(&repository)
         .bind(base.as_str())
         .bind(head.as_str())
-        .bind(count(*ahead_by))
-        .bind(count(*behind_by))
+        .bind(to_sql_integer(*ahead_by))
+        .bind(to_sql_integer(*behind_by))
         .bind(body)
-        .bind(count(commits.len() as u64))
+        .bind(to_sql_integer(commits.len() as u64))
         .execute(&mut *connection)
         .await?;
-        for lone in commits {
-            let pull = Commit::parse_pull_request(&lone.commit).map(|(number, _)| count(number));
+        for listed in commits {
+            let pull = Commit::parse_pull_request(&listed.commit).map(|(number, _)| to_sql_integer(number));
             sqlx::query(
                 "INSERT INTO compared_commit (repository, base, head, sha, pull, restores) VALUES ($1, $2, $3, $4, $5, $6)
                  ON CONFLICT (repository, base, head, sha) DO NOTHING",
@@ -77,9 +77,9 @@ impl Operation for RecordComparison {
             .bind(&repository)
             .bind(base.as_str())
             .bind(head.as_str())
-            .bind(lone.commit.sha.as_str())
+            .bind(listed.commit.sha.as_str())
             .bind(pull)
-            .bind(lone.restored_commit().map(Sha::as_str))
+            .bind(listed.restored_commit().map(Sha::as_str))
             .execute(&mut *connection)
             .await?;
         }
@@ -87,19 +87,19 @@ impl Operation for RecordComparison {
     }
 }
 
-pub(super) fn count(number: u64) -> i64 {
+pub(super) fn to_sql_integer(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredLone {
+struct StoredListedCommit {
     commit: StoredCommit,
     parents: Vec<Sha>,
     tree: Option<Sha>,
     trailers: Option<StoredTrailers>,
 }
 
-impl Stored for StoredLone {
+impl Stored for StoredListedCommit {
     type Domain = ListedCommit;
 
     fn from_domain(domain: ListedCommit) -> Self {
@@ -123,12 +123,12 @@ stored! {
         head: Sha,
         ahead_by: u64,
         behind_by: u64,
-        commits: Vec<StoredLone>,
-        files: StoredFiles,
+        commits: Vec<StoredListedCommit>,
+        files: StoredChangedFiles,
         url: Option<String>,
     }
 
-    struct StoredFiles for ChangedFiles {
+    struct StoredChangedFiles for ChangedFiles {
         changed: Vec<StoredChangedFile>,
         cut: bool,
     }

@@ -11,7 +11,7 @@ pub enum StoreError {
     Closed,
     /// Another change holds the lock on the same branch or file.
     #[error("Another change is under way there.")]
-    Held,
+    ChangeLockHeld,
     /// The row was claimed, used or ended in the meantime.
     #[error("Somebody else was faster.")]
     Overtaken,
@@ -26,18 +26,18 @@ impl From<sqlx::Error> for StoreError {
             sqlx::Error::RowNotFound => Self::Overtaken,
             // SQLite names the columns of a violated constraint, not the constraint.
             sqlx::Error::Database(error) if error.is_unique_violation() && error.message().contains("change.moves") => {
-                Self::Held
+                Self::ChangeLockHeld
             }
             other => Self::Failed(other.to_string().into()),
         }
     }
 }
 
-pub(super) fn unwritable(error: serde_json::Error) -> sqlx::Error {
+pub(super) fn to_encode_error(error: serde_json::Error) -> sqlx::Error {
     sqlx::Error::Encode(Box::new(error))
 }
 
 /// Fails with `RowNotFound`, which callers see as [`StoreError::Overtaken`], where a statement changed no row.
-pub(super) fn expect_a_row(result: &sqlx::sqlite::SqliteQueryResult) -> Result<(), sqlx::Error> {
+pub(super) fn require_changed_row(result: &sqlx::sqlite::SqliteQueryResult) -> Result<(), sqlx::Error> {
     if result.rows_affected() == 0 { Err(sqlx::Error::RowNotFound) } else { Ok(()) }
 }

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
-use super::comparison::count;
+use super::comparison::to_sql_integer;
 use super::error::StoreError;
 use super::handle::Store;
 use super::stored::{StoredBody, read_body, write_body};
 use super::stored_parts::StoredCommit;
-use super::time::micros;
+use super::time::to_micros;
 use super::transaction::{Operation, Transaction};
 use crate::domain::git::containment::CommitPair;
 use crate::domain::model::artefact::Repository;
@@ -18,20 +18,20 @@ use crate::domain::model::version::{Commit, Sha};
 use crate::domain::view::where_query::QueryInterpretation;
 
 /// The limit of candidates. A name with more of them is too vague.
-const MOST: i64 = 50;
+const MAX_CANDIDATES: i64 = 50;
 /// How many names stand in one question.
-const AT_ONCE: usize = 500;
+const COMMITS_PER_QUERY: usize = 500;
 
 /// A candidate for a named commit, with the place that mentions it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
-    pub home: Home,
+pub struct CommitCandidate {
+    pub mentioned_by: CommitMention,
     /// `None`: an image that was seen, of which nothing tells the commit.
     pub sha: Option<Sha>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Home {
+pub enum CommitMention {
     Repository(String),
     /// One that was seen to run it.
     Artefact(String),
@@ -43,7 +43,11 @@ type Row = (String, String, Option<String>);
 
 impl Store {
     /// All that is kept and can be meant. A tag of Git may be moved: it is believed if it was found since `tags_since`.
-    pub async fn kept(&self, kind: &QueryInterpretation, tags_since: Timestamp) -> Result<Vec<Kept>, StoreError> {
+    pub async fn find_commit_candidates(
+        &self,
+        kind: &QueryInterpretation,
+        tags_since: Timestamp,
+    ) -> Result<Vec<CommitCandidate>, StoreError> {
         let rows: Vec<Row> = match kind {
             QueryInterpretation::Commit(hex) => {
                 // No digit is greater than `f`. Not by LIKE, which no index serves.
@@ -59,7 +63,7 @@ impl Store {
                 )
                 .bind(hex)
                 .bind(end)
-                .bind(MOST)
+                .bind(MAX_CANDIDATES)
                 .fetch_all(&self.0.readers)
                 .await?
             }
@@ -69,9 +73,9 @@ impl Store {
                      UNION SELECT 'repository', repository, sha FROM found_name WHERE name = $2
                      LIMIT $3",
                 )
-                .bind(count(*number))
-                .bind(pull_name(*number))
-                .bind(MOST)
+                .bind(to_sql_integer(*number))
+                .bind(format_pull_name(*number))
+                .bind(MAX_CANDIDATES)
                 .fetch_all(&self.0.readers)
                 .await?
             }
@@ -83,28 +87,28 @@ impl Store {
                      LIMIT $4",
                 )
                 .bind(tag)
-                .bind(tag_name(tag))
-                .bind(micros(tags_since))
-                .bind(MOST)
+                .bind(format_tag_name(tag))
+                .bind(to_micros(tags_since))
+                .bind(MAX_CANDIDATES)
                 .fetch_all(&self.0.readers)
                 .await?
             }
         };
-        Ok(rows.into_iter().filter_map(kept).collect())
+        Ok(rows.into_iter().filter_map(parse_candidate).collect())
     }
 
     /// The commit that GitHub named for a pull request.
-    pub async fn pull_commit(&self, repository: &Repository, number: u64) -> Result<Option<Sha>, StoreError> {
+    pub async fn find_pull_commit(&self, repository: &Repository, number: u64) -> Result<Option<Sha>, StoreError> {
         let sha: Option<String> = sqlx::query_scalar("SELECT sha FROM found_name WHERE repository = $1 AND name = $2")
             .bind(repository.to_string())
-            .bind(pull_name(number))
+            .bind(format_pull_name(number))
             .fetch_optional(&self.0.readers)
             .await?;
         Ok(sha.and_then(|sha| sha.parse().ok()))
     }
 
     /// A commit as people know it, where anybody told.
-    pub async fn described(&self, repository: &Repository, sha: &Sha) -> Result<Option<Commit>, StoreError> {
+    pub async fn find_commit(&self, repository: &Repository, sha: &Sha) -> Result<Option<Commit>, StoreError> {
         let found: Option<String> =
             sqlx::query_scalar("SELECT body FROM found_commit WHERE repository = $1 AND sha = $2")
                 .bind(repository.to_string())
@@ -127,19 +131,19 @@ impl Store {
         .await?;
         let ends = listed.and_then(|(base, head)| Some((base.parse::<Sha>().ok()?, head.parse::<Sha>().ok()?)));
         let Some((base, head)) = ends else { return Ok(None) };
-        let comparison = self.comparison(repository, &base, &head).await?;
+        let comparison = self.find_comparison(repository, &base, &head).await?;
         let lone = comparison.and_then(|it| it.commits.into_iter().find(|lone| lone.commit.sha == *sha));
         Ok(lone.map(|lone| lone.commit))
     }
 
     /// How some commits stand to each other and to the one that is sought, as far as that was compared.
-    pub async fn pairs(
+    pub async fn list_compared_pairs(
         &self,
         repository: &Repository,
         sought: &Sha,
         commits: &[&Sha],
     ) -> Result<Vec<CommitPair>, StoreError> {
-        type Compared = (String, String, i64, i64, i64);
+        type ComparisonRow = (String, String, i64, i64, i64);
         let repository = repository.to_string();
         let listing: Vec<(String, String)> =
             sqlx::query_as("SELECT base, head FROM compared_commit WHERE sha = $1 AND repository = $2")
@@ -148,8 +152,8 @@ impl Store {
                 .fetch_all(&self.0.readers)
                 .await?;
         let listing: std::collections::HashSet<(String, String)> = listing.into_iter().collect();
-        let mut rows: Vec<Compared> = Vec::new();
-        for some in commits.chunks(AT_ONCE) {
+        let mut rows: Vec<ComparisonRow> = Vec::new();
+        for some in commits.chunks(COMMITS_PER_QUERY) {
             let mut query: QueryBuilder<Sqlite> =
                 QueryBuilder::new("SELECT base, head, ahead_by, behind_by, listed FROM comparison WHERE repository = ");
             query.push_bind(&repository).push(" AND base IN (");
@@ -158,7 +162,7 @@ impl Store {
                 names.push_bind(commit.as_str());
             }
             query.push(")");
-            rows.extend(query.build_query_as::<Compared>().fetch_all(&self.0.readers).await?);
+            rows.extend(query.build_query_as::<ComparisonRow>().fetch_all(&self.0.readers).await?);
         }
         let mut pairs: Vec<CommitPair> = rows
             .into_iter()
@@ -183,13 +187,13 @@ impl Store {
     }
 
     /// The rollbacks among the commits (by their trailer), each with the commit that it restored.
-    pub async fn restored_by(
+    pub async fn find_restored_commits(
         &self,
         repository: &Repository,
         commits: &[&Sha],
     ) -> Result<HashMap<Sha, Sha>, StoreError> {
         let mut found = HashMap::new();
-        for some in commits.chunks(AT_ONCE) {
+        for some in commits.chunks(COMMITS_PER_QUERY) {
             let mut query: QueryBuilder<Sqlite> =
                 QueryBuilder::new("SELECT DISTINCT sha, restores FROM compared_commit WHERE repository = ");
             query.push_bind(repository.to_string()).push(" AND restores IS NOT NULL AND sha IN (");
@@ -207,25 +211,25 @@ impl Store {
     }
 }
 
-fn kept((kind, name, sha): Row) -> Option<Kept> {
+fn parse_candidate((kind, name, sha): Row) -> Option<CommitCandidate> {
     let home = match kind.as_str() {
-        "repository" => Home::Repository(name),
-        "artefact" => Home::Artefact(name),
-        _ => Home::Image(name),
+        "repository" => CommitMention::Repository(name),
+        "artefact" => CommitMention::Artefact(name),
+        _ => CommitMention::Image(name),
     };
     // A row with an invalid hash is dropped.
     let sha = match sha {
         Some(sha) => Some(sha.parse().ok()?),
         None => None,
     };
-    Some(Kept { home, sha })
+    Some(CommitCandidate { mentioned_by: home, sha })
 }
 
-fn pull_name(number: u64) -> String {
+fn format_pull_name(number: u64) -> String {
     format!("#{number}")
 }
 
-fn tag_name(tag: &str) -> String {
+fn format_tag_name(tag: &str) -> String {
     format!("tags/{tag}")
 }
 
@@ -236,8 +240,8 @@ impl StoredBody for StoredCommit {
 impl Transaction {
     /// Records a commit that GitHub found by that name.
     #[must_use]
-    pub fn find(self, repository: Repository, commit: Commit, by: QueryInterpretation) -> Self {
-        self.with(RecordFoundCommit { repository, commit: Box::new(commit), by })
+    pub fn record_found_commit(self, repository: Repository, commit: Commit, by: QueryInterpretation) -> Self {
+        self.with_operation(RecordFoundCommit { repository, commit: Box::new(commit), found_by: by })
     }
 }
 
@@ -246,7 +250,7 @@ impl Transaction {
 struct RecordFoundCommit {
     repository: Repository,
     commit: Box<Commit>,
-    by: QueryInterpretation,
+    found_by: QueryInterpretation,
 }
 
 impl Operation for RecordFoundCommit {
@@ -262,10 +266,10 @@ impl Operation for RecordFoundCommit {
         .bind(write_body::<StoredCommit>((*self.commit).clone())?)
         .execute(&mut *connection)
         .await?;
-        let name = match &self.by {
+        let name = match &self.found_by {
             QueryInterpretation::Commit(_) => return Ok(()),
-            QueryInterpretation::PullRequest(number) => pull_name(*number),
-            QueryInterpretation::Tag(tag) => tag_name(tag),
+            QueryInterpretation::PullRequest(number) => format_pull_name(*number),
+            QueryInterpretation::Tag(tag) => format_tag_name(tag),
         };
         sqlx::query(
             "INSERT INTO found_name (repository, name, sha, found_at) VALUES ($1, $2, $3, $4)
@@ -274,7 +278,7 @@ impl Operation for RecordFoundCommit {
         .bind(self.repository.to_string())
         .bind(name)
         .bind(self.commit.sha.as_str())
-        .bind(micros(now))
+        .bind(to_micros(now))
         .execute(connection)
         .await?;
         Ok(())
@@ -305,9 +309,9 @@ mod tests {
         Comparison { base, head, ahead_by, behind_by: 2, commits, files: ChangedFiles::default(), url: None }
     }
 
-    fn homes(kept: &[Kept]) -> Vec<String> {
-        let one = |kept: &Kept| match &kept.home {
-            Home::Repository(name) | Home::Artefact(name) | Home::Image(name) => {
+    fn homes(kept: &[CommitCandidate]) -> Vec<String> {
+        let one = |kept: &CommitCandidate| match &kept.mentioned_by {
+            CommitMention::Repository(name) | CommitMention::Artefact(name) | CommitMention::Image(name) => {
                 format!("{name} {}", kept.sha.as_ref().map_or("?", Sha::short))
             }
         };
@@ -325,16 +329,16 @@ mod tests {
             proof: "label".into(),
         };
         let transaction = Transaction::new()
-            .comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b', "Two (#42)"), lone('a', "One")]))
-            .comparison(shop.clone(), compared('1', 'b', 1, vec![lone('b', "Two (#42)")]))
-            .image_commit(image("build-7", Some(sha('e'))))
-            .image_commit(image("build-8", None))
-            .find(shop.clone(), sample::commit('c', "Three (#7)"), QueryInterpretation::PullRequest(7))
-            .find(shop.clone(), sample::commit('d', "Four"), QueryInterpretation::Tag("qa/1".into()));
+            .record_comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b', "Two (#42)"), lone('a', "One")]))
+            .record_comparison(shop.clone(), compared('1', 'b', 1, vec![lone('b', "Two (#42)")]))
+            .record_image_commit(image("build-7", Some(sha('e'))))
+            .record_image_commit(image("build-8", None))
+            .record_found_commit(shop.clone(), sample::commit('c', "Three (#7)"), QueryInterpretation::PullRequest(7))
+            .record_found_commit(shop.clone(), sample::commit('d', "Four"), QueryInterpretation::Tag("qa/1".into()));
         store.commit(transaction).await.unwrap();
 
         let kept = async |kind: QueryInterpretation| {
-            homes(&store.kept(&kind, clock.now() - SignedDuration::from_hours(24)).await.unwrap())
+            homes(&store.find_commit_candidates(&kind, clock.now() - SignedDuration::from_hours(24)).await.unwrap())
         };
         assert_eq!(kept(QueryInterpretation::Commit("bbbb".into())).await, ["acme/shop bbbbbbb"]);
         assert_eq!(kept(QueryInterpretation::Commit("e".repeat(40))).await, ["ghcr.io/acme/mailer eeeeeee"]);
@@ -344,7 +348,7 @@ mod tests {
         assert_eq!(kept(QueryInterpretation::Tag("build-7".into())).await, ["ghcr.io/acme/mailer eeeeeee"]);
         assert_eq!(kept(QueryInterpretation::Tag("build-8".into())).await, ["ghcr.io/acme/mailer ?"]);
         assert_eq!(kept(QueryInterpretation::Tag("qa/1".into())).await, ["acme/shop ddddddd"]);
-        assert_eq!(store.pull_commit(&shop, 7).await.unwrap(), Some(sha('c')));
+        assert_eq!(store.find_pull_commit(&shop, 7).await.unwrap(), Some(sha('c')));
         clock.advance(SignedDuration::from_hours(25));
         assert_eq!(
             kept(QueryInterpretation::Tag("qa/1".into())).await,
@@ -353,10 +357,10 @@ mod tests {
         );
         assert_eq!(kept(QueryInterpretation::PullRequest(7)).await, ["acme/shop ccccccc"], "a merge cannot");
         for (digit, subject) in [('a', "One"), ('b', "Two (#42)"), ('c', "Three (#7)")] {
-            let described = store.described(&shop, &sha(digit)).await.unwrap();
+            let described = store.find_commit(&shop, &sha(digit)).await.unwrap();
             assert_eq!(described.map(|commit| commit.subject).as_deref(), Some(subject));
         }
-        assert_eq!(store.described(&shop, &sha('9')).await.unwrap(), None);
+        assert_eq!(store.find_commit(&shop, &sha('9')).await.unwrap(), None);
     }
 
     #[tokio::test]
@@ -367,18 +371,18 @@ mod tests {
         let restores = Trailers::Rollback { change, restores: Some(sha('1')) };
         let back = ListedCommit::new(sample::commit('f', "Roll back"), vec![sha('b')], None, Some(restores));
         let transaction = Transaction::new()
-            .comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b'), lone('a')]))
-            .comparison(shop.clone(), compared('1', 'b', 300, vec![lone('b')]))
-            .comparison(shop.clone(), compared('2', 'f', 2, vec![back, lone('a')]));
+            .record_comparison(shop.clone(), compared('0', 'b', 2, vec![lone('b'), lone('a')]))
+            .record_comparison(shop.clone(), compared('1', 'b', 300, vec![lone('b')]))
+            .record_comparison(shop.clone(), compared('2', 'f', 2, vec![back, lone('a')]));
         store.commit(transaction).await.unwrap();
-        let pairs = store.pairs(&shop, &sha('a'), &[&sha('0'), &sha('1')]).await.unwrap();
+        let pairs = store.list_compared_pairs(&shop, &sha('a'), &[&sha('0'), &sha('1')]).await.unwrap();
         let read = |pair: &CommitPair| (pair.base.short()[..1].to_owned(), pair.is_complete, pair.lists_sought);
         let mut read: Vec<_> = pairs.iter().map(read).collect();
         read.sort();
         read.dedup();
         let expected = [("0", false, true), ("0", true, true), ("1", false, false), ("2", false, true)];
         assert_eq!(read, expected.map(|(base, whole, lists)| (base.to_owned(), whole, lists)));
-        let brought_back = store.restored_by(&shop, &[&sha('f'), &sha('b')]).await.unwrap();
+        let brought_back = store.find_restored_commits(&shop, &[&sha('f'), &sha('b')]).await.unwrap();
         assert_eq!(brought_back, HashMap::from([(sha('f'), sha('1'))]));
     }
 

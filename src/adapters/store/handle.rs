@@ -8,8 +8,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::error::StoreError;
-use super::transaction::{Operation, Transaction, Wakes};
-use super::writer::{Job, Measures, Queued};
+use super::transaction::{Operation, Transaction, Wakeups};
+use super::writer::{QueuedOperation, WriteJob, WriterMetrics};
 use crate::clock::Clock;
 
 /// Clones share one database. [`Store::close`] ends it for all of them.
@@ -19,14 +19,14 @@ pub struct Store(pub(super) Arc<Inner>);
 #[derive(Debug)]
 pub(super) struct Inner {
     pub(super) readers: SqlitePool,
-    pub(super) jobs: mpsc::Sender<Box<dyn Job>>,
-    pub(super) wakes: watch::Receiver<Wakes>,
+    pub(super) jobs: mpsc::Sender<Box<dyn WriteJob>>,
+    pub(super) wakeups: watch::Receiver<Wakeups>,
     pub(super) closing: CancellationToken,
     /// Cancelled when the writer ends in a panic.
     pub(super) panicked: CancellationToken,
     pub(super) writer: Mutex<Option<JoinHandle<()>>>,
     pub(super) clock: Clock,
-    pub(super) measures: Measures,
+    pub(super) metrics: WriterMetrics,
 }
 
 impl Store {
@@ -40,22 +40,26 @@ impl Store {
 
     /// Applies one operation in a transaction of its own, and returns its result once it is stored.
     pub(super) async fn execute<O: Operation>(&self, operation: O) -> Result<O::Output, StoreError> {
-        let (answer, answered) = oneshot::channel();
-        self.0.jobs.send(Box::new(Queued::new(operation, answer))).await.map_err(|_| StoreError::Closed)?;
-        answered.await.map_err(|_| StoreError::Closed)?
+        let (result_sender, result) = oneshot::channel();
+        self.0
+            .jobs
+            .send(Box::new(QueuedOperation::new(operation, result_sender)))
+            .await
+            .map_err(|_| StoreError::Closed)?;
+        result.await.map_err(|_| StoreError::Closed)?
     }
 
     /// Counters that grow when there is new work, so that the loops need not poll.
-    pub fn woken(&self) -> watch::Receiver<Wakes> {
-        self.0.wakes.clone()
+    pub fn subscribe_wakeups(&self) -> watch::Receiver<Wakeups> {
+        self.0.wakeups.clone()
     }
 
-    pub fn measures(&self) -> &Measures {
-        &self.0.measures
+    pub fn metrics(&self) -> &WriterMetrics {
+        &self.0.metrics
     }
 
     /// Waits until the writer ends in a panic: from then on nothing can be stored.
-    pub async fn writer_panicked(&self) {
+    pub async fn wait_for_writer_panic(&self) {
         self.0.panicked.cancelled().await;
     }
 

@@ -17,7 +17,7 @@ use crate::domain::rules::quarantine::Hold;
 
 impl Store {
     /// The holds on an environment, newest first.
-    pub async fn holds(&self, environment: &EnvironmentName) -> Result<Vec<Hold>, StoreError> {
+    pub async fn list_holds(&self, environment: &EnvironmentName) -> Result<Vec<Hold>, StoreError> {
         let rows: Vec<String> =
             sqlx::query_scalar("SELECT body FROM hold WHERE environment = $1 ORDER BY change_id DESC")
                 .bind(environment.as_str())
@@ -29,14 +29,14 @@ impl Store {
 
 impl Transaction {
     #[must_use]
-    pub fn hold(self, hold: Hold) -> Self {
-        self.with(InsertHold(Box::new(hold)))
+    pub fn insert_hold(self, hold: Hold) -> Self {
+        self.with_operation(InsertHold(Box::new(hold)))
     }
 
     /// Removes the hold of this rollback, because a promotion was confirmed in spite of it.
     #[must_use]
-    pub fn lift(self, rollback: ChangeId) -> Self {
-        self.with(LiftHold(rollback))
+    pub fn lift_hold(self, rollback: ChangeId) -> Self {
+        self.with_operation(LiftHold(rollback))
     }
 }
 

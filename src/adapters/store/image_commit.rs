@@ -5,7 +5,7 @@ use sqlx::SqliteConnection;
 
 use super::error::StoreError;
 use super::handle::Store;
-use super::time::micros;
+use super::time::to_micros;
 use super::transaction::{Operation, Transaction};
 use crate::domain::model::version::Sha;
 
@@ -21,7 +21,7 @@ pub struct ImageCommit {
 }
 
 impl Store {
-    pub async fn image_commits(&self) -> Result<Vec<ImageCommit>, StoreError> {
+    pub async fn list_image_commits(&self) -> Result<Vec<ImageCommit>, StoreError> {
         let rows: Vec<(String, String, Option<String>, String)> =
             sqlx::query_as("SELECT image, reference, commit_sha, proof FROM image_commit ORDER BY image, reference")
                 .fetch_all(&self.0.readers)
@@ -40,8 +40,8 @@ impl Store {
 
 impl Transaction {
     #[must_use]
-    pub fn image_commit(self, image_commit: ImageCommit) -> Self {
-        self.with(RecordImageCommit(image_commit))
+    pub fn record_image_commit(self, image_commit: ImageCommit) -> Self {
+        self.with_operation(RecordImageCommit(image_commit))
     }
 }
 
@@ -62,7 +62,7 @@ impl Operation for RecordImageCommit {
         .bind(&self.0.reference)
         .bind(self.0.commit.as_ref().map(Sha::as_str))
         .bind(&self.0.proof)
-        .bind(micros(now))
+        .bind(to_micros(now))
         .execute(connection)
         .await?;
         Ok(())

@@ -10,10 +10,10 @@ use super::change;
 use super::change::stored::StoredStage;
 use super::error::StoreError;
 use super::handle::Store;
-use super::plan::StoredOverridden;
+use super::plan::StoredGateOverride;
 use super::stored::{StoredBody, read_or_log, stored, stored_by_name, write_body};
 use super::stored_parts::{StoredCommit, StoredLock, StoredQuarantine, StoredVersion};
-use super::time::{micros, timestamp};
+use super::time::{to_micros, to_timestamp};
 use super::transaction::{Operation, Transaction};
 use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::model::actor::{Actor, PersonId};
@@ -29,15 +29,16 @@ use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::{Cursor, Order};
 
 /// `history` does not show reports; they are read for the last report of an environment and at the start.
-const KEEP_REPORTS: SignedDuration = SignedDuration::from_hours(30 * 24);
+const REPORT_RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// Spelled as in the partial indexes; `SQLite` would not use them otherwise.
-const KINDS: &str = "kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released')";
-const KINDS_OF_ONE: &str =
+const HISTORY_KINDS: &str =
+    "kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released')";
+const ARTEFACT_HISTORY_KINDS: &str =
     "kind IN ('begun', 'arrived', 'arrival_failed', 'locked', 'unlocked', 'taken_over', 'released', 'carried')";
 
 /// The kinds that mark a change's way to its current stage.
-const STAGES: &str = "kind IN ('begun', 'retried', 'awaiting_approval', 'merging', 'deploying', 'deployed', 'failed', \
+const STAGE_KINDS: &str = "kind IN ('begun', 'retried', 'awaiting_approval', 'merging', 'deploying', 'deployed', 'failed', \
                       'stalled')";
 
 stored_by_name! {
@@ -135,7 +136,7 @@ pub enum LedgerDetails {
 
 /// One thing that happened; never changed afterwards.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct LedgerEntry {
     pub at: Timestamp,
     pub change: Option<String>,
     pub kind: LedgerKind,
@@ -156,7 +157,7 @@ pub struct LedgerFilter {
 }
 
 #[derive(sqlx::FromRow)]
-pub(super) struct EntryRow {
+pub(super) struct LedgerEntryRow {
     at: i64,
     change_id: Option<String>,
     kind: String,
@@ -166,15 +167,15 @@ pub(super) struct EntryRow {
     body: Option<String>,
 }
 
-impl EntryRow {
+impl LedgerEntryRow {
     /// `None` for a kind that only another version of Gantry knows.
-    fn into_entry(self) -> Option<Entry> {
+    fn into_entry(self) -> Option<LedgerEntry> {
         let Some(kind) = LedgerKind::parse(&self.kind) else {
             tracing::warn!(kind = self.kind, "an entry of the ledger has a kind that this version does not know");
             return None;
         };
-        Some(Entry {
-            at: timestamp(self.at),
+        Some(LedgerEntry {
+            at: to_timestamp(self.at),
             change: self.change_id,
             kind,
             artefact: self.artefact.as_deref().map(ArtefactName::new),
@@ -187,35 +188,35 @@ impl EntryRow {
 
 /// Something that happened, with the change that it began, as that stands now.
 #[derive(Clone, Debug)]
-pub struct Past {
+pub struct NumberedEntry {
     pub number: LedgerPosition,
-    pub entry: Entry,
+    pub entry: LedgerEntry,
     pub change: Option<Change>,
 }
 
 #[derive(sqlx::FromRow)]
-struct PastRow {
+struct NumberedEntryRow {
     id: i64,
     #[sqlx(flatten)]
-    entry: EntryRow,
+    entry: LedgerEntryRow,
     change: Option<String>,
 }
 
 impl Store {
     /// All of one kind, newest first, by the index that it has.
-    pub async fn newest(&self, kind: LedgerKind, limit: u32) -> Result<Vec<Entry>, StoreError> {
+    pub async fn list_newest_entries(&self, kind: LedgerKind, limit: u32) -> Result<Vec<LedgerEntry>, StoreError> {
         let mut query: QueryBuilder<Sqlite> = QueryBuilder::new(
             "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger WHERE kind = '",
         );
         // Spelled out as in the index.
         query.push(kind.as_str()).push("' ORDER BY id DESC LIMIT ").push_bind(i64::from(limit));
-        let rows: Vec<EntryRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
-        Ok(rows.into_iter().filter_map(EntryRow::into_entry).collect())
+        let rows: Vec<LedgerEntryRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
+        Ok(rows.into_iter().filter_map(LedgerEntryRow::into_entry).collect())
     }
 
     /// Newest first.
-    pub async fn ledger(&self, filter: &LedgerFilter, limit: u32) -> Result<Vec<Entry>, StoreError> {
-        let rows: Vec<EntryRow> = sqlx::query_as(
+    pub async fn list_ledger_entries(&self, filter: &LedgerFilter, limit: u32) -> Result<Vec<LedgerEntry>, StoreError> {
+        let rows: Vec<LedgerEntryRow> = sqlx::query_as(
             "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger
              WHERE ($1 IS NULL OR change_id = $1) AND ($2 IS NULL OR kind = $2)
                AND ($3 IS NULL OR artefact = $3) AND ($4 IS NULL OR environment = $4)
@@ -228,30 +229,30 @@ impl Store {
         .bind(i64::from(limit))
         .fetch_all(&self.0.readers)
         .await?;
-        Ok(rows.into_iter().filter_map(EntryRow::into_entry).collect())
+        Ok(rows.into_iter().filter_map(LedgerEntryRow::into_entry).collect())
     }
 
     /// The events of `history`: `limit` of them from the cursor on, the nearest first.
-    pub async fn past(
+    pub async fn list_history_entries(
         &self,
         filter: &ListFilter,
         cursor: Cursor<LedgerPosition>,
         limit: u32,
-    ) -> Result<Vec<Past>, StoreError> {
+    ) -> Result<Vec<NumberedEntry>, StoreError> {
         let order = if cursor.is_backward(Order::NewestFirst) { " ORDER BY id DESC" } else { " ORDER BY id" };
-        let part = |query: &mut QueryBuilder<Sqlite>, of_all: bool| {
+        let push_entries = |query: &mut QueryBuilder<Sqlite>, environment_wide: bool| {
             query.push(
                 "SELECT * FROM (SELECT id, at, change_id, kind, artefact, environment, actor, body FROM ledger WHERE ",
             );
-            query.push(if filter.artefact.is_some() { KINDS_OF_ONE } else { KINDS });
+            query.push(if filter.artefact.is_some() { ARTEFACT_HISTORY_KINDS } else { HISTORY_KINDS });
             let query = match &filter.artefact {
                 None => query,
-                Some(_) if of_all => query.push(" AND artefact IS NULL"),
+                Some(_) if environment_wide => query.push(" AND artefact IS NULL"),
                 Some(artefact) => query.push(" AND artefact = ").push_bind(artefact.as_str().to_owned()),
             };
             if let Some(environment) = &filter.environment {
                 // By the plain column SQLite would take the index of all entries, among them every report.
-                query.push(if of_all { " AND COALESCE(environment, '') = " } else { " AND environment = " });
+                query.push(if environment_wide { " AND COALESCE(environment, '') = " } else { " AND environment = " });
                 query.push_bind(environment.as_str().to_owned());
             }
             let query = match cursor {
@@ -265,29 +266,29 @@ impl Store {
             "SELECT page.id, page.at, page.change_id, page.kind, page.artefact, page.environment, page.actor, page.body,
                     change.body AS change FROM (",
         );
-        part(&mut query, false);
+        push_entries(&mut query, false);
         if filter.artefact.is_some() {
             // An event of a whole environment concerns each artefact in it.
             query.push(" UNION ALL ");
-            part(&mut query, true);
+            push_entries(&mut query, true);
         }
         query.push(") AS page LEFT JOIN change ON change.id = page.change_id AND page.kind IN ('begun', 'carried')");
         query.push(order.replace(" id", " page.id")).push(" LIMIT ").push_bind(i64::from(limit));
-        let rows: Vec<PastRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
+        let rows: Vec<NumberedEntryRow> = query.build_query_as().fetch_all(&self.0.readers).await?;
         Ok(rows
             .into_iter()
             .filter_map(|row| {
-                Some(Past {
+                Some(NumberedEntry {
                     number: LedgerPosition(row.id),
                     entry: row.entry.into_entry()?,
-                    change: row.change.as_deref().and_then(change::read),
+                    change: row.change.as_deref().and_then(change::read_change),
                 })
             })
             .collect())
     }
 
     /// Since when each of these changes stands where it does.
-    pub async fn stages_since(&self, changes: &[ChangeId]) -> Result<HashMap<ChangeId, Timestamp>, StoreError> {
+    pub async fn find_stage_starts(&self, changes: &[ChangeId]) -> Result<HashMap<ChangeId, Timestamp>, StoreError> {
         if changes.is_empty() {
             return Ok(HashMap::new());
         }
@@ -296,37 +297,37 @@ impl Store {
         for id in changes {
             ids.push_bind(id.to_string());
         }
-        query.push(") AND ").push(STAGES).push(" GROUP BY change_id");
+        query.push(") AND ").push(STAGE_KINDS).push(" GROUP BY change_id");
         let rows: Vec<(String, i64)> = query.build_query_as().fetch_all(&self.0.readers).await?;
-        Ok(rows.into_iter().filter_map(|(id, at)| Some((ChangeId::parse(&id)?, timestamp(at)))).collect())
+        Ok(rows.into_iter().filter_map(|(id, at)| Some((ChangeId::parse(&id)?, to_timestamp(at)))).collect())
     }
 }
 
 /// The last report that came for an environment.
-pub(super) async fn last_report(
+pub(super) async fn find_last_report(
     database: impl sqlx::SqliteExecutor<'_>,
     environment: &EnvironmentName,
-) -> Result<Option<Entry>, sqlx::Error> {
+) -> Result<Option<LedgerEntry>, sqlx::Error> {
     // The kind is spelled out as in the index that this uses.
-    let row: Option<EntryRow> = sqlx::query_as(
+    let row: Option<LedgerEntryRow> = sqlx::query_as(
         "SELECT at, change_id, kind, artefact, environment, actor, body FROM ledger
          WHERE kind = 'report' AND environment = $1 ORDER BY id DESC LIMIT 1",
     )
     .bind(environment.as_str())
     .fetch_optional(database)
     .await?;
-    Ok(row.and_then(EntryRow::into_entry))
+    Ok(row.and_then(LedgerEntryRow::into_entry))
 }
 
 impl Transaction {
     #[must_use]
-    pub fn ledger(self, entry: Entry) -> Self {
-        self.with(AppendToLedger(entry))
+    pub fn append_to_ledger(self, entry: LedgerEntry) -> Self {
+        self.with_operation(AppendToLedger(entry))
     }
 }
 
 #[derive(Debug)]
-struct AppendToLedger(Entry);
+struct AppendToLedger(LedgerEntry);
 
 impl Operation for AppendToLedger {
     type Output = ();
@@ -339,7 +340,7 @@ impl Operation for AppendToLedger {
             "INSERT INTO ledger (at, change_id, kind, artefact, environment, actor, body)
              VALUES ($1, $2, $3, $4, $5, $6, $7)",
         )
-        .bind(micros(entry.at))
+        .bind(to_micros(entry.at))
         .bind(&entry.change)
         .bind(entry.kind.as_str())
         .bind(entry.artefact.as_ref().map(ArtefactName::as_str))
@@ -355,7 +356,7 @@ impl Operation for AppendToLedger {
 /// Deletes old reports of controllers. The events of changes are kept for ever.
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM ledger WHERE kind = 'report' AND at < $1")
-        .bind(micros(now - KEEP_REPORTS))
+        .bind(to_micros(now - REPORT_RETENTION))
         .execute(connection)
         .await?;
     Ok(())
@@ -376,7 +377,7 @@ stored! {
             pinned: Option<Sha>,
             version: StoredVersion,
         },
-        Overridden(overridden: StoredOverridden),
+        Overridden(overridden: StoredGateOverride),
         Lock {
             lock: StoredLock,
             taken_from: Option<PersonId>,
@@ -385,7 +386,7 @@ stored! {
         Released {
             version: StoredVersion,
         },
-        Arrival(arrival: Box<StoredArrivalTold>),
+        Arrival(arrival: Box<StoredArrivalDetails>),
         Report {
             report: Value,
             artefacts: Option<Vec<ArtefactName>>,
@@ -401,7 +402,7 @@ stored! {
         },
     }
 
-    struct StoredArrivalTold for ArrivalDetails {
+    struct StoredArrivalDetails for ArrivalDetails {
         version: StoredVersion,
         failed: Option<String>,
         commit: Option<StoredCommit>,

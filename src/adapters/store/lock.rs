@@ -4,17 +4,17 @@ use jiff::{SignedDuration, Timestamp};
 use sqlx::SqliteConnection;
 
 use super::change;
-use super::error::{StoreError, expect_a_row};
+use super::error::{StoreError, require_changed_row};
 use super::handle::Store;
-use super::time::{micros, micros_up, timestamp};
-use super::transaction::{Operation, Transaction, Wakes};
+use super::time::{to_micros, to_micros_ceil, to_timestamp};
+use super::transaction::{Operation, Transaction, Wakeups};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::lock::{Lock, LockId};
 
 /// How long a lock may stand before its owner is asked about it, and then again.
-const NUDGE_AFTER: SignedDuration = SignedDuration::from_hours(24);
+const REMIND_AFTER: SignedDuration = SignedDuration::from_hours(24);
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -35,80 +35,80 @@ impl Row {
             artefact: Some(self.artefact.as_str()).filter(|name| !name.is_empty()).map(ArtefactName::new),
             by: PersonId::new(&self.person),
             reason: self.reason,
-            since: timestamp(self.since),
-            until: self.until.map(timestamp),
+            since: to_timestamp(self.since),
+            until: self.until.map(to_timestamp),
         })
     }
 }
 
 impl Store {
     /// The locks in force now, oldest first.
-    pub async fn locks(&self, environment: Option<&EnvironmentName>) -> Result<Vec<Lock>, StoreError> {
+    pub async fn list_locks(&self, environment: Option<&EnvironmentName>) -> Result<Vec<Lock>, StoreError> {
         let rows: Vec<Row> = sqlx::query_as(
             "SELECT id, environment, artefact, person, reason, since, until FROM lock
              WHERE ($1 IS NULL OR environment = $1) AND (until IS NULL OR until > $2) ORDER BY since, id",
         )
         .bind(environment.map(EnvironmentName::as_str))
-        .bind(micros(self.0.clock.now()))
+        .bind(to_micros(self.0.clock.now()))
         .fetch_all(&self.0.readers)
         .await?;
         Ok(rows.into_iter().filter_map(Row::into_lock).collect())
     }
 
     /// The lock of that id, if it is in force.
-    pub async fn lock(&self, id: LockId) -> Result<Option<Lock>, StoreError> {
+    pub async fn find_lock(&self, id: LockId) -> Result<Option<Lock>, StoreError> {
         let row: Option<Row> = sqlx::query_as(
             "SELECT id, environment, artefact, person, reason, since, until FROM lock
              WHERE id = $1 AND (until IS NULL OR until > $2)",
         )
         .bind(id.to_string())
-        .bind(micros(self.0.clock.now()))
+        .bind(to_micros(self.0.clock.now()))
         .fetch_optional(&self.0.readers)
         .await?;
         Ok(row.and_then(Row::into_lock))
     }
 
     /// The locks with a reminder that is due.
-    pub async fn forgotten_locks(&self) -> Result<Vec<Lock>, StoreError> {
+    pub async fn list_locks_to_remind(&self) -> Result<Vec<Lock>, StoreError> {
         let rows: Vec<Row> = sqlx::query_as(
             "SELECT id, environment, artefact, person, reason, since, until FROM lock
              WHERE nudge_at <= $1 AND (until IS NULL OR until > $1) ORDER BY nudge_at, id",
         )
-        .bind(micros(self.0.clock.now()))
+        .bind(to_micros(self.0.clock.now()))
         .fetch_all(&self.0.readers)
         .await?;
         Ok(rows.into_iter().filter_map(Row::into_lock).collect())
     }
 
     /// The earliest reminder later than `after`. The caller reads the clock for `after` before it asks for the locks to remind of.
-    pub async fn next_nudge(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    pub async fn find_next_reminder(&self, after: Timestamp) -> Result<Option<Timestamp>, StoreError> {
         let next: Option<i64> = sqlx::query_scalar(
             "SELECT MIN(nudge_at) FROM lock WHERE nudge_at > $1 AND (until IS NULL OR until > nudge_at)",
         )
-        .bind(micros(after))
+        .bind(to_micros(after))
         .fetch_one(&self.0.readers)
         .await?;
-        Ok(next.map(timestamp))
+        Ok(next.map(to_timestamp))
     }
 }
 
 impl Transaction {
     /// The transaction fails with `Overtaken` where another lock is in force there.
     #[must_use]
-    pub fn lock(self, lock: Lock) -> Self {
-        self.with(InsertLock(Box::new(lock)))
+    pub fn insert_lock(self, lock: Lock) -> Self {
+        self.with_operation(InsertLock(Box::new(lock)))
     }
 
     /// The transaction fails with `Overtaken` at a second click.
     #[must_use]
-    pub fn unlock(self, lock: LockId) -> Self {
-        self.with(RemoveLock(lock))
+    pub fn remove_lock(self, lock: LockId) -> Self {
+        self.with_operation(RemoveLock(lock))
     }
 
     /// Its owner was reminded of it, and will be again in a day. The transaction fails with `Overtaken` where it was ended.
     #[must_use]
-    pub fn nudged(self, lock: LockId) -> Self {
-        self.with(PostponeLockReminder(lock))
+    pub fn postpone_lock_reminder(self, lock: LockId) -> Self {
+        self.with_operation(PostponeLockReminder(lock))
     }
 }
 
@@ -124,7 +124,7 @@ impl Operation for InsertLock {
         sqlx::query("DELETE FROM lock WHERE environment = $1 AND artefact = $2 AND until <= $3")
             .bind(lock.environment.as_str())
             .bind(artefact)
-            .bind(micros(now))
+            .bind(to_micros(now))
             .execute(&mut *connection)
             .await?;
         let made = sqlx::query(
@@ -136,16 +136,16 @@ impl Operation for InsertLock {
         .bind(artefact)
         .bind(lock.by.as_str())
         .bind(&lock.reason)
-        .bind(micros(lock.since))
-        .bind(lock.until.map(micros_up))
-        .bind(micros_up(lock.since + NUDGE_AFTER))
+        .bind(to_micros(lock.since))
+        .bind(lock.until.map(to_micros_ceil))
+        .bind(to_micros_ceil(lock.since + REMIND_AFTER))
         .execute(connection)
         .await?;
-        expect_a_row(&made)
+        require_changed_row(&made)
     }
 
-    fn wakes(&self, (): &()) -> Wakes {
-        Wakes::LOCKS
+    fn wakes(&self, (): &()) -> Wakeups {
+        Wakeups::LOCKS
     }
 }
 
@@ -160,11 +160,11 @@ impl Operation for RemoveLock {
             .bind(self.0.to_string())
             .fetch_one(&mut *connection)
             .await?;
-        change::look_again(connection, Some(&environment), now).await
+        change::wake_waiting_changes(connection, Some(&environment), now).await
     }
 
-    fn wakes(&self, (): &()) -> Wakes {
-        Wakes::CHANGES
+    fn wakes(&self, (): &()) -> Wakeups {
+        Wakeups::CHANGES
     }
 }
 
@@ -176,16 +176,16 @@ impl Operation for PostponeLockReminder {
 
     async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
         let postponed = sqlx::query("UPDATE lock SET nudge_at = $1 WHERE id = $2")
-            .bind(micros_up(now + NUDGE_AFTER))
+            .bind(to_micros_ceil(now + REMIND_AFTER))
             .bind(self.0.to_string())
             .execute(connection)
             .await?;
-        expect_a_row(&postponed)
+        require_changed_row(&postponed)
     }
 }
 
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM lock WHERE until <= $1").bind(micros(now)).execute(connection).await?;
+    sqlx::query("DELETE FROM lock WHERE until <= $1").bind(to_micros(now)).execute(connection).await?;
     Ok(())
 }
 

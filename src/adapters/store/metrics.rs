@@ -4,12 +4,12 @@ use jiff::Timestamp;
 
 use super::error::StoreError;
 use super::handle::Store;
-use super::inbox::{Line, Source};
-use super::time::{micros, timestamp};
+use super::inbox::{InboxOrigin, InboxQueue};
+use super::time::{to_micros, to_timestamp};
 
 /// How much waits, and since when the oldest of it does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct QueueDepth {
     pub count: u64,
     pub oldest: Option<Timestamp>,
 }
@@ -17,14 +17,14 @@ pub struct Waiting {
 /// The waiting rows of the inbox's lines and of the outbox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
-    pub requests: Waiting,
-    pub webhooks: Waiting,
-    pub outbox: Waiting,
+    pub requests: QueueDepth,
+    pub webhooks: QueueDepth,
+    pub outbox: QueueDepth,
 }
 
 /// Outstanding work; tests poll it until everything is zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pending {
+pub struct OutstandingWork {
     pub inbox: u64,
     pub outbox: u64,
     /// Active changes, without those that wait for people.
@@ -34,7 +34,7 @@ pub struct Pending {
 }
 
 impl Store {
-    pub async fn pending(&self) -> Result<Pending, StoreError> {
+    pub async fn measure_outstanding_work(&self) -> Result<OutstandingWork, StoreError> {
         type Row = (i64, Option<i64>, i64, Option<i64>, i64, Option<i64>, Option<i64>);
         let (inbox, inbox_due, outbox, outbox_due, changes, changes_due, nudge_due): Row = sqlx::query_as(
             "SELECT (SELECT COUNT(*) FROM inbox WHERE done_at IS NULL),
@@ -48,19 +48,19 @@ impl Store {
                     (SELECT MIN(nudge_at) FROM lock WHERE nudge_at <= $1 AND (until IS NULL OR until > $1))",
         )
         // A reminder of tomorrow is nothing that is still to be done.
-        .bind(micros(self.0.clock.now()))
+        .bind(to_micros(self.0.clock.now()))
         .fetch_one(&self.0.readers)
         .await?;
-        Ok(Pending {
+        Ok(OutstandingWork {
             inbox: u64::try_from(inbox).unwrap_or_default(),
             outbox: u64::try_from(outbox).unwrap_or_default(),
             changes: u64::try_from(changes).unwrap_or_default(),
-            next_due: [inbox_due, outbox_due, changes_due, nudge_due].into_iter().flatten().min().map(timestamp),
+            next_due: [inbox_due, outbox_due, changes_due, nudge_due].into_iter().flatten().min().map(to_timestamp),
         })
     }
 
     /// Reads the index of waiting rows, not the done ones.
-    pub async fn backlog(&self) -> Result<Backlog, StoreError> {
+    pub async fn measure_backlog(&self) -> Result<Backlog, StoreError> {
         let rows: Vec<(String, i64, i64)> = sqlx::query_as(
             "SELECT source, COUNT(*), MIN(received_at) FROM inbox WHERE done_at IS NULL AND due_at >= 0 GROUP BY source || ''",
         )
@@ -68,23 +68,24 @@ impl Store {
         .await?;
         let mut backlog = Backlog::default();
         for (source, count, oldest) in rows {
-            let line = match Source::parse(&source).map(Source::line) {
-                Some(Line::Requests) => &mut backlog.requests,
-                Some(Line::Webhooks) => &mut backlog.webhooks,
+            let queue = match InboxOrigin::parse(&source).map(InboxOrigin::queue) {
+                Some(InboxQueue::Requests) => &mut backlog.requests,
+                Some(InboxQueue::Webhooks) => &mut backlog.webhooks,
                 None => continue,
             };
-            line.count += u64::try_from(count).unwrap_or_default();
-            let oldest = timestamp(oldest);
-            line.oldest = Some(line.oldest.map_or(oldest, |before| before.min(oldest)));
+            queue.count += u64::try_from(count).unwrap_or_default();
+            let oldest = to_timestamp(oldest);
+            queue.oldest = Some(queue.oldest.map_or(oldest, |before| before.min(oldest)));
         }
         // A patient edit before its time is not late.
         let (count, oldest): (i64, Option<i64>) = sqlx::query_as(
             "SELECT COUNT(*), MIN(CASE WHEN patient AND due_at > $1 THEN NULL ELSE created_at END) FROM outbox",
         )
-        .bind(micros(self.0.clock.now()))
+        .bind(to_micros(self.0.clock.now()))
         .fetch_one(&self.0.readers)
         .await?;
-        backlog.outbox = Waiting { count: u64::try_from(count).unwrap_or_default(), oldest: oldest.map(timestamp) };
+        backlog.outbox =
+            QueueDepth { count: u64::try_from(count).unwrap_or_default(), oldest: oldest.map(to_timestamp) };
         Ok(backlog)
     }
 }

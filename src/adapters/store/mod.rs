@@ -33,19 +33,19 @@ mod writer;
 
 pub use change::{Claim, Fence};
 pub use error::StoreError;
-pub use found_commit::{Home, Kept};
+pub use found_commit::{CommitCandidate, CommitMention};
 pub use handle::Store;
 pub use image_commit::ImageCommit;
-pub use inbox::{InboxId, Line, Receipt, Received, Source};
-pub use ledger::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Past};
-pub use metrics::{Backlog, Pending, Waiting};
-pub use outbox::{MessageId, Outgoing, Turn};
-pub use plan::Shown;
-pub use posted_message::Said;
-pub use probe::{Looked, look, reported};
-pub use transaction::{Transaction, Wakes};
-pub use unmapped_report::Reported;
-pub use writer::Measures;
+pub use inbox::{InboxId, InboxItem, InboxOrigin, InboxQueue, Receipt};
+pub use ledger::{LedgerDetails, LedgerEntry, LedgerFilter, LedgerKind, NumberedEntry};
+pub use metrics::{Backlog, OutstandingWork, QueueDepth};
+pub use outbox::{MessageId, NextMessage, OutgoingMessage};
+pub use plan::ShownPlan;
+pub use posted_message::PostedMessage;
+pub use probe::{DatabaseProbe, probe, read_report_summary};
+pub use transaction::{Transaction, Wakeups};
+pub use unmapped_report::ReportSummary;
+pub use writer::WriterMetrics;
 
 #[cfg(test)]
 mod tests;

@@ -13,31 +13,31 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::connect;
+use super::connection::open_connection;
 use super::error::StoreError;
 use super::handle::{Inner, Store};
 use super::process_lock::ProcessLock;
 use super::prune::Prune;
-use super::transaction::Wakes;
-use super::writer::{self, Measures, QUEUE, WriteConnection};
+use super::transaction::Wakeups;
+use super::writer::{self, QUEUE_CAPACITY, WriteConnection, WriterMetrics};
 use crate::clock::Clock;
 
 pub(super) static MIGRATIONS: Migrator = sqlx::migrate!("src/adapters/store/migrations");
 
 /// From 3.7.0 up to the one before this, a write-ahead log could be corrupted by a race at a checkpoint.
-const OLDEST_SQLITE: [u32; 3] = [3, 51, 3];
+const MIN_SQLITE_VERSION: [u32; 3] = [3, 51, 3];
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Store {
     /// Opens `sqlite://path`, creating and migrating the file as needed.
     pub async fn open(url: &str, clock: Clock) -> Result<Self, StoreError> {
-        Self::open_within(url, clock, PATIENCE).await
+        Self::open_with_timeout(url, clock, LOCK_TIMEOUT).await
     }
 
-    pub(super) async fn open_within(url: &str, clock: Clock, patience: Duration) -> Result<Self, StoreError> {
-        let options = options(url)?;
-        let lock = ProcessLock::take(options.get_filename(), patience).await?;
+    pub(super) async fn open_with_timeout(url: &str, clock: Clock, patience: Duration) -> Result<Self, StoreError> {
+        let options = parse_database_url(url)?;
+        let lock = ProcessLock::acquire(options.get_filename(), patience).await?;
         let cannot_open = |error: &sqlx::Error| {
             StoreError::Refused(format!(
                 "The database `{}` cannot be opened: {error}. Is it a file that Gantry made and may write?",
@@ -47,21 +47,21 @@ impl Store {
         // SQLite would create a file that everybody can read, and gives its log the file's rights. If the file cannot be created
         // here, `connect` reports it.
         drop(File::options().append(true).create(true).mode(0o600).open(options.get_filename()));
-        let mut connection = connect(&options).await.map_err(|error| cannot_open(&error))?;
-        assert_version(&mut connection).await?;
-        migrate(&mut connection, options.get_filename()).await?;
+        let mut connection = open_connection(&options).await.map_err(|error| cannot_open(&error))?;
+        check_sqlite_version(&mut connection).await?;
+        run_migrations(&mut connection, options.get_filename()).await?;
 
         let readers = SqlitePoolOptions::new()
             .max_connections(2)
             .min_connections(0)
             .test_before_acquire(false)
             .connect_lazy_with(options.clone().create_if_missing(false).pragma("query_only", "ON"));
-        let (jobs, queue) = mpsc::channel(QUEUE);
-        let (wake, wakes) = watch::channel(Wakes::default());
+        let (jobs, queue) = mpsc::channel(QUEUE_CAPACITY);
+        let (wake, wakes) = watch::channel(Wakeups::default());
         let closing = CancellationToken::new();
-        let measures = Measures::default();
+        let metrics = WriterMetrics::default();
         let connection = WriteConnection::new(connection, options, lock);
-        let task = writer::run(connection, clock.clone(), queue, Prune, wake, closing.clone(), measures.clone());
+        let task = writer::run(connection, clock.clone(), queue, Prune, wake, closing.clone(), metrics.clone());
         let panicked = CancellationToken::new();
         let guard = panicked.clone().drop_guard();
         let task = async move {
@@ -71,22 +71,22 @@ impl Store {
         Ok(Self(Arc::new(Inner {
             readers,
             jobs,
-            wakes,
+            wakeups: wakes,
             closing,
             panicked,
             writer: Mutex::new(Some(tokio::spawn(task))),
             clock,
-            measures,
+            metrics,
         })))
     }
 }
 
 /// The newest that this program knows.
-pub(super) fn newest_migration() -> i64 {
+pub(super) fn find_newest_migration() -> i64 {
     MIGRATIONS.iter().map(|migration| migration.version).max().unwrap_or_default()
 }
 
-pub(super) fn options(url: &str) -> Result<SqliteConnectOptions, StoreError> {
+pub(super) fn parse_database_url(url: &str) -> Result<SqliteConnectOptions, StoreError> {
     let refused = |why: &str| Err(StoreError::Refused(why.to_owned()));
     if url.starts_with("postgres://") || url.starts_with("postgresql://") {
         // The address may hold a password, so it is not repeated.
@@ -119,12 +119,12 @@ pub(super) fn options(url: &str) -> Result<SqliteConnectOptions, StoreError> {
         .statement_cache_capacity(48))
 }
 
-async fn assert_version(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+async fn check_sqlite_version(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     let version: String = sqlx::query_scalar("SELECT sqlite_version()").fetch_one(connection).await?;
-    if is_at_least(&version, OLDEST_SQLITE) {
+    if is_at_least(&version, MIN_SQLITE_VERSION) {
         return Ok(());
     }
-    let [major, minor, patch] = OLDEST_SQLITE;
+    let [major, minor, patch] = MIN_SQLITE_VERSION;
     Err(StoreError::Refused(format!(
         "SQLite {version} can corrupt its write-ahead log: build Gantry with {major}.{minor}.{patch} or newer."
     )))
@@ -135,10 +135,10 @@ fn is_at_least(version: &str, oldest: [u32; 3]) -> bool {
     [(); 3].map(|()| parts.next().unwrap_or(0)) >= oldest
 }
 
-async fn migrate(connection: &mut SqliteConnection, file: &Path) -> Result<(), StoreError> {
+async fn run_migrations(connection: &mut SqliteConnection, file: &Path) -> Result<(), StoreError> {
     let file = file.display();
-    let migrated = match is_former(connection).await {
-        Ok(true) => return Err(former_file(file)),
+    let migrated = match is_prerelease_file(connection).await {
+        Ok(true) => return Err(build_prerelease_error(file)),
         Ok(false) => MIGRATIONS.run_direct(None, connection, false).await,
         Err(error) => Err(MigrateError::Execute(error)),
     };
@@ -157,14 +157,14 @@ async fn migrate(connection: &mut SqliteConnection, file: &Path) -> Result<(), S
 }
 
 /// SHA-384 of the first migration from before the first release, when there were thirteen.
-const FORMER_FIRST_MIGRATION: [u8; 48] = [
+const PRERELEASE_FIRST_MIGRATION: [u8; 48] = [
     0x1d, 0x84, 0xab, 0xe1, 0x0f, 0x04, 0xc3, 0xe3, 0xfc, 0xb3, 0x1d, 0x9b, 0x0d, 0xc5, 0x5b, 0xfe, 0xa3, 0xe4, 0x86,
     0xa7, 0xc3, 0x32, 0x98, 0x98, 0xf8, 0xbc, 0x92, 0xa9, 0x1b, 0x2c, 0x17, 0xfe, 0xd1, 0xa1, 0xe5, 0x12, 0x9b, 0x78,
     0x95, 0xe0, 0x25, 0x66, 0x4e, 0xcb, 0xe6, 0xab, 0x3c, 0x6e,
 ];
 
 /// The databases from before the first release are refused, here and by the doctor, in the same words.
-pub(super) fn former_file(file: impl std::fmt::Display) -> StoreError {
+pub(super) fn build_prerelease_error(file: impl std::fmt::Display) -> StoreError {
     StoreError::Refused(format!(
         "The database `{file}` was written by a Gantry from before its first release, and this one cannot read it. Move the \
          file away, or set DATABASE_URL to another file: Gantry then starts with an empty one."
@@ -172,7 +172,7 @@ pub(super) fn former_file(file: impl std::fmt::Display) -> StoreError {
 }
 
 /// Whether a Gantry from before the first release wrote the file.
-pub(super) async fn is_former(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
+pub(super) async fn is_prerelease_file(connection: &mut SqliteConnection) -> Result<bool, sqlx::Error> {
     let has_migrations = "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE name = '_sqlx_migrations')";
     if !sqlx::query_scalar::<_, bool>(has_migrations).fetch_one(&mut *connection).await? {
         return Ok(false);
@@ -180,7 +180,7 @@ pub(super) async fn is_former(connection: &mut SqliteConnection) -> Result<bool,
     let first: Option<Vec<u8>> = sqlx::query_scalar("SELECT checksum FROM _sqlx_migrations WHERE version = 1")
         .fetch_optional(connection)
         .await?;
-    Ok(first.is_some_and(|first| first == FORMER_FIRST_MIGRATION))
+    Ok(first.is_some_and(|first| first == PRERELEASE_FIRST_MIGRATION))
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
         for (version, fine) in
             [("3.51.3", true), ("3.51.2", false), ("3.7.17", false), ("3.100.0", true), ("4.0", true), ("", false)]
         {
-            assert_eq!(is_at_least(version, OLDEST_SQLITE), fine, "{version}");
+            assert_eq!(is_at_least(version, MIN_SQLITE_VERSION), fine, "{version}");
         }
     }
 
@@ -214,7 +214,7 @@ mod tests {
     fn an_address_that_is_not_a_sqlite_file_is_refused_with_what_to_write() {
         for url in ["postgres://gantry:secret@db/gantry", "sqlite::memory:", "sqlite://", "mysql://x", "gantry.db", ""]
         {
-            let refusal = options(url).expect_err(url).to_string();
+            let refusal = parse_database_url(url).expect_err(url).to_string();
             assert!(refusal.contains("sqlite://gantry.db"), "{url}: {refusal}");
             assert!(!refusal.contains("secret"), "{refusal}");
         }

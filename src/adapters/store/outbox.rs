@@ -8,24 +8,24 @@ use sqlx::SqliteConnection;
 
 use super::error::StoreError;
 use super::handle::Store;
-use super::posted_message::{Said, is_spoken};
+use super::posted_message::{PostedMessage, is_posted_or_queued};
 use super::stored::{StoredBody, read_body, stored, write_body};
-use super::time::{micros, micros_of, micros_up, timestamp};
-use super::transaction::{Operation, Transaction, Wakes};
+use super::time::{duration_to_micros, to_micros, to_micros_ceil, to_timestamp};
+use super::transaction::{Operation, Transaction, Wakeups};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::message::{
     Destination, FallbackRecipient, Message, MessageFile, MessageKey, MessageLink, ResponseUrl,
 };
 
 /// How long a message stands at least before a patient edit changes it.
-const STANDS: SignedDuration = SignedDuration::from_secs(3);
+const MIN_EDIT_INTERVAL: SignedDuration = SignedDuration::from_secs(3);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MessageId(i64);
 
 /// The first message of a queue, or one that stepped aside: its turn comes at `due_at`.
 #[derive(Clone, Debug)]
-pub struct Turn {
+pub struct NextMessage {
     pub id: MessageId,
     pub queue: String,
     pub due_at: Timestamp,
@@ -33,7 +33,7 @@ pub struct Turn {
 
 /// A message to be sent.
 #[derive(Clone, Debug)]
-pub struct Outgoing {
+pub struct OutgoingMessage {
     pub id: MessageId,
     /// Which text of the row this is.
     pub revision: i64,
@@ -46,34 +46,34 @@ pub struct Outgoing {
 
 impl Store {
     /// The head of every queue and all waiting patient edits, the longest due first.
-    pub async fn turns(&self) -> Result<Vec<Turn>, StoreError> {
+    pub async fn list_next_messages(&self) -> Result<Vec<NextMessage>, StoreError> {
         let rows: Vec<(i64, String, i64)> = sqlx::query_as(
             "SELECT o.id, o.queue, o.due_at FROM outbox o
              JOIN (SELECT MIN(id) AS id FROM outbox WHERE NOT (patient AND due_at > $1) GROUP BY queue
                    UNION ALL SELECT id FROM outbox WHERE patient AND due_at > $1) turn ON turn.id = o.id
              ORDER BY o.due_at, o.id",
         )
-        .bind(micros(self.0.clock.now()))
+        .bind(to_micros(self.0.clock.now()))
         .fetch_all(&self.0.readers)
         .await?;
         Ok(rows
             .into_iter()
-            .map(|(id, queue, due_at)| Turn { id: MessageId(id), queue, due_at: timestamp(due_at) })
+            .map(|(id, queue, due_at)| NextMessage { id: MessageId(id), queue, due_at: to_timestamp(due_at) })
             .collect())
     }
 
-    pub async fn outgoing(&self, id: MessageId) -> Result<Option<Outgoing>, StoreError> {
+    pub async fn find_outgoing_message(&self, id: MessageId) -> Result<Option<OutgoingMessage>, StoreError> {
         let row: Option<(i64, String, String, i64, i64)> =
             sqlx::query_as("SELECT revision, queue, body, created_at, attempts FROM outbox WHERE id = $1")
                 .bind(id.0)
                 .fetch_optional(&self.0.readers)
                 .await?;
-        Ok(row.map(|(revision, queue, body, created_at, attempts)| Outgoing {
+        Ok(row.map(|(revision, queue, body, created_at, attempts)| OutgoingMessage {
             id,
             revision,
             queue,
             message: read_body::<StoredMessage>(&body),
-            created_at: timestamp(created_at),
+            created_at: to_timestamp(created_at),
             attempts: u32::try_from(attempts).unwrap_or(u32::MAX),
         }))
     }
@@ -82,32 +82,32 @@ impl Store {
 impl Transaction {
     /// Puts a message into the outbox, or into the place of an unsent one of the same key.
     #[must_use]
-    pub fn say(self, message: Message) -> Self {
-        self.with(EnqueueMessage { message, upon: None })
+    pub fn enqueue_message(self, message: Message) -> Self {
+        self.with_operation(EnqueueMessage { message, only_if_posted: None })
     }
 
     /// The same, but only where the message `key` stands or is about to.
     #[must_use]
-    pub fn say_upon(self, key: MessageKey, message: Message) -> Self {
-        self.with(EnqueueMessage { message, upon: Some(key) })
+    pub fn enqueue_if_posted(self, key: MessageKey, message: Message) -> Self {
+        self.with_operation(EnqueueMessage { message, only_if_posted: Some(key) })
     }
 
     /// Slack has the message. The row stays if a newer text took its place meanwhile.
     #[must_use]
-    pub fn sent(self, id: MessageId, revision: i64, said: Option<Said>) -> Self {
-        self.with(MarkSent { id, revision, said })
+    pub fn mark_sent(self, id: MessageId, revision: i64, posted: Option<PostedMessage>) -> Self {
+        self.with_operation(MarkSent { id, revision, posted })
     }
 
     /// The message waits; with an `error` this counts as an attempt.
     #[must_use]
-    pub fn delay(self, id: MessageId, until: Timestamp, error: Option<String>) -> Self {
-        self.with(DelayMessage { id, until, error })
+    pub fn delay_message(self, id: MessageId, until: Timestamp, error: Option<String>) -> Self {
+        self.with_operation(DelayMessage { id, until, error })
     }
 
     /// The message can never be sent. The row stays if a newer text took its place meanwhile.
     #[must_use]
-    pub fn unsay(self, id: MessageId, revision: i64) -> Self {
-        self.with(DropMessage { id, revision })
+    pub fn drop_message(self, id: MessageId, revision: i64) -> Self {
+        self.with_operation(DropMessage { id, revision })
     }
 }
 
@@ -115,23 +115,23 @@ impl Transaction {
 struct EnqueueMessage {
     message: Message,
     /// Only if this message was posted, or waits in the outbox.
-    upon: Option<MessageKey>,
+    only_if_posted: Option<MessageKey>,
 }
 
 impl Operation for EnqueueMessage {
     type Output = ();
 
     async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-        if let Some(key) = &self.upon
-            && !is_spoken(&mut *connection, key).await?
+        if let Some(key) = &self.only_if_posted
+            && !is_posted_or_queued(&mut *connection, key).await?
         {
             return Ok(());
         }
-        say(connection, &self.message, now).await
+        insert_or_replace(connection, &self.message, now).await
     }
 
-    fn wakes(&self, (): &()) -> Wakes {
-        Wakes::OUTBOX
+    fn wakes(&self, (): &()) -> Wakeups {
+        Wakeups::OUTBOX
     }
 
     fn set_request(&mut self, request: &str) {
@@ -143,14 +143,14 @@ impl Operation for EnqueueMessage {
 struct MarkSent {
     id: MessageId,
     revision: i64,
-    said: Option<Said>,
+    posted: Option<PostedMessage>,
 }
 
 impl Operation for MarkSent {
     type Output = ();
 
     async fn apply(&self, connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-        sent(connection, self.id, self.revision, self.said.as_ref(), now).await
+        record_sent(connection, self.id, self.revision, self.posted.as_ref(), now).await
     }
 }
 
@@ -170,7 +170,7 @@ impl Operation for DelayMessage {
             "UPDATE outbox SET due_at = $1, patient = FALSE, attempts = attempts + $2, error = COALESCE($3, error)
              WHERE id = $4",
         )
-        .bind(micros_up(self.until))
+        .bind(to_micros_ceil(self.until))
         .bind(i64::from(self.error.is_some()))
         .bind(&self.error)
         .bind(self.id.0)
@@ -190,46 +190,50 @@ impl Operation for DropMessage {
     type Output = ();
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
-        unsay(connection, self.id, self.revision).await
+        delete_revision(connection, self.id, self.revision).await
     }
 }
 
-async fn say(connection: &mut SqliteConnection, message: &Message, now: Timestamp) -> Result<(), sqlx::Error> {
+async fn insert_or_replace(
+    connection: &mut SqliteConnection,
+    message: &Message,
+    now: Timestamp,
+) -> Result<(), sqlx::Error> {
     if let Some(key) = message.key() {
         let unsent: Option<(i64, String)> = sqlx::query_as("SELECT id, body FROM outbox WHERE key = $1")
             .bind(key.as_str())
             .fetch_optional(&mut *connection)
             .await?;
         if let Some((id, body)) = unsent {
-            return replace(connection, id, &body, message, now).await;
+            return replace_unsent(connection, id, &body, message, now).await;
         }
     }
-    let queue = queue_of(connection, message).await?;
-    let stands_until = stands_until(connection, message).await?;
+    let queue = find_queue(connection, message).await?;
+    let earliest_edit = find_earliest_edit(connection, message).await?;
     sqlx::query("INSERT INTO outbox (queue, key, body, created_at, due_at, patient) VALUES ($1, $2, $3, $4, $5, $6)")
         .bind(queue)
         .bind(message.key().map(MessageKey::as_str))
         .bind(write_body::<StoredMessage>(message.clone())?)
-        .bind(micros(now))
-        .bind(stands_until.unwrap_or_default().max(micros(now)))
-        .bind(stands_until.is_some())
+        .bind(to_micros(now))
+        .bind(earliest_edit.unwrap_or_default().max(to_micros(now)))
+        .bind(earliest_edit.is_some())
         .execute(connection)
         .await?;
     Ok(())
 }
 
 /// The time until which the posted text stands, if the new one is patient. `None` if the message was not posted yet.
-async fn stands_until(connection: &mut SqliteConnection, message: &Message) -> Result<Option<i64>, sqlx::Error> {
+async fn find_earliest_edit(connection: &mut SqliteConnection, message: &Message) -> Result<Option<i64>, sqlx::Error> {
     let Some(key) = message.key().filter(|_| message.patient) else { return Ok(None) };
     let posted_at: Option<i64> = sqlx::query_scalar("SELECT posted_at FROM posted_message WHERE key = $1")
         .bind(key.as_str())
         .fetch_optional(connection)
         .await?;
-    Ok(posted_at.map(|posted_at| posted_at.saturating_add(micros_of(STANDS))))
+    Ok(posted_at.map(|posted_at| posted_at.saturating_add(duration_to_micros(MIN_EDIT_INTERVAL))))
 }
 
 /// Puts the newer text into an unsent row. The row keeps its place in the queue, its destination and its file.
-async fn replace(
+async fn replace_unsent(
     connection: &mut SqliteConnection,
     id: i64,
     unsent: &str,
@@ -250,7 +254,7 @@ async fn replace(
     )
     .bind(body)
     .bind(message.patient)
-    .bind(micros(now))
+    .bind(to_micros(now))
     .bind(id)
     .execute(connection)
     .await?;
@@ -258,16 +262,16 @@ async fn replace(
 }
 
 /// A message, its edits and its thread share a queue, so that they keep their order.
-async fn queue_of(connection: &mut SqliteConnection, message: &Message) -> Result<String, sqlx::Error> {
+async fn find_queue(connection: &mut SqliteConnection, message: &Message) -> Result<String, sqlx::Error> {
     Ok(match &message.to {
         Destination::Post { channel, thread, .. } => match thread {
-            Some(parent) => match queue_of_key(connection, parent).await? {
+            Some(parent) => match find_key_queue(connection, parent).await? {
                 Some(queue) => queue,
-                None => queue_of_channel(connection, channel).await?,
+                None => find_channel_queue(connection, channel).await?,
             },
-            None => queue_of_channel(connection, channel).await?,
+            None => find_channel_queue(connection, channel).await?,
         },
-        Destination::Edit { key } => queue_of_key(connection, key).await?.unwrap_or_else(|| key.as_str().to_owned()),
+        Destination::Edit { key } => find_key_queue(connection, key).await?.unwrap_or_else(|| key.as_str().to_owned()),
         Destination::Home { key, .. } => key.as_str().to_owned(),
         Destination::Person { person, .. } => person.as_str().to_owned(),
         // A digest, so that the address itself stands in one place only, which is deleted when it was used.
@@ -276,7 +280,7 @@ async fn queue_of(connection: &mut SqliteConnection, message: &Message) -> Resul
 }
 
 /// A channel has one queue, under its name or its id. Posted messages tell which id belongs to which name.
-async fn queue_of_channel(connection: &mut SqliteConnection, channel: &str) -> Result<String, sqlx::Error> {
+async fn find_channel_queue(connection: &mut SqliteConnection, channel: &str) -> Result<String, sqlx::Error> {
     let named: Option<String> =
         sqlx::query_scalar("SELECT queue FROM posted_message WHERE channel = $1 AND queue <> $1 LIMIT 1")
             .bind(channel)
@@ -285,9 +289,9 @@ async fn queue_of_channel(connection: &mut SqliteConnection, channel: &str) -> R
     Ok(named.unwrap_or_else(|| channel.to_owned()))
 }
 
-async fn queue_of_key(connection: &mut SqliteConnection, key: &MessageKey) -> Result<Option<String>, sqlx::Error> {
+async fn find_key_queue(connection: &mut SqliteConnection, key: &MessageKey) -> Result<Option<String>, sqlx::Error> {
     if let Some(place) = key.to_location() {
-        return queue_of_channel(connection, &place.channel).await.map(Some);
+        return find_channel_queue(connection, &place.channel).await.map(Some);
     }
     sqlx::query_scalar(
         "SELECT queue FROM outbox WHERE key = $1 UNION ALL SELECT queue FROM posted_message WHERE key = $1",
@@ -297,24 +301,24 @@ async fn queue_of_key(connection: &mut SqliteConnection, key: &MessageKey) -> Re
     .await
 }
 
-async fn sent(
+async fn record_sent(
     connection: &mut SqliteConnection,
     id: MessageId,
     revision: i64,
-    said: Option<&Said>,
+    posted: Option<&PostedMessage>,
     now: Timestamp,
 ) -> Result<(), sqlx::Error> {
-    if let Some(said) = said {
+    if let Some(posted) = posted {
         sqlx::query(
             "INSERT INTO posted_message (key, queue, channel, ts, note, posted_at)
              SELECT key, queue, $1, $2, $3, $4 FROM outbox WHERE id = $5 AND key IS NOT NULL
              ON CONFLICT (key) DO UPDATE SET channel = excluded.channel, ts = excluded.ts, note = excluded.note,
                  posted_at = excluded.posted_at",
         )
-        .bind(&said.place.channel)
-        .bind(&said.place.ts)
-        .bind(&said.note)
-        .bind(micros(now))
+        .bind(&posted.location.channel)
+        .bind(&posted.location.ts)
+        .bind(&posted.note)
+        .bind(to_micros(now))
         .bind(id.0)
         .execute(&mut *connection)
         .await?;
@@ -330,15 +334,15 @@ async fn sent(
     let newer = newer.and_then(|body| read_body::<StoredMessage>(&body).ok());
     if newer.is_some_and(|newer| newer.patient) {
         sqlx::query("UPDATE outbox SET patient = TRUE, due_at = MAX(due_at, $1) WHERE id = $2")
-            .bind(micros(now).saturating_add(micros_of(STANDS)))
+            .bind(to_micros(now).saturating_add(duration_to_micros(MIN_EDIT_INTERVAL)))
             .bind(id.0)
             .execute(&mut *connection)
             .await?;
     }
-    unsay(connection, id, revision).await
+    delete_revision(connection, id, revision).await
 }
 
-async fn unsay(connection: &mut SqliteConnection, id: MessageId, revision: i64) -> Result<(), sqlx::Error> {
+async fn delete_revision(connection: &mut SqliteConnection, id: MessageId, revision: i64) -> Result<(), sqlx::Error> {
     sqlx::query("DELETE FROM outbox WHERE id = $1 AND revision = $2")
         .bind(id.0)
         .bind(revision)
@@ -353,34 +357,34 @@ impl StoredBody for StoredMessage {
 
 stored! {
     struct StoredMessage for Message {
-        to: StoredTo,
+        to: StoredDestination,
         text: String,
         blocks: Vec<Value>,
         plain: Option<Vec<Value>>,
-        link_to: Option<StoredLinkTo>,
-        file: Option<StoredFile>,
+        link_to: Option<StoredMessageLink>,
+        file: Option<StoredMessageFile>,
         broadcast: bool,
         patient: bool,
         request: Option<String>,
     }
 
-    struct StoredFile for MessageFile {
+    struct StoredMessageFile for MessageFile {
         name: String,
         title: String,
         text: String,
     }
 
-    struct StoredLinkTo for MessageLink {
+    struct StoredMessageLink for MessageLink {
         key: MessageKey,
         only_elsewhere: bool,
     }
 
-    enum StoredTo for Destination {
+    enum StoredDestination for Destination {
         Post {
             channel: String,
             key: MessageKey,
             thread: Option<MessageKey>,
-            asked: Option<StoredAsked>,
+            asked: Option<StoredFallbackRecipient>,
         },
         Edit { key: MessageKey, },
         Person {
@@ -394,7 +398,7 @@ stored! {
         Reply { response_url: StoredResponseUrl, in_channel: bool, replace: bool, },
     }
 
-    struct StoredAsked for FallbackRecipient {
+    struct StoredFallbackRecipient for FallbackRecipient {
         person: PersonId,
         channel: Option<String>,
     }

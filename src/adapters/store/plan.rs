@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
 use super::comparison::StoredChangedFile;
-use super::error::{StoreError, expect_a_row};
+use super::error::{StoreError, require_changed_row};
 use super::handle::Store;
 use super::hold::StoredHold;
 use super::stored::{StoredBody, read_or_log, stored, write_body};
 use super::stored_parts::{StoredCommit, StoredLock, StoredVersion};
-use super::time::{micros, timestamp};
+use super::time::{to_micros, to_timestamp};
 use super::transaction::{Operation, Transaction};
 use crate::domain::change::ChangeId;
 use crate::domain::change::plan::{CoDeployed, ConflictingChange, ManifestFile, PLAN_VALIDITY, Plan};
@@ -24,7 +24,7 @@ use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, R
 
 /// A plan that was shown to a person.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct ShownPlan {
     pub id: ChangeId,
     pub person: PersonId,
     pub plan: Plan,
@@ -33,14 +33,14 @@ pub struct Shown {
 
 impl Store {
     /// A plan that was shown, unless it was used or has become old.
-    pub async fn shown_plan(&self, id: ChangeId) -> Result<Option<Shown>, StoreError> {
+    pub async fn find_shown_plan(&self, id: ChangeId) -> Result<Option<ShownPlan>, StoreError> {
         let row: Option<(String, String, i64)> = sqlx::query_as("SELECT person, body, made_at FROM plan WHERE id = $1")
             .bind(id.to_string())
             .fetch_optional(&self.0.readers)
             .await?;
         Ok(row.and_then(|(person, body, made_at)| {
             let plan = read_or_log::<StoredPlan>("plan", &body)?;
-            Some(Shown { id, person: PersonId::new(&person), plan, made_at: timestamp(made_at) })
+            Some(ShownPlan { id, person: PersonId::new(&person), plan, made_at: to_timestamp(made_at) })
         }))
     }
 }
@@ -48,19 +48,19 @@ impl Store {
 impl Transaction {
     /// A plan was shown, and may be confirmed.
     #[must_use]
-    pub fn show(self, shown: Shown) -> Self {
-        self.with(InsertPlan(Box::new(shown)))
+    pub fn insert_plan(self, shown: ShownPlan) -> Self {
+        self.with_operation(InsertPlan(Box::new(shown)))
     }
 
     /// A plan is confirmed or dropped. The transaction fails with `Overtaken` at a second click.
     #[must_use]
-    pub fn use_up(self, plan: ChangeId) -> Self {
-        self.with(UsePlan(plan))
+    pub fn use_plan(self, plan: ChangeId) -> Self {
+        self.with_operation(UsePlan(plan))
     }
 }
 
 #[derive(Debug)]
-struct InsertPlan(Box<Shown>);
+struct InsertPlan(Box<ShownPlan>);
 
 impl Operation for InsertPlan {
     type Output = ();
@@ -71,7 +71,7 @@ impl Operation for InsertPlan {
             .bind(shown.id.to_string())
             .bind(shown.person.as_str())
             .bind(write_body::<StoredPlan>(shown.plan.clone())?)
-            .bind(micros(shown.made_at))
+            .bind(to_micros(shown.made_at))
             .execute(connection)
             .await?;
         Ok(())
@@ -86,12 +86,12 @@ impl Operation for UsePlan {
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
         let used = sqlx::query("DELETE FROM plan WHERE id = $1").bind(self.0.to_string()).execute(connection).await?;
-        expect_a_row(&used)
+        require_changed_row(&used)
     }
 }
 
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM plan WHERE made_at < $1").bind(micros(now - PLAN_VALIDITY)).execute(connection).await?;
+    sqlx::query("DELETE FROM plan WHERE made_at < $1").bind(to_micros(now - PLAN_VALIDITY)).execute(connection).await?;
     Ok(())
 }
 
@@ -110,24 +110,24 @@ stored! {
         pinned: Option<Sha>,
         version: StoredVersion,
         from: Option<StoredVersion>,
-        drift: StoredDrift,
-        also: Vec<StoredAlso>,
+        drift: StoredCommitSummary,
+        also: Vec<StoredCoDeployed>,
         head: Option<Sha>,
         behind_by: u64,
-        promote: StoredPromoteBy,
+        promote: StoredPromotionMethod,
         well_since: Option<Timestamp>,
         green_checks: usize,
-        supersedes: Option<StoredWaiting>,
-        overridden: Option<StoredOverridden>,
+        supersedes: Option<StoredConflictingChange>,
+        overridden: Option<StoredGateOverride>,
         sources: Vec<Sha>,
         tree: Option<Sha>,
         undoes: Vec<ChangeId>,
         holds_to_lift: Vec<StoredHold>,
-        image: StoredImageThere,
+        image: StoredImageAvailability,
         rollback: Option<StoredRollback>,
     }
 
-    enum StoredPromoteBy for PromotionMethod {
+    enum StoredPromotionMethod for PromotionMethod {
         Merge,
         PullRequest,
     }
@@ -138,7 +138,7 @@ stored! {
         file: String,
     }
 
-    struct StoredWaiting for ConflictingChange {
+    struct StoredConflictingChange for ConflictingChange {
         id: ChangeId,
         requester: PersonId,
         version: StoredVersion,
@@ -146,22 +146,22 @@ stored! {
         merged: bool,
     }
 
-    struct StoredAlso for CoDeployed {
+    struct StoredCoDeployed for CoDeployed {
         artefact: ArtefactName,
         changes: bool,
     }
 
-    struct StoredDrift for CommitSummary {
+    struct StoredCommitSummary for CommitSummary {
         commits: Vec<StoredCommit>,
         commits_in_all: u64,
         hotfixes: Vec<StoredCommit>,
         hotfixes_in_all: u64,
         hotfixes_cut: bool,
-        files: StoredFileCount,
+        files: StoredFileSummary,
         url: Option<String>,
     }
 
-    struct StoredFileCount for FileSummary {
+    struct StoredFileSummary for FileSummary {
         files: u64,
         additions: u64,
         deletions: u64,
@@ -170,7 +170,7 @@ stored! {
         most: Vec<StoredChangedFile>,
     }
 
-    struct StoredOverridden for GateOverride {
+    struct StoredGateOverride for GateOverride {
         by: PersonId,
         reason: String,
         gates: Vec<StoredGate>,
@@ -191,32 +191,32 @@ stored! {
 
     struct StoredRollback for Rollback {
         reason: Option<String>,
-        found: StoredFound,
-        ran: Option<StoredRan>,
+        found: StoredRollbackEvidence,
+        ran: Option<StoredHealthyPeriod>,
         automatic: bool,
         of: Option<ChangeId>,
-        bad: StoredBad,
+        bad: StoredBadVersion,
         locks: Vec<StoredLock>,
     }
 
-    enum StoredFound for RollbackEvidence {
+    enum StoredRollbackEvidence for RollbackEvidence {
         Ledger,
         Git,
         Cluster,
         Registry,
     }
 
-    struct StoredRan for HealthyPeriod {
+    struct StoredHealthyPeriod for HealthyPeriod {
         since: Timestamp,
         until: Option<Timestamp>,
     }
 
-    struct StoredBad for BadVersion {
+    struct StoredBadVersion for BadVersion {
         commits: Vec<Sha>,
         trees: Vec<Sha>,
     }
 
-    enum StoredImageThere for ImagePresence {
+    enum StoredImageAvailability for ImagePresence {
         Yes,
         Gone,
         Unknown {

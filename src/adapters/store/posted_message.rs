@@ -7,40 +7,43 @@ use sqlx::{QueryBuilder, SqliteConnection};
 
 use super::error::StoreError;
 use super::handle::Store;
-use super::time::micros;
+use super::time::to_micros;
 use crate::domain::model::message::{MessageKey, MessageLocation};
 
-const KEEP: SignedDuration = SignedDuration::from_hours(180 * 24);
+const RETENTION: SignedDuration = SignedDuration::from_hours(180 * 24);
 
 /// Where a message of ours stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
-    pub place: MessageLocation,
+pub struct PostedMessage {
+    pub location: MessageLocation,
     /// Why it stands there and not where it was meant to; every edit must say it again.
     pub note: Option<String>,
 }
 
 impl Store {
     /// Where the message of that key stands, once Slack has it.
-    pub async fn said(&self, key: &MessageKey) -> Result<Option<Said>, StoreError> {
+    pub async fn find_posted_message(&self, key: &MessageKey) -> Result<Option<PostedMessage>, StoreError> {
         if let Some(place) = key.to_location() {
-            return Ok(Some(Said { place, note: None }));
+            return Ok(Some(PostedMessage { location: place, note: None }));
         }
         let row: Option<(String, String, Option<String>)> =
             sqlx::query_as("SELECT channel, ts, note FROM posted_message WHERE key = $1")
                 .bind(key.as_str())
                 .fetch_optional(&self.0.readers)
                 .await?;
-        Ok(row.map(|(channel, ts, note)| Said { place: MessageLocation { channel, ts }, note }))
+        Ok(row.map(|(channel, ts, note)| PostedMessage { location: MessageLocation { channel, ts }, note }))
     }
 
     /// Was a message of this name posted, or is it about to be?
-    pub async fn is_spoken(&self, key: &MessageKey) -> Result<bool, StoreError> {
-        Ok(is_spoken(&self.0.readers, key).await?)
+    pub async fn is_posted_or_queued(&self, key: &MessageKey) -> Result<bool, StoreError> {
+        Ok(is_posted_or_queued(&self.0.readers, key).await?)
     }
 
     /// Where those of these messages stand that Slack has.
-    pub async fn places(&self, keys: &[MessageKey]) -> Result<HashMap<MessageKey, MessageLocation>, StoreError> {
+    pub async fn find_message_locations(
+        &self,
+        keys: &[MessageKey],
+    ) -> Result<HashMap<MessageKey, MessageLocation>, StoreError> {
         if keys.is_empty() {
             return Ok(HashMap::new());
         }
@@ -58,7 +61,10 @@ impl Store {
     }
 }
 
-pub(super) async fn is_spoken(database: impl sqlx::SqliteExecutor<'_>, key: &MessageKey) -> Result<bool, sqlx::Error> {
+pub(super) async fn is_posted_or_queued(
+    database: impl sqlx::SqliteExecutor<'_>,
+    key: &MessageKey,
+) -> Result<bool, sqlx::Error> {
     let found: Option<i64> =
         sqlx::query_scalar("SELECT 1 FROM posted_message WHERE key = $1 UNION ALL SELECT 1 FROM outbox WHERE key = $1")
             .bind(key.as_str())
@@ -68,6 +74,9 @@ pub(super) async fn is_spoken(database: impl sqlx::SqliteExecutor<'_>, key: &Mes
 }
 
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM posted_message WHERE posted_at < $1").bind(micros(now - KEEP)).execute(connection).await?;
+    sqlx::query("DELETE FROM posted_message WHERE posted_at < $1")
+        .bind(to_micros(now - RETENTION))
+        .execute(connection)
+        .await?;
     Ok(())
 }

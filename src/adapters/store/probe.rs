@@ -7,83 +7,86 @@ use std::time::Duration;
 use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
-use super::connection::{connect, shut};
+use super::connection::{close_connection, open_connection};
 use super::error::StoreError;
-use super::open::{former_file, is_former, newest_migration, options};
+use super::open::{build_prerelease_error, find_newest_migration, is_prerelease_file, parse_database_url};
 use super::process_lock::lock_path;
-use super::unmapped_report::Reported;
+use super::unmapped_report::ReportSummary;
 use crate::domain::model::environment::EnvironmentName;
 
 /// The state of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Looked {
+pub enum DatabaseProbe {
     /// No file yet; its directory can be written.
     New { file: String },
     /// Another process uses it.
-    Held { file: String, by: Option<String> },
+    InUse { file: String, by: Option<String> },
     /// `schema` is the newest migration that it has, `ours` the newest that we know.
     Writable { file: String, schema: i64, ours: i64 },
 }
 
 /// The bytes that must fit on the disk.
-const ROOM: usize = 1 << 20;
+const PROBE_BYTES: usize = 1 << 20;
 /// Short, because a person waits for the answer.
-const BUSY: Duration = Duration::from_secs(2);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// `ours`: we use the file ourselves, so the lock says nothing.
-pub async fn look(url: &str, ours: bool) -> Result<Looked, StoreError> {
-    let options = options(url)?.create_if_missing(false).busy_timeout(BUSY);
+pub async fn probe(url: &str, in_use_by_us: bool) -> Result<DatabaseProbe, StoreError> {
+    let options = parse_database_url(url)?.create_if_missing(false).busy_timeout(BUSY_TIMEOUT);
     let path = options.get_filename().to_path_buf();
     let file = path.display().to_string();
     // First, because a full disk also concerns a process that holds the file.
-    has_room(&path)?;
-    if !ours && let Some(by) = holder(&path) {
-        return Ok(Looked::Held { file, by: Some(by).filter(|by| !by.is_empty()) });
+    check_disk_space(&path)?;
+    if !in_use_by_us && let Some(by) = find_lock_holder(&path) {
+        return Ok(DatabaseProbe::InUse { file, by: Some(by).filter(|by| !by.is_empty()) });
     }
     if !path.exists() {
-        return Ok(Looked::New { file });
+        return Ok(DatabaseProbe::New { file });
     }
-    let broken = |error: &sqlx::Error| {
+    let describe_error = |error: &sqlx::Error| {
         StoreError::Refused(format!(
             "`{file}` cannot be written: {error}. Is it a file that Gantry made and may write?"
         ))
     };
-    let mut connection = connect(&options).await.map_err(|error| broken(&error))?;
-    let is_former = is_former(&mut connection).await;
-    let written = probe(&mut connection, !ours).await;
-    shut(connection).await;
-    if is_former.map_err(|error| broken(&error))? {
-        return Err(former_file(file));
+    let mut connection = open_connection(&options).await.map_err(|error| describe_error(&error))?;
+    let is_former = is_prerelease_file(&mut connection).await;
+    let written = probe_connection(&mut connection, !in_use_by_us).await;
+    close_connection(connection).await;
+    if is_former.map_err(|error| describe_error(&error))? {
+        return Err(build_prerelease_error(file));
     }
-    let schema = written.map_err(|error| broken(&error))?;
-    Ok(Looked::Writable { file, schema, ours: newest_migration() })
+    let schema = written.map_err(|error| describe_error(&error))?;
+    Ok(DatabaseProbe::Writable { file, schema, ours: find_newest_migration() })
 }
 
 /// The stored reports, even while another process uses the file; `None` without a file of our schema.
-pub async fn reported(
+pub async fn read_report_summary(
     url: &str,
     environments: &[EnvironmentName],
     now: Timestamp,
-) -> Result<Option<Reported>, StoreError> {
-    let options = options(url)?.create_if_missing(false).busy_timeout(BUSY).pragma("query_only", "ON");
+) -> Result<Option<ReportSummary>, StoreError> {
+    let options =
+        parse_database_url(url)?.create_if_missing(false).busy_timeout(BUSY_TIMEOUT).pragma("query_only", "ON");
     if !options.get_filename().exists() {
         return Ok(None);
     }
-    let mut connection = connect(&options).await?;
+    let mut connection = open_connection(&options).await?;
     let read = async {
-        if schema(&mut connection).await? == newest_migration() && !is_former(&mut connection).await? {
-            Reported::read(&mut connection, environments, now).await.map(Some)
+        if read_schema_version(&mut connection).await? == find_newest_migration()
+            && !is_prerelease_file(&mut connection).await?
+        {
+            ReportSummary::read(&mut connection, environments, now).await.map(Some)
         } else {
             Ok(None)
         }
     };
     let read = read.await;
-    shut(connection).await;
+    close_connection(connection).await;
     Ok(read?)
 }
 
 /// The process that holds the lock, if there is one.
-fn holder(path: &Path) -> Option<String> {
+fn find_lock_holder(path: &Path) -> Option<String> {
     let file = std::fs::File::open(lock_path(path)).ok()?;
     match file.try_lock_shared() {
         Err(std::fs::TryLockError::WouldBlock) => {
@@ -94,11 +97,11 @@ fn holder(path: &Path) -> Option<String> {
 }
 
 /// Writes a little beside the database, and takes it away again.
-fn has_room(path: &Path) -> Result<(), StoreError> {
+fn check_disk_space(path: &Path) -> Result<(), StoreError> {
     let mut beside = path.as_os_str().to_owned();
     beside.push(format!(".doctor-{}", std::process::id()));
     let written = std::fs::File::create(&beside).and_then(|mut file| {
-        file.write_all(&vec![0; ROOM])?;
+        file.write_all(&vec![0; PROBE_BYTES])?;
         file.sync_all()
     });
     // Also where only half of it could be written.
@@ -113,16 +116,16 @@ fn has_room(path: &Path) -> Result<(), StoreError> {
 }
 
 /// The schema's version, after a write that is taken back. Where we use the file ourselves the inbox has written just now.
-async fn probe(connection: &mut SqliteConnection, write: bool) -> Result<i64, sqlx::Error> {
+async fn probe_connection(connection: &mut SqliteConnection, write: bool) -> Result<i64, sqlx::Error> {
     if write {
         for step in ["BEGIN IMMEDIATE", "CREATE TABLE written_by_doctor (x INTEGER)", "ROLLBACK"] {
             sqlx::query(step).execute(&mut *connection).await?;
         }
     }
-    schema(connection).await
+    read_schema_version(connection).await
 }
 
-async fn schema(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
+async fn read_schema_version(connection: &mut SqliteConnection) -> Result<i64, sqlx::Error> {
     let known = "SELECT COUNT(*) FROM sqlite_master WHERE name = '_sqlx_migrations'";
     let known: i64 = sqlx::query_scalar(known).fetch_one(&mut *connection).await?;
     if known == 0 {
@@ -146,18 +149,18 @@ mod tests {
             names.sort();
             names
         };
-        assert!(matches!(look(&url, false).await.unwrap(), Looked::New { .. }));
+        assert!(matches!(probe(&url, false).await.unwrap(), DatabaseProbe::New { .. }));
         assert!(here().is_empty(), "{:?}", here());
 
         let store = Store::open(&url, Clock::system()).await.unwrap();
-        let Looked::Held { by, .. } = look(&url, false).await.unwrap() else { panic!("not held") };
+        let DatabaseProbe::InUse { by, .. } = probe(&url, false).await.unwrap() else { panic!("not held") };
         assert_eq!(by, Some(std::process::id().to_string()));
-        let Looked::Writable { schema, ours, .. } = look(&url, true).await.unwrap() else { panic!("not ours") };
+        let DatabaseProbe::Writable { schema, ours, .. } = probe(&url, true).await.unwrap() else { panic!("not ours") };
         assert!(schema == ours && ours > 0);
         store.close().await;
 
         let before = here();
-        assert!(matches!(look(&url, false).await.unwrap(), Looked::Writable { .. }));
+        assert!(matches!(probe(&url, false).await.unwrap(), DatabaseProbe::Writable { .. }));
         assert_eq!(here(), before);
     }
 
@@ -165,18 +168,20 @@ mod tests {
     async fn what_cannot_be_written_is_said() {
         let dir = tempfile::TempDir::new().unwrap();
         let nowhere = format!("sqlite://{}", dir.path().join("nowhere/gantry.db").display());
-        let why = look(&nowhere, false).await.unwrap_err().to_string();
+        let why = probe(&nowhere, false).await.unwrap_err().to_string();
         assert!(why.starts_with("nothing can be written in "), "{why}");
         // Its lock's name is as long as a name can be, and the name beside it too long.
         let held = dir.path().join("x".repeat(250));
         let holder = std::fs::File::create(lock_path(&held)).unwrap();
         holder.lock().unwrap();
-        let why = look(&format!("sqlite://{}", held.display()), false).await.unwrap_err().to_string();
+        let why = probe(&format!("sqlite://{}", held.display()), false).await.unwrap_err().to_string();
         assert!(why.starts_with("nothing can be written in "), "that is told before who holds it: {why}");
         let text = dir.path().join("text.db");
         std::fs::write(&text, "no database at all, but long enough to be read as one by its first page").unwrap();
-        let why = look(&format!("sqlite://{}", text.display()), false).await.unwrap_err().to_string();
+        let why = probe(&format!("sqlite://{}", text.display()), false).await.unwrap_err().to_string();
         assert!(why.contains("cannot be written"), "{why}");
-        assert!(look("postgres://u:secret@h/d", false).await.is_err_and(|error| !error.to_string().contains("secret")));
+        assert!(
+            probe("postgres://u:secret@h/d", false).await.is_err_and(|error| !error.to_string().contains("secret"))
+        );
     }
 }

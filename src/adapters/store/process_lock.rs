@@ -14,7 +14,7 @@ pub(super) struct ProcessLock {
 
 impl ProcessLock {
     /// Waits for `patience`, so that a successor can start while its predecessor still ends.
-    pub(super) async fn take(database: &Path, patience: Duration) -> Result<Self, StoreError> {
+    pub(super) async fn acquire(database: &Path, patience: Duration) -> Result<Self, StoreError> {
         let path = lock_path(database);
         let refused = |error: &std::io::Error| {
             StoreError::Refused(format!(
@@ -35,7 +35,7 @@ impl ProcessLock {
                 Ok(()) => break,
                 Err(TryLockError::Error(error)) => return Err(refused(&error)),
                 Err(TryLockError::WouldBlock) if tokio::time::Instant::now() >= deadline => {
-                    return Err(StoreError::Refused(held(database, &path, &mut file)));
+                    return Err(StoreError::Refused(describe_holder(database, &path, &mut file)));
                 }
                 Err(TryLockError::WouldBlock) => tokio::time::sleep(Duration::from_millis(50)).await,
             }
@@ -54,7 +54,7 @@ pub(super) fn lock_path(database: &Path) -> PathBuf {
     path.into()
 }
 
-fn held(database: &Path, path: &Path, file: &mut File) -> String {
+fn describe_holder(database: &Path, path: &Path, file: &mut File) -> String {
     let mut holder = String::new();
     // Where the system does not let us read a locked file, the sentence does without the number.
     let process = match file.rewind().and_then(|()| file.read_to_string(&mut holder)) {

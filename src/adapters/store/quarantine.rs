@@ -4,19 +4,19 @@ use jiff::Timestamp;
 use sqlx::SqliteConnection;
 
 use super::change;
-use super::error::{StoreError, expect_a_row};
+use super::error::{StoreError, require_changed_row};
 use super::handle::Store;
 use super::stored::{StoredBody, read_or_log, write_body};
 use super::stored_parts::StoredQuarantine;
-use super::time::micros;
-use super::transaction::{Operation, Transaction, Wakes};
+use super::time::to_micros;
+use super::transaction::{Operation, Transaction, Wakeups};
 use crate::domain::change::ChangeId;
 use crate::domain::model::actor::PersonId;
 use crate::domain::rules::quarantine::Quarantine;
 
 impl Store {
     /// All quarantines in force, newest first.
-    pub async fn quarantines(&self) -> Result<Vec<Quarantine>, StoreError> {
+    pub async fn list_quarantines(&self) -> Result<Vec<Quarantine>, StoreError> {
         let rows: Vec<String> = sqlx::query_scalar(
             "SELECT body FROM quarantine WHERE released_at IS NULL ORDER BY since DESC, change_id DESC",
         )
@@ -33,14 +33,14 @@ impl StoredBody for StoredQuarantine {
 impl Transaction {
     /// Quarantines the version that a rollback took back. A second row for the same rollback has no effect.
     #[must_use]
-    pub fn quarantine(self, quarantine: Quarantine) -> Self {
-        self.with(InsertQuarantine(Box::new(quarantine)))
+    pub fn insert_quarantine(self, quarantine: Quarantine) -> Self {
+        self.with_operation(InsertQuarantine(Box::new(quarantine)))
     }
 
     /// The transaction fails with `Overtaken` if the quarantine was released before.
     #[must_use]
-    pub fn release(self, rollback: ChangeId, by: PersonId) -> Self {
-        self.with(ReleaseQuarantine { rollback, by })
+    pub fn release_quarantine(self, rollback: ChangeId, by: PersonId) -> Self {
+        self.with_operation(ReleaseQuarantine { rollback, by })
     }
 }
 
@@ -55,7 +55,7 @@ impl Operation for InsertQuarantine {
         sqlx::query("INSERT INTO quarantine (change_id, body, since) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING")
             .bind(quarantine.change.to_string())
             .bind(write_body::<StoredQuarantine>((**quarantine).clone())?)
-            .bind(micros(quarantine.at))
+            .bind(to_micros(quarantine.at))
             .execute(connection)
             .await?;
         Ok(())
@@ -75,17 +75,17 @@ impl Operation for ReleaseQuarantine {
         let released = sqlx::query(
             "UPDATE quarantine SET released_at = $1, released_by = $2 WHERE change_id = $3 AND released_at IS NULL",
         )
-        .bind(micros(now))
+        .bind(to_micros(now))
         .bind(self.by.as_str())
         .bind(self.rollback.to_string())
         .execute(&mut *connection)
         .await?;
-        expect_a_row(&released)?;
-        change::look_again(connection, None, now).await
+        require_changed_row(&released)?;
+        change::wake_waiting_changes(connection, None, now).await
     }
 
-    fn wakes(&self, (): &()) -> Wakes {
-        Wakes::CHANGES
+    fn wakes(&self, (): &()) -> Wakeups {
+        Wakeups::CHANGES
     }
 }
 
@@ -110,20 +110,20 @@ mod tests {
         rollback.plan.rollback = Some(sample::rollback());
         let left = Quarantine::from_rollback(&rollback, sample::quarantine().at).unwrap();
         let hold = Hold::from_rollback(&rollback, left.at).unwrap();
-        let both = || Transaction::new().quarantine(left.clone()).hold(hold.clone());
+        let both = || Transaction::new().insert_quarantine(left.clone()).insert_hold(hold.clone());
         store.commit(both()).await.unwrap();
         store.commit(both()).await.expect("said twice, it is the same");
-        assert_eq!(store.quarantines().await.unwrap(), std::slice::from_ref(&left));
-        assert_eq!(store.holds(&left.environment).await.unwrap(), std::slice::from_ref(&hold));
-        assert_eq!(store.holds(&EnvironmentName::new("prod")).await.unwrap(), []);
+        assert_eq!(store.list_quarantines().await.unwrap(), std::slice::from_ref(&left));
+        assert_eq!(store.list_holds(&left.environment).await.unwrap(), std::slice::from_ref(&hold));
+        assert_eq!(store.list_holds(&EnvironmentName::new("prod")).await.unwrap(), []);
 
-        let release = || Transaction::new().release(left.change, PersonId::new("U0BOB"));
+        let release = || Transaction::new().release_quarantine(left.change, PersonId::new("U0BOB"));
         store.commit(release()).await.unwrap();
-        assert_eq!(store.quarantines().await.unwrap(), []);
+        assert_eq!(store.list_quarantines().await.unwrap(), []);
         assert!(matches!(store.commit(release()).await, Err(StoreError::Overtaken)), "two who do it are one");
         store.commit(both()).await.unwrap();
-        assert_eq!(store.quarantines().await.unwrap(), [], "what was released stays so");
-        store.commit(Transaction::new().lift(left.change).lift(left.change)).await.unwrap();
-        assert_eq!(store.holds(&left.environment).await.unwrap(), []);
+        assert_eq!(store.list_quarantines().await.unwrap(), [], "what was released stays so");
+        store.commit(Transaction::new().lift_hold(left.change).lift_hold(left.change)).await.unwrap();
+        assert_eq!(store.list_holds(&left.environment).await.unwrap(), []);
     }
 }

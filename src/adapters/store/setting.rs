@@ -8,7 +8,7 @@ use super::handle::Store;
 use super::transaction::{Operation, Transaction};
 
 impl Store {
-    pub async fn setting(&self, key: &str) -> Result<Option<String>, StoreError> {
+    pub async fn read_setting(&self, key: &str) -> Result<Option<String>, StoreError> {
         Ok(sqlx::query_scalar("SELECT value FROM setting WHERE key = $1")
             .bind(key)
             .fetch_optional(&self.0.readers)
@@ -16,15 +16,15 @@ impl Store {
     }
 
     /// Writes a few bytes and commits them, as anything else would be.
-    pub async fn try_out(&self) -> Result<(), StoreError> {
-        self.commit(Transaction::new().setting("store.tried_out", &self.0.clock.now().to_string())).await
+    pub async fn test_write(&self) -> Result<(), StoreError> {
+        self.commit(Transaction::new().write_setting("store.tried_out", &self.0.clock.now().to_string())).await
     }
 }
 
 impl Transaction {
     #[must_use]
-    pub fn setting(self, key: &str, value: &str) -> Self {
-        self.with(WriteSetting { key: key.to_owned(), value: value.to_owned() })
+    pub fn write_setting(self, key: &str, value: &str) -> Self {
+        self.with_operation(WriteSetting { key: key.to_owned(), value: value.to_owned() })
     }
 }
 

@@ -5,7 +5,7 @@ use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
 
 use super::error::StoreError;
 use super::handle::Store;
-use super::time::{micros, timestamp};
+use super::time::{to_micros, to_timestamp};
 use super::transaction::{Operation, Transaction};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
@@ -32,12 +32,12 @@ impl From<SightingRow> for Sighting {
         Self {
             artefact: ArtefactName::new(&row.artefact),
             environment: EnvironmentName::new(&row.environment),
-            version: version(row.tag, row.digest, row.commit_sha),
-            seen_at: timestamp(row.seen_at),
-            running_at: row.running_at.map(timestamp),
-            healthy_since: row.well_since.map(timestamp),
+            version: build_version(row.tag, row.digest, row.commit_sha),
+            seen_at: to_timestamp(row.seen_at),
+            running_at: row.running_at.map(to_timestamp),
+            healthy_since: row.well_since.map(to_timestamp),
             failure: row.failed,
-            ended_at: row.ended_at.map(timestamp),
+            ended_at: row.ended_at.map(to_timestamp),
             announced: row.announced,
         }
     }
@@ -45,7 +45,7 @@ impl From<SightingRow> for Sighting {
 
 impl Store {
     /// The stays that have not ended.
-    pub async fn sightings_now(&self) -> Result<Vec<Sighting>, StoreError> {
+    pub async fn list_current_sightings(&self) -> Result<Vec<Sighting>, StoreError> {
         let rows: Vec<SightingRow> = sqlx::query_as(
             "SELECT artefact, environment, tag, digest, commit_sha, seen_at, running_at, well_since, failed, ended_at,
                     announced
@@ -57,7 +57,7 @@ impl Store {
     }
 
     /// The stays of one artefact in one environment, newest first.
-    pub async fn sightings(
+    pub async fn list_sightings(
         &self,
         artefact: &ArtefactName,
         environment: &EnvironmentName,
@@ -77,7 +77,11 @@ impl Store {
     }
 
     /// The newest stays of some artefacts, so many in each environment, newest first.
-    pub async fn sightings_of(&self, artefacts: &[&ArtefactName], each: u32) -> Result<Vec<Sighting>, StoreError> {
+    pub async fn list_recent_sightings(
+        &self,
+        artefacts: &[&ArtefactName],
+        each: u32,
+    ) -> Result<Vec<Sighting>, StoreError> {
         if artefacts.is_empty() {
             return Ok(Vec::new());
         }
@@ -102,8 +106,8 @@ impl Transaction {
     /// another version than the current one, is only recorded. Known values of `running_at`, `announced` and the version's parts
     /// are kept; `failed` and `well_since` are replaced.
     #[must_use]
-    pub fn saw(self, sighting: Sighting) -> Self {
-        self.with(RecordSighting(sighting))
+    pub fn record_sighting(self, sighting: Sighting) -> Self {
+        self.with_operation(RecordSighting(sighting))
     }
 }
 
@@ -114,14 +118,14 @@ impl Operation for RecordSighting {
     type Output = ();
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
-        record(connection, &self.0).await
+        record_sighting(connection, &self.0).await
     }
 }
 
-type StayRow = (i64, Option<String>, Option<String>, Option<String>, i64);
+type CurrentSightingRow = (i64, Option<String>, Option<String>, Option<String>, i64);
 
-async fn record(connection: &mut SqliteConnection, sighting: &Sighting) -> Result<(), sqlx::Error> {
-    let current: Option<StayRow> = sqlx::query_as(
+async fn record_sighting(connection: &mut SqliteConnection, sighting: &Sighting) -> Result<(), sqlx::Error> {
+    let current: Option<CurrentSightingRow> = sqlx::query_as(
         "SELECT id, tag, digest, commit_sha, seen_at FROM sighting
          WHERE artefact = $1 AND environment = $2 AND ended_at IS NULL",
     )
@@ -130,14 +134,14 @@ async fn record(connection: &mut SqliteConnection, sighting: &Sighting) -> Resul
     .fetch_optional(&mut *connection)
     .await?;
     if let Some((id, tag, digest, commit, seen_at)) = current {
-        if version(tag, digest, commit).is_same_as(&sighting.version) {
-            return update(connection, id, sighting).await;
+        if build_version(tag, digest, commit).is_same_as(&sighting.version) {
+            return update_sighting(connection, id, sighting).await;
         }
         if sighting.ended_at.is_none() {
             // A clock that was set back must not make a stay end before it began.
-            let ended_at = sighting.seen_at.max(timestamp(seen_at));
+            let ended_at = sighting.seen_at.max(to_timestamp(seen_at));
             sqlx::query("UPDATE sighting SET ended_at = $1 WHERE id = $2")
-                .bind(micros(ended_at))
+                .bind(to_micros(ended_at))
                 .bind(id)
                 .execute(&mut *connection)
                 .await?;
@@ -153,18 +157,18 @@ async fn record(connection: &mut SqliteConnection, sighting: &Sighting) -> Resul
     .bind(sighting.version.tag.as_deref())
     .bind(sighting.version.digest.as_deref())
     .bind(sighting.version.commit.as_ref().map(Sha::as_str))
-    .bind(micros(sighting.seen_at))
-    .bind(sighting.running_at.map(micros))
-    .bind(sighting.healthy_since.map(micros))
+    .bind(to_micros(sighting.seen_at))
+    .bind(sighting.running_at.map(to_micros))
+    .bind(sighting.healthy_since.map(to_micros))
     .bind(&sighting.failure)
-    .bind(sighting.ended_at.map(micros))
+    .bind(sighting.ended_at.map(to_micros))
     .bind(sighting.announced)
     .execute(connection)
     .await?;
     Ok(())
 }
 
-async fn update(connection: &mut SqliteConnection, id: i64, sighting: &Sighting) -> Result<(), sqlx::Error> {
+async fn update_sighting(connection: &mut SqliteConnection, id: i64, sighting: &Sighting) -> Result<(), sqlx::Error> {
     sqlx::query(
         "UPDATE sighting
          SET tag = COALESCE($1, tag), digest = COALESCE($2, digest), commit_sha = COALESCE($3, commit_sha),
@@ -175,10 +179,10 @@ async fn update(connection: &mut SqliteConnection, id: i64, sighting: &Sighting)
     .bind(sighting.version.tag.as_deref())
     .bind(sighting.version.digest.as_deref())
     .bind(sighting.version.commit.as_ref().map(Sha::as_str))
-    .bind(sighting.running_at.map(micros))
-    .bind(sighting.healthy_since.map(micros))
+    .bind(sighting.running_at.map(to_micros))
+    .bind(sighting.healthy_since.map(to_micros))
     .bind(&sighting.failure)
-    .bind(sighting.ended_at.map(micros))
+    .bind(sighting.ended_at.map(to_micros))
     .bind(sighting.announced)
     .bind(id)
     .execute(connection)
@@ -186,6 +190,6 @@ async fn update(connection: &mut SqliteConnection, id: i64, sighting: &Sighting)
     Ok(())
 }
 
-fn version(tag: Option<String>, digest: Option<String>, commit: Option<String>) -> Version {
+fn build_version(tag: Option<String>, digest: Option<String>, commit: Option<String>) -> Version {
     Version { tag: tag.map(Into::into), digest: digest.map(Into::into), commit: commit.and_then(|c| c.parse().ok()) }
 }

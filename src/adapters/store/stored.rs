@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::error::unwritable;
+use super::error::to_encode_error;
 use crate::domain::change::ChangeId;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::artefact::{ArtefactName, Repository};
@@ -40,7 +40,7 @@ struct VersionedBody<T> {
 }
 
 pub(super) fn write_body<B: StoredBody>(value: B::Domain) -> Result<String, sqlx::Error> {
-    serde_json::to_string(&VersionedBody { v: B::VERSION, body: B::from_domain(value) }).map_err(unwritable)
+    serde_json::to_string(&VersionedBody { v: B::VERSION, body: B::from_domain(value) }).map_err(to_encode_error)
 }
 
 /// Reads a body, or says why it cannot be read.

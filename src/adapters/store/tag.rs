@@ -11,7 +11,7 @@ use crate::domain::model::artefact::Repository;
 
 impl Store {
     /// The names of our tags in a repository that begin so.
-    pub async fn tag_names(&self, repository: &Repository, beginning: &str) -> Result<Vec<String>, StoreError> {
+    pub async fn list_tag_names(&self, repository: &Repository, beginning: &str) -> Result<Vec<String>, StoreError> {
         // Not by LIKE, to which `_` is any letter.
         Ok(sqlx::query_scalar("SELECT name FROM tag WHERE repository = $1 AND substr(name, 1, length($2)) = $2")
             .bind(repository.to_string())
@@ -23,8 +23,8 @@ impl Store {
 
 impl Transaction {
     #[must_use]
-    pub fn name_tag(self, repository: Repository, name: &str, id: ChangeId) -> Self {
-        self.with(ReserveTagName { repository, name: name.to_owned(), id })
+    pub fn reserve_tag_name(self, repository: Repository, name: &str, id: ChangeId) -> Self {
+        self.with_operation(ReserveTagName { repository, name: name.to_owned(), id })
     }
 }
 

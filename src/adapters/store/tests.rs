@@ -18,8 +18,8 @@ use tempfile::TempDir;
 
 use sqlx::Connection;
 
-use super::inbox::ask_for_waiting;
-use super::time::timestamp;
+use super::inbox::build_due_query;
+use super::time::to_timestamp;
 use super::*;
 use crate::clock::Clock;
 use crate::domain::git::comparison::{ChangedFiles, Comparison, ListedCommit};
@@ -58,18 +58,18 @@ impl House {
     }
 
     async fn sees(&self, sighting: Sighting) {
-        self.store.commit(Transaction::new().saw(sighting)).await.unwrap();
+        self.store.commit(Transaction::new().record_sighting(sighting)).await.unwrap();
     }
 
     async fn says(&self, message: Message) {
-        self.store.commit(Transaction::new().say(message)).await.unwrap();
+        self.store.commit(Transaction::new().enqueue_message(message)).await.unwrap();
     }
 
     /// The queues and texts of all that is to be sent next.
     async fn turns(&self) -> Vec<(String, String)> {
         let mut all = Vec::new();
-        for turn in self.store.turns().await.unwrap() {
-            let outgoing = self.store.outgoing(turn.id).await.unwrap().unwrap();
+        for turn in self.store.list_next_messages().await.unwrap() {
+            let outgoing = self.store.find_outgoing_message(turn.id).await.unwrap().unwrap();
             all.push((turn.queue, outgoing.message.unwrap().text));
         }
         all
@@ -99,8 +99,8 @@ fn sighting(tag: &str, seen_at: Timestamp) -> Sighting {
     }
 }
 
-fn entry(kind: LedgerKind) -> Entry {
-    Entry {
+fn entry(kind: LedgerKind) -> LedgerEntry {
+    LedgerEntry {
         at: start(),
         change: None,
         kind,
@@ -115,19 +115,29 @@ fn entry(kind: LedgerKind) -> Entry {
 async fn a_replay_is_known_even_after_the_work_is_done() {
     let house = House::new().await;
     let body = json!({ "text": "promote checkout qa", "response_url": "https://hooks.slack.com/secret" });
-    let Receipt::New(id) = house.store.receive(Source::SlackCommand, "trigger-1", &body).await.unwrap() else {
+    let Receipt::New(id) = house.store.receive_inbox_item(InboxOrigin::SlackCommand, "trigger-1", &body).await.unwrap()
+    else {
         panic!("the first is new");
     };
-    assert_eq!(house.store.receive(Source::SlackCommand, "trigger-1", &body).await.unwrap(), Receipt::Replay);
-    assert!(matches!(house.store.receive(Source::SlackEvent, "trigger-1", &body).await.unwrap(), Receipt::New(_)));
+    assert_eq!(
+        house.store.receive_inbox_item(InboxOrigin::SlackCommand, "trigger-1", &body).await.unwrap(),
+        Receipt::Replay
+    );
+    assert!(matches!(
+        house.store.receive_inbox_item(InboxOrigin::SlackEvent, "trigger-1", &body).await.unwrap(),
+        Receipt::New(_)
+    ));
 
-    let waiting = house.store.waiting(Line::Requests, 10).await.unwrap();
+    let waiting = house.store.list_due_inbox_items(InboxQueue::Requests, 10).await.unwrap();
     assert_eq!(waiting.len(), 2);
-    assert_eq!((waiting[0].id, waiting[0].source, &waiting[0].body), (id, Source::SlackCommand, &body));
+    assert_eq!((waiting[0].id, waiting[0].origin, &waiting[0].body), (id, InboxOrigin::SlackCommand, &body));
 
-    house.store.commit(Transaction::new().done(id)).await.unwrap();
-    assert_eq!(house.store.waiting(Line::Requests, 10).await.unwrap().len(), 1);
-    assert_eq!(house.store.receive(Source::SlackCommand, "trigger-1", &body).await.unwrap(), Receipt::Replay);
+    house.store.commit(Transaction::new().finish_inbox_item(id)).await.unwrap();
+    assert_eq!(house.store.list_due_inbox_items(InboxQueue::Requests, 10).await.unwrap().len(), 1);
+    assert_eq!(
+        house.store.receive_inbox_item(InboxOrigin::SlackCommand, "trigger-1", &body).await.unwrap(),
+        Receipt::Replay
+    );
     let kept: Option<String> = sqlx::query_scalar("SELECT body FROM inbox WHERE id = $1")
         .bind(id.0)
         .fetch_one(&house.store.0.readers)
@@ -140,40 +150,50 @@ async fn a_replay_is_known_even_after_the_work_is_done() {
 #[tokio::test]
 async fn a_row_that_becomes_due_between_two_queries_is_not_missed() {
     let house = House::new().await;
-    let Receipt::New(id) = house.store.receive(Source::SlackCommand, "1", &json!({})).await.unwrap() else { panic!() };
+    let Receipt::New(id) = house.store.receive_inbox_item(InboxOrigin::SlackCommand, "1", &json!({})).await.unwrap()
+    else {
+        panic!()
+    };
     let due = house.clock.now() + SignedDuration::from_secs(5);
-    house.store.postpone(id, due, "later").await.unwrap();
+    house.store.postpone_inbox_item(id, due, "later").await.unwrap();
 
     let asked_at = house.clock.now();
-    assert!(house.store.waiting(Line::Requests, 10).await.unwrap().is_empty());
+    assert!(house.store.list_due_inbox_items(InboxQueue::Requests, 10).await.unwrap().is_empty());
     house.clock.advance_to(due);
-    assert_eq!(house.store.next_waiting(Line::Requests, asked_at).await.unwrap(), Some(due));
+    assert_eq!(house.store.find_next_inbox_due(InboxQueue::Requests, asked_at).await.unwrap(), Some(due));
 }
 
 #[tokio::test]
 async fn a_done_key_is_forgotten_after_a_week() {
     let house = House::new().await;
-    let Receipt::New(id) = house.store.receive(Source::Flux, "a", &json!({})).await.unwrap() else { panic!() };
-    house.store.commit(Transaction::new().done(id)).await.unwrap();
+    let Receipt::New(id) = house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap() else {
+        panic!()
+    };
+    house.store.commit(Transaction::new().finish_inbox_item(id)).await.unwrap();
     house.clock.advance(SignedDuration::from_hours(8 * 24));
-    house.store.commit(Transaction::new().setting("any", "write prunes")).await.unwrap();
-    assert!(matches!(house.store.receive(Source::Flux, "a", &json!({})).await.unwrap(), Receipt::New(_)));
+    house.store.commit(Transaction::new().write_setting("any", "write prunes")).await.unwrap();
+    assert!(matches!(
+        house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap(),
+        Receipt::New(_)
+    ));
 }
 
 #[tokio::test]
 async fn what_was_postponed_comes_back_when_its_time_has_come() {
     let house = House::new().await;
-    let Receipt::New(id) = house.store.receive(Source::Flux, "a", &json!({})).await.unwrap() else { panic!() };
+    let Receipt::New(id) = house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap() else {
+        panic!()
+    };
     // Not a whole microsecond: it must not come back a fraction too early.
     let later = start() + SignedDuration::new(30, 1);
-    house.store.postpone(id, later, "GitHub did not answer").await.unwrap();
-    assert!(house.store.waiting(Line::Webhooks, 10).await.unwrap().is_empty());
-    let pending = house.store.pending().await.unwrap();
+    house.store.postpone_inbox_item(id, later, "GitHub did not answer").await.unwrap();
+    assert!(house.store.list_due_inbox_items(InboxQueue::Webhooks, 10).await.unwrap().is_empty());
+    let pending = house.store.measure_outstanding_work().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (1, 0));
     assert!(pending.next_due.unwrap() >= later);
 
     house.clock.advance_to(pending.next_due.unwrap());
-    let waiting = house.store.waiting(Line::Webhooks, 10).await.unwrap();
+    let waiting = house.store.list_due_inbox_items(InboxQueue::Webhooks, 10).await.unwrap();
     assert_eq!((waiting[0].id, waiting[0].attempts), (id, 1));
 }
 
@@ -181,19 +201,19 @@ async fn what_was_postponed_comes_back_when_its_time_has_come() {
 async fn a_long_line_of_reports_stands_before_nobodys_command() {
     let house = House::new().await;
     for number in 0..40 {
-        house.store.receive(Source::Flux, &number.to_string(), &json!({})).await.unwrap();
+        house.store.receive_inbox_item(InboxOrigin::Flux, &number.to_string(), &json!({})).await.unwrap();
     }
-    house.store.receive(Source::SlackCommand, "asked", &json!({})).await.unwrap();
-    house.store.receive(Source::ArgoCd, "last", &json!({})).await.unwrap();
+    house.store.receive_inbox_item(InboxOrigin::SlackCommand, "asked", &json!({})).await.unwrap();
+    house.store.receive_inbox_item(InboxOrigin::ArgoCd, "last", &json!({})).await.unwrap();
     let keys = async |line, limit| {
-        let waiting = house.store.waiting(line, limit).await.unwrap();
+        let waiting = house.store.list_due_inbox_items(line, limit).await.unwrap();
         waiting.into_iter().map(|received| received.key).collect::<Vec<_>>()
     };
-    assert_eq!(keys(Line::Requests, 1).await, ["asked"]);
-    assert_eq!(keys(Line::Webhooks, 2).await, ["0", "1"]);
-    assert_eq!(keys(Line::Webhooks, 100).await.last().map(String::as_str), Some("last"));
+    assert_eq!(keys(InboxQueue::Requests, 1).await, ["asked"]);
+    assert_eq!(keys(InboxQueue::Webhooks, 2).await, ["0", "1"]);
+    assert_eq!(keys(InboxQueue::Webhooks, 100).await.last().map(String::as_str), Some("last"));
     let mut query = sqlx::QueryBuilder::new("EXPLAIN QUERY PLAN ");
-    ask_for_waiting(&mut query, Line::Webhooks, start(), 9);
+    build_due_query(&mut query, InboxQueue::Webhooks, start(), 9);
     let plan: Vec<(i64, i64, i64, String)> = query.build_query_as().fetch_all(&house.store.0.readers).await.unwrap();
     let plan: Vec<String> = plan.into_iter().map(|(_, _, _, step)| step).collect();
     assert_eq!(plan, ["SEARCH inbox USING INDEX inbox_waiting (due_at<?)"], "and it is never sorted");
@@ -202,14 +222,17 @@ async fn a_long_line_of_reports_stands_before_nobodys_command() {
 #[tokio::test]
 async fn many_at_once_are_all_stored_and_answered() {
     let house = House::new().await;
-    let receipts = join_all((0..500).map(|n| {
-        let store = house.store.clone();
-        async move { store.receive(Source::Flux, &(n % 400).to_string(), &json!({ "n": n })).await.unwrap() }
-    }))
-    .await;
+    let receipts =
+        join_all((0..500).map(|n| {
+            let store = house.store.clone();
+            async move {
+                store.receive_inbox_item(InboxOrigin::Flux, &(n % 400).to_string(), &json!({ "n": n })).await.unwrap()
+            }
+        }))
+        .await;
     let new = receipts.iter().filter(|receipt| **receipt != Receipt::Replay).count();
     assert_eq!(new, 400);
-    assert_eq!(house.store.pending().await.unwrap().inbox, 400);
+    assert_eq!(house.store.measure_outstanding_work().await.unwrap().inbox, 400);
 }
 
 #[tokio::test]
@@ -226,10 +249,14 @@ async fn what_is_sent_again_by_its_key_or_by_its_senders_name_counts_once() {
     ];
     for (key, id, new) in sent {
         let id = id.map(str::to_owned);
-        let receipt = house.store.receive_once(Source::CdEvents, key, id, &json!({})).await.unwrap();
+        let receipt = house.store.receive_with_sender_id(InboxOrigin::CdEvents, key, id, &json!({})).await.unwrap();
         assert_eq!(matches!(receipt, Receipt::New(_)), new, "{key}");
     }
-    let elsewhere = house.store.receive_once(Source::Deployments, "a", Some("1".to_owned()), &json!({})).await.unwrap();
+    let elsewhere = house
+        .store
+        .receive_with_sender_id(InboxOrigin::Deployments, "a", Some("1".to_owned()), &json!({}))
+        .await
+        .unwrap();
     assert!(matches!(elsewhere, Receipt::New(_)), "each source counts for itself");
 }
 
@@ -237,23 +264,28 @@ async fn what_is_sent_again_by_its_key_or_by_its_senders_name_counts_once() {
 async fn a_batch_that_fails_leaves_nothing_and_takes_nobody_with_it() {
     let house = House::new().await;
     let numbered =
-        |n: u32| Entry { details: Some(LedgerDetails::Build(json!({ "n": n }))), ..entry(LedgerKind::Begun) };
+        |n: u32| LedgerEntry { details: Some(LedgerDetails::Build(json!({ "n": n }))), ..entry(LedgerKind::Begun) };
     let breaks = "CREATE TRIGGER breaks BEFORE INSERT ON setting WHEN NEW.key = 'bad'
                   BEGIN SELECT RAISE(ABORT, 'no such luck'); END";
     let mut side = sqlx::SqliteConnection::connect(&url(house.dir.path())).await.unwrap();
     sqlx::query(breaks).execute(&mut side).await.unwrap();
 
-    let outcomes = join_all((0..20).map(|n| {
-        let store = house.store.clone();
-        let (key, value) = if n == 7 { ("bad".to_owned(), "x") } else { (format!("good-{n}"), "x") };
-        async move { store.commit(Transaction::new().ledger(numbered(n)).setting(&key, value)).await }
-    }))
-    .await;
+    let outcomes =
+        join_all(
+            (0..20).map(|n| {
+                let store = house.store.clone();
+                let (key, value) = if n == 7 { ("bad".to_owned(), "x") } else { (format!("good-{n}"), "x") };
+                async move {
+                    store.commit(Transaction::new().append_to_ledger(numbered(n)).write_setting(&key, value)).await
+                }
+            }),
+        )
+        .await;
     for (n, outcome) in outcomes.iter().enumerate() {
         assert_eq!(outcome.is_err(), n == 7, "{n}: {outcome:?}");
     }
     assert!(outcomes[7].as_ref().unwrap_err().to_string().contains("no such luck"));
-    let told = house.store.ledger(&LedgerFilter::default(), 100).await.unwrap();
+    let told = house.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
     assert_eq!(told.len(), 19);
     assert!(told.iter().all(|entry| *entry != numbered(7)), "the first write of the failed transaction is undone too");
 }
@@ -262,14 +294,14 @@ async fn a_batch_that_fails_leaves_nothing_and_takes_nobody_with_it() {
 async fn a_second_opener_waits_and_is_then_told_who_holds_the_file() {
     let house = House::new().await;
     let patience = Duration::from_millis(120);
-    let again = Store::open_within(&url(house.dir.path()), house.clock.clone(), patience).await;
+    let again = Store::open_with_timeout(&url(house.dir.path()), house.clock.clone(), patience).await;
     let refusal = again.expect_err("the file is taken").to_string();
     assert!(refusal.contains("gantry.db.lock"), "{refusal}");
     assert!(refusal.contains(&format!("process {}", std::process::id())), "{refusal}");
 
     let successor = tokio::spawn({
         let (url, clock) = (url(house.dir.path()), house.clock.clone());
-        async move { Store::open_within(&url, clock, Duration::from_secs(10)).await }
+        async move { Store::open_with_timeout(&url, clock, Duration::from_secs(10)).await }
     });
     tokio::time::sleep(Duration::from_millis(100)).await;
     house.store.close().await;
@@ -305,12 +337,12 @@ async fn a_file_that_is_no_database_is_refused_with_its_name() {
 #[tokio::test]
 async fn after_close_everything_is_in_the_one_file_and_the_store_says_that_it_is_closed() {
     let house = House::new().await;
-    house.store.commit(Transaction::new().setting("colour", "blue")).await.unwrap();
+    house.store.commit(Transaction::new().write_setting("colour", "blue")).await.unwrap();
     house.store.close().await;
-    assert!(matches!(house.store.commit(Transaction::new().setting("a", "b")).await, Err(StoreError::Closed)));
-    assert!(matches!(house.store.setting("colour").await, Err(StoreError::Closed)));
+    assert!(matches!(house.store.commit(Transaction::new().write_setting("a", "b")).await, Err(StoreError::Closed)));
+    assert!(matches!(house.store.read_setting("colour").await, Err(StoreError::Closed)));
     assert!(!house.dir.path().join("gantry.db-wal").exists(), "the log was folded into the file");
-    assert_eq!(open(house.dir.path()).await.setting("colour").await.unwrap().as_deref(), Some("blue"));
+    assert_eq!(open(house.dir.path()).await.read_setting("colour").await.unwrap().as_deref(), Some("blue"));
 }
 
 const CRASH_DIR: &str = "GANTRY_TEST_CRASH_DIR";
@@ -327,10 +359,11 @@ async fn writes_until_it_is_killed() {
         async move {
             for n in 0.. {
                 let key = format!("{writer}-{n}");
-                store.receive(Source::Flux, &key, &json!({ "n": n })).await.unwrap();
+                store.receive_inbox_item(InboxOrigin::Flux, &key, &json!({ "n": n })).await.unwrap();
                 println!("stored {key}");
-                let transaction =
-                    Transaction::new().say(post("#deploys", &key, "text")).ledger(entry(LedgerKind::Begun));
+                let transaction = Transaction::new()
+                    .enqueue_message(post("#deploys", &key, "text"))
+                    .append_to_ledger(entry(LedgerKind::Begun));
                 store.commit(transaction).await.unwrap();
                 println!("said {key}");
             }
@@ -380,12 +413,12 @@ async fn kill_9_loses_nothing_that_was_acknowledged_and_tears_no_batch() {
 #[tokio::test]
 async fn waiters_are_woken_by_what_came_for_them() {
     let house = House::new().await;
-    let mut woken = house.store.woken();
-    house.store.receive(Source::Flux, "a", &json!({})).await.unwrap();
-    assert_eq!(*woken.borrow_and_update(), Wakes { inbox: 1, outbox: 0, ..Wakes::default() });
-    house.store.receive(Source::Flux, "a", &json!({})).await.unwrap();
-    house.store.commit(Transaction::new().setting("a", "b")).await.unwrap();
+    let mut woken = house.store.subscribe_wakeups();
+    house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap();
+    assert_eq!(*woken.borrow_and_update(), Wakeups { inbox: 1, outbox: 0, ..Wakeups::default() });
+    house.store.receive_inbox_item(InboxOrigin::Flux, "a", &json!({})).await.unwrap();
+    house.store.commit(Transaction::new().write_setting("a", "b")).await.unwrap();
     assert!(!woken.has_changed().unwrap(), "a replay and a setting are no work");
     house.says(post("#deploys", "card", "merging")).await;
-    assert_eq!(*woken.borrow_and_update(), Wakes { inbox: 1, outbox: 1, ..Wakes::default() });
+    assert_eq!(*woken.borrow_and_update(), Wakeups { inbox: 1, outbox: 1, ..Wakeups::default() });
 }

@@ -10,14 +10,14 @@ use sqlx::SqliteConnection;
 
 /// Counters that grow whenever rows came into the inbox or the outbox, a change may be due, or something was locked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wakes {
+pub struct Wakeups {
     pub inbox: u64,
     pub outbox: u64,
     pub changes: u64,
     pub locks: u64,
 }
 
-impl Wakes {
+impl Wakeups {
     const NONE: Self = Self { inbox: 0, outbox: 0, changes: 0, locks: 0 };
     pub(super) const INBOX: Self = Self { inbox: 1, ..Self::NONE };
     pub(super) const OUTBOX: Self = Self { outbox: 1, ..Self::NONE };
@@ -25,7 +25,7 @@ impl Wakes {
     pub(super) const LOCKS: Self = Self { locks: 1, ..Self::NONE };
 }
 
-impl AddAssign for Wakes {
+impl AddAssign for Wakeups {
     fn add_assign(&mut self, other: Self) {
         self.inbox += other.inbox;
         self.outbox += other.outbox;
@@ -45,8 +45,8 @@ pub(super) trait Operation: Debug + Send + Sync + 'static {
     ) -> impl Future<Output = Result<Self::Output, sqlx::Error>> + Send;
 
     /// The tasks that have work once the operation is committed.
-    fn wakes(&self, _output: &Self::Output) -> Wakes {
-        Wakes::default()
+    fn wakes(&self, _output: &Self::Output) -> Wakeups {
+        Wakeups::default()
     }
 
     /// Records the request that led to the operation, unless it names another one.
@@ -61,7 +61,7 @@ trait AnyOperation: Debug + Send + Sync {
         now: Timestamp,
     ) -> BoxFuture<'a, Result<(), sqlx::Error>>;
 
-    fn wakes(&self) -> Wakes;
+    fn wakes(&self) -> Wakeups;
 
     fn set_request(&mut self, request: &str);
 }
@@ -75,7 +75,7 @@ impl<O: Operation<Output = ()>> AnyOperation for O {
         Box::pin(Operation::apply(self, connection, now))
     }
 
-    fn wakes(&self) -> Wakes {
+    fn wakes(&self) -> Wakeups {
         Operation::wakes(self, &())
     }
 
@@ -99,19 +99,19 @@ impl Transaction {
 
     /// Marks the changes and messages in it with the request that led to them. One that names another request keeps it.
     #[must_use]
-    pub fn asked_by(mut self, request: &str) -> Self {
+    pub fn with_request(mut self, request: &str) -> Self {
         Operation::set_request(&mut self, request);
         self
     }
 
     /// Appends the operations of `other`.
     #[must_use]
-    pub fn and(mut self, other: Self) -> Self {
+    pub fn append(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
     }
 
-    pub(super) fn with(mut self, operation: impl Operation<Output = ()>) -> Self {
+    pub(super) fn with_operation(mut self, operation: impl Operation<Output = ()>) -> Self {
         self.0.push(Box::new(operation));
         self
     }
@@ -127,8 +127,8 @@ impl Operation for Transaction {
         Ok(())
     }
 
-    fn wakes(&self, (): &()) -> Wakes {
-        let mut wakes = Wakes::default();
+    fn wakes(&self, (): &()) -> Wakeups {
+        let mut wakes = Wakeups::default();
         for operation in &self.0 {
             wakes += operation.wakes();
         }

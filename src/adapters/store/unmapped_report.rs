@@ -5,17 +5,17 @@ use sqlx::SqliteConnection;
 
 use super::error::StoreError;
 use super::handle::Store;
-use super::ledger::{Entry, last_report};
-use super::time::{micros, timestamp};
+use super::ledger::{LedgerEntry, find_last_report};
+use super::time::{to_micros, to_timestamp};
 use super::transaction::{Operation, Transaction};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::runtime::attribution::{ControllerObject, UnmappedReport, UnmappedReportGroup};
 
 /// The limit of rows. A sender that invents new names pushes out only the oldest rows.
-const MOST: i64 = 500;
-const KEEP: SignedDuration = SignedDuration::from_hours(30 * 24);
+const MAX_ROWS: i64 = 500;
+const RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// As much of a text as is kept.
-const LONGEST: usize = 1000;
+const MAX_TEXT_LENGTH: usize = 1000;
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -43,44 +43,44 @@ impl From<Row> for UnmappedReportGroup {
             problem: row.sentence,
             repair: row.repair,
             message: row.message,
-            at: timestamp(row.last_at),
+            at: to_timestamp(row.last_at),
         };
-        Self { last, count: u64::try_from(row.count).unwrap_or_default(), first_at: timestamp(row.first_at) }
+        Self { last, count: u64::try_from(row.count).unwrap_or_default(), first_at: to_timestamp(row.first_at) }
     }
 }
 
 /// The stored reports, as the doctor needs them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Reported {
+pub struct ReportSummary {
     /// Reports about no artefact, newest first.
-    pub strays: Vec<UnmappedReportGroup>,
+    pub unmapped: Vec<UnmappedReportGroup>,
     /// The last one of each environment that had any.
-    pub last: Vec<Entry>,
+    pub last_reports: Vec<LedgerEntry>,
 }
 
-impl Reported {
+impl ReportSummary {
     pub(super) async fn read(
         connection: &mut SqliteConnection,
         environments: &[EnvironmentName],
         now: Timestamp,
     ) -> Result<Self, sqlx::Error> {
-        let strays = strays(&mut *connection, now).await?;
+        let strays = list_unmapped_reports(&mut *connection, now).await?;
         let mut last = Vec::new();
         for environment in environments {
-            last.extend(last_report(&mut *connection, environment).await?);
+            last.extend(find_last_report(&mut *connection, environment).await?);
         }
-        Ok(Self { strays, last })
+        Ok(Self { unmapped: strays, last_reports: last })
     }
 }
 
 impl Store {
     /// The reports of the last thirty days about no artefact, newest first.
-    pub async fn unmapped(&self) -> Result<Vec<UnmappedReportGroup>, StoreError> {
-        Ok(strays(&self.0.readers, self.0.clock.now()).await?)
+    pub async fn list_unmapped_reports(&self) -> Result<Vec<UnmappedReportGroup>, StoreError> {
+        Ok(list_unmapped_reports(&self.0.readers, self.0.clock.now()).await?)
     }
 }
 
-async fn strays(
+async fn list_unmapped_reports(
     database: impl sqlx::SqliteExecutor<'_>,
     now: Timestamp,
 ) -> Result<Vec<UnmappedReportGroup>, sqlx::Error> {
@@ -88,7 +88,7 @@ async fn strays(
         "SELECT environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence, repair, message
          FROM unmapped_report WHERE last_at >= $1 ORDER BY last_at DESC, id DESC",
     )
-    .bind(micros(now - KEEP))
+    .bind(to_micros(now - RETENTION))
     .fetch_all(database)
     .await?;
     Ok(rows.into_iter().map(Into::into).collect())
@@ -97,14 +97,14 @@ async fn strays(
 impl Transaction {
     /// Records a report about no artefact, or counts it if its object and reason are known.
     #[must_use]
-    pub fn unmapped(self, stray: UnmappedReport) -> Self {
-        self.with(CountUnmappedReport(Box::new(stray)))
+    pub fn count_unmapped_report(self, stray: UnmappedReport) -> Self {
+        self.with_operation(CountUnmappedReport(Box::new(stray)))
     }
 
     /// A report of this object found its artefacts, so its earlier rows are obsolete.
     #[must_use]
-    pub fn mapped(self, environment: EnvironmentName, sender: &str, object: ControllerObject) -> Self {
-        self.with(ForgetUnmappedReports { environment, sender: sender.to_owned(), object: Box::new(object) })
+    pub fn forget_unmapped_reports(self, environment: EnvironmentName, sender: &str, object: ControllerObject) -> Self {
+        self.with_operation(ForgetUnmappedReports { environment, sender: sender.to_owned(), object: Box::new(object) })
     }
 }
 
@@ -116,7 +116,7 @@ impl Operation for CountUnmappedReport {
 
     async fn apply(&self, connection: &mut SqliteConnection, _: Timestamp) -> Result<(), sqlx::Error> {
         let stray = &self.0;
-        let cut = |text: &str| text.chars().take(LONGEST).collect::<String>();
+        let cut = |text: &str| text.chars().take(MAX_TEXT_LENGTH).collect::<String>();
         let object = stray.object.clone().unwrap_or_default();
         sqlx::query(
             "INSERT INTO unmapped_report (environment, sender, kind, namespace, name, reason, count, first_at, last_at, sentence,
@@ -132,7 +132,7 @@ impl Operation for CountUnmappedReport {
         .bind(object.namespace)
         .bind(object.name)
         .bind(cut(&stray.reason))
-        .bind(micros(stray.at))
+        .bind(to_micros(stray.at))
         .bind(cut(&stray.problem))
         .bind(cut(&stray.repair))
         .bind(cut(&stray.message))
@@ -141,7 +141,7 @@ impl Operation for CountUnmappedReport {
         sqlx::query(
             "DELETE FROM unmapped_report WHERE id NOT IN (SELECT id FROM unmapped_report ORDER BY last_at DESC, id DESC LIMIT $1)",
         )
-        .bind(MOST)
+        .bind(MAX_ROWS)
         .execute(connection)
         .await?;
         Ok(())
@@ -174,7 +174,10 @@ impl Operation for ForgetUnmappedReports {
 }
 
 pub(super) async fn prune(connection: &mut SqliteConnection, now: Timestamp) -> Result<(), sqlx::Error> {
-    sqlx::query("DELETE FROM unmapped_report WHERE last_at < $1").bind(micros(now - KEEP)).execute(connection).await?;
+    sqlx::query("DELETE FROM unmapped_report WHERE last_at < $1")
+        .bind(to_micros(now - RETENTION))
+        .execute(connection)
+        .await?;
     Ok(())
 }
 
@@ -226,23 +229,29 @@ mod tests {
         let unread =
             UnmappedReport { environment: None, object: None, reason: "unread".to_owned(), ..stray("apps", start) };
         let other = UnmappedReport { reason: "not_there".to_owned(), ..stray("apps", start) };
-        let transaction = Transaction::new().unmapped(stray("apps", start)).unmapped(unread.clone()).unmapped(other);
-        store.commit(transaction.unmapped(last)).await.unwrap();
+        let transaction = Transaction::new()
+            .count_unmapped_report(stray("apps", start))
+            .count_unmapped_report(unread.clone())
+            .count_unmapped_report(other);
+        store.commit(transaction.count_unmapped_report(last)).await.unwrap();
         store.close().await;
 
         let store = open(&dir, &clock).await;
-        let all = store.unmapped().await.unwrap();
+        let all = store.list_unmapped_reports().await.unwrap();
         assert_eq!(names(&all), [counted("apps", 2), counted("apps", 1), counted("nobody", 1)]);
         assert_eq!((all[0].first_at, all[0].last.at), (start, later));
-        assert_eq!(all[0].last.message.len(), LONGEST);
+        assert_eq!(all[0].last.message.len(), MAX_TEXT_LENGTH);
         assert_eq!(all[2].last, unread);
 
         let object = ControllerObject::new("Kustomization", "flux-system", "apps").unwrap();
-        let mapped = Transaction::new().mapped(EnvironmentName::new("prod"), "Flux", object.clone());
+        let mapped = Transaction::new().forget_unmapped_reports(EnvironmentName::new("prod"), "Flux", object.clone());
         store.commit(mapped).await.unwrap();
-        assert_eq!(store.unmapped().await.unwrap().len(), 3, "another environment's");
-        store.commit(Transaction::new().mapped(EnvironmentName::new("qa"), "Flux", object)).await.unwrap();
-        assert_eq!(names(&store.unmapped().await.unwrap()), [counted("nobody", 1)]);
+        assert_eq!(store.list_unmapped_reports().await.unwrap().len(), 3, "another environment's");
+        store
+            .commit(Transaction::new().forget_unmapped_reports(EnvironmentName::new("qa"), "Flux", object))
+            .await
+            .unwrap();
+        assert_eq!(names(&store.list_unmapped_reports().await.unwrap()), [counted("nobody", 1)]);
         store.close().await;
     }
 
@@ -254,15 +263,15 @@ mod tests {
         let store = open(&dir, &clock).await;
         // Most of them in the same moment.
         let flood = (0..600).map(|n| stray(&format!("n{n:03}"), start + SignedDuration::from_micros((n == 0).into())));
-        store.commit(flood.fold(Transaction::new(), Transaction::unmapped)).await.unwrap();
-        let all = store.unmapped().await.unwrap();
+        store.commit(flood.fold(Transaction::new(), Transaction::count_unmapped_report)).await.unwrap();
+        let all = store.list_unmapped_reports().await.unwrap();
         assert_eq!(all.len(), 500);
         let names = names(&all);
         assert_eq!((&*names[0].0, &*names[1].0, &*names[499].0), ("n000", "n599", "n101"));
 
-        clock.advance(KEEP + SignedDuration::from_secs(1));
-        assert_eq!(store.unmapped().await.unwrap(), []);
-        store.commit(Transaction::new().setting("a", "b")).await.unwrap();
+        clock.advance(RETENTION + SignedDuration::from_secs(1));
+        assert_eq!(store.list_unmapped_reports().await.unwrap(), []);
+        store.commit(Transaction::new().write_setting("a", "b")).await.unwrap();
         let left: i64 =
             sqlx::query_scalar("SELECT COUNT(*) FROM unmapped_report").fetch_one(&store.0.readers).await.unwrap();
         assert_eq!(left, 0);
@@ -274,7 +283,7 @@ mod tests {
         let dir = TempDir::new().unwrap();
         let start = Timestamp::from_second(1_800_000_000).unwrap();
         let store = open(&dir, &Clock::by_hand(start)).await;
-        let entry = |kind: LedgerKind, environment: &str, number: i64| Entry {
+        let entry = |kind: LedgerKind, environment: &str, number: i64| LedgerEntry {
             at: start,
             change: None,
             kind,
@@ -289,11 +298,11 @@ mod tests {
             entry(LedgerKind::Arrived, "qa", 3),
             entry(LedgerKind::Report, "prod", 4),
         ];
-        store.commit(all.into_iter().fold(Transaction::new(), Transaction::ledger)).await.unwrap();
+        store.commit(all.into_iter().fold(Transaction::new(), Transaction::append_to_ledger)).await.unwrap();
         let environments = ["qa", "staging"].map(EnvironmentName::new);
         let mut reader = store.0.readers.acquire().await.unwrap();
-        let reported = Reported::read(&mut reader, &environments, start).await.unwrap();
-        let last: Vec<_> = reported.last.into_iter().filter_map(|entry| entry.details).collect();
+        let reported = ReportSummary::read(&mut reader, &environments, start).await.unwrap();
+        let last: Vec<_> = reported.last_reports.into_iter().filter_map(|entry| entry.details).collect();
         assert_eq!(last, [LedgerDetails::Build(json!(2))]);
         drop(reader);
         let plan: Vec<(i64, i64, i64, String)> = sqlx::query_as(

@@ -10,63 +10,63 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::connection::{connect, shut};
+use super::connection::{close_connection, open_connection};
 use super::error::StoreError;
 use super::process_lock::ProcessLock;
-use super::transaction::{Operation, Wakes};
+use super::transaction::{Operation, Wakeups};
 use crate::clock::Clock;
 use crate::telemetry::metrics::{Count, Moments};
 
 /// How many requests may wait; more of them wait for a place, which is how a flood slows down its senders.
-pub(super) const QUEUE: usize = 256;
+pub(super) const QUEUE_CAPACITY: usize = 256;
 
 /// 53 us of CPU a row at 64 a commit, 66 at 16, 328 alone: more would gain little and keep the first waiting.
-const GROUP: usize = 64;
+const MAX_GROUP_SIZE: usize = 64;
 
 /// The pause between attempts to reopen the database. Requests during the pause fail at once.
-const REOPEN_EVERY: Duration = Duration::from_secs(1);
+const REOPEN_INTERVAL: Duration = Duration::from_secs(1);
 /// The time limit of one attempt. Slack expects an acknowledgement within 3 s.
-const REOPEN_WITHIN: Duration = Duration::from_secs(1);
+const REOPEN_TIMEOUT: Duration = Duration::from_secs(1);
 
-const PRUNE_EVERY: SignedDuration = SignedDuration::from_hours(1);
+const PRUNE_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 /// How long commits take, and how many failed.
 #[derive(Clone, Debug, Default)]
-pub struct Measures {
-    pub commits: Moments,
-    pub failed: Count,
+pub struct WriterMetrics {
+    pub commit_durations: Moments,
+    pub failed_commits: Count,
 }
 
 /// An operation in the writer's queue, with the channel for its result.
-pub(super) trait Job: std::fmt::Debug + Send {
+pub(super) trait WriteJob: std::fmt::Debug + Send {
     /// Keeps the result until [`Job::answer`]. Returns the tasks that have work once it is committed.
     fn apply<'a>(
         &'a mut self,
         connection: &'a mut SqliteConnection,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Wakes, sqlx::Error>>;
+    ) -> BoxFuture<'a, Result<Wakeups, sqlx::Error>>;
 
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>);
+    fn send_result(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
 #[derive(Debug)]
-pub(super) struct Queued<O: Operation> {
+pub(super) struct QueuedOperation<O: Operation> {
     operation: O,
     output: Option<O::Output>,
-    answer: oneshot::Sender<Result<O::Output, StoreError>>,
+    result_sender: oneshot::Sender<Result<O::Output, StoreError>>,
 }
 
-impl<O: Operation> Queued<O> {
+impl<O: Operation> QueuedOperation<O> {
     pub(super) fn new(operation: O, answer: oneshot::Sender<Result<O::Output, StoreError>>) -> Self {
-        Self { operation, output: None, answer }
+        Self { operation, output: None, result_sender: answer }
     }
 }
 
-impl<O: Operation> Job for Queued<O> {
+impl<O: Operation> WriteJob for QueuedOperation<O> {
     fn apply<'a>(
         &'a mut self,
         connection: &'a mut SqliteConnection,
         now: Timestamp,
-    ) -> BoxFuture<'a, Result<Wakes, sqlx::Error>> {
+    ) -> BoxFuture<'a, Result<Wakeups, sqlx::Error>> {
         Box::pin(async move {
             let output = self.operation.apply(connection, now).await?;
             let wakes = self.operation.wakes(&output);
@@ -75,8 +75,8 @@ impl<O: Operation> Job for Queued<O> {
         })
     }
 
-    fn answer(self: Box<Self>, committed: Result<(), StoreError>) {
-        let Self { output, answer, .. } = *self;
+    fn send_result(self: Box<Self>, committed: Result<(), StoreError>) {
+        let Self { output, result_sender: answer, .. } = *self;
         // The caller may have gone away; the operation is stored all the same.
         let _ = answer.send(committed.and_then(|()| output.ok_or(StoreError::Closed)));
     }
@@ -90,7 +90,7 @@ impl<O: Operation> Job for Queued<O> {
 #[derive(Debug)]
 pub(super) struct WriteConnection {
     options: SqliteConnectOptions,
-    open: Option<SqliteConnection>,
+    connection: Option<SqliteConnection>,
     /// The error and time of the last failed attempt to reopen the database.
     last_failure: Option<(sqlx::Error, Instant)>,
     /// Keeps other processes away from the file for as long as this one may write.
@@ -101,17 +101,17 @@ impl WriteConnection {
     pub(super) fn new(connection: SqliteConnection, options: SqliteConnectOptions, lock: ProcessLock) -> Self {
         // A file that vanished while we run must not be replaced by an empty one.
         let options = options.create_if_missing(false);
-        Self { options, open: Some(connection), last_failure: None, _lock: lock }
+        Self { options, connection: Some(connection), last_failure: None, _lock: lock }
     }
 
-    async fn get(&mut self) -> Result<&mut SqliteConnection, StoreError> {
-        if self.open.is_none() {
+    async fn ensure_open(&mut self) -> Result<&mut SqliteConnection, StoreError> {
+        if self.connection.is_none() {
             if let Some((error, at)) = &self.last_failure
-                && at.elapsed() < REOPEN_EVERY
+                && at.elapsed() < REOPEN_INTERVAL
             {
-                return Err(cannot_reopen(error));
+                return Err(build_reopen_error(error));
             }
-            let opened = match timeout(REOPEN_WITHIN, connect(&self.options)).await {
+            let opened = match timeout(REOPEN_TIMEOUT, open_connection(&self.options)).await {
                 Ok(opened) => opened,
                 Err(_) => {
                     Err(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "opening it takes too long")))
@@ -120,28 +120,28 @@ impl WriteConnection {
             match opened {
                 Ok(connection) => {
                     tracing::warn!("the database was reopened after a failed transaction");
-                    self.open = Some(connection);
+                    self.connection = Some(connection);
                     self.last_failure = None;
                 }
                 Err(error) => {
-                    let refusal = cannot_reopen(&error);
+                    let refusal = build_reopen_error(&error);
                     self.last_failure = Some((error, Instant::now()));
                     return Err(refusal);
                 }
             }
         }
-        self.open.as_mut().ok_or(StoreError::Closed)
+        self.connection.as_mut().ok_or(StoreError::Closed)
     }
 
     /// Closes the connection, which ends a transaction that was left open in it.
     async fn discard(&mut self) {
-        if let Some(connection) = self.open.take() {
-            shut(connection).await;
+        if let Some(connection) = self.connection.take() {
+            close_connection(connection).await;
         }
     }
 }
 
-fn cannot_reopen(error: &sqlx::Error) -> StoreError {
+fn build_reopen_error(error: &sqlx::Error) -> StoreError {
     StoreError::Failed(format!("it cannot be reopened after a failed write: {error}").into())
 }
 
@@ -149,17 +149,17 @@ fn cannot_reopen(error: &sqlx::Error) -> StoreError {
 pub(super) async fn run(
     mut connection: WriteConnection,
     clock: Clock,
-    mut queue: mpsc::Receiver<Box<dyn Job>>,
+    mut queue: mpsc::Receiver<Box<dyn WriteJob>>,
     prune: impl Operation<Output = ()>,
-    wake: watch::Sender<Wakes>,
+    wake: watch::Sender<Wakeups>,
     closing: CancellationToken,
-    measures: Measures,
+    metrics: WriterMetrics,
 ) {
-    let mut group = Vec::with_capacity(GROUP);
+    let mut group = Vec::with_capacity(MAX_GROUP_SIZE);
     let mut prune_at = clock.now();
     loop {
         let taken = tokio::select! {
-            taken = queue.recv_many(&mut group, GROUP) => taken,
+            taken = queue.recv_many(&mut group, MAX_GROUP_SIZE) => taken,
             // The queue accepts no more jobs from now on; those in it are still handled.
             () = closing.cancelled(), if !queue.is_closed() => { queue.close(); continue }
         };
@@ -169,28 +169,30 @@ pub(super) async fn run(
         let now = clock.now();
         let is_prune_due = now >= prune_at;
         if is_prune_due {
-            prune_at = now + PRUNE_EVERY;
+            prune_at = now + PRUNE_INTERVAL;
         }
         // How long the disk takes is nothing that a clock moved by hand could tell.
         let began = Instant::now();
-        let committed = match connection.get().await {
-            Ok(open) => commit(open, now, is_prune_due.then_some(&prune), &mut group).await.map_err(StoreError::from),
+        let committed = match connection.ensure_open().await {
+            Ok(open) => {
+                commit_group(open, now, is_prune_due.then_some(&prune), &mut group).await.map_err(StoreError::from)
+            }
             Err(error) => Err(error),
         };
-        measures.commits.took(began.elapsed().as_secs_f64());
+        metrics.commit_durations.took(began.elapsed().as_secs_f64());
         match committed {
             Ok((outcomes, woken)) => {
                 for (job, outcome) in group.drain(..).zip(outcomes) {
-                    job.answer(outcome);
+                    job.send_result(outcome);
                 }
-                if woken != Wakes::default() {
+                if woken != Wakeups::default() {
                     wake.send_modify(|wakes| *wakes += woken);
                 }
             }
             Err(error) => {
-                measures.failed.up();
+                metrics.failed_commits.up();
                 for job in group.drain(..) {
-                    job.answer(Err(error.clone()));
+                    job.send_result(Err(error.clone()));
                 }
                 // Close only after the answers are sent: closing may be slow on a failing disk.
                 connection.discard().await;
@@ -203,15 +205,15 @@ pub(super) async fn run(
 type Outcomes = Vec<Result<(), StoreError>>;
 
 /// Fails as a whole only if the transaction itself fails; a failed job does not affect the others.
-async fn commit(
+async fn commit_group(
     connection: &mut SqliteConnection,
     now: Timestamp,
     prune: Option<&impl Operation<Output = ()>>,
-    jobs: &mut [Box<dyn Job>],
-) -> Result<(Outcomes, Wakes), sqlx::Error> {
+    jobs: &mut [Box<dyn WriteJob>],
+) -> Result<(Outcomes, Wakeups), sqlx::Error> {
     let mut transaction = connection.begin().await?;
     let mut outcomes = Vec::with_capacity(jobs.len());
-    let mut woken = Wakes::default();
+    let mut woken = Wakeups::default();
     for job in jobs {
         let mut savepoint = transaction.begin().await?;
         match job.apply(&mut savepoint, now).await {

@@ -11,7 +11,7 @@ use axum::{Json, body};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::adapters::cluster::access::{Ask, asks};
+use crate::adapters::cluster::access::{ClusterPermission, list_required_permissions};
 
 use super::Cluster;
 use super::api::Failure;
@@ -21,18 +21,18 @@ pub const TOKEN: &str = "town";
 const ACCOUNT: &str = "system:serviceaccount:gantry:gantry";
 
 pub(super) struct Access {
-    granted: BTreeSet<Ask>,
+    granted: BTreeSet<ClusterPermission>,
     /// Namespaces in which nobody may do anything.
     pub(super) forbidden: BTreeSet<String>,
     /// What somebody took out of the rules of one namespace.
-    revoked: BTreeSet<(String, Ask)>,
-    asked: BTreeSet<Ask>,
+    revoked: BTreeSet<(String, ClusterPermission)>,
+    asked: BTreeSet<ClusterPermission>,
 }
 
 impl Default for Access {
     fn default() -> Self {
         Self {
-            granted: asks().into_iter().collect(),
+            granted: list_required_permissions().into_iter().collect(),
             forbidden: BTreeSet::new(),
             revoked: BTreeSet::new(),
             asked: BTreeSet::new(),
@@ -41,7 +41,7 @@ impl Default for Access {
 }
 
 impl Access {
-    fn allows(&self, is_bot: bool, namespace: Option<&str>, ask: &Ask) -> bool {
+    fn allows(&self, is_bot: bool, namespace: Option<&str>, ask: &ClusterPermission) -> bool {
         let Some(namespace) = namespace else { return !is_bot };
         let revoked = || self.revoked.contains(&(namespace.to_owned(), ask.clone()));
         !self.forbidden.contains(namespace) && (!is_bot || (self.granted.contains(ask) && !revoked()))
@@ -50,21 +50,21 @@ impl Access {
 
 impl Cluster {
     /// Everything that the bot has asked for so far, let in or not.
-    pub fn asked(&self) -> BTreeSet<Ask> {
+    pub fn asked(&self) -> BTreeSet<ClusterPermission> {
         self.lock().access.asked.clone()
     }
 
     /// Takes one verb on one resource out of the bot's Role in a namespace.
     pub fn revoke(&self, namespace: &str, verb: &str, resource: &str) {
         let mut state = self.lock();
-        let revoked: Vec<Ask> = state.access.granted.iter().cloned().collect();
+        let revoked: Vec<ClusterPermission> = state.access.granted.iter().cloned().collect();
         let revoked = revoked.into_iter().filter(|ask| ask.verb == verb && ask.resource == resource);
         state.access.revoked.extend(revoked.map(|ask| (namespace.to_owned(), ask)));
     }
 }
 
 /// What a request asks for, as the API server reads it from the path; `None` where it is about no resource.
-fn resolve(method: &Method, uri: &Uri) -> Option<(Ask, Option<String>, Option<String>)> {
+fn resolve(method: &Method, uri: &Uri) -> Option<(ClusterPermission, Option<String>, Option<String>)> {
     let mut parts = uri.path().split('/').filter(|part| !part.is_empty());
     let group = match parts.next()? {
         "api" => String::new(),
@@ -96,7 +96,7 @@ fn resolve(method: &Method, uri: &Uri) -> Option<(Ask, Option<String>, Option<St
         Method::DELETE => "delete",
         _ => return None,
     };
-    Some((Ask { group, resource, verb: verb.to_owned() }, namespace, name))
+    Some((ClusterPermission { group, resource, verb: verb.to_owned() }, namespace, name))
 }
 
 fn is_bot(headers: &HeaderMap) -> bool {
@@ -126,8 +126,8 @@ pub(super) async fn authorise(State(cluster): State<Cluster>, request: Request, 
     no(&ask, namespace.as_deref(), name.as_deref()).into_response()
 }
 
-fn no(ask: &Ask, namespace: Option<&str>, name: Option<&str>) -> Failure {
-    let Ask { group, resource, verb } = ask;
+fn no(ask: &ClusterPermission, namespace: Option<&str>, name: Option<&str>) -> Failure {
+    let ClusterPermission { group, resource, verb } = ask;
     let dotted = if group.is_empty() { resource.clone() } else { format!("{resource}.{group}") };
     let name = name.map(|name| format!(" \"{name}\"")).unwrap_or_default();
     let place = namespace.map_or("at the cluster scope".to_owned(), |it| format!("in the namespace \"{it}\""));
@@ -173,7 +173,7 @@ pub(super) async fn review(
     if cluster.is_down(namespace.as_deref()) {
         return Err(Failure::down());
     }
-    let ask = Ask { group, resource, verb };
+    let ask = ClusterPermission { group, resource, verb };
     let allowed = cluster.lock().access.allows(is_bot(&headers), namespace.as_deref(), &ask);
     let reason = "RBAC: allowed by RoleBinding \"gantry\" of Role \"gantry\" to ServiceAccount \"gantry/gantry\"";
     review["status"] = if allowed { json!({ "allowed": true, "reason": reason }) } else { json!({ "allowed": false }) };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::adapters::slack::render::{refusal, rollback};
-use crate::adapters::store::{Claim, Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
+use crate::adapters::store::{Claim, LedgerDetails, LedgerEntry, LedgerKind, StoreError, Transaction};
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, DeployState, RollbackStatus, Stage};
 use crate::domain::model::actor::{Actor, PersonId};
@@ -38,18 +38,18 @@ impl Context {
         let mut transaction = Transaction::new();
         if let Some(quarantine) = Quarantine::from_rollback(change, now) {
             let details = Some(LedgerDetails::Quarantine(Box::new(quarantine.clone())));
-            let entry = Entry { details, ..build_rollback_entry(change, LedgerKind::Quarantined, now) };
-            transaction = transaction.quarantine(quarantine).ledger(entry);
+            let entry = LedgerEntry { details, ..build_rollback_entry(change, LedgerKind::Quarantined, now) };
+            transaction = transaction.insert_quarantine(quarantine).append_to_ledger(entry);
         }
         if let Some(hold) = Hold::from_rollback(change, now) {
-            transaction = transaction.hold(hold);
+            transaction = transaction.insert_hold(hold);
         }
         for lock in about.locks.iter().filter(|lock| lock.by != change.requester) {
-            let told = build_direct_message(&lock.by, rollback::passed(change, lock));
-            transaction = transaction.say(told.with_link(Self::card_key(change.id)));
+            let told = build_direct_message(&lock.by, rollback::render_lock_bypassed(change, lock));
+            transaction = transaction.enqueue_message(told.with_link(Self::card_key(change.id)));
         }
-        if let Some(said) = rollback::lost(change, &self.find_change_authors(change, usize::MAX).await) {
-            transaction = transaction.say(self.build_thread_reply(change, "lost", said));
+        if let Some(said) = rollback::render_commits_lost(change, &self.find_change_authors(change, usize::MAX).await) {
+            transaction = transaction.enqueue_message(self.build_thread_reply(change, "lost", said));
         }
         transaction
     }
@@ -60,7 +60,7 @@ impl Context {
         rollback: &Change,
     ) -> Result<Option<(Change, Transaction)>, StoreError> {
         let Some(of) = rollback.plan.rollback.as_ref().and_then(|about| about.of) else { return Ok(None) };
-        let Some(claim) = self.store.claim(vec![of]).await?.pop() else { return Ok(None) };
+        let Some(claim) = self.store.claim_changes(vec![of]).await?.pop() else { return Ok(None) };
         let done = RollbackStatus::Done { by: rollback.id, at: self.clock.now() };
         let stage = claim.change.stage.clone();
         let Ok(stage) = stage.update_deploying(|known| DeployState { rolled_back: Some(done), ..known }) else {
@@ -103,11 +103,11 @@ impl Context {
         let Some(known) = self.config.catalogue.find_artefact(artefact.as_str()) else {
             return Ok(Response::default());
         };
-        let mut quarantines = self.store.quarantines().await.map_err(|error| retry_after_store_error(&error))?;
+        let mut quarantines = self.store.list_quarantines().await.map_err(|error| retry_after_store_error(&error))?;
         quarantines.retain(|quarantine| quarantine.has_artefact(&known.name));
         let (called, others): (Vec<_>, Vec<_>) = quarantines.into_iter().partition(|it| it.is_named(version));
         let Some(newest) = called.first().cloned() else {
-            return Ok(asked.reply_private(rollback::not_quarantined(&known.name, version, &others)));
+            return Ok(asked.reply_private(rollback::render_not_quarantined(&known.name, version, &others)));
         };
         let person = &asked.from.person;
         for quarantine in &called {
@@ -125,9 +125,9 @@ impl Context {
                 Err(error) => return asked.reply_lookup_error(&error),
             }
         }
-        let mut work = asked.reply_private(rollback::released(&known.name, &newest));
+        let mut work = asked.reply_private(rollback::render_released(&known.name, &newest));
         for quarantine in called {
-            let entry = Entry {
+            let entry = LedgerEntry {
                 at: self.clock.now(),
                 change: Some(quarantine.change.to_string()),
                 kind: LedgerKind::Released,
@@ -138,13 +138,19 @@ impl Context {
             };
             let environment = self.config.catalogue.ladder.find(quarantine.environment.as_str());
             let channel = environment.map_or_else(|| asked.from.channel.clone(), |rung| rung.channel.clone());
-            let told = rollback::announced_release(&known.name, &quarantine, person).to(Destination::Post {
-                channel,
-                key: MessageKey::new(&format!("release:{}", quarantine.change)),
-                thread: None,
-                asked: Some(AskedBy { person: person.clone(), channel: Some(asked.from.channel.clone()) }),
-            });
-            work.transaction = work.transaction.release(quarantine.change, person.clone()).ledger(entry).say(told);
+            let told = rollback::render_release_announcement(&known.name, &quarantine, person).into_message(
+                Destination::Post {
+                    channel,
+                    key: MessageKey::new(&format!("release:{}", quarantine.change)),
+                    thread: None,
+                    asked: Some(AskedBy { person: person.clone(), channel: Some(asked.from.channel.clone()) }),
+                },
+            );
+            work.transaction = work
+                .transaction
+                .release_quarantine(quarantine.change, person.clone())
+                .append_to_ledger(entry)
+                .enqueue_message(told);
         }
         Ok(work)
     }
@@ -196,10 +202,10 @@ impl Context {
                 None => return self.begin_auto_rollback(claim, *plan).await,
             },
             Ok(RollbackDecision::Conflict { .. }) => "another change is under way".to_owned(),
-            Ok(RollbackDecision::Refused(no)) => refusal::refusal(&no).text,
+            Ok(RollbackDecision::Refused(no)) => refusal::render_refusal(&no).text,
             Err(error) if error.transient && self.can_retry_auto_rollback(&claim.change) => {
                 let due = Some(self.clock.now() + LOOKUP_RETRY_INTERVAL);
-                self.store.commit(Transaction::new().advance(claim.change.clone(), claim.fence, due)).await?;
+                self.store.commit(Transaction::new().advance_change(claim.change.clone(), claim.fence, due)).await?;
                 return Ok(false);
             }
             Err(error) => error.to_string(),
@@ -228,7 +234,7 @@ impl Context {
             return Ok(true);
         };
         let marked = Change { stage, ..promotion.clone() };
-        let transaction = self.build_advance_transaction(promotion, claim.fence, &marked, None).and(begins);
+        let transaction = self.build_advance_transaction(promotion, claim.fence, &marked, None).append(begins);
         match self.store.commit(transaction).await {
             Ok(()) => {
                 self.open_changes.record_change(marked);
@@ -236,14 +242,14 @@ impl Context {
                 Ok(false)
             }
             // Somebody else has begun one: then that is what becomes of it.
-            Err(StoreError::Held) => Ok(false),
+            Err(StoreError::ChangeLockHeld) => Ok(false),
             Err(error) => Err(error),
         }
     }
 }
 
-fn build_rollback_entry(change: &Change, kind: LedgerKind, at: Timestamp) -> Entry {
-    Entry {
+fn build_rollback_entry(change: &Change, kind: LedgerKind, at: Timestamp) -> LedgerEntry {
+    LedgerEntry {
         at,
         change: Some(change.id.to_string()),
         kind,

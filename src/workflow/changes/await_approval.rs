@@ -2,8 +2,8 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::adapters::github::{GithubError, Mergeable, PullRequest, Review, Verdict};
-use crate::adapters::reports::github::Notice;
+use crate::adapters::github::{GithubError, MergeReadiness, PullRequest, Review, ReviewVerdict};
+use crate::adapters::reports::github::GithubNotice;
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::approval::{
@@ -37,7 +37,7 @@ impl Context {
     pub(crate) async fn await_approval(&self, claim: &Claim) -> Result<(), StoreError> {
         let Stage::AwaitingApproval(awaiting) = &claim.change.stage else { return Ok(()) };
         let now = self.clock.now();
-        if let Some(by) = claim.cancel_by.clone() {
+        if let Some(by) = claim.cancel_requested_by.clone() {
             let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Person(by), now);
             return self.apply_transition(claim, stage, Some(now)).await;
         }
@@ -58,13 +58,13 @@ impl Context {
         match Box::pin(self.check_approval_and_merge(claim, awaiting)).await {
             Ok(()) => Ok(()),
             Err(StageError::Store(error)) => Err(error),
-            Err(StageError::Github(error)) if error.passes() => self.retry_approval_later(claim, &error).await,
+            Err(StageError::Github(error)) if error.is_transient() => self.retry_approval_later(claim, &error).await,
             Err(StageError::Github(error)) => self.mark_errored(claim, format!("{error}.")).await,
         }
     }
 
     /// GitHub says that something happened: whoever waits for it looks.
-    pub(crate) fn wake_affected_changes(&self, notice: &Notice) {
+    pub(crate) fn wake_affected_changes(&self, notice: &GithubNotice) {
         for change in self.open_changes.all().iter().filter(|change| change.stage.can_cancel()) {
             let frozen = change.frozen.as_ref();
             let pull = frozen.and_then(|frozen| frozen.pull.as_ref()).map(|pull| pull.number);
@@ -81,7 +81,7 @@ impl Context {
             None => self.run_approval_check(claim, awaiting, None).await?,
             Some(frozen) => {
                 let Some(seen) = self.sync_pull_request(claim, frozen).await? else { return Ok(()) };
-                if seen.mergeable == Mergeable::Conflict {
+                if seen.mergeable == MergeReadiness::Conflict {
                     return Ok(self.record_conflict(claim, frozen).await?);
                 }
                 self.run_approval_check(claim, awaiting, Some(&seen)).await?
@@ -138,8 +138,8 @@ impl Context {
         if nudge {
             // One for each time that it is asked for.
             let key = format!("nudge:{}", learned.since.as_microsecond());
-            let said = render::approve::nudge(&claim.change, &learned);
-            let more = Transaction::new().say(self.build_thread_reply(&claim.change, &key, said));
+            let said = render::approve::render_reminder(&claim.change, &learned);
+            let more = Transaction::new().enqueue_message(self.build_thread_reply(&claim.change, &key, said));
             let stage = Stage::AwaitingApproval(learned);
             return self.advance_stage(&claim.change, claim.fence, stage, Some(due), more).await.map(drop);
         }
@@ -173,7 +173,7 @@ impl Context {
         let plan = &claim.change.plan;
         let (repository, branch) = plan.write_target();
         let files = match frozen.result.as_ref().map(|result| &result.head) {
-            Some(head) => self.github.changed_on_both_sides(repository, branch, head).await.unwrap_or_default(),
+            Some(head) => self.github.list_files_both_changed(repository, branch, head).await.unwrap_or_default(),
             None => Vec::new(),
         };
         let now = self.clock.now();
@@ -206,18 +206,18 @@ impl Context {
                 standing.waits_for.extend(self.find_unmet_checks(plan, &pull.head).await?);
             }
             match pull.mergeable {
-                Mergeable::Computing => standing.waits_for.push(MergeCondition::Mergeability),
-                Mergeable::Blocked => {
-                    let reviews = match self.github.required_reviews(plan.write_target().0, plan.write_target().1).await
-                    {
-                        Ok(reviews) => reviews,
-                        Err(error) if error.passes() => return Err(error.into()),
-                        // It is only said, and what cannot be read is asked for nevertheless.
-                        Err(_) => 0,
-                    };
+                MergeReadiness::Computing => standing.waits_for.push(MergeCondition::Mergeability),
+                MergeReadiness::Blocked => {
+                    let reviews =
+                        match self.github.count_required_reviews(plan.write_target().0, plan.write_target().1).await {
+                            Ok(reviews) => reviews,
+                            Err(error) if error.is_transient() => return Err(error.into()),
+                            // It is only said, and what cannot be read is asked for nevertheless.
+                            Err(_) => 0,
+                        };
                     standing.waits_for.push(MergeCondition::GithubRules { reviews });
                 }
-                Mergeable::Conflict | Mergeable::Yes => {}
+                MergeReadiness::Conflict | MergeReadiness::Ready => {}
             }
         }
         standing.waits_for.extend(self.find_unmet_conditions(change).await?);
@@ -225,7 +225,7 @@ impl Context {
     }
 
     async fn find_unmet_checks(&self, plan: &Plan, shown: &Sha) -> Result<Option<MergeCondition>, GithubError> {
-        let checks = self.github.checks(plan.write_target().0, shown).await?;
+        let checks = self.github.fetch_checks(plan.write_target().0, shown).await?;
         let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
         Ok(if !checks.red.is_empty() {
             Some(MergeCondition::ChecksRed { names: checks.red })
@@ -252,22 +252,22 @@ impl Context {
         }
         let Some(pull) = pull else { return Ok(()) };
         let repository = plan.write_target().0;
-        let reviews = self.github.reviews(repository, pull.pull.number).await.map_err(StageError::from)?;
+        let reviews = self.github.fetch_reviews(repository, pull.pull.number).await.map_err(StageError::from)?;
         if reviews.is_empty() {
             return Ok(());
         }
         let requester = self.find_login(&change.requester, repository).await?;
         let mut objectors = Vec::new();
         for review in keep_latest_reviews(reviews) {
-            let outdated = review.verdict == Verdict::Approved && review.commit.as_ref() != Some(&pull.head);
+            let outdated = review.verdict == ReviewVerdict::Approved && review.commit.as_ref() != Some(&pull.head);
             // Nobody is asked about what counts in no case.
-            if outdated || review.verdict == Verdict::Dismissed {
+            if outdated || review.verdict == ReviewVerdict::Dismissed {
                 continue;
             }
             let writes = self.github.may_write(repository, &review.login).await.map_err(StageError::from)?;
             match review.verdict {
-                Verdict::ChangesRequested if writes => objectors.push(review.login),
-                Verdict::Approved => {
+                ReviewVerdict::ChangesRequested if writes => objectors.push(review.login),
+                ReviewVerdict::Approved => {
                     let ignored = |why| IgnoredReview { login: review.login.clone(), why };
                     if !writes {
                         standing.ignored.push(ignored(IgnoredReviewReason::NoAccess));
@@ -290,11 +290,11 @@ impl Context {
                     } else if !self.may_approve(&person, &plan.environment, &plan.repository).await? {
                         standing.ignored.push(ignored(IgnoredReviewReason::NotAsked));
                     } else if !standing.approvals.iter().any(|given| given.by == person) {
-                        let at = review.at.unwrap_or_else(|| self.clock.now());
+                        let at = review.submitted_at.unwrap_or_else(|| self.clock.now());
                         standing.approvals.push(Approval { by: person, at, way: ApprovalPlatform::Github });
                     }
                 }
-                Verdict::ChangesRequested | Verdict::Dismissed => {}
+                ReviewVerdict::ChangesRequested | ReviewVerdict::Dismissed => {}
             }
         }
         if !objectors.is_empty() {
@@ -360,7 +360,7 @@ impl Context {
             return Ok(None);
         }
         let ladder = &self.config.catalogue.ladder;
-        let quarantines = self.store.quarantines().await?.into_iter();
+        let quarantines = self.store.list_quarantines().await?.into_iter();
         let passed = |it: &Quarantine| {
             overridden.is_some_and(|overridden| overridden.has_gate(&Gate::Quarantine { change: it.change }))
         };

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::adapters::slack::render;
-use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Shown, Transaction};
+use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, ShownPlan, Transaction};
 use crate::domain::change::approval::ApprovalState;
 use crate::domain::change::plan::{ConflictingChange, PLAN_VALIDITY, Plan};
 use crate::domain::change::{Change, ChangeId, ResultBranch, Stage};
@@ -45,29 +45,31 @@ impl Context {
             stage,
         };
         let mut transaction = Transaction::new()
-            .begin(change.clone())
-            .ledger(self.build_entry_by_person(&change, LedgerKind::Begun, person))
-            .say(self.render_card(&change));
-        transaction = transaction.and(self.notify_subscribers(None, &change));
+            .begin_change(change.clone())
+            .append_to_ledger(self.build_entry_by_person(&change, LedgerKind::Begun, person))
+            .enqueue_message(self.render_card(&change));
+        transaction = transaction.append(self.notify_subscribers(None, &change));
         if let Some(overridden) = &change.plan.overridden {
             let details = Some(LedgerDetails::Overridden(overridden.clone()));
-            let entry = Entry { details, ..self.build_entry_by_person(&change, LedgerKind::Overridden, person) };
+            let entry = LedgerEntry { details, ..self.build_entry_by_person(&change, LedgerKind::Overridden, person) };
             let key = MessageKey::new(&format!("override:{id}"));
-            let told =
-                render::gate::overridden(&change.plan, overridden).to(self.build_post_destination(&change, key, None));
-            transaction = transaction.ledger(entry).say(told);
+            let told = render::gate::render_override_announcement(&change.plan, overridden)
+                .into_message(self.build_post_destination(&change, key, None));
+            transaction = transaction.append_to_ledger(entry).enqueue_message(told);
         }
         // So that the history of what is carried along has it as well.
         for also in &change.plan.also {
             let artefact = Some(also.artefact.clone());
-            transaction = transaction
-                .ledger(Entry { artefact, ..self.build_entry_by_person(&change, LedgerKind::Carried, person) });
+            transaction = transaction.append_to_ledger(LedgerEntry {
+                artefact,
+                ..self.build_entry_by_person(&change, LedgerKind::Carried, person)
+            });
         }
         for hold in &change.plan.holds_to_lift {
-            transaction = transaction.lift(hold.change);
+            transaction = transaction.lift_hold(hold.change);
         }
-        if let Some(details) = render::card::details(&change) {
-            transaction = transaction.say(self.build_thread_reply(&change, "details", details));
+        if let Some(details) = render::card::render_all_commits(&change) {
+            transaction = transaction.enqueue_message(self.build_thread_reply(&change, "details", details));
         }
         (change, transaction)
     }
@@ -91,7 +93,7 @@ impl Context {
         by: ChangeId,
     ) -> Result<(Change, Transaction), LookupError> {
         let overtaken = || LookupError::new_transient("somebody else was faster".to_owned());
-        let claim = self.store.claim(vec![waiting.id]).await?.pop().ok_or_else(overtaken)?;
+        let claim = self.store.claim_changes(vec![waiting.id]).await?.pop().ok_or_else(overtaken)?;
         let now = self.clock.now();
         let Ok(stage) = claim.change.stage.clone().into_superseded(by, now) else { return Err(overtaken()) };
         let change = Change { stage, ..claim.change.clone() };
@@ -107,7 +109,7 @@ impl Context {
         person: &PersonId,
     ) -> Result<(Change, Transaction), LookupError> {
         let overtaken = || LookupError::new_transient("somebody else was faster".to_owned());
-        let claim = self.store.claim(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
+        let claim = self.store.claim_changes(vec![errored.id]).await?.pop().ok_or_else(overtaken)?;
         let now = self.clock.now();
         let Ok(stage) = claim.change.stage.clone().retry_from_error(now) else { return Err(overtaken()) };
         // What was shown was put away: it is made anew. What Git was to move to is looked for.
@@ -119,24 +121,24 @@ impl Context {
         let (requester, taken_up_at) = (person.clone(), Some(now));
         let change = Change { requester, taken_up_at, plan, stage, frozen, ..claim.change };
         let transaction = Transaction::new()
-            .advance(change.clone(), claim.fence, Some(now))
-            .ledger(self.build_entry_by_person(&change, LedgerKind::Retried, person))
-            .say(self.render_card(&change))
-            .and(self.notify_subscribers(Some(&errored.stage), &change));
+            .advance_change(change.clone(), claim.fence, Some(now))
+            .append_to_ledger(self.build_entry_by_person(&change, LedgerKind::Retried, person))
+            .enqueue_message(self.render_card(&change))
+            .append(self.notify_subscribers(Some(&errored.stage), &change));
         Ok((change, transaction))
     }
 
     /// A plan that moves more than was asked for is shown, and becomes a change by a yes.
-    pub(crate) fn build_shown_plan(&self, plan: Plan, person: &PersonId) -> Shown {
+    pub(crate) fn build_shown_plan(&self, plan: Plan, person: &PersonId) -> ShownPlan {
         let now = self.clock.now();
-        Shown { id: ChangeId::new(now), person: person.clone(), plan, made_at: now }
+        ShownPlan { id: ChangeId::new(now), person: person.clone(), plan, made_at: now }
     }
 
-    pub(crate) fn is_plan_valid(&self, shown: &Shown) -> bool {
+    pub(crate) fn is_plan_valid(&self, shown: &ShownPlan) -> bool {
         self.clock.now().duration_since(shown.made_at) < PLAN_VALIDITY
     }
 
-    pub(crate) fn build_entry_by_person(&self, change: &Change, kind: LedgerKind, by: &PersonId) -> Entry {
+    pub(crate) fn build_entry_by_person(&self, change: &Change, kind: LedgerKind, by: &PersonId) -> LedgerEntry {
         build_ledger_entry(change, kind, Actor::Person(by.clone()), self.clock.now())
     }
 
@@ -149,13 +151,13 @@ impl Context {
         let catalogue = &self.config.catalogue;
         let artefact = catalogue.find_artefact(change.plan.artefact.as_str());
         let next = artefact.and_then(|artefact| catalogue.ladder.find_next_above(&change.plan.environment, artefact));
-        let said = render::card::card(change, next.map(|rung| &rung.name));
-        said.to(self.build_post_destination(change, Self::card_key(change.id), None))
+        let said = render::card::render_card(change, next.map(|rung| &rung.name));
+        said.into_message(self.build_post_destination(change, Self::card_key(change.id), None))
     }
 
-    pub(crate) fn build_thread_reply(&self, change: &Change, name: &str, rendered: render::Said) -> Message {
+    pub(crate) fn build_thread_reply(&self, change: &Change, name: &str, rendered: render::Rendered) -> Message {
         let key = MessageKey::new(&format!("{name}:{}", change.id));
-        rendered.to(self.build_post_destination(change, key, Some(Self::card_key(change.id))))
+        rendered.into_message(self.build_post_destination(change, key, Some(Self::card_key(change.id))))
     }
 
     fn build_post_destination(&self, change: &Change, key: MessageKey, thread: Option<MessageKey>) -> Destination {
@@ -167,9 +169,9 @@ impl Context {
     }
 }
 
-pub(crate) fn build_ledger_entry(change: &Change, kind: LedgerKind, actor: Actor, at: Timestamp) -> Entry {
+pub(crate) fn build_ledger_entry(change: &Change, kind: LedgerKind, actor: Actor, at: Timestamp) -> LedgerEntry {
     let plan = &change.plan;
-    Entry {
+    LedgerEntry {
         at,
         change: Some(change.id.to_string()),
         kind,

@@ -1,7 +1,7 @@
 //! What Git is to get by a change, made on top of where its branch stands: merged, restored, or written into a manifest.
 //! Where that is no plain merge, the branch then moves to it at once, and never by force.
 
-use crate::adapters::github::{self, Compared, FastForward, GithubError, Promoting};
+use crate::adapters::github::{self, BranchComparison, FastForwardOutcome, GithubError, PromotionMerge};
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::plan::ManifestFile;
 use crate::domain::change::{Change, DeployState, ResultBranch, ResultCommit};
@@ -56,26 +56,26 @@ impl Context {
         // What is open by now counts, and not what was when it was planned.
         let open = match plan.undoes.as_slice() {
             [] => Vec::new(),
-            _ => self.github.open_rollbacks(&plan.repository, base).await?,
+            _ => self.github.find_open_rollbacks(&plan.repository, base).await?,
         };
         self.github.put_own_branch(&plan.repository, scratch_branch, base).await?;
         let message = plan.format_merge_message(&change.format_commit_trailers());
-        let promoting = Promoting { change: change.id, pinned, message: &message };
-        Ok(match self.github.make_result(&plan.repository, scratch_branch, base, &open, promoting).await? {
-            github::Made::Done(commit) => BuildCommitOutcome::Created(commit),
-            github::Made::AlreadyThere => {
+        let promoting = PromotionMerge { change: change.id, pinned, message: &message };
+        Ok(match self.github.build_promotion_commit(&plan.repository, scratch_branch, base, &open, promoting).await? {
+            github::BuildPromotionOutcome::Done(commit) => BuildCommitOutcome::Created(commit),
+            github::BuildPromotionOutcome::AlreadyMerged => {
                 // Only where the environment's own branch has it too did it come there by hand.
-                match self.github.pending(&plan.repository, base.as_str(), pinned).await? {
-                    Compared::Pending(pending) if pending.ahead_by == 0 => BuildCommitOutcome::AlreadyThere,
+                match self.github.compare_with_branch(&plan.repository, base.as_str(), pinned).await? {
+                    BranchComparison::Pending(pending) if pending.ahead_by == 0 => BuildCommitOutcome::AlreadyThere,
                     _ => return Err(GithubError::Unclear(format!("somebody else writes to {scratch_branch}"))),
                 }
             }
-            github::Made::Conflict => {
-                let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, pinned).await;
+            github::BuildPromotionOutcome::Conflict => {
+                let files = self.github.list_files_both_changed(&plan.repository, &plan.branch, pinned).await;
                 BuildCommitOutcome::Conflict(files.unwrap_or_default())
             }
-            github::Made::NoCommit => BuildCommitOutcome::Failed(describe_missing_commit(plan)),
-            github::Made::Refused(why) => {
+            github::BuildPromotionOutcome::NoCommit => BuildCommitOutcome::Failed(describe_missing_commit(plan)),
+            github::BuildPromotionOutcome::Refused(why) => {
                 let why = why.trim_end_matches('.');
                 BuildCommitOutcome::Failed(format!(
                     "GitHub does not let me make the branch {scratch_branch}: {why}. Let me push to branches below gantry/."
@@ -90,7 +90,7 @@ impl Context {
             return Ok(BuildCommitOutcome::Failed("Nothing tells what is to be restored.".into()));
         };
         let message = plan.format_merge_message(&change.format_commit_trailers());
-        Ok(match self.github.make_rollback(&plan.repository, base, commit, &message).await? {
+        Ok(match self.github.create_rollback_commit(&plan.repository, base, commit, &message).await? {
             Some(made) => BuildCommitOutcome::Created(made),
             None => BuildCommitOutcome::Failed(describe_missing_commit(plan)),
         })
@@ -110,7 +110,7 @@ impl Context {
             return Ok(BuildCommitOutcome::Failed(format!("{} does not go by manifest any more.", plan.artefact)));
         };
         let ManifestFile { repository, file, .. } = at;
-        let Some(text) = self.github.file(repository, base.as_str(), file).await? else {
+        let Some(text) = self.github.fetch_file(repository, base.as_str(), file).await? else {
             return Ok(BuildCommitOutcome::Failed(format!("The file {file} is gone from {repository}.")));
         };
         let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
@@ -135,7 +135,7 @@ impl Context {
                 Ok(false) => {}
                 Err(StageError::Store(error)) => return Err(error),
                 Err(StageError::Github(error)) => {
-                    let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Paced { .. });
+                    let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
                     return self.handle_merge_error(&claim, error, !turned_away).await;
                 }
             }
@@ -152,7 +152,9 @@ impl Context {
         if claim.change.plan.is_branch_merge() && claim.change.frozen.is_none() {
             // Stored before the branch is made, so that it is put away whatever becomes of it.
             let made = Change { frozen: Some(frozen.clone()), ..claim.change.clone() };
-            self.store.commit(Transaction::new().advance(made.clone(), claim.fence, Some(self.clock.now()))).await?;
+            self.store
+                .commit(Transaction::new().advance_change(made.clone(), claim.fence, Some(self.clock.now())))
+                .await?;
             claim.change = made;
         }
         let head = match self.build_result_commit(&claim.change, &frozen.branch, &base).await? {
@@ -176,25 +178,25 @@ impl Context {
         let result = Some(ResultCommit { base: base.clone(), head: head.clone() });
         let tidy = !claim.change.plan.is_branch_merge();
         let made = Change { frozen: Some(ResultBranch { result, tidy, ..frozen }), ..claim.change.clone() };
-        let kept = Transaction::new().advance(made.clone(), claim.fence, Some(self.clock.now()));
+        let kept = Transaction::new().advance_change(made.clone(), claim.fence, Some(self.clock.now()));
         self.store.commit(kept).await?;
         claim.change = made;
         let plan = &claim.change.plan;
         let (repository, branch) = plan.write_target();
         match self.github.fast_forward(repository, branch, &head).await? {
-            FastForward::Done => {
+            FastForwardOutcome::Done => {
                 let unseen = plan.head.as_ref().is_some_and(|shown| *shown != base && plan.rollback.is_some());
                 let unseen = unseen.then(|| base.clone());
                 self.record_merge(claim, head, None, |deploying| DeployState { unseen, ..deploying }).await?;
                 Ok(true)
             }
             // Where it is gone, the next try says so.
-            FastForward::Moved | FastForward::NoBranch => Ok(false),
-            FastForward::Refused(_) if plan.rollback.is_some() => {
+            FastForwardOutcome::BranchMoved | FastForwardOutcome::NoBranch => Ok(false),
+            FastForwardOutcome::Refused(_) if plan.rollback.is_some() => {
                 self.switch_to_pull_request(claim).await?;
                 Ok(true)
             }
-            FastForward::Refused(why) => {
+            FastForwardOutcome::Refused(why) => {
                 let why = why.trim_end_matches('.');
                 let why = format!(
                     "GitHub does not let me move {branch} of {repository}: {why}. Let me push there, or set \
@@ -225,8 +227,8 @@ impl Context {
             return Ok(None);
         };
         let (repository, branch) = change.plan.write_target();
-        match self.github.pending(repository, branch, head).await? {
-            Compared::Pending(pending) if pending.ahead_by == 0 => Ok(Some(head.clone())),
+        match self.github.compare_with_branch(repository, branch, head).await? {
+            BranchComparison::Pending(pending) if pending.ahead_by == 0 => Ok(Some(head.clone())),
             // What nobody points at can be gone from Git by now.
             _ => Ok(None),
         }

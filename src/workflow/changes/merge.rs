@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::adapters::github::{Compared, GithubError, Merge};
+use crate::adapters::github::{BranchComparison, GithubError, MergeOutcome};
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{CancelledBy, Change, DeployState, MergeState, RetryState, Stage};
@@ -23,7 +23,7 @@ pub(crate) fn compute_backoff(tries: u32) -> SignedDuration {
 /// When to ask again, after GitHub could not be asked.
 pub(crate) fn compute_next_try(error: &GithubError, tries: u32, now: Timestamp) -> Timestamp {
     match error {
-        GithubError::RateLimited { until } | GithubError::Paced { until } => *until,
+        GithubError::RateLimited { until } | GithubError::Throttled { until } => *until,
         _ => now + compute_backoff(tries),
     }
 }
@@ -67,7 +67,7 @@ impl Context {
     pub(crate) async fn merge_change(&self, claim: &Claim) -> Result<(), StoreError> {
         let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
         // Woken before its time: whoever asks again and again moves the turns of all others.
-        if claim.cancel_by.is_none() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
+        if claim.cancel_requested_by.is_none() && claim.due_at.is_some_and(|due| due > self.clock.now()) {
             return Ok(());
         }
         if let Some(frozen) = claim.change.pull_request_branch() {
@@ -83,7 +83,7 @@ impl Context {
                 Err(error) => return self.handle_merge_error(&claim, error, true).await,
             }
         }
-        if let Some(by) = claim.cancel_by.clone() {
+        if let Some(by) = claim.cancel_requested_by.clone() {
             let stage = claim.change.stage.clone().into_cancelled(CancelledBy::Person(by), self.clock.now());
             return self.apply_transition(&claim, stage, None).await;
         }
@@ -101,7 +101,7 @@ impl Context {
             let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(()) };
             claim.change.stage = stage;
             self.store
-                .commit(Transaction::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now())))
+                .commit(Transaction::new().advance_change(claim.change.clone(), claim.fence, Some(self.clock.now())))
                 .await?;
         }
         let plan = &claim.change.plan;
@@ -110,12 +110,12 @@ impl Context {
             _ => return Box::pin(self.move_branch_to_result(&claim)).await,
         };
         let message = plan.format_merge_message(&claim.change.format_commit_trailers());
-        match self.github.merge(&plan.repository, &plan.branch, pinned, &message).await {
-            Ok(Merge::Done { commit, parents }) => {
+        match self.github.merge_into_branch(&plan.repository, &plan.branch, pinned, &message).await {
+            Ok(MergeOutcome::Done { commit, parents }) => {
                 let known = derive_comparison(&claim.change, &commit, &parents);
                 self.record_merge(&claim, commit, known, leave_unchanged).await
             }
-            Ok(Merge::AlreadyThere) => match self.find_existing_merge(&claim.change).await {
+            Ok(MergeOutcome::AlreadyMerged) => match self.find_existing_merge(&claim.change).await {
                 Ok(Some(result)) => self.record_merge(&claim, result, None, leave_unchanged).await,
                 Ok(None) => {
                     let unclear = GithubError::Unclear("it has the commit and has it not".to_owned());
@@ -123,14 +123,14 @@ impl Context {
                 }
                 Err(error) => self.handle_merge_error(&claim, error, true).await,
             },
-            Ok(Merge::Conflict) => {
-                let files = self.github.changed_on_both_sides(&plan.repository, &plan.branch, pinned).await;
+            Ok(MergeOutcome::Conflict) => {
+                let files = self.github.list_files_both_changed(&plan.repository, &plan.branch, pinned).await;
                 let stage = claim.change.stage.clone().into_conflicted(files.unwrap_or_default(), self.clock.now());
                 self.apply_transition(&claim, stage, None).await
             }
-            Ok(Merge::NoBranch) => self.mark_errored(&claim, describe_missing_branch(plan)).await,
-            Ok(Merge::NoCommit) => self.mark_errored(&claim, describe_missing_commit(plan)).await,
-            Ok(Merge::Refused(why)) => {
+            Ok(MergeOutcome::NoBranch) => self.mark_errored(&claim, describe_missing_branch(plan)).await,
+            Ok(MergeOutcome::NoCommit) => self.mark_errored(&claim, describe_missing_commit(plan)).await,
+            Ok(MergeOutcome::Refused(why)) => {
                 let (branch, why) = (&plan.branch, why.trim_end_matches('.'));
                 let why = format!(
                     "GitHub does not let me merge into {branch}: {why}. Let me push there, or change the branch's rules."
@@ -139,7 +139,7 @@ impl Context {
             }
             Err(error) => {
                 // Who was turned away at the door has done nothing; anything else may have had its effect.
-                let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Paced { .. });
+                let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
                 self.handle_merge_error(&claim, error, !turned_away).await
             }
         }
@@ -153,12 +153,12 @@ impl Context {
             _ => return self.find_result_on_branch(change).await,
         };
         if let Some(ours) =
-            self.github.find_commit(&plan.repository, &plan.branch, &change.format_change_trailer()).await?
+            self.github.find_commit_by_line(&plan.repository, &plan.branch, &change.format_change_trailer()).await?
         {
             return Ok(Some(ours));
         }
-        match self.github.pending(&plan.repository, &plan.branch, pinned).await? {
-            Compared::Pending(pending) if pending.ahead_by == 0 => Ok(pending.head),
+        match self.github.compare_with_branch(&plan.repository, &plan.branch, pinned).await? {
+            BranchComparison::Pending(pending) if pending.ahead_by == 0 => Ok(pending.head),
             // What is missing is said by the merge itself.
             _ => Ok(None),
         }
@@ -179,11 +179,11 @@ impl Context {
         let stage = merged.and_then(|stage| stage.update_deploying(learn));
         let Ok(stage) = stage else { return Ok(()) };
         let more = known.map_or_else(Transaction::new, |known| {
-            Transaction::new().comparison(claim.change.plan.repository.clone(), known)
+            Transaction::new().record_comparison(claim.change.plan.repository.clone(), known)
         });
-        let more = more.and(Box::pin(self.collect_rollback_effects(&claim.change)).await);
+        let more = more.append(Box::pin(self.collect_rollback_effects(&claim.change)).await);
         let (marked, more) = match self.mark_rolled_back(&claim.change).await? {
-            Some((marked, transaction)) => (Some(marked), more.and(transaction)),
+            Some((marked, transaction)) => (Some(marked), more.append(transaction)),
             None => (None, more),
         };
         let change = self.advance_stage(&claim.change, claim.fence, stage, Some(now), more).await?;
@@ -205,7 +205,7 @@ impl Context {
         let Stage::Merging(MergeState { trouble, .. }) = &claim.change.stage else { return Ok(()) };
         let tries = trouble.as_ref().map_or(0, |trouble| trouble.tries);
         let unavailable = matches!(error, GithubError::Unavailable(_) | GithubError::Unclear(_));
-        if !error.passes() || (unavailable && tries + 1 >= MAX_TRIES) {
+        if !error.is_transient() || (unavailable && tries + 1 >= MAX_TRIES) {
             let why = match error {
                 GithubError::NotFound(why) => {
                     let (repository, _) = claim.change.plan.write_target();

@@ -3,7 +3,9 @@
 
 use jiff::SignedDuration;
 
-use crate::adapters::github::{self, GithubError, MergePull, OpenPull, PullRequest, PullState};
+use crate::adapters::github::{
+    self, GithubError, MergePullRequestOutcome, OpenPullRequestOutcome, PullRequest, PullRequestState,
+};
 use crate::adapters::slack::render;
 use crate::adapters::store::{Claim, LedgerKind, StoreError, Transaction};
 use crate::domain::change::approval::{ApprovalState, MergeCondition, VoidReason};
@@ -75,23 +77,23 @@ impl Context {
         }
         // Nobody can delete a pull request: it is rather that we are not let in any more.
         let gone = || GithubError::NotFound(format!("the pull request #{} of {repository}", pull.number));
-        let seen = self.github.pull(repository, pull.number).await?.ok_or_else(gone)?;
+        let seen = self.github.fetch_pull_request(repository, pull.number).await?.ok_or_else(gone)?;
         match &seen.state {
-            PullState::Merged { commit, .. } if seen.base != branch => {
+            PullRequestState::Merged { commit, .. } if seen.base != branch => {
                 self.mark_errored(claim, describe_merge_elsewhere(plan, pull, &seen.base, commit)).await?;
                 return Ok(None);
             }
-            PullState::Merged { commit, by } => {
+            PullRequestState::Merged { commit, by } => {
                 self.record_manual_merge(claim, commit.clone(), by.clone().unwrap_or_default()).await?;
                 return Ok(None);
             }
-            PullState::Closed => {
+            PullRequestState::Closed => {
                 if self.require_branch_head(claim).await?.is_some() {
                     self.cancel_closed_pull_request(claim).await?;
                 }
                 return Ok(None);
             }
-            PullState::Open => {}
+            PullRequestState::Open => {}
         }
         if seen.base != branch {
             self.store_merge_conditions(claim, vec![MergeCondition::Retargeted { base: seen.base }]).await?;
@@ -123,15 +125,15 @@ impl Context {
     /// concern who approves this.
     async fn is_manifest_unchanged(&self, plan: &Plan, before: &Sha, after: &Sha) -> Result<bool, GithubError> {
         let Some(ManifestFile { repository, file, .. }) = &plan.manifest else { return Ok(false) };
-        let then = self.github.file(repository, before.as_str(), file).await?;
-        Ok(then.is_some() && then == self.github.file(repository, after.as_str(), file).await?)
+        let then = self.github.fetch_file(repository, before.as_str(), file).await?;
+        Ok(then.is_some() && then == self.github.fetch_file(repository, after.as_str(), file).await?)
     }
 
     /// Where the environment's branch stands. Where it is gone, the change is over.
     pub(crate) async fn require_branch_head(&self, claim: &Claim) -> Result<Option<Sha>, StageError> {
         let plan = &claim.change.plan;
         let (repository, branch) = plan.write_target();
-        let head = self.github.head(repository, branch).await?;
+        let head = self.github.fetch_branch_head(repository, branch).await?;
         if head.is_none() {
             self.mark_errored(claim, describe_missing_branch(plan)).await?;
         }
@@ -176,9 +178,13 @@ impl Context {
             // Whoever pushed is told in any case; else only those whose word was lost.
             let is_told = !awaiting.approvals.is_empty() || matches!(why, VoidReason::Pushed { .. });
             next.stage = Stage::AwaitingApproval(awaiting.clone().void_approvals(why, now));
-            more = more.ledger(build_ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
-            if is_told && let Some(said) = render::approve::voided(&next) {
-                more = more.say(self.build_thread_reply(&next, &format!("voided:{}", now.as_microsecond()), said));
+            more = more.append_to_ledger(build_ledger_entry(&next, LedgerKind::Voided, Actor::Controller, now));
+            if is_told && let Some(said) = render::approve::render_approvals_voided(&next) {
+                more = more.enqueue_message(self.build_thread_reply(
+                    &next,
+                    &format!("voided:{}", now.as_microsecond()),
+                    said,
+                ));
             }
         }
         self.advance_change(&claim.change, claim.fence, next, Some(now), more).await?;
@@ -205,21 +211,21 @@ impl Context {
         let (repository, branch) = plan.write_target();
         let required = change.stage.awaiting().map_or(0, |awaiting| awaiting.required);
         let requester = self.people.fetch_display_name(&change.requester).await;
-        let body = github::pull_request_text::body(change, &requester, required, self.clock.now());
-        let title = github::pull_request_text::title(plan);
-        let opened = self.github.open_pull(repository, &frozen.branch, branch, &title, &body).await?;
+        let body = github::pull_request_text::render_body(change, &requester, required, self.clock.now());
+        let title = github::pull_request_text::render_title(plan);
+        let opened = self.github.open_pull_request(repository, &frozen.branch, branch, &title, &body).await?;
         let pull = match opened {
-            OpenPull::Done(pull) => pull,
-            OpenPull::Exists => {
-                let found = self.github.find_pull(repository, &frozen.branch, branch).await?;
+            OpenPullRequestOutcome::Done(pull) => pull,
+            OpenPullRequestOutcome::AlreadyExists => {
+                let found = self.github.find_open_pull_request(repository, &frozen.branch, branch).await?;
                 let gone = || GithubError::Unclear("the pull request is there and is not there".to_owned());
                 found.ok_or_else(gone)?.pull
             }
             // Somebody put the branch back before it was shown: it is made anew, and not asked for in a circle.
-            OpenPull::NoCommits => {
+            OpenPullRequestOutcome::NoCommits => {
                 return self.store_branch_state(claim, ResultBranch { result: None, ..frozen.clone() }).await;
             }
-            OpenPull::Refused(why) => {
+            OpenPullRequestOutcome::Refused(why) => {
                 let why = format!("GitHub does not let me open a pull request: {}.", why.trim_end_matches('.'));
                 return Ok(self.mark_errored(claim, why).await?);
             }
@@ -253,9 +259,11 @@ impl Context {
     ) -> Result<(), StoreError> {
         let Stage::Merging(merging) = &claim.change.stage else { return Ok(()) };
         if let (true, Some(pull), Some(result)) = (merging.begun, &frozen.pull, &frozen.result) {
-            match self.github.pull(claim.change.plan.write_target().0, pull.number).await {
+            match self.github.fetch_pull_request(claim.change.plan.write_target().0, pull.number).await {
                 // With another head it is somebody else's merge, which the next look finds.
-                Ok(Some(PullRequest { state: PullState::Merged { commit, .. }, head, .. })) if head == result.head => {
+                Ok(Some(PullRequest { state: PullRequestState::Merged { commit, .. }, head, .. }))
+                    if head == result.head =>
+                {
                     return self.record_own_merge(claim, pull, result, commit).await;
                 }
                 Ok(_) => {}
@@ -271,17 +279,19 @@ impl Context {
         let (Some(pull), Some(result)) = (&frozen.pull, &frozen.result) else { return Ok(()) };
         let Ok(stage) = claim.change.stage.clone().begin_merge() else { return Ok(()) };
         let claim = Claim { change: Change { stage, ..claim.change.clone() }, ..claim.clone() };
-        let begun = Transaction::new().advance(claim.change.clone(), claim.fence, Some(self.clock.now()));
+        let begun = Transaction::new().advance_change(claim.change.clone(), claim.fence, Some(self.clock.now()));
         self.store.commit(begun).await?;
         let plan = &claim.change.plan;
-        let title = github::pull_request_text::title(plan);
+        let title = github::pull_request_text::render_title(plan);
         let message = plan.format_merge_message(&claim.change.format_commit_trailers());
-        match self.github.merge_pull(plan.write_target().0, pull.number, &result.head, &title, &message).await {
-            Ok(MergePull::Done(commit)) => self.record_own_merge(&claim, pull, result, commit).await,
+        match self.github.merge_pull_request(plan.write_target().0, pull.number, &result.head, &title, &message).await {
+            Ok(MergePullRequestOutcome::Done(commit)) => self.record_own_merge(&claim, pull, result, commit).await,
             // The next look finds out what is different, and voids what was said to something else.
-            Ok(MergePull::HeadMoved) => self.postpone_merge(&claim, "the head is not what was shown").await,
-            Ok(MergePull::NotNow(why)) => self.postpone_merge(&claim, &why).await,
-            Ok(MergePull::Refused(why)) => {
+            Ok(MergePullRequestOutcome::HeadMoved) => {
+                self.postpone_merge(&claim, "the head is not what was shown").await
+            }
+            Ok(MergePullRequestOutcome::NotMergeable(why)) => self.postpone_merge(&claim, &why).await,
+            Ok(MergePullRequestOutcome::Refused(why)) => {
                 let why = format!(
                     "GitHub does not let me merge the pull request #{}: {}.",
                     pull.number,
@@ -290,7 +300,7 @@ impl Context {
                 self.mark_errored(&claim, why).await
             }
             Err(error) => {
-                let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Paced { .. });
+                let turned_away = matches!(error, GithubError::RateLimited { .. } | GithubError::Throttled { .. });
                 self.handle_merge_error(&claim, error, !turned_away).await
             }
         }
@@ -307,8 +317,8 @@ impl Context {
         let plan = &claim.change.plan;
         let (repository, branch) = plan.write_target();
         let look = async {
-            let into = self.github.pull(repository, pull.number).await?.map(|seen| seen.base);
-            let made = self.github.commit(repository, commit.as_str()).await?;
+            let into = self.github.fetch_pull_request(repository, pull.number).await?.map(|seen| seen.base);
+            let made = self.github.resolve_commit(repository, commit.as_str()).await?;
             let onto = made.and_then(|made| made.parents.first().cloned()).filter(|onto| *onto != result.base);
             let beside = match &onto {
                 Some(onto) => self.is_manifest_unchanged(plan, &result.base, onto).await?,
@@ -318,7 +328,7 @@ impl Context {
         };
         let (into, unseen) = match look.await {
             Ok(seen) => seen,
-            Err(error) if error.passes() => return self.handle_merge_error(claim, error, true).await,
+            Err(error) if error.is_transient() => return self.handle_merge_error(claim, error, true).await,
             Err(_) => (None, None),
         };
         if let Some(into) = into.filter(|into| *into != branch) {
@@ -354,11 +364,11 @@ impl Context {
         match self.close_and_delete_branch(&claim.change, &frozen).await {
             Ok(()) => {}
             // What is still under way has its own time for the next look.
-            Err(error) if error.passes() && claim.change.stage.is_open() => return Ok(()),
-            Err(error) if error.passes() => {
+            Err(error) if error.is_transient() && claim.change.stage.is_open() => return Ok(()),
+            Err(error) if error.is_transient() => {
                 let due = compute_next_try(&error, CLEAN_UP_BACKOFF_TRIES, self.clock.now());
                 let (change, fence) = (claim.change.clone(), claim.fence);
-                return self.store.commit(Transaction::new().advance(change, fence, Some(due))).await;
+                return self.store.commit(Transaction::new().advance_change(change, fence, Some(due))).await;
             }
             // Somebody may give us back what we may not do now; but not for ever.
             Err(error) if self.clock.now().duration_since(claim.change.began_at()) < CLEAN_UP_TIME_LIMIT => {
@@ -368,7 +378,7 @@ impl Context {
                 }
                 let (change, fence) = (claim.change.clone(), claim.fence);
                 let due = self.clock.now() + CLEAN_UP_RETRY_INTERVAL;
-                return self.store.commit(Transaction::new().advance(change, fence, Some(due))).await;
+                return self.store.commit(Transaction::new().advance_change(change, fence, Some(due))).await;
             }
             Err(error) => tracing::error!(%error, "the frozen branch stays behind"),
         }
@@ -382,12 +392,13 @@ impl Context {
         let (repository, _) = change.plan.write_target();
         if change.stage.deploying().is_none()
             && let Some(PullRequestRef { number, .. }) = frozen.pull
-            && let Some(PullRequest { state: PullState::Open, .. }) = self.github.pull(repository, number).await?
+            && let Some(PullRequest { state: PullRequestState::Open, .. }) =
+                self.github.fetch_pull_request(repository, number).await?
         {
-            if let Some(word) = github::pull_request_text::farewell(change) {
+            if let Some(word) = github::pull_request_text::render_closing_comment(change) {
                 self.github.comment_once(repository, number, &word, &change.format_change_trailer()).await?;
             }
-            self.github.close_pull(repository, number).await?;
+            self.github.close_pull_request(repository, number).await?;
         }
         self.github.delete_own_branch(repository, &frozen.branch).await?;
         if frozen.pull.is_some() {

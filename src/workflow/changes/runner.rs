@@ -32,7 +32,7 @@ const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_mins(5);
 /// Runs until it is cancelled, and to the end of the steps that are under way then. The next start carries on from there.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
     let mut runner = Runner {
-        cluster_updates: ctx.cluster_view.changes(),
+        cluster_updates: ctx.cluster_view.subscribe_changes(),
         last_rollouts: HashMap::new(),
         woken: ctx.open_changes.all().iter().map(|change| change.id).collect(),
         change_by_task: HashMap::new(),
@@ -40,7 +40,7 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
         ctx,
     };
     let ctx = runner.ctx.clone();
-    let (mut woken, mut pokes) = (ctx.store.woken(), ctx.open_changes.wakeups());
+    let (mut woken, mut pokes) = (ctx.store.subscribe_wakeups(), ctx.open_changes.wakeups());
     // Replaces what a lost wake-up would have told.
     let mut next_look = ctx.clock.now() + ctx.config.look_every;
     while !cancel.is_cancelled() {
@@ -65,7 +65,7 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
             () = cancel.cancelled() => break,
             alive = woken.changed() => if alive.is_err() { break },
             alive = pokes.changed() => if alive.is_err() { break },
-            namespaces = runner.cluster_updates.next() => runner.wake_changed_rollouts(&namespaces),
+            namespaces = runner.cluster_updates.next_changed_namespaces() => runner.wake_changed_rollouts(&namespaces),
             panicked = join_next_task(&mut runner.tasks, &mut runner.change_by_task) => if let Some(id) = panicked {
                 ctx.postpone_change(id).await;
             },
@@ -81,7 +81,7 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
 
 struct Runner {
     ctx: Context,
-    cluster_updates: crate::adapters::cluster::Changes,
+    cluster_updates: crate::adapters::cluster::ViewSubscription,
     /// What each change was last seen to run as, so that only news wake it.
     last_rollouts: HashMap<ChangeId, (Option<Version>, RolloutState)>,
     /// To be stepped though nothing is due.
@@ -103,7 +103,7 @@ impl Runner {
         let working = ctx.wake.begin_work();
         let limit = u32::try_from(MAX_CONCURRENT_CHANGES + busy.len()).unwrap_or(u32::MAX);
         let asked_at = ctx.clock.now();
-        let mut ids = ctx.store.due_changes(limit).await?;
+        let mut ids = ctx.store.list_due_changes(limit).await?;
         ids.extend(self.woken.iter().copied());
         ids.retain(|id| !busy.contains(id));
         let mut once = HashSet::new();
@@ -112,7 +112,7 @@ impl Runner {
         for id in &ids {
             self.woken.remove(id);
         }
-        for claim in ctx.store.claim(ids).await? {
+        for claim in ctx.store.claim_changes(ids).await? {
             let (id, ctx, working) = (claim.change.id, ctx.clone(), ctx.wake.begin_work());
             let span = create_change_span(&claim.change);
             let step = async move {
@@ -123,7 +123,7 @@ impl Runner {
             self.change_by_task.insert(task.id(), id);
         }
         drop(working);
-        ctx.store.next_change_due(asked_at).await
+        ctx.store.find_next_change_due(asked_at).await
     }
 
     /// Wakes the changes whose rollout is another than it was.
@@ -169,12 +169,12 @@ impl Context {
         change.stage.deploying()?;
         let artefact = self.config.catalogue.find_artefact(change.plan.artefact.as_str())?;
         let place = artefact.places.get(&change.plan.environment)?;
-        namespaces.contains(&place.namespace).then(|| self.cluster_view.rollout(place, &artefact.image))
+        namespaces.contains(&place.namespace).then(|| self.cluster_view.read_rollout(place, &artefact.image))
     }
 
     /// One step of a change, and what it leaves.
     async fn process_claim(&self, claim: Claim) {
-        if !claim.open {
+        if !claim.is_open {
             // What runs there now may well contain it, but another change has begun since.
             return;
         }
@@ -227,9 +227,9 @@ impl Context {
         due: Option<Timestamp>,
         more: Transaction,
     ) -> Result<Change, StoreError> {
-        let transaction = self.build_advance_transaction(before, fence, &change, due).and(more);
+        let transaction = self.build_advance_transaction(before, fence, &change, due).append(more);
         let transaction = match &change.request {
-            Some(request) => transaction.asked_by(request),
+            Some(request) => transaction.with_request(request),
             None => transaction,
         };
         self.store.commit(transaction).await?;
@@ -246,11 +246,11 @@ impl Context {
         due: Option<Timestamp>,
     ) -> Transaction {
         let moved_on = before.stage.name() != change.stage.name();
-        let mut transaction = Transaction::new().advance(change.clone(), fence, due);
+        let mut transaction = Transaction::new().advance_change(change.clone(), fence, due);
         let card = self.render_card(change);
         // Not every step is one that people see; and how far it has come in its stage can wait for a moment.
         if card != self.render_card(before) {
-            transaction = transaction.say(if change.stage.is_only_progress(&before.stage) {
+            transaction = transaction.enqueue_message(if change.stage.is_only_progress(&before.stage) {
                 card.with_coalescing()
             } else {
                 card
@@ -262,20 +262,20 @@ impl Context {
                 Stage::Rejected { by, .. } => Actor::Person(by.clone()),
                 _ => Actor::Controller,
             };
-            transaction = transaction.ledger(build_ledger_entry(
+            transaction = transaction.append_to_ledger(build_ledger_entry(
                 change,
                 LedgerKind::from(&change.stage),
                 actor,
                 self.clock.now(),
             ));
-            transaction = transaction.and(self.notify_subscribers(Some(&before.stage), change));
+            transaction = transaction.append(self.notify_subscribers(Some(&before.stage), change));
             if !change.stage.is_active() {
-                let end = render::card::end(change, &before.stage);
+                let end = render::card::render_outcome(change, &before.stage);
                 let now = self.clock.now().as_microsecond();
                 let end = self.build_thread_reply(change, &format!("{}:{now}", change.stage.name()), end);
                 // What went wrong, or right after all, concerns more people than those who follow the thread.
                 let loud = change.stage.is_failure() || change.stage.is_recovery(&before.stage);
-                transaction = transaction.say(if loud { end.with_broadcast() } else { end });
+                transaction = transaction.enqueue_message(if loud { end.with_broadcast() } else { end });
             }
         }
         transaction
@@ -285,9 +285,9 @@ impl Context {
     async fn postpone_change(&self, id: ChangeId) {
         let until = self.clock.now() + PANIC_RETRY_DELAY;
         let put_off = async {
-            match self.store.claim(vec![id]).await?.pop() {
+            match self.store.claim_changes(vec![id]).await?.pop() {
                 Some(Claim { change, fence, .. }) if change.is_open() => {
-                    self.store.commit(Transaction::new().advance(change, fence, Some(until))).await
+                    self.store.commit(Transaction::new().advance_change(change, fence, Some(until))).await
                 }
                 _ => Ok(()),
             }

@@ -3,7 +3,7 @@
 
 use jiff::Timestamp;
 
-use crate::adapters::github::tag_sha_candidate;
+use crate::adapters::github::extract_sha_candidate;
 use crate::adapters::reports::github::BuildState;
 use crate::domain::change::{
     BranchFinding, BuildFinding, Change, DeployState, ImageFinding, RunningInstead, Stage, StallDiagnosis,
@@ -72,7 +72,7 @@ impl Context {
 
     async fn inspect_branch(&self, change: &Change, deploying: &DeployState) -> BranchFinding {
         let (repository, branch) = change.plan.write_target();
-        match self.github.head(repository, branch).await {
+        match self.github.fetch_branch_head(repository, branch).await {
             Ok(Some(head)) if head == deploying.result => BranchFinding::AsMerged,
             Ok(Some(to)) => BranchFinding::MovedOn { to },
             Ok(None) => BranchFinding::Gone,
@@ -96,7 +96,7 @@ impl Context {
                 BuildState::Succeeded => {}
             }
         }
-        match self.github.checks(&plan.repository, &deploying.result).await {
+        match self.github.fetch_checks(&plan.repository, &deploying.result).await {
             Err(error) => BuildFinding::Unread { why: error.to_string() },
             Ok(checks) if !checks.red.is_empty() => {
                 let url = plan.repository_url().map(|web| format!("{web}/commit/{}/checks", deploying.result));
@@ -117,18 +117,18 @@ impl Context {
         let label = plan.version.label();
         if plan.manifest.is_some() {
             let (tag, digest) = (plan.version.tag.clone(), plan.version.digest.clone());
-            return match self.registry.digest(&Image { name: artefact.image.clone(), tag, digest }).await {
+            return match self.registry.fetch_digest(&Image { name: artefact.image.clone(), tag, digest }).await {
                 Ok(Some(_)) => ImageFinding::There { tag: label.to_owned() },
                 Ok(None) => ImageFinding::Missing { name: label.to_owned() },
                 Err(error) => ImageFinding::Unread { why: error.to_string() },
             };
         }
-        if plan.version.tag.as_deref().and_then(tag_sha_candidate).is_none() {
+        if plan.version.tag.as_deref().and_then(extract_sha_candidate).is_none() {
             return ImageFinding::Untold;
         }
         let result = &deploying.result;
-        let is_its = |tag: &String| tag_sha_candidate(tag).is_some_and(|named| result.as_str().starts_with(named));
-        match self.registry.tags(&artefact.image).await {
+        let is_its = |tag: &String| extract_sha_candidate(tag).is_some_and(|named| result.as_str().starts_with(named));
+        match self.registry.list_tags(&artefact.image).await {
             Ok(tags) => match tags.into_iter().find(is_its) {
                 Some(tag) => ImageFinding::There { tag },
                 None => ImageFinding::Missing { name: result.short().to_owned() },

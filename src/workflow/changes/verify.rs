@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::adapters::github::{GithubError, MakeTag};
+use crate::adapters::github::{CreateTagOutcome, GithubError};
 use crate::adapters::store::{Claim, StoreError, Transaction};
 use crate::domain::change::plan::{format_tag_affixes, parse_tag_number};
 use crate::domain::change::{
@@ -101,7 +101,7 @@ impl Context {
             | RolloutCheck::Unrecorded { .. }
             | RolloutCheck::Unclear(_) => {
                 let due = Some(self.clock.now() + AUTO_ROLLBACK_POLL_INTERVAL);
-                self.store.commit(Transaction::new().advance(claim.change.clone(), claim.fence, due)).await?;
+                self.store.commit(Transaction::new().advance_change(claim.change.clone(), claim.fence, due)).await?;
                 Ok(false)
             }
         }
@@ -143,10 +143,10 @@ impl Context {
                 return self.store_tag(claim, ResultTag::Missing { why }).await.map(|()| None);
             };
             let message = plan.format_merge_message(&claim.change.format_change_trailer());
-            let made = match self.github.make_tag(&plan.repository, &name, &result, &message).await {
-                Ok(MakeTag::Taken) => self.resolve_taken_tag(&claim.change, &name, &result).await,
-                Ok(MakeTag::Done) => Ok(ResultTag::Made { name: name.clone(), at: self.clock.now() }),
-                Ok(MakeTag::Refused(why)) => Ok(ResultTag::Missing { why }),
+            let made = match self.github.create_tag(&plan.repository, &name, &result, &message).await {
+                Ok(CreateTagOutcome::AlreadyExists) => self.resolve_taken_tag(&claim.change, &name, &result).await,
+                Ok(CreateTagOutcome::Done) => Ok(ResultTag::Made { name: name.clone(), at: self.clock.now() }),
+                Ok(CreateTagOutcome::Refused(why)) => Ok(ResultTag::Missing { why }),
                 Err(error) => Err(error),
             };
             match made {
@@ -155,10 +155,10 @@ impl Context {
                 }
                 Ok(tag) => return self.store_tag(claim, tag).await.map(|()| None),
                 // To wait for one's turn is no failure.
-                Err(error @ (GithubError::RateLimited { .. } | GithubError::Paced { .. })) => {
+                Err(error @ (GithubError::RateLimited { .. } | GithubError::Throttled { .. })) => {
                     return Ok(Some(compute_next_try(&error, tries, self.clock.now())));
                 }
-                Err(error) if error.passes() && tries + 1 < MAX_TAG_TRIES => {
+                Err(error) if error.is_transient() && tries + 1 < MAX_TAG_TRIES => {
                     self.store_tag(claim, ResultTag::Chosen { name, tries: tries + 1 }).await?;
                     return Ok(Some(compute_next_try(&error, tries, self.clock.now())));
                 }
@@ -175,11 +175,11 @@ impl Context {
     /// A tag of our name that is there already is ours if it marks our result; else the next number is free.
     async fn resolve_taken_tag(&self, change: &Change, name: &str, result: &Sha) -> Result<ResultTag, GithubError> {
         let repository = &change.plan.repository;
-        if self.github.tag_commit(repository, name).await?.as_ref() == Some(result) {
+        if self.github.resolve_tag(repository, name).await?.as_ref() == Some(result) {
             return Ok(ResultTag::Made { name: name.to_owned(), at: self.clock.now() });
         }
         let (before, _) = self.compute_tag_affixes(change);
-        let taken = self.github.tags_beginning(repository, &before).await?;
+        let taken = self.github.list_tags_with_prefix(repository, &before).await?;
         match self.choose_tag_name(change, Some(&taken)).await {
             Ok(name) => Ok(ResultTag::Chosen { name, tries: 0 }),
             Err(error) => Err(GithubError::Unavailable(error.to_string())),
@@ -195,7 +195,7 @@ impl Context {
     /// The first name that is free as far as we know.
     async fn choose_tag_name(&self, change: &Change, taken: Option<&[String]>) -> Result<String, StoreError> {
         let form = self.compute_tag_affixes(change);
-        let ours = self.store.tag_names(&change.plan.repository, &form.0).await?;
+        let ours = self.store.list_tag_names(&change.plan.repository, &form.0).await?;
         let names = ours.iter().chain(taken.into_iter().flatten());
         let last = names.filter_map(|name| parse_tag_number(name, &form)).max().unwrap_or_default();
         Ok(format!("{}{}{}", form.0, last.saturating_add(1), form.1))
@@ -205,7 +205,7 @@ impl Context {
     async fn store_tag(&self, claim: &mut Claim, tag: ResultTag) -> Result<(), StoreError> {
         let mut transaction = Transaction::new();
         if let ResultTag::Chosen { name, .. } = &tag {
-            transaction = transaction.name_tag(claim.change.plan.repository.clone(), name, claim.change.id);
+            transaction = transaction.reserve_tag_name(claim.change.plan.repository.clone(), name, claim.change.id);
         }
         let Ok(stage) = claim.change.stage.clone().update_deploying(|now| DeployState { tag, ..now }) else {
             return Ok(());
@@ -224,7 +224,7 @@ impl Context {
         }
         let plan = &change.plan;
         let trigger = self.config.environments.get(&plan.environment)?.trigger.as_ref()?;
-        match self.controller.nudge(trigger, plan, &deploying.result).await {
+        match self.controller.trigger_reconcile(trigger, plan, &deploying.result).await {
             Ok(()) => Some(TriggerOutcome::Done),
             Err(why) => Some(TriggerOutcome::Failed { why }),
         }
@@ -245,7 +245,7 @@ impl Context {
         let (deadline, tries) = (deploying.deadline, deploying.trouble.as_ref().map_or(0, |trouble| trouble.tries));
         let artefact = self.config.catalogue.find_artefact(claim.change.plan.artefact.as_str());
         let place = artefact.and_then(|artefact| artefact.places.get(&claim.change.plan.environment));
-        if place.is_some_and(|place| !self.cluster_view.is_read(place)) {
+        if place.is_some_and(|place| !self.cluster_view.has_been_read(place)) {
             // After a start, nothing can be said before the first look, not even that it is too late.
             let Ok(told) = before.update_deploying(|known| DeployState { nudge, ..known }) else { return Ok(()) };
             return self.store_stage_if_changed(claim, told, Some(self.clock.now() + UNREAD_POLL_INTERVAL)).await;
@@ -258,7 +258,7 @@ impl Context {
         let runs_as = match &look {
             RolloutCheck::Unclear(_) => None,
             _ => place.zip(artefact).and_then(|(place, artefact)| {
-                let version = self.cluster_view.rollout(place, &artefact.image).version?;
+                let version = self.cluster_view.read_rollout(place, &artefact.image).version?;
                 Some(version.label().to_owned())
             }),
         };
@@ -396,7 +396,7 @@ impl Context {
         let (Some(artefact), Some(place)) = (artefact, place) else {
             return RolloutCheck::Unclear(format!("{} is not configured there any more", change.plan.artefact));
         };
-        let rollout = self.cluster_view.rollout(place, &artefact.image);
+        let rollout = self.cluster_view.read_rollout(place, &artefact.image);
         if let RolloutState::Unreadable { why, .. } = &rollout.state {
             return RolloutCheck::Unclear(format!("I cannot read {}: {why}.", change.plan.environment));
         }
@@ -493,7 +493,8 @@ impl Context {
     fn collect_co_deployed_states(&self, change: &Change) -> Vec<CoDeployedStatus> {
         let one = |also: &crate::domain::change::plan::CoDeployed| {
             let artefact = self.config.catalogue.find_artefact(also.artefact.as_str())?;
-            let rollout = self.cluster_view.rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
+            let rollout =
+                self.cluster_view.read_rollout(artefact.places.get(&change.plan.environment)?, &artefact.image);
             let state = match rollout.state {
                 RolloutState::Running { ready } => CoDeployedState::Runs { ready },
                 RolloutState::RollingOut { ready, wanted, .. } => CoDeployedState::RollsOut { ready, wanted },

@@ -1,6 +1,6 @@
 //! A yes or a no in Slack to a change that waits: by whom, and to what they have seen.
 
-use crate::adapters::slack::incoming::Origin;
+use crate::adapters::slack::incoming::RequestOrigin;
 use crate::adapters::slack::render::{approve, status};
 use crate::adapters::store::LedgerKind;
 use crate::domain::change::approval::{ApprovalOutcome, ApprovalPlatform, ApprovalState};
@@ -41,20 +41,21 @@ impl Context {
         let (change, mut awaiting) = self.load_awaiting_change(asked, value).await?;
         // There is nothing to say yes to, whatever the button says; a no needs nothing to look at.
         if change.commit_to_approve().is_none() {
-            return Err(asked.reply_with_card_link(approve::changed_since(&change), change.id).into());
+            return Err(asked.reply_with_card_link(approve::render_changed_since(&change), change.id).into());
         }
         match awaiting.record_approval(person, ApprovalPlatform::Slack, &change.requester, self.clock.now()) {
             ApprovalOutcome::Counted => {}
-            ApprovalOutcome::Duplicate => return Err(asked.reply_private(approve::approved_before()).into()),
-            ApprovalOutcome::OwnChange => return Err(asked.reply_private(approve::own_change()).into()),
+            ApprovalOutcome::Duplicate => return Err(asked.reply_private(approve::render_already_approved()).into()),
+            ApprovalOutcome::OwnChange => return Err(asked.reply_private(approve::render_own_change()).into()),
         }
         self.check_may_decide(asked, &change).await?;
         let mut work = self.store_decision(&change, Stage::AwaitingApproval(awaiting)).await?;
         let entry = build_ledger_entry(&change, LedgerKind::Approved, Actor::Person(person.clone()), self.clock.now());
         // Whoever said yes on the card sees it there.
-        let noted =
-            asked.build_private_message(approve::noted(&change)).with_link_if_elsewhere(Self::card_key(change.id));
-        work.transaction = work.transaction.ledger(entry).say(noted);
+        let noted = asked
+            .build_private_message(approve::render_approved(&change))
+            .with_link_if_elsewhere(Self::card_key(change.id));
+        work.transaction = work.transaction.append_to_ledger(entry).enqueue_message(noted);
         Ok(work)
     }
 
@@ -63,12 +64,12 @@ impl Context {
         let ask = async {
             let (change, _) = self.load_awaiting_change(asked, value).await?;
             self.check_may_decide(asked, &change).await?;
-            let modal = approve::reject_modal(&change, value, &asked.from.channel);
+            let modal = approve::build_reject_modal(&change, value, &asked.from.channel);
             Ok(match self.slack.open_modal(&asked.from.key, &modal).await {
                 Ok(()) => Response::default(),
                 Err(error) => {
                     tracing::warn!(%error, change.id = %change.id, "the modal for a rejection could not be opened");
-                    asked.reply_private(approve::no_modal(&change))
+                    asked.reply_private(approve::render_modal_failed(&change))
                 }
             })
         };
@@ -83,11 +84,11 @@ impl Context {
         about: &str,
         text: &str,
     ) -> Result<Response, RetryLater> {
-        let Some((channel, value)) = approve::modal_about(about).filter(|_| modal == approve::REJECT) else {
+        let Some((channel, value)) = approve::parse_modal_metadata(about).filter(|_| modal == approve::REJECT) else {
             return Ok(Response::default());
         };
         // A modal stands in no channel: the answer goes where its button was.
-        let from = Origin { channel: channel.to_owned(), ..asked.from.clone() };
+        let from = RequestOrigin { channel: channel.to_owned(), ..asked.from.clone() };
         let asked = Request { from: &from, ..asked };
         into_response(self.reject_change(asked, value, text).await)
     }
@@ -99,22 +100,24 @@ impl Context {
         short: &str,
         reason: &str,
     ) -> Result<Response, RetryLater> {
-        let called = self.store.changes_called(short).await.map_err(|error| retry_after_store_error(&error))?;
+        let called = self.store.find_changes_by_short(short).await.map_err(|error| retry_after_store_error(&error))?;
         let waits = called.iter().find(|change| change.stage.awaiting().is_some());
-        let Some(change) = waits.or(called.first()) else { return Ok(asked.reply_private(status::unknown(short))) };
+        let Some(change) = waits.or(called.first()) else {
+            return Ok(asked.reply_private(status::render_unknown_change(short)));
+        };
         // What is not shown yet can be rejected as well.
-        let value = approve::value(change).unwrap_or_else(|| format!("{}:", change.id));
+        let value = approve::encode_button_value(change).unwrap_or_else(|| format!("{}:", change.id));
         into_response(self.reject_change(asked, &value, reason).await)
     }
 
     async fn reject_change(&self, asked: Request<'_>, value: &str, reason: &str) -> Result<Response, NoDecision> {
         let (change, _) = self.load_awaiting_change(asked, value).await?;
         self.check_may_decide(asked, &change).await?;
-        let reason: String = reason.trim().chars().take(approve::LONGEST_REASON).collect();
+        let reason: String = reason.trim().chars().take(approve::MAX_REASON_INPUT).collect();
         let rejected = change.stage.clone().into_rejected(asked.from.person.clone(), reason, self.clock.now());
         match rejected {
             Ok(stage) => self.store_decision(&change, stage).await,
-            Err(_) => Err(asked.reply_private(approve::moved_on(&change)).into()),
+            Err(_) => Err(asked.reply_private(approve::render_already_decided(&change)).into()),
         }
     }
 
@@ -126,14 +129,14 @@ impl Context {
     ) -> Result<(Change, ApprovalState), NoDecision> {
         let named = value.split_once(':').and_then(|(id, seen)| Some((ChangeId::parse(id)?, seen)));
         let Some((id, seen)) = named else { return Err(Response::default().into()) };
-        let Some(change) = self.store.change(id).await.map_err(|error| retry_after_store_error(&error))? else {
-            return Err(asked.reply_private(status::unknown(&id.to_short_id())).into());
+        let Some(change) = self.store.find_change(id).await.map_err(|error| retry_after_store_error(&error))? else {
+            return Err(asked.reply_private(status::render_unknown_change(&id.to_short_id())).into());
         };
         let Stage::AwaitingApproval(awaiting) = change.stage.clone() else {
-            return Err(asked.reply_private(approve::moved_on(&change)).into());
+            return Err(asked.reply_private(approve::render_already_decided(&change)).into());
         };
         if change.commit_to_approve().map_or("", |shown| shown.as_str()) != seen {
-            return Err(asked.reply_with_card_link(approve::changed_since(&change), change.id).into());
+            return Err(asked.reply_with_card_link(approve::render_changed_since(&change), change.id).into());
         }
         Ok((change, awaiting))
     }
@@ -161,8 +164,10 @@ impl Context {
 
     /// Writes a decision, if nobody moved the change meanwhile: else it is asked again, and answered as it is then.
     async fn store_decision(&self, before: &Change, stage: Stage) -> Result<Response, NoDecision> {
-        let overtaken = || RetryLater::with_backoff("somebody else was faster".to_owned(), approve::moved_on(before));
-        let claims = self.store.claim(vec![before.id]).await.map_err(|error| retry_after_store_error(&error))?;
+        let overtaken =
+            || RetryLater::with_backoff("somebody else was faster".to_owned(), approve::render_already_decided(before));
+        let claims =
+            self.store.claim_changes(vec![before.id]).await.map_err(|error| retry_after_store_error(&error))?;
         let Some(claim) = claims.into_iter().next().filter(|claim| claim.change == *before) else {
             return Err(overtaken().into());
         };

@@ -18,11 +18,11 @@ use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::diff;
 use crate::domain::view::diff::{Diff, DiffResult, DiffSide, GitState, ManifestDiff, UndeployedCommits};
 
-use crate::adapters::github::{Found, Patched};
-use crate::adapters::slack::render::Said;
+use crate::adapters::github::{FetchResult, PatchedFile};
+use crate::adapters::slack::render::Rendered;
 use crate::adapters::slack::render::commit_summary::Authors;
 use crate::adapters::slack::render::diff as render;
-use crate::adapters::slack::render::page_buttons::For;
+use crate::adapters::slack::render::page_buttons::Viewer;
 
 use crate::workflow::context::Context;
 use crate::workflow::error::PlanError;
@@ -74,7 +74,7 @@ impl Context {
             return Ok(Response::default());
         };
         if source.name == target.name {
-            return Ok(asked.reply_private(render::same_environment(&source.name)));
+            return Ok(asked.reply_private(render::render_same_environment(&source.name)));
         }
         let Some(artefact) = wanted.artefact.as_ref().and_then(|name| catalogue.find_artefact(name.as_str())) else {
             return self.diff_all_artefacts(asked, source, target, openly).await;
@@ -93,13 +93,16 @@ impl Context {
             _ => None,
         };
         let authors = if openly { Authors::new() } else { self.find_known_authors(&diff, &artefact.repository) };
-        let render::One { said, cut } =
-            render::one(&diff, code.as_deref(), &catalogue.ladder, &authors, self.clock.now());
+        let render::RenderedDiff { rendered: said, is_truncated: cut } =
+            render::render_artefact_diff(&diff, code.as_deref(), &catalogue.ladder, &authors, self.clock.now());
         let mut work = if openly { asked.reply_public(said) } else { asked.reply_private(said) };
         if cut {
             let texts = code.as_deref().unwrap_or_default().iter().chain(&diff.manifest_diff);
-            work.transaction =
-                work.transaction.say(asked.attach_file(render::whole(&diff), render::file(&diff, texts), openly));
+            work.transaction = work.transaction.enqueue_message(asked.attach_file(
+                render::render_file_comment(&diff),
+                render::build_diff_file(&diff, texts),
+                openly,
+            ));
         }
         Ok(work)
     }
@@ -111,12 +114,12 @@ impl Context {
         upper: &Sha,
         lower: &Sha,
     ) -> Result<Vec<ManifestDiff>, LookupError> {
-        let patches = match self.github.patches(&artefact.repository, upper, lower).await? {
-            Found::Yes(patches) => patches,
-            Found::No(why) => return Err(LookupError::new_permanent(why)),
+        let patches = match self.github.fetch_patches(&artefact.repository, upper, lower).await? {
+            FetchResult::Found(patches) => patches,
+            FetchResult::Missing(why) => return Err(LookupError::new_permanent(why)),
         };
         let concerned = patches.into_iter().filter(|patched| patched.file.is_relevant_to(artefact)).map(
-            |Patched { file, patch }| {
+            |PatchedFile { file, patch }| {
                 // What was only moved has no text that differs, and neither has what is no text.
                 let is_long = file.additions + file.deletions > 0;
                 let unseen = if is_long { OmissionReason::TooLong } else { OmissionReason::Binary };
@@ -136,7 +139,8 @@ impl Context {
         openly: bool,
     ) -> Result<Response, RetryLater> {
         let artefacts = self.list_artefacts_in_either(source, target);
-        let (count, whom) = (artefacts.len(), if openly { For::Channel { shared_by: None } } else { For::Person });
+        let (count, whom) =
+            (artefacts.len(), if openly { Viewer::Channel { shared_by: None } } else { Viewer::Person });
         let said = |diffs: &[Diff]| {
             let said = self.render_all_diffs(diffs.to_vec(), count, (source, target), 0, whom);
             if openly { asked.reply_public(said) } else { asked.reply_private(said) }
@@ -170,8 +174,8 @@ impl Context {
         source: &EnvironmentName,
         target: &EnvironmentName,
         page: usize,
-        whom: For<'_>,
-    ) -> Option<Said> {
+        whom: Viewer<'_>,
+    ) -> Option<Rendered> {
         let find_environment = |name: &EnvironmentName| self.config.catalogue.ladder.find(name.as_str());
         let (source, target) = (find_environment(source)?, find_environment(target)?);
         let artefacts = self.list_artefacts_in_either(source, target);
@@ -191,12 +195,12 @@ impl Context {
         count: usize,
         (source, target): (&Environment, &Environment),
         page: usize,
-        whom: For<'_>,
-    ) -> Said {
+        whom: Viewer<'_>,
+    ) -> Rendered {
         let catalogue = &self.config.catalogue;
         diffs.sort_by_key(|diff| catalogue.artefacts.iter().position(|artefact| artefact.name == diff.artefact));
         let pair = (&source.name, &target.name);
-        let said = render::all(&diffs, count, pair, page, whom, &catalogue.ladder, self.clock.now());
+        let said = render::render_all_diffs(&diffs, count, pair, page, whom, &catalogue.ladder, self.clock.now());
         match self.table_support.support() {
             TableSupport::Refused => said.without_tables(),
             TableSupport::Accepted | TableSupport::Unknown => said,
@@ -307,7 +311,7 @@ impl Context {
                 git: GitState::Unknown,
             };
         };
-        let rollout = self.cluster_view.rollout(place, &artefact.image);
+        let rollout = self.cluster_view.read_rollout(place, &artefact.image);
         let seen = self.sightings.find_sighting(&artefact.name, &rung.name);
         let unreadable = matches!(rollout.state, RolloutState::Unreadable { .. });
         let known = seen.filter(|seen| match &rollout.version {
@@ -324,7 +328,7 @@ impl Context {
         artefact: &Artefact,
         environment: &'a Environment,
     ) -> Result<ComparedEnvironment<'a>, LookupError> {
-        if artefact.places.get(&environment.name).is_some_and(|place| !self.cluster_view.is_read(place)) {
+        if artefact.places.get(&environment.name).is_some_and(|place| !self.cluster_view.has_been_read(place)) {
             return Err(LookupError::new_transient(format!("what runs in {} has not been read yet", environment.name)));
         }
         let mut side = self.build_side(artefact, environment);
@@ -362,7 +366,7 @@ impl Context {
             return Ok(version.commit.clone());
         }
         let moves = ChangeLockKey::from_branch(&artefact.repository, &environment.branch);
-        let changes = self.store.changes_of(&moves, HISTORY_LIMIT).await?;
+        let changes = self.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
         Ok(SourceMap::from_changes(&changes, &artefact.name).resolve_restored(version).commit)
     }
 
@@ -404,7 +408,7 @@ impl Context {
         let pending = PendingCommits::from_comparisons(there, back);
         if upper.image_commit == upper.code_commit && pending.may_be_rolled_back() {
             // A hotfix upon a rollback, or one that the ledger does not know: what runs is what was restored.
-            let open = self.github.open_rollbacks(repository, up).await?;
+            let open = self.github.find_open_rollbacks(repository, up).await?;
             if let Some(newest) = open.first()
                 && let Some(live) = self.compute_pending_between(repository, &newest.restores, down).await?
             {
@@ -490,7 +494,7 @@ impl Context {
         environment: &Environment,
     ) -> Result<GitState, LookupError> {
         let branch = environment.branch.clone();
-        Ok(match self.github.head(&artefact.repository, &branch).await? {
+        Ok(match self.github.fetch_branch_head(&artefact.repository, &branch).await? {
             Some(head) => GitState::Branch { branch, head, undeployed: UndeployedCommits::Diverged },
             None => GitState::NoBranch { branch },
         })

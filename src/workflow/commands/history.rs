@@ -1,9 +1,9 @@
 //! `history`: what happened, from the ledger, with the changes as they stand now and links to the messages that told of it.
 
 use crate::adapters::slack::render;
-use crate::adapters::slack::render::Said;
-use crate::adapters::slack::render::page_buttons::For;
-use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Past, StoreError};
+use crate::adapters::slack::render::Rendered;
+use crate::adapters::slack::render::page_buttons::Viewer;
+use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, NumberedEntry, StoreError};
 use crate::domain::model::actor::{Actor, PersonId};
 use crate::domain::model::message::MessageKey;
 use crate::domain::view::history::{
@@ -20,8 +20,8 @@ impl Context {
         filter: ListFilter,
         count: Option<u32>,
         cursor: Cursor<LedgerPosition>,
-        whom: For<'_>,
-    ) -> Result<Said, StoreError> {
+        whom: Viewer<'_>,
+    ) -> Result<Rendered, StoreError> {
         let most = count.unwrap_or(DEFAULT_PAGE_SIZE).clamp(1, MAX_PAGE_SIZE);
         let mut page = self.load_history_page(&filter, cursor, most).await?;
         if page.is_partial_first_page(most as usize) {
@@ -29,7 +29,7 @@ impl Context {
         }
         let keys: Vec<MessageKey> = page.items().filter_map(|happening| happening.message_key.clone()).collect();
         let links = self.find_message_links(&keys).await?;
-        Ok(render::history::history(&filter, count, page, &links, whom, self.clock.now()))
+        Ok(render::history::render_history(&filter, count, page, &links, whom, self.clock.now()))
     }
 
     async fn load_history_page(
@@ -38,13 +38,13 @@ impl Context {
         cursor: Cursor<LedgerPosition>,
         most: u32,
     ) -> Result<Page<HistoryEntry>, StoreError> {
-        let nearest = self.store.past(filter, cursor, most + 1).await?;
+        let nearest = self.store.list_history_entries(filter, cursor, most + 1).await?;
         Ok(Page::from_cursor(Order::NewestFirst, &cursor, nearest, most as usize).map(convert_ledger_entry))
     }
 }
 
-fn convert_ledger_entry(past: Past) -> HistoryEntry {
-    let Past { number, entry, change } = past;
+fn convert_ledger_entry(past: NumberedEntry) -> HistoryEntry {
+    let NumberedEntry { number, entry, change } = past;
     let at = entry.at;
     let key = |name: &str, id: &str| Some(MessageKey::new(&format!("{name}:{id}")));
     let (what, message) = match (entry.kind, change) {
@@ -81,12 +81,12 @@ fn convert_ledger_entry(past: Past) -> HistoryEntry {
     HistoryEntry { position: number, at, event: what.unwrap_or(HistoryEvent::Unreadable), message_key: message }
 }
 
-fn convert_arrival(entry: Entry) -> Option<ArrivalRecord> {
+fn convert_arrival(entry: LedgerEntry) -> Option<ArrivalRecord> {
     let Some(LedgerDetails::Arrival(told)) = entry.details else { return None };
     Some(ArrivalRecord { artefact: entry.artefact?, environment: entry.environment?, details: *told })
 }
 
-fn convert_release(entry: Entry) -> Option<HistoryEvent> {
+fn convert_release(entry: LedgerEntry) -> Option<HistoryEvent> {
     let Some(LedgerDetails::Released { version }) = entry.details else { return None };
     Some(HistoryEvent::Released {
         artefact: entry.artefact?,

@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::slack::incoming::Origin;
-use crate::adapters::slack::render::home::{self, Home, MOST, OFFERS};
-use crate::adapters::slack::render::list::list;
-use crate::adapters::slack::render::page_buttons::For;
-use crate::adapters::slack::render::{Said, help, notice};
+use crate::adapters::slack::incoming::RequestOrigin;
+use crate::adapters::slack::render::home::{self, HomeContent, MAX_CHANGES, MAX_OFFERS};
+use crate::adapters::slack::render::list::render_list;
+use crate::adapters::slack::render::page_buttons::Viewer;
+use crate::adapters::slack::render::{Rendered, help, notice};
 use crate::adapters::store::{StoreError, Transaction};
 use crate::domain::change::approval::{ApprovalOutcome, ApprovalPlatform};
 use crate::domain::change::{Change, Stage};
@@ -123,25 +123,25 @@ impl Context {
             self.home_readers.record_opened(person, HomeSnapshot { made_at: now, digest: hash_blocks(&said) });
             said
         } else {
-            notice::not_for(role)
+            notice::render_role_refusal(role)
         };
-        Ok(Transaction::new().say(build_home_message(person, said)).into())
+        Ok(Transaction::new().enqueue_message(build_home_message(person, said)).into())
     }
 
     /// We were invited to a channel, or somebody else was: that is their business.
-    pub(crate) async fn welcome_channel(&self, from: &Origin) -> Result<Response, RetryLater> {
+    pub(crate) async fn welcome_channel(&self, from: &RequestOrigin) -> Result<Response, RetryLater> {
         let unknown =
-            |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::role_unknown());
-        let me = self.slack.whoami().await.map_err(|error| unknown(&error))?;
+            |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::render_role_unknown());
+        let me = self.slack.fetch_identity().await.map_err(|error| unknown(&error))?;
         let key = MessageKey::new(&format!("welcome:{}", from.channel));
         let ours = me.bot == from.person && me.team == from.team;
         // Who was taken out and invited again has said it before.
-        if !ours || self.store.is_spoken(&key).await.map_err(|error| retry_after_store_error(&error))? {
+        if !ours || self.store.is_posted_or_queued(&key).await.map_err(|error| retry_after_store_error(&error))? {
             return Ok(Response::default());
         }
-        let said = help::welcome(&self.config.catalogue);
+        let said = help::render_welcome(&self.config.catalogue);
         let to = Destination::Post { channel: from.channel.clone(), key, thread: None, asked: None };
-        Ok(Transaction::new().say(said.to(to)).into())
+        Ok(Transaction::new().enqueue_message(said.into_message(to)).into())
     }
 
     /// How many got a new one.
@@ -163,7 +163,7 @@ impl Context {
             let now = self.clock.now();
             let said = self.render_home(&person, now).await?;
             let shown = HomeSnapshot { made_at: now, digest: hash_blocks(&said) };
-            self.store.commit(Transaction::new().say(build_home_message(&person, said))).await?;
+            self.store.commit(Transaction::new().enqueue_message(build_home_message(&person, said))).await?;
             self.home_readers.record_refresh(&person, shown);
             renewed += 1;
         }
@@ -171,7 +171,7 @@ impl Context {
     }
 
     /// As it is now, with the ages that everything had at `made_at`.
-    async fn render_home(&self, person: &PersonId, made_at: Timestamp) -> Result<Said, StoreError> {
+    async fn render_home(&self, person: &PersonId, made_at: Timestamp) -> Result<Rendered, StoreError> {
         let all = self.open_changes.all();
         let all = all
             .iter()
@@ -194,17 +194,18 @@ impl Context {
                 others.push(change);
             }
         }
-        let shown = [&waiting, &mine, &others].into_iter().flat_map(|changes| changes.iter().take(MOST));
+        let shown = [&waiting, &mine, &others].into_iter().flat_map(|changes| changes.iter().take(MAX_CHANGES));
         let known = self.load_change_details(&shown.map(|change| change.id).collect::<Vec<_>>()).await?;
         let rungs = self.config.catalogue.ladder.environments();
         let neighbours = rungs.windows(2).map(|pair| (pair[0].name.clone(), pair[1].name.clone())).collect();
-        Ok(home::home(&Home {
+        Ok(home::render_home(&HomeContent {
             waiting,
-            untold: approval_error,
+            unknown_reason: approval_error,
             mine,
             others,
-            known,
-            ladder: list(&self.build_listing(ListFilter::default(), 0), For::Person, made_at).without_tables(),
+            details: known,
+            ladder: render_list(&self.build_listing(ListFilter::default(), 0), Viewer::Person, made_at)
+                .without_tables(),
             promotions: self.find_possible_promotions().await?,
             neighbours,
             now: made_at,
@@ -228,7 +229,7 @@ impl Context {
     /// when somebody wants it to. But for what a rollback left, which is known to be refused.
     async fn find_possible_promotions(&self) -> Result<Vec<(ArtefactName, EnvironmentName, Version)>, StoreError> {
         let catalogue = &self.config.catalogue;
-        let quarantines = self.store.quarantines().await?;
+        let quarantines = self.store.list_quarantines().await?;
         let mut found = Vec::new();
         for artefact in &catalogue.artefacts {
             for rung in catalogue.ladder.environments() {
@@ -245,9 +246,9 @@ impl Context {
                 });
                 let Some(newer) = newer else { continue };
                 let runs = artefact.places.get(&below.name).is_some_and(|below| {
-                    matches!(self.cluster_view.rollout(below, &artefact.image).state, RolloutState::Running { .. })
+                    matches!(self.cluster_view.read_rollout(below, &artefact.image).state, RolloutState::Running { .. })
                 });
-                if !runs || !self.cluster_view.is_read(place) {
+                if !runs || !self.cluster_view.has_been_read(place) {
                     continue;
                 }
                 let barred = quarantines.iter().any(|it| {
@@ -259,7 +260,7 @@ impl Context {
                     continue;
                 }
                 found.push((artefact.name.clone(), rung.name.clone(), newer));
-                if found.len() == OFFERS {
+                if found.len() == MAX_OFFERS {
                     return Ok(found);
                 }
             }
@@ -274,9 +275,9 @@ impl Context {
         environment: &EnvironmentName,
         version: &Version,
     ) -> Result<bool, StoreError> {
-        for hold in self.store.holds(environment).await? {
+        for hold in self.store.list_holds(environment).await? {
             if hold.has_any_artefact(std::slice::from_ref(&artefact.name))
-                && let Some(rollback) = self.store.change(hold.change).await?
+                && let Some(rollback) = self.store.find_change(hold.change).await?
                 && version.commit.is_some()
                 && rollback.stage.result_commit() == version.commit.as_ref()
             {
@@ -287,12 +288,12 @@ impl Context {
     }
 }
 
-fn build_home_message(person: &PersonId, said: Said) -> Message {
+fn build_home_message(person: &PersonId, said: Rendered) -> Message {
     let key = MessageKey::new(&format!("home:{person}"));
-    said.to(Destination::Home { person: person.clone(), key })
+    said.into_message(Destination::Home { person: person.clone(), key })
 }
 
-fn hash_blocks(said: &Said) -> u64 {
+fn hash_blocks(said: &Rendered) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{:?}", said.blocks).hash(&mut hasher);
     hasher.finish()

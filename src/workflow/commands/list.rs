@@ -1,8 +1,8 @@
 //! Questions that memory answers: `list`. It asks nobody and writes nothing.
 
-use crate::adapters::slack::render::Said;
-use crate::adapters::slack::render::list::list;
-use crate::adapters::slack::render::page_buttons::For;
+use crate::adapters::slack::render::Rendered;
+use crate::adapters::slack::render::list::render_list;
+use crate::adapters::slack::render::page_buttons::Viewer;
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::{ListCell, ListFilter, Listing};
 
@@ -10,8 +10,8 @@ use crate::workflow::context::Context;
 use crate::workflow::notifications::outbox::TableSupport;
 
 impl Context {
-    pub fn render_list(&self, filter: ListFilter, page: usize, whom: For<'_>) -> Said {
-        let said = list(&self.build_listing(filter, page), whom, self.clock.now());
+    pub fn render_list(&self, filter: ListFilter, page: usize, whom: Viewer<'_>) -> Rendered {
+        let said = render_list(&self.build_listing(filter, page), whom, self.clock.now());
         match self.table_support.support() {
             TableSupport::Refused => said.without_tables(),
             TableSupport::Accepted | TableSupport::Unknown => said,
@@ -24,7 +24,7 @@ impl Context {
                 let state = RolloutState::Missing;
                 return ListCell { version: None, state, since: None, is_behind: None, not_from_git: false };
             };
-            let rollout = self.cluster_view.rollout(place, &artefact.image);
+            let rollout = self.cluster_view.read_rollout(place, &artefact.image);
             let version = rollout.version;
             let running = matches!(rollout.state, RolloutState::Running { .. });
             let below = self.config.catalogue.ladder.find_next_below(environment, artefact);

@@ -5,9 +5,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::slack::incoming::Origin;
-use crate::adapters::slack::render::{self, Said};
-use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
+use crate::adapters::slack::incoming::RequestOrigin;
+use crate::adapters::slack::render::{self, Rendered};
+use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, StoreError, Transaction};
 use crate::domain::model::actor::{Actor, Member, PersonId};
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::environment::EnvironmentName;
@@ -24,7 +24,7 @@ const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 
 /// What is answered privately, and what takes effect together with it.
 pub(crate) struct LockReply {
-    pub(crate) answer: Said,
+    pub(crate) answer: Rendered,
     pub(crate) transaction: Transaction,
     /// The message with the button gives way to the answer.
     pub(crate) replaces_message: bool,
@@ -32,22 +32,22 @@ pub(crate) struct LockReply {
     pub(crate) refusal_rule: Option<&'static str>,
 }
 
-impl From<Said> for LockReply {
-    fn from(said: Said) -> Self {
+impl From<Rendered> for LockReply {
+    fn from(said: Rendered) -> Self {
         Self { answer: said, transaction: Transaction::new(), replaces_message: false, refusal_rule: None }
     }
 }
 
 impl LockReply {
     /// By the name that the same no has where a change is asked for.
-    fn from_refusal(rule: &'static str, said: Said) -> Self {
+    fn from_refusal(rule: &'static str, said: Rendered) -> Self {
         Self { refusal_rule: Some(rule), ..said.into() }
     }
 }
 
 /// Reminds the owners of locks that were forgotten, until it is cancelled.
 pub async fn run(bot: Context, cancel: CancellationToken) {
-    let mut woken = bot.store.woken();
+    let mut woken = bot.store.subscribe_wakeups();
     loop {
         let seen = woken.borrow_and_update().locks;
         let next = match bot.remind_lock_owners().await {
@@ -80,28 +80,28 @@ impl Context {
         environment: &EnvironmentName,
         artefacts: &[ArtefactName],
     ) -> Result<Vec<Lock>, StoreError> {
-        let mut locks = self.store.locks(Some(environment)).await?;
+        let mut locks = self.store.list_locks(Some(environment)).await?;
         locks.retain(|lock| artefacts.iter().any(|artefact| lock.is_applicable_to(artefact)));
         Ok(locks)
     }
 
     pub(crate) async fn lock_environment(
         &self,
-        from: &Origin,
+        from: &RequestOrigin,
         environment: EnvironmentName,
         artefact: Option<ArtefactName>,
         length: Option<SignedDuration>,
         reason: &str,
     ) -> Result<LockReply, RetryLater> {
         if let Some(not_there) = self.refuse_absent_artefact(&environment, artefact.as_ref()) {
-            return Ok(LockReply::from_refusal(not_there.code(), render::refusal::refusal(&not_there)));
+            return Ok(LockReply::from_refusal(not_there.code(), render::refusal::render_refusal(&not_there)));
         }
         if let Some(no) = self.check_may_lock(&from.person, &environment, artefact.as_ref()).await? {
             return Ok(no);
         }
-        let locks = self.store.locks(Some(&environment)).await.map_err(|error| retry_after_store_error(&error))?;
+        let locks = self.store.list_locks(Some(&environment)).await.map_err(|error| retry_after_store_error(&error))?;
         if let Some(held) = locks.iter().find(|lock| lock.artefact == artefact) {
-            let said = render::lock::held(held, held.by == from.person);
+            let said = render::lock::render_already_locked(held, held.by == from.person);
             return Ok(LockReply::from_refusal("locked", said));
         }
         let since = self.clock.now();
@@ -115,21 +115,27 @@ impl Context {
             until: length.map(|length| since + length),
         };
         let transaction = Transaction::new()
-            .lock(lock.clone())
-            .ledger(self.build_lock_entry(&lock, LedgerKind::Locked, &from.person))
-            .say(self.build_lock_announcement(&lock, "lock", render::lock::announced(&lock), from));
-        Ok(LockReply { transaction, ..render::lock::locked(&lock).into() })
+            .insert_lock(lock.clone())
+            .append_to_ledger(self.build_lock_entry(&lock, LedgerKind::Locked, &from.person))
+            .enqueue_message(self.build_lock_announcement(
+                &lock,
+                "lock",
+                render::lock::render_lock_announcement(&lock),
+                from,
+            ));
+        Ok(LockReply { transaction, ..render::lock::render_locked(&lock).into() })
     }
 
     pub(crate) async fn unlock_environment(
         &self,
-        from: &Origin,
+        from: &RequestOrigin,
         environment: &EnvironmentName,
         artefact: Option<&ArtefactName>,
     ) -> Result<LockReply, RetryLater> {
-        let mut locks = self.store.locks(Some(environment)).await.map_err(|error| retry_after_store_error(&error))?;
+        let mut locks =
+            self.store.list_locks(Some(environment)).await.map_err(|error| retry_after_store_error(&error))?;
         let Some(at) = locks.iter().position(|lock| lock.artefact.as_ref() == artefact) else {
-            return Ok(render::lock::not_locked(environment, artefact, &locks).into());
+            return Ok(render::lock::render_not_locked(environment, artefact, &locks).into());
         };
         let lock = locks.swap_remove(at);
         let own = lock.by == from.person;
@@ -138,33 +144,38 @@ impl Context {
             return Ok(no);
         }
         let mut transaction = Transaction::new()
-            .unlock(lock.id)
-            .ledger(self.build_lock_entry(&lock, LedgerKind::Unlocked, &from.person))
-            .say(self.build_lock_announcement(
+            .remove_lock(lock.id)
+            .append_to_ledger(self.build_lock_entry(&lock, LedgerKind::Unlocked, &from.person))
+            .enqueue_message(self.build_lock_announcement(
                 &lock,
                 "unlock",
-                render::lock::announced_unlock(&lock, &from.person),
+                render::lock::render_unlock_announcement(&lock, &from.person),
                 from,
             ));
         if !own {
-            transaction = transaction.say(build_direct_message(&lock.by, render::lock::ended(&lock, &from.person)));
+            transaction = transaction
+                .enqueue_message(build_direct_message(&lock.by, render::lock::render_lock_ended(&lock, &from.person)));
         }
-        Ok(LockReply { transaction, ..render::lock::unlocked(&lock).into() })
+        Ok(LockReply { transaction, ..render::lock::render_unlocked(&lock).into() })
     }
 
     pub(crate) async fn list_locks(&self, environment: Option<&EnvironmentName>) -> Result<LockReply, RetryLater> {
-        let locks = self.store.locks(environment).await.map_err(|error| retry_after_store_error(&error))?;
-        Ok(render::lock::locks(&locks, environment).into())
+        let locks = self.store.list_locks(environment).await.map_err(|error| retry_after_store_error(&error))?;
+        Ok(render::lock::render_locks(&locks, environment).into())
     }
 
     /// The button beside somebody's lock: it becomes one's own, for the reason it had. `None` for what names no lock.
-    pub(crate) async fn take_over_lock(&self, from: &Origin, value: &str) -> Result<Option<LockReply>, RetryLater> {
+    pub(crate) async fn take_over_lock(
+        &self,
+        from: &RequestOrigin,
+        value: &str,
+    ) -> Result<Option<LockReply>, RetryLater> {
         let Some(id) = LockId::parse(value) else { return Ok(None) };
-        let Some(lock) = self.store.lock(id).await.map_err(|error| retry_after_store_error(&error))? else {
-            return Ok(Some(render::lock::gone().into()));
+        let Some(lock) = self.store.find_lock(id).await.map_err(|error| retry_after_store_error(&error))? else {
+            return Ok(Some(render::lock::render_lock_gone().into()));
         };
         if lock.by == from.person {
-            return Ok(Some(render::lock::yours(&lock).into()));
+            return Ok(Some(render::lock::render_already_yours(&lock).into()));
         }
         if let Some(no) = self.check_may_lock(&from.person, &lock.environment, lock.artefact.as_ref()).await? {
             return Ok(Some(no));
@@ -173,14 +184,19 @@ impl Context {
         let mine = Lock { id: LockId::new(since), by: from.person.clone(), since, ..lock.clone() };
         let details = LedgerDetails::Lock { lock: mine.clone(), taken_from: Some(lock.by.clone()) };
         let entry =
-            Entry { details: Some(details), ..self.build_lock_entry(&mine, LedgerKind::TakenOver, &from.person) };
+            LedgerEntry { details: Some(details), ..self.build_lock_entry(&mine, LedgerKind::TakenOver, &from.person) };
         let transaction = Transaction::new()
-            .unlock(lock.id)
-            .lock(mine.clone())
-            .ledger(entry)
-            .say(self.build_lock_announcement(&mine, "lock", render::lock::announced_take_over(&mine, &lock.by), from))
-            .say(build_direct_message(&lock.by, render::lock::lost(&mine)));
-        Ok(Some(LockReply { transaction, replaces_message: true, ..render::lock::taken_over(&mine).into() }))
+            .remove_lock(lock.id)
+            .insert_lock(mine.clone())
+            .append_to_ledger(entry)
+            .enqueue_message(self.build_lock_announcement(
+                &mine,
+                "lock",
+                render::lock::render_take_over_announcement(&mine, &lock.by),
+                from,
+            ))
+            .enqueue_message(build_direct_message(&lock.by, render::lock::render_lock_lost(&mine)));
+        Ok(Some(LockReply { transaction, replaces_message: true, ..render::lock::render_taken_over(&mine).into() }))
     }
 
     /// Why the person may not hold the environment, in words; `None` where they may.
@@ -198,11 +214,11 @@ impl Context {
             Ok(true) => Ok(None),
             Ok(false) => {
                 let who = self.label_members(&self.list_eligible_members(environment)).await;
-                Ok(Some(LockReply::from_refusal("may_not", render::lock::may_not(environment, &who))))
+                Ok(Some(LockReply::from_refusal("may_not", render::lock::render_not_permitted(environment, &who))))
             }
             Err(error) => {
                 let why = error.to_string();
-                let otherwise = render::lock::cannot_tell(environment, &why);
+                let otherwise = render::lock::render_permission_unknown(environment, &why);
                 if error.transient { Err(RetryLater::with_backoff(why, otherwise)) } else { Ok(Some(otherwise.into())) }
             }
         }
@@ -246,8 +262,8 @@ impl Context {
         absent.then_some(Refusal::NotInEnvironment { artefact: name, environment, environments: there })
     }
 
-    fn build_lock_entry(&self, lock: &Lock, kind: LedgerKind, by: &PersonId) -> Entry {
-        Entry {
+    fn build_lock_entry(&self, lock: &Lock, kind: LedgerKind, by: &PersonId) -> LedgerEntry {
+        LedgerEntry {
             at: self.clock.now(),
             change: None,
             kind,
@@ -259,31 +275,32 @@ impl Context {
     }
 
     /// In the environment's channel, else where it was asked.
-    fn build_lock_announcement(&self, lock: &Lock, what: &str, said: Said, from: &Origin) -> Message {
+    fn build_lock_announcement(&self, lock: &Lock, what: &str, said: Rendered, from: &RequestOrigin) -> Message {
         let rung = self.config.catalogue.ladder.find(lock.environment.as_str());
         let channel = rung.map_or_else(|| from.channel.clone(), |rung| rung.channel.clone());
         let asked = FallbackRecipient { person: from.person.clone(), channel: Some(from.channel.clone()) };
         let key = MessageKey::new(&format!("{what}:{}", lock.id));
-        said.to(Destination::Post { channel, key, thread: None, asked: Some(asked) })
+        said.into_message(Destination::Post { channel, key, thread: None, asked: Some(asked) })
     }
 
     /// Reminds whom it is time to remind, and says when it will be the next time.
     async fn remind_lock_owners(&self) -> Result<Option<Timestamp>, StoreError> {
         let asked_at = self.clock.now();
-        for lock in self.store.forgotten_locks().await? {
-            let transaction =
-                Transaction::new().nudged(lock.id).say(build_direct_message(&lock.by, render::lock::nudge(&lock)));
+        for lock in self.store.list_locks_to_remind().await? {
+            let transaction = Transaction::new()
+                .postpone_lock_reminder(lock.id)
+                .enqueue_message(build_direct_message(&lock.by, render::lock::render_reminder(&lock)));
             match self.store.commit(transaction).await {
                 // It was ended or taken over meanwhile.
                 Ok(()) | Err(StoreError::Overtaken) => {}
                 Err(error) => return Err(error),
             }
         }
-        self.store.next_nudge(asked_at).await
+        self.store.find_next_reminder(asked_at).await
     }
 }
 
-pub(crate) fn build_direct_message(person: &PersonId, said: Said) -> Message {
+pub(crate) fn build_direct_message(person: &PersonId, said: Rendered) -> Message {
     let person = person.clone();
-    said.to(Destination::Person { person, channel: None, thread: None, response_url: None, replace: false })
+    said.into_message(Destination::Person { person, channel: None, thread: None, response_url: None, replace: false })
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::adapters::slack::render::{rollback, status};
-use crate::adapters::store::{Shown, Transaction};
+use crate::adapters::store::{ShownPlan, Transaction};
 use crate::domain::change::plan::{ConflictingChange, Plan};
 use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::model::artefact::ArtefactName;
@@ -36,7 +36,8 @@ impl Context {
     ) -> Result<Response, RetryLater> {
         let Some(environment) = environment else {
             let environments = self.find_rollback_environments(&artefact);
-            let said = rollback::where_(&artefact, &environments, version.as_deref(), reason.as_deref());
+            let said =
+                rollback::render_environment_choice(&artefact, &environments, version.as_deref(), reason.as_deref());
             return Ok(asked.reply_private(said));
         };
         let by = asked.from.person.clone();
@@ -56,8 +57,8 @@ impl Context {
     /// The button on the card of a change, or beside its failure.
     pub(crate) async fn handle_rollback_click(&self, asked: Request<'_>, value: &str) -> Result<Response, RetryLater> {
         let Some(id) = ChangeId::parse(value) else { return Ok(Response::default()) };
-        let Some(change) = self.store.change(id).await.map_err(|error| retry_after_store_error(&error))? else {
-            return Ok(asked.reply_private(status::unknown(&id.to_short_id())));
+        let Some(change) = self.store.find_change(id).await.map_err(|error| retry_after_store_error(&error))? else {
+            return Ok(asked.reply_private(status::render_unknown_change(&id.to_short_id())));
         };
         let request = RollbackRequest {
             requester: asked.from.person.clone(),
@@ -75,7 +76,7 @@ impl Context {
     pub(crate) async fn retry_rollback(&self, asked: Request<'_>, change: Change) -> Result<Response, RetryLater> {
         let newest = self
             .store
-            .changes_of(&change.change_lock_key(), 1)
+            .list_changes_of(&change.change_lock_key(), 1)
             .await
             .map_err(|error| retry_after_store_error(&error))?;
         let is_newest = newest.first().is_some_and(|newest| newest.id == change.id);
@@ -101,9 +102,12 @@ impl Context {
         let (Some(target), Some(artefact)) = (target, artefact) else { return Ok(Response::default()) };
         let reason = parts.next().filter(|reason| !reason.is_empty());
         match self.find_other_versions(artefact, target).await {
-            Ok(versions) => {
-                Ok(asked.reply_private(rollback::versions(&artefact.name, &target.name, &versions, reason)))
-            }
+            Ok(versions) => Ok(asked.reply_private(rollback::render_version_choice(
+                &artefact.name,
+                &target.name,
+                &versions,
+                reason,
+            ))),
             Err(error) => asked.reply_lookup_error(&error),
         }
     }
@@ -136,7 +140,7 @@ impl Context {
     /// A promotion is being merged there. Which one it was is kept, so that the choice is for that one alone.
     fn ask_about_conflict(&self, asked: Request<'_>, plan: Plan, holder: &ChangeInProgress) -> Response {
         let mut shown = self.build_shown_plan(plan, &asked.from.person);
-        let mut work = asked.reply_private(rollback::meets(&shown.plan, holder, shown.id));
+        let mut work = asked.reply_private(rollback::render_conflict_choice(&shown.plan, holder, shown.id));
         shown.plan.supersedes = Some(ConflictingChange {
             id: holder.id,
             requester: holder.requester.clone(),
@@ -144,14 +148,14 @@ impl Context {
             since: holder.since,
             merged: false,
         });
-        work.transaction = work.transaction.show(shown);
+        work.transaction = work.transaction.insert_plan(shown);
         work
     }
 
     fn ask_rollback_confirmation(&self, asked: Request<'_>, plan: Plan) -> Response {
         let shown = self.build_shown_plan(plan, &asked.from.person);
-        let mut work = asked.reply_private(rollback::question(&shown.plan, shown.id));
-        work.transaction = work.transaction.show(shown);
+        let mut work = asked.reply_private(rollback::render_confirmation(&shown.plan, shown.id));
+        work.transaction = work.transaction.insert_plan(shown);
         work
     }
 
@@ -159,7 +163,7 @@ impl Context {
     pub(crate) async fn confirm_rollback(
         &self,
         asked: Request<'_>,
-        shown: &Shown,
+        shown: &ShownPlan,
         on_conflict: OnConflict,
     ) -> Result<Response, RetryLater> {
         let (plan, errored) = match self.decide_rollback(&build_rollback_request(asked, &shown.plan)).await {
@@ -171,11 +175,11 @@ impl Context {
             }
             Ok(RollbackDecision::Conflict { plan, holder }) => {
                 if on_conflict == OnConflict::Cancel {
-                    let cancel = Transaction::new().ask_to_cancel(holder.id, asked.from.person.clone());
+                    let cancel = Transaction::new().request_cancel(holder.id, asked.from.person.clone());
                     self.store.commit(cancel).await.map_err(|error| retry_after_store_error(&error))?;
                 }
                 let why = format!("change {} is being merged", holder.id.to_short_id());
-                return Err(RetryLater::with_polling(why, rollback::gave_up(&plan)));
+                return Err(RetryLater::with_polling(why, rollback::render_wait_timeout(&plan)));
             }
             Ok(RollbackDecision::Refused(no)) => return Ok(asked.reply_refusal(&no)),
             Err(error) => return asked.reply_lookup_error(&error),
@@ -232,7 +236,7 @@ fn build_rollback_request(asked: Request<'_>, plan: &Plan) -> RollbackRequest {
 }
 
 /// The promotion that was being merged when somebody was asked what is to become of it.
-fn find_conflicting_change(shown: &Shown) -> Option<ChangeId> {
+fn find_conflicting_change(shown: &ShownPlan) -> Option<ChangeId> {
     shown.plan.supersedes.as_ref().map(|met| met.id)
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::adapters::slack::render::Said;
-use crate::adapters::slack::render::page_buttons::For;
-use crate::adapters::slack::render::status::{self, A_PAGE, Count, Known};
+use crate::adapters::slack::render::Rendered;
+use crate::adapters::slack::render::page_buttons::Viewer;
+use crate::adapters::slack::render::status::{self, PAGE_SIZE, StatusCounts, StatusDetails};
 use crate::adapters::store::{LedgerFilter, StoreError};
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::command::Command;
@@ -20,7 +20,11 @@ const MAX_LEDGER_ENTRIES: u32 = 500;
 
 impl Context {
     /// The answer to `status` and `history`, which needs nobody but the database; `None` for other commands.
-    pub(crate) async fn answer_from_store(&self, command: &Command, whom: For<'_>) -> Result<Option<Said>, StoreError> {
+    pub(crate) async fn answer_from_store(
+        &self,
+        command: &Command,
+        whom: Viewer<'_>,
+    ) -> Result<Option<Rendered>, StoreError> {
         match command {
             Command::Status { change: Some(digits), .. } => self.render_change_status(digits).await,
             Command::Status { artefact, environment, .. } => {
@@ -40,8 +44,8 @@ impl Context {
         &self,
         filter: ListFilter,
         cursor: Cursor<ChangeId>,
-        whom: For<'_>,
-    ) -> Result<Said, StoreError> {
+        whom: Viewer<'_>,
+    ) -> Result<Rendered, StoreError> {
         let all = self.open_changes.all();
         let listed: Vec<&Change> = all
             .iter()
@@ -53,24 +57,24 @@ impl Context {
             })
             .collect();
         let watched = listed.iter().filter(|change| change.stage.is_watched()).count();
-        let count = Count { under_way: listed.len() - watched, watched };
+        let count = StatusCounts { under_way: listed.len() - watched, watched };
         let asked_for = select_page(&listed, cursor);
         let page =
-            if asked_for.is_partial_first_page(A_PAGE) { select_page(&listed, Cursor::Start) } else { asked_for };
+            if asked_for.is_partial_first_page(PAGE_SIZE) { select_page(&listed, Cursor::Start) } else { asked_for };
         let known = self.load_change_details(&page.items().map(|change| change.id).collect::<Vec<_>>()).await?;
-        Ok(status::status(&filter, page, count, &known, whom, self.clock.now()))
+        Ok(status::render_status(&filter, page, count, &known, whom, self.clock.now()))
     }
 
-    async fn render_change_status(&self, digits: &str) -> Result<Said, StoreError> {
-        let called = self.store.changes_called(digits).await?;
+    async fn render_change_status(&self, digits: &str) -> Result<Rendered, StoreError> {
+        let called = self.store.find_changes_by_short(digits).await?;
         if called.is_empty() {
-            return Ok(status::unknown(digits));
+            return Ok(status::render_unknown_change(digits));
         }
         let known = self.load_change_details(&called.iter().map(|change| change.id).collect::<Vec<_>>()).await?;
         let mut changes = Vec::with_capacity(called.len());
         for change in called {
             let filter = LedgerFilter { change: Some(change.id.to_string()), ..LedgerFilter::default() };
-            let entries = self.store.ledger(&filter, MAX_LEDGER_ENTRIES).await?.into_iter().rev();
+            let entries = self.store.list_ledger_entries(&filter, MAX_LEDGER_ENTRIES).await?.into_iter().rev();
             let steps = entries.map(|entry| ChangeEvent {
                 at: entry.at,
                 kind: entry.kind.as_str().to_owned(),
@@ -78,15 +82,15 @@ impl Context {
             });
             changes.push((change, steps.collect()));
         }
-        Ok(status::details(&changes, &known, self.clock.now()))
+        Ok(status::render_details(&changes, &known, self.clock.now()))
     }
 
-    pub(crate) async fn load_change_details(&self, changes: &[ChangeId]) -> Result<Known, StoreError> {
-        let since = self.store.stages_since(changes).await?;
+    pub(crate) async fn load_change_details(&self, changes: &[ChangeId]) -> Result<StatusDetails, StoreError> {
+        let since = self.store.find_stage_starts(changes).await?;
         let keys: Vec<MessageKey> = changes.iter().map(|id| Self::card_key(*id)).collect();
         let mut links = self.find_message_links(&keys).await?;
         let cards = changes.iter().filter_map(|id| Some((*id, links.remove(&Self::card_key(*id))?))).collect();
-        Ok(Known { since, cards })
+        Ok(StatusDetails { stage_since: since, card_links: cards })
     }
 
     /// Where people find these messages, as far as they stand somewhere. Slack is not asked: who we are is known to
@@ -95,9 +99,9 @@ impl Context {
         &self,
         keys: &[MessageKey],
     ) -> Result<HashMap<MessageKey, String>, StoreError> {
-        let Some(identity) = self.slack.identity() else { return Ok(HashMap::new()) };
-        let places = self.store.places(keys).await?;
-        Ok(places.into_iter().filter_map(|(key, place)| Some((key, identity.address(&place)?))).collect())
+        let Some(identity) = self.slack.cached_identity() else { return Ok(HashMap::new()) };
+        let places = self.store.find_message_locations(keys).await?;
+        Ok(places.into_iter().filter_map(|(key, place)| Some((key, identity.message_url(&place)?))).collect())
     }
 }
 
@@ -112,5 +116,5 @@ fn select_page<'a>(all: &[&'a Change], cursor: Cursor<ChangeId>) -> Page<&'a Cha
     if cursor.is_backward(Order::OldestFirst) {
         nearest.reverse();
     }
-    Page::from_cursor(Order::OldestFirst, &cursor, nearest, A_PAGE)
+    Page::from_cursor(Order::OldestFirst, &cursor, nearest, PAGE_SIZE)
 }

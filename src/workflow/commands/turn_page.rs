@@ -1,6 +1,6 @@
 //! Another page of an answer, in the place of the one that was shown; or the same for all.
 
-use crate::adapters::slack::render::page_buttons::{For, PageRequest, Turn, Way};
+use crate::adapters::slack::render::page_buttons::{PageAction, PageMode, PageRequest, Viewer};
 use crate::adapters::store::Transaction;
 use crate::domain::model::message::Destination;
 use crate::domain::view::list::ListFilter;
@@ -10,13 +10,13 @@ use crate::workflow::requests::dispatch::{Request, retry_after_store_error};
 use crate::workflow::requests::inbox::{Response, RetryLater};
 
 impl Context {
-    pub(crate) async fn turn_page(&self, asked: Request<'_>, turn: Turn) -> Result<Response, RetryLater> {
+    pub(crate) async fn turn_page(&self, asked: Request<'_>, turn: PageAction) -> Result<Response, RetryLater> {
         let Request { from, received, .. } = asked;
-        let Some(response_url) = from.response_url(received.received_at) else { return Ok(Response::default()) };
-        let whom = match turn.way {
-            Way::Private => For::Person,
-            Way::Open => For::Channel { shared_by: None },
-            Way::Share => For::Channel { shared_by: Some(&from.person) },
+        let Some(response_url) = from.build_response_url(received.received_at) else { return Ok(Response::default()) };
+        let whom = match turn.mode {
+            PageMode::Private => Viewer::Person,
+            PageMode::Public => Viewer::Channel { shared_by: None },
+            PageMode::Share => Viewer::Channel { shared_by: Some(&from.person) },
         };
         let said = match turn.request {
             PageRequest::List { filter, page } => self.render_list(filter, page, whom),
@@ -37,8 +37,10 @@ impl Context {
                 .await
                 .map_err(|error| retry_after_store_error(&error))?,
         };
-        let (in_channel, replace) = (turn.way != Way::Private, turn.way != Way::Share);
-        Ok(Transaction::new().say(said.to(Destination::Reply { response_url, in_channel, replace })).into())
+        let (in_channel, replace) = (turn.mode != PageMode::Private, turn.mode != PageMode::Share);
+        Ok(Transaction::new()
+            .enqueue_message(said.into_message(Destination::Reply { response_url, in_channel, replace }))
+            .into())
     }
 
     /// A button says no more than anybody could type.

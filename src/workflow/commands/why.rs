@@ -25,7 +25,9 @@ impl Context {
         openly: bool,
     ) -> Result<Response, RetryLater> {
         match self.find_obstacles(asked.from.person.clone(), artefact, environment).await {
-            Ok(answer) => Ok(asked.reply_with_visibility(why::why(&answer), openly, answer.find_change_in_progress())),
+            Ok(answer) => {
+                Ok(asked.reply_with_visibility(why::render_why(&answer), openly, answer.find_change_in_progress()))
+            }
             Err(error) => asked.reply_lookup_error(&error),
         }
     }

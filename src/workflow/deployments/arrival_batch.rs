@@ -92,10 +92,12 @@ impl Context {
         let sightings: Vec<Sighting> = found.iter().map(|(found, _)| found.sighting.clone()).collect();
 
         let _alone = self.sightings.lock_for_write().await;
-        let mut transaction =
-            sightings.iter().fold(Transaction::new(), |transaction, sighting| transaction.saw(sighting.clone()));
+        let mut transaction = sightings
+            .iter()
+            .fold(Transaction::new(), |transaction, sighting| transaction.record_sighting(sighting.clone()));
         for (found, known) in &found {
-            transaction = transaction.ledger(self.build_arrival_entry(found, known.commit.clone(), key.clone()));
+            transaction =
+                transaction.append_to_ledger(self.build_arrival_entry(found, known.commit.clone(), key.clone()));
         }
         let mut wave = self.build_batch(environment, began, &sightings);
         for (found, known) in &found {
@@ -106,9 +108,9 @@ impl Context {
             }
         }
         transaction =
-            transaction.and(self.enqueue_arrival_message(environment, render_batch_message(&wave, key.clone())));
+            transaction.append(self.enqueue_arrival_message(environment, render_batch_message(&wave, key.clone())));
         for told in Self::build_batch_replies(&wave, &key, &found) {
-            transaction = transaction.and(self.enqueue_arrival_message(environment, told));
+            transaction = transaction.append(self.enqueue_arrival_message(environment, told));
         }
         self.commit_sightings(transaction, sightings.iter()).await;
         for (found, known) in found {
@@ -209,8 +211,8 @@ impl Context {
             called.extend(authors.iter().filter(|author| matches!(author, Author::Person(_))).cloned());
             if earlier.len() + at < MAX_FAILURE_REPLIES {
                 let what = format!("failed:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
-                let said = render::failed(member, &wave.environment, &authors);
-                let beside = render::failed(member, &wave.environment, &[]);
+                let said = render::render_failure(member, &wave.environment, &authors);
+                let beside = render::render_failure(member, &wave.environment, &[]);
                 replies.push(reply(&what, vec![member.artefact.clone()], FAILED, said, beside));
             } else {
                 rest.push(member.artefact.as_str());
@@ -219,16 +221,16 @@ impl Context {
         }
         if !rest.is_empty() {
             // Those that fail later have a line of their own: whoever is called by an edit is not called.
-            let said = render::failed_too(&rest, &wave.environment, &rest_authors);
+            let said = render::render_more_failures(&rest, &wave.environment, &rest_authors);
             let artefacts = rest.iter().map(|name| ArtefactName::new(name)).collect();
-            let beside = render::failed_too(&rest, &wave.environment, &[]);
+            let beside = render::render_more_failures(&rest, &wave.environment, &[]);
             let what = format!("failed:more:{}", earlier.len());
             replies.push(reply(&what, artefacts, FAILED, said, beside));
         }
         for (found, _) in news(ArrivalEvent::Recovered) {
             let Some(member) = member(found) else { continue };
             let what = format!("runs:{}:{}", member.artefact, found.sighting.seen_at.as_microsecond());
-            let said = render::recovered(member, &wave.environment);
+            let said = render::render_recovery(member, &wave.environment);
             replies.push(reply(&what, vec![member.artefact.clone()], RECOVERED, said.clone(), said));
         }
         replies
@@ -243,7 +245,7 @@ fn render_batch_message(wave: &ArrivalBatch, key: MessageKey) -> ArrivalMessage 
         states: find_batch_states(wave),
         key,
         thread: None,
-        rendered: render::wave(wave),
+        rendered: render::render_arrival_batch(wave),
         subscriber_content: beside,
     }
 }

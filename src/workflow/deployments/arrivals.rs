@@ -8,8 +8,8 @@ use futures::StreamExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::{Instant, timeout_at};
 
-use crate::adapters::slack::render::{self, Said, arrival};
-use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, Transaction};
+use crate::adapters::slack::render::{self, Rendered, arrival};
+use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, Transaction};
 use crate::domain::change::subscription::{SubscribedChannel, SubscribedState};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::{Artefact, ArtefactName};
@@ -70,14 +70,14 @@ pub(crate) struct ArrivalMessage {
     pub(crate) key: MessageKey,
     /// A reply stands in the channel too.
     pub(crate) thread: Option<MessageKey>,
-    pub(crate) rendered: Said,
+    pub(crate) rendered: Rendered,
     pub(crate) subscriber_content: SubscriberContent,
 }
 
 /// What other channels than the environment's own are told. It calls nobody: that was done once.
 #[derive(Debug)]
 pub(crate) enum SubscriberContent {
-    Rendered(Said),
+    Rendered(Rendered),
     Nothing,
     /// Of a wave, each channel is told of what it listens to.
     Batch(ArrivalBatch),
@@ -115,14 +115,14 @@ impl Context {
                 SubscriberContent::Rendered(said) => (tells, said.clone()),
                 SubscriberContent::Batch(wave) => {
                     let wave = wave.filter_artefacts(&subscribed_artefacts);
-                    (find_batch_states(&wave), render::arrival_batch::wave(&wave))
+                    (find_batch_states(&wave), render::arrival_batch::render_arrival_batch(&wave))
                 }
             };
             let (key, thread) = (
                 derive_channel_key(&key, &subscriber),
                 thread.as_ref().map(|thread| derive_channel_key(thread, &subscriber)),
             );
-            transaction = transaction.and(enqueue_post(
+            transaction = transaction.append(enqueue_post(
                 place(&subscriber.channel, key, thread),
                 said,
                 is_subscribed(&subscriber.states, tells),
@@ -149,8 +149,11 @@ impl Context {
                 continue;
             }
             let _alone = self.sightings.lock_for_write().await;
-            self.commit_sightings(Transaction::new().saw(found.sighting.clone()), std::iter::once(&found.sighting))
-                .await;
+            self.commit_sightings(
+                Transaction::new().record_sighting(found.sighting.clone()),
+                std::iter::once(&found.sighting),
+            )
+            .await;
             self.sightings.exclude_from_batch(&found.sighting);
         }
         let mut alone = Vec::new();
@@ -174,7 +177,7 @@ impl Context {
     /// What has a message of its own keeps it, whatever came after it.
     async fn has_own_message(&self, found: &SightingUpdate<'_>) -> bool {
         let key = arrival_key(&found.artefact.name, &found.environment.name, &found.sighting);
-        self.store.is_spoken(&key).await.unwrap_or_default()
+        self.store.is_posted_or_queued(&key).await.unwrap_or_default()
     }
 
     /// Does it come by a change of ours? Then its card tells of it.
@@ -198,13 +201,13 @@ impl Context {
         let SightingUpdate { artefact, environment, sighting, .. } = &found;
         let key = arrival_key(&artefact.name, &environment.name, sighting);
         let entry = self.build_arrival_entry(&found, known.commit.clone(), key.clone());
-        let mut transaction = Transaction::new().saw(sighting.clone()).ledger(entry);
+        let mut transaction = Transaction::new().record_sighting(sighting.clone()).append_to_ledger(entry);
         let origin = known.origin.clone();
         let arrival = self.build_arrival(artefact, environment, sighting, known);
         if found.news == Some(ArrivalEvent::Recovered) {
-            transaction = transaction.and(self.enqueue_arrival_message(environment, build_recovery_reply(&arrival)));
+            transaction = transaction.append(self.enqueue_arrival_message(environment, build_recovery_reply(&arrival)));
         }
-        transaction = transaction.and(self.enqueue_arrival_message(environment, build_arrival_message(&arrival)));
+        transaction = transaction.append(self.enqueue_arrival_message(environment, build_arrival_message(&arrival)));
         let _alone = self.sightings.lock_for_write().await;
         self.commit_sightings(transaction, std::iter::once(sighting)).await;
         self.remember_origin(artefact, environment, sighting, origin);
@@ -255,7 +258,7 @@ impl Context {
                 None => return Ok((None, None)),
             },
         };
-        let commit = self.github.commit(&artefact.repository, sha.as_str()).await?;
+        let commit = self.github.resolve_commit(&artefact.repository, sha.as_str()).await?;
         Ok((Some(sha), commit.map(Into::into)))
     }
 
@@ -298,7 +301,7 @@ impl Context {
         sighting: &Sighting,
         sha: &Sha,
     ) -> Vec<Commit> {
-        let stays = self.store.sightings(&artefact.name, &environment.name, 2).await.unwrap_or_default();
+        let stays = self.store.list_sightings(&artefact.name, &environment.name, 2).await.unwrap_or_default();
         let before = stays.into_iter().find(|stay| !stay.version.is_same_image(&sighting.version));
         let Some(before) = before.and_then(|stay| stay.version.commit) else { return Vec::new() };
         let comparison = self.compare_commits(&artefact.repository, &before, sha).await;
@@ -312,7 +315,7 @@ impl Context {
         found: &SightingUpdate<'_>,
         commit: Option<Commit>,
         message: MessageKey,
-    ) -> Entry {
+    ) -> LedgerEntry {
         let sighting = &found.sighting;
         let told = ArrivalDetails {
             version: sighting.version.clone(),
@@ -321,7 +324,7 @@ impl Context {
             took: measure_rollout_duration(sighting),
             message: Some(message),
         };
-        Entry {
+        LedgerEntry {
             at: self.clock.now(),
             change: None,
             kind: if found.news == Some(ArrivalEvent::Failed) {
@@ -378,16 +381,16 @@ impl Context {
         let own = arrival_key(&artefact.name, &environment.name, sighting);
         let mut wave = None;
         let mut key = own;
-        if !self.store.is_spoken(&key).await? {
+        if !self.store.is_posted_or_queued(&key).await? {
             let Some(began) = self.find_batch_start(&environment.name, sighting) else { return Ok(None) };
             key = ArrivalBatch::message_key(&environment.name, began);
-            if !self.store.is_spoken(&key).await? {
+            if !self.store.is_posted_or_queued(&key).await? {
                 return Ok(None);
             }
             wave = Some(began);
         }
         let commit = match &sighting.version.commit {
-            Some(sha) => self.github.commit(&artefact.repository, sha.as_str()).await?.map(Into::into),
+            Some(sha) => self.github.resolve_commit(&artefact.repository, sha.as_str()).await?.map(Into::into),
             None => None,
         };
         let failed = wave.is_none() && sighting.failure.is_some();
@@ -396,7 +399,7 @@ impl Context {
         } else {
             Vec::new()
         };
-        let stands = self.store.said(&key).await?.is_some();
+        let stands = self.store.find_posted_message(&key).await?.is_some();
         Ok(Some(PostedArrival { batch_start: wave, commit, authors, is_posted: stands }))
     }
 
@@ -449,34 +452,34 @@ fn build_arrival_message(of: &Arrival) -> ArrivalMessage {
         ArrivalOutcome::Running { .. } => RUNNING,
         ArrivalOutcome::Failed { .. } => FAILED,
     };
-    let beside = SubscriberContent::Rendered(arrival::arrival(&Arrival { authors: Vec::new(), ..of.clone() }));
+    let beside = SubscriberContent::Rendered(arrival::render_arrival(&Arrival { authors: Vec::new(), ..of.clone() }));
     let (artefacts, key) = (vec![of.artefact.clone()], of.message_key.clone());
     ArrivalMessage {
         artefacts,
         states: tells,
         key,
         thread: None,
-        rendered: arrival::arrival(of),
+        rendered: arrival::render_arrival(of),
         subscriber_content: beside,
     }
 }
 
 /// Said in its thread, once: it runs after all.
 fn build_recovery_reply(of: &Arrival) -> ArrivalMessage {
-    let said = arrival::recovered(of);
+    let said = arrival::render_recovery(of);
     build_arrival_reply(of, "runs", RECOVERED, said.clone(), SubscriberContent::Rendered(said))
 }
 
 /// The same for whom a failure concerns. Only those who are called need to hear it.
 fn build_authors_reply(of: &Arrival) -> ArrivalMessage {
-    build_arrival_reply(of, "authors", FAILED, arrival::concerned(of), SubscriberContent::Nothing)
+    build_arrival_reply(of, "authors", FAILED, arrival::render_authors_found(of), SubscriberContent::Nothing)
 }
 
 fn build_arrival_reply(
     of: &Arrival,
     what: &str,
     tells: AnnouncedStates,
-    said: Said,
+    said: Rendered,
     beside: SubscriberContent,
 ) -> ArrivalMessage {
     let key = MessageKey::new(&format!("{}:{what}", of.message_key));
@@ -492,15 +495,16 @@ fn build_arrival_reply(
 
 /// A reply stands in the channel too. What a channel does not listen to is said only in the place of what stands there, or
 /// to what stands there.
-fn enqueue_post(at: PostAddress, said: Said, heard: bool) -> Transaction {
+fn enqueue_post(at: PostAddress, said: Rendered, heard: bool) -> Transaction {
     let PostAddress { channel, key, thread, can_wait: patient } = at;
-    let message = said.to(Destination::Post { channel, key: key.clone(), thread: thread.clone(), asked: None });
+    let message =
+        said.into_message(Destination::Post { channel, key: key.clone(), thread: thread.clone(), asked: None });
     let message = if patient { message.with_coalescing() } else { message };
     match (thread, heard) {
-        (Some(thread), true) => Transaction::new().say_upon(thread, message.with_broadcast()),
+        (Some(thread), true) => Transaction::new().enqueue_if_posted(thread, message.with_broadcast()),
         (Some(_), false) => Transaction::new(),
-        (None, true) => Transaction::new().say(message),
-        (None, false) => Transaction::new().say_upon(key, message),
+        (None, true) => Transaction::new().enqueue_message(message),
+        (None, false) => Transaction::new().enqueue_if_posted(key, message),
     }
 }
 

@@ -3,9 +3,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::adapters::reports::disposition::Fate;
-use crate::adapters::reports::{Outcome, Report, Sender};
-use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError, Transaction};
+use crate::adapters::reports::disposition::ReportDisposition;
+use crate::adapters::reports::{Report, ReportSender, ReportStatus};
+use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, StoreError, Transaction};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::{Artefact, Place};
 use crate::domain::runtime::attribution::{
@@ -24,7 +24,7 @@ const CLUSTER_READ_TIMEOUT: SignedDuration = SignedDuration::from_mins(1);
 impl Context {
     /// What controllers said before we started: their words are told once, and some images tell nothing else.
     pub async fn replay_reports(&self) -> Result<(), StoreError> {
-        for entry in self.store.newest(LedgerKind::Report, MAX_REPLAYED_REPORTS).await?.into_iter().rev() {
+        for entry in self.store.list_newest_entries(LedgerKind::Report, MAX_REPLAYED_REPORTS).await?.into_iter().rev() {
             // The cluster was not read yet, and says something else by now: what was found out then stands.
             let Some(LedgerDetails::Report { report, artefacts: found, .. }) = entry.details else { continue };
             let Ok(report) = serde_json::from_value::<Report>(report) else { continue };
@@ -40,7 +40,11 @@ impl Context {
 
     /// A hint that wakes the look, and the last source of a commit where the image tells none. `None`: the cluster, which may
     /// tell whom it is about, was not read yet.
-    pub(crate) fn handle_report(&self, report: &Report, received_at: Timestamp) -> Option<(Transaction, Fate)> {
+    pub(crate) fn handle_report(
+        &self,
+        report: &Report,
+        received_at: Timestamp,
+    ) -> Option<(Transaction, ReportDisposition)> {
         let now = self.clock.now();
         let found = self.attribute_report(report);
         if matches!(found, Some(Err(_)))
@@ -51,7 +55,7 @@ impl Context {
         }
         let mut attribution = None;
         let (more, fate) = match found {
-            None => (Transaction::new(), Fate::Noise),
+            None => (Transaction::new(), ReportDisposition::Noise),
             Some(Ok(Attribution { artefacts, method: by })) => {
                 for artefact in artefacts.iter().filter_map(|name| self.config.catalogue.find_artefact(name.as_str())) {
                     self.image_commits.record_report(artefact, report, now);
@@ -60,19 +64,27 @@ impl Context {
                     }
                 }
                 attribution = Some((artefacts, by.as_str().to_owned()));
-                let repaired =
-                    |object| Transaction::new().mapped(report.environment.clone(), report.sender.name(), object);
-                (find_reported_object(report).map_or_else(Transaction::new, repaired), Fate::Mapped)
+                let repaired = |object| {
+                    Transaction::new().forget_unmapped_reports(
+                        report.environment.clone(),
+                        report.sender.display_name(),
+                        object,
+                    )
+                };
+                (find_reported_object(report).map_or_else(Transaction::new, repaired), ReportDisposition::Mapped)
             }
             Some(Err(why)) => {
-                let (environment, sender, why_not) = (&report.environment, report.sender.name(), why.code());
+                let (environment, sender, why_not) = (&report.environment, report.sender.display_name(), why.code());
                 tracing::info!(%environment, sender, why = why_not, "a report is about nobody");
-                (Transaction::new().unmapped(build_unmapped_report(report, &why, now)), Fate::Unmapped)
+                (
+                    Transaction::new().count_unmapped_report(build_unmapped_report(report, &why, now)),
+                    ReportDisposition::Unmapped,
+                )
             }
         };
         let (artefacts, by) = attribution.unzip();
         let report_body = serde_json::to_value(report).unwrap_or_default();
-        let entry = Entry {
+        let entry = LedgerEntry {
             at: now,
             change: None,
             kind: LedgerKind::Report,
@@ -81,16 +93,16 @@ impl Context {
             actor: Some(Actor::Controller),
             details: Some(LedgerDetails::Report { report: report_body, artefacts, by }),
         };
-        Some((Transaction::new().ledger(entry).and(more), fate))
+        Some((Transaction::new().append_to_ledger(entry).append(more), fate))
     }
 
     /// `None` for what says nothing about any artefact.
     fn attribute_report(&self, report: &Report) -> Option<Result<Attribution, UnmappedReason>> {
-        if report.outcome == Outcome::Noise {
+        if report.outcome == ReportStatus::Noise {
             return None;
         }
         let applied = |artefact: &Artefact, place: &Place| -> AppliedWorkload {
-            self.cluster_view.applied(place, &artefact.image)
+            self.cluster_view.find_appliers(place, &artefact.image)
         };
         let known =
             ReportAttributor { catalogue: &self.config.catalogue, rules: &self.config.reports, applied: &applied };
@@ -100,7 +112,7 @@ impl Context {
     /// Something of that environment was not looked at since we started.
     fn is_cluster_unread(&self, report: &Report) -> bool {
         let mut places = self.config.catalogue.artefacts.iter().filter_map(|it| it.places.get(&report.environment));
-        places.any(|place| !self.cluster_view.is_read(place))
+        places.any(|place| !self.cluster_view.has_been_read(place))
     }
 }
 
@@ -112,7 +124,7 @@ fn find_reported_object(report: &Report) -> Option<ControllerObject> {
 fn to_attribution_input(report: &Report) -> AttributionSubject<'_> {
     let about = &report.about;
     AttributionSubject {
-        sender: report.sender.name(),
+        sender: report.sender.display_name(),
         naming_hint: describe_artefact_field(report.sender),
         environment: &report.environment,
         object: find_reported_object(report),
@@ -123,13 +135,13 @@ fn to_attribution_input(report: &Report) -> AttributionSubject<'_> {
 }
 
 /// Where people can name an artefact to that sender.
-fn describe_artefact_field(sender: Sender) -> &'static str {
+fn describe_artefact_field(sender: ReportSender) -> &'static str {
     match sender {
-        Sender::Flux => "in the Alert's `eventMetadata`",
-        Sender::ArgoCd => "by the label `gantry.dev/artefact` of the Application",
-        Sender::GitHub => "in the deployment's payload",
-        Sender::Deployments => "as `artefact` in the body",
-        Sender::CdEvents => "in the event's `customData`",
+        ReportSender::Flux => "in the Alert's `eventMetadata`",
+        ReportSender::ArgoCd => "by the label `gantry.dev/artefact` of the Application",
+        ReportSender::GitHub => "in the deployment's payload",
+        ReportSender::Deployments => "as `artefact` in the body",
+        ReportSender::CdEvents => "in the event's `customData`",
     }
 }
 
@@ -137,7 +149,7 @@ fn build_unmapped_report(report: &Report, why: &UnmappedReason, at: Timestamp) -
     let told = to_attribution_input(report);
     UnmappedReport {
         environment: Some(report.environment.clone()),
-        sender: report.sender.name().to_owned(),
+        sender: report.sender.display_name().to_owned(),
         reason: why.code().to_owned(),
         problem: why.describe_problem(&told),
         repair: why.describe_repair(&told),

@@ -80,7 +80,7 @@ impl Drop for ActivityGuard {
 /// Looks whenever the watch saw something, and every `look_every` in any case. Runs until it is cancelled.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
     let wake = ctx.wake.clone();
-    let mut changes = ctx.cluster_view.changes();
+    let mut changes = ctx.cluster_view.subscribe_changes();
     let mut woken = wake.0.observer_wakeups.subscribe();
     let mut observer = Observer { ctx, observed: HashSet::new() };
     let mut only: Option<BTreeSet<Namespace>> = None;
@@ -94,7 +94,7 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
         wake.0.commit_lookup_wakeups.send_modify(|count| *count += 1);
         tokio::select! {
             () = cancel.cancelled() => return,
-            namespaces = changes.next() => only = Some(namespaces),
+            namespaces = changes.next_changed_namespaces() => only = Some(namespaces),
             alive = woken.changed() => {
                 if alive.is_err() {
                     return;
@@ -153,7 +153,7 @@ impl Observer {
         environment: &'a Environment,
         place: &Place,
     ) -> Option<SightingUpdate<'a>> {
-        let rollout = self.ctx.cluster_view.rollout(place, &artefact.image);
+        let rollout = self.ctx.cluster_view.read_rollout(place, &artefact.image);
         if matches!(rollout.state, RolloutState::Unreadable { .. }) {
             return None;
         }
@@ -191,8 +191,9 @@ impl Observer {
             .cloned()
             .collect();
         for some in silent.chunks(SIGHTINGS_PER_TRANSACTION) {
-            let transaction =
-                some.iter().fold(Transaction::new(), |transaction, found| transaction.saw(found.sighting.clone()));
+            let transaction = some
+                .iter()
+                .fold(Transaction::new(), |transaction, found| transaction.record_sighting(found.sighting.clone()));
             let _alone = self.ctx.sightings.lock_for_write().await;
             self.ctx.commit_sightings(transaction, some.iter().map(|found| &found.sighting)).await;
         }
@@ -224,8 +225,12 @@ impl Context {
     ) -> Option<String> {
         let place = artefact.places.get(&environment.name)?;
         for workload in &place.workloads {
-            if let Some(reason) =
-                crate::adapters::cluster::pod_reasons::reason(&self.cluster_clients, &place.namespace, workload).await
+            if let Some(reason) = crate::adapters::cluster::pod_reasons::find_failure_reason(
+                &self.cluster_clients,
+                &place.namespace,
+                workload,
+            )
+            .await
             {
                 return Some(reason);
             }
@@ -303,12 +308,12 @@ impl Context {
             return Ok(None);
         };
         sighting.version.commit = Some(sha.clone());
-        let mut transaction = Transaction::new().saw(sighting.clone());
+        let mut transaction = Transaction::new().record_sighting(sighting.clone());
         if let Some(telling) = telling.filter(|telling| telling.commit.is_some()) {
             // Said again under the same name, it takes the place of what was said, or is still to be said.
             let concerned = self.notify_failure_authors(artefact, environment, &sighting, &telling);
             let messages = self.update_posted_arrival(artefact, environment, &sighting, telling);
-            transaction = transaction.and(messages).and(concerned);
+            transaction = transaction.append(messages).append(concerned);
         }
         self.commit_sightings(transaction, std::iter::once(&sighting)).await;
         Ok(Some(sha))

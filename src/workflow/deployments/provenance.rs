@@ -58,7 +58,7 @@ impl Context {
             return Ok(Provenance::Unknown);
         };
         // A branch keeps in its past what a rollback took away. Of environments above, their own branch tells.
-        let quarantines = if contained { self.store.quarantines().await? } else { Vec::new() };
+        let quarantines = if contained { self.store.list_quarantines().await? } else { Vec::new() };
         let rolled_back = quarantines.iter().any(|it| {
             it.environment == environment.name && it.has_artefact(&artefact.name) && it.has_version(version, None)
         });
@@ -99,9 +99,9 @@ impl Context {
     ) -> Result<bool, LookupError> {
         let Delivery::Manifest { path, pin, .. } = &artefact.delivery else { return Ok(false) };
         let place = manifest::ImageSelector { image: &artefact.image, path: path.as_deref(), pin: *pin };
-        let history = self.github.file_history(&at.repository, &at.branch, &at.file, 2).await?;
+        let history = self.github.fetch_file_history(&at.repository, &at.branch, &at.file, 2).await?;
         let Some(before) = history.get(1) else { return Ok(false) };
-        let text = self.github.file(&at.repository, before.sha.as_str(), &at.file).await?;
+        let text = self.github.fetch_file(&at.repository, before.sha.as_str(), &at.file).await?;
         let said = text.and_then(|text| manifest::read_version(&text, &place).ok());
         Ok(said.is_some_and(|said| said.version.is_same_image(version)))
     }
@@ -165,7 +165,7 @@ impl Context {
         };
         let version = &entry.sighting.version;
         let untold = artefact.delivery == Delivery::Branch && version.commit.is_none();
-        let scarce = self.github.rate_left().is_some_and(|left| left.requests < RESERVED_RATE_LIMIT);
+        let scarce = self.github.rate_limit_state().is_some_and(|left| left.remaining < RESERVED_RATE_LIMIT);
         // While a change of ours is on its way, Git is ahead of what runs, and that is as it should be.
         let changing = || self.open_changes.active_change_deploying_to(&artefact.name, &environment.name).is_some();
         if settled || untold || scarce || changing() {

@@ -6,9 +6,9 @@ use futures::FutureExt;
 use jiff::SignedDuration;
 use tokio_util::sync::CancellationToken;
 
-use crate::adapters::reports::Sender;
-use crate::adapters::reports::disposition::Fate;
-use crate::adapters::store::{Line, Received, StoreError, Transaction};
+use crate::adapters::reports::ReportSender;
+use crate::adapters::reports::disposition::ReportDisposition;
+use crate::adapters::store::{InboxItem, InboxQueue, StoreError, Transaction};
 
 use crate::workflow::context::Context;
 use crate::workflow::deployments::webhook_inbox::WebhookEvent;
@@ -22,13 +22,13 @@ const CLUSTER_UNREAD_DELAY: SignedDuration = SignedDuration::from_secs(1);
 
 /// Runs until it is cancelled; what is under way then is worked off again by the next start.
 pub async fn run(ctx: Context, cancel: CancellationToken) {
-    let mut woken = ctx.store.woken();
+    let mut woken = ctx.store.subscribe_wakeups();
     loop {
         woken.mark_unchanged();
         let asked_at = ctx.clock.now();
         let next_due = match ctx.process_due_webhooks().await {
             Ok(true) if !cancel.is_cancelled() => continue,
-            Ok(_) => ctx.store.next_waiting(Line::Webhooks, asked_at).await,
+            Ok(_) => ctx.store.find_next_inbox_due(InboxQueue::Webhooks, asked_at).await,
             Err(error) => Err(error),
         };
         let later = async {
@@ -52,7 +52,7 @@ pub async fn run(ctx: Context, cancel: CancellationToken) {
 impl Context {
     /// Works off what is due. `false`: nothing was.
     async fn process_due_webhooks(&self) -> Result<bool, StoreError> {
-        let waiting = self.store.waiting(Line::Webhooks, WEBHOOKS_PER_TRANSACTION).await?;
+        let waiting = self.store.list_due_inbox_items(InboxQueue::Webhooks, WEBHOOKS_PER_TRANSACTION).await?;
         if waiting.is_empty() {
             return Ok(false);
         }
@@ -69,31 +69,37 @@ impl Context {
             transaction = match understood {
                 Ok(Some((heard, fate))) => {
                     fates.extend(fate);
-                    transaction.and(heard).done(received.id)
+                    transaction.append(heard).finish_inbox_item(received.id)
                 }
-                Ok(None) => transaction.wait(received.id, now + CLUSTER_UNREAD_DELAY, "the cluster was not read yet"),
-                Err(_) => transaction.postpone(received.id, now + PANIC_RETRY_DELAY, "a panic"),
+                Ok(None) => transaction.postpone_without_attempt(
+                    received.id,
+                    now + CLUSTER_UNREAD_DELAY,
+                    "the cluster was not read yet",
+                ),
+                Err(_) => transaction.postpone_inbox_item(received.id, now + PANIC_RETRY_DELAY, "a panic"),
             };
         }
         self.wake.wake_observer();
         self.store.commit(transaction).await?;
         // Only now: what could not be stored is heard again.
         for (sender, fate) in fates {
-            self.metrics.reports.met(sender, fate);
+            self.metrics.reports.record_disposition(sender, fate);
         }
         Ok(true)
     }
 
     /// `None`: it can be understood later.
-    fn handle_webhook(&self, received: &Received) -> Option<(Transaction, Option<(Sender, Fate)>)> {
-        let noticed = Some((Sender::GitHub, Fate::Notice));
+    fn handle_webhook(&self, received: &InboxItem) -> Option<(Transaction, Option<(ReportSender, ReportDisposition)>)> {
+        let noticed = Some((ReportSender::GitHub, ReportDisposition::Notice));
         Some(match serde_json::from_value(received.body.clone()) {
             Ok(WebhookEvent::Report(report)) => {
                 let (transaction, fate) = self.handle_report(&report, received.received_at)?;
                 (transaction, Some((report.sender, fate)))
             }
             Ok(WebhookEvent::Build(build)) => (
-                self.handle_build_event(&build).map(|entry| Transaction::new().ledger(entry)).unwrap_or_default(),
+                self.handle_build_event(&build)
+                    .map(|entry| Transaction::new().append_to_ledger(entry))
+                    .unwrap_or_default(),
                 noticed,
             ),
             Ok(WebhookEvent::Notice(notice)) => {

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::adapters::reports::disposition::Fate;
-use crate::adapters::reports::github::{Build, Notice};
-use crate::adapters::reports::{Heard, Report, Sender, Unread};
-use crate::adapters::store::{Receipt, Source, StoreError, Transaction};
+use crate::adapters::reports::disposition::ReportDisposition;
+use crate::adapters::reports::github::{Build, GithubNotice};
+use crate::adapters::reports::{ParsedWebhook, Report, ReportSender, UnreadableWebhook};
+use crate::adapters::store::{InboxOrigin, Receipt, StoreError, Transaction};
 use crate::domain::runtime::attribution::UnmappedReport;
 use crate::telemetry;
 
@@ -17,46 +17,53 @@ use crate::workflow::context::Context;
 pub(crate) enum WebhookEvent {
     Report(Box<Report>),
     Build(Build),
-    Notice(Notice),
+    Notice(GithubNotice),
 }
 
 impl Context {
     /// `false`: it could not be kept, and must be sent again.
-    pub async fn store_webhook_event(&self, heard: Heard) -> bool {
+    pub async fn store_webhook_event(&self, heard: ParsedWebhook) -> bool {
         match heard {
-            Heard::Report(report) => self.store_report(&report).await,
-            Heard::Notice(notice) => self.store_github_event(&notice.key, &notice).await,
-            Heard::Build(build) => self.store_github_event(&build.key, &build).await,
-            Heard::Unread(unread) => self.store_unreadable_report(&unread).await,
+            ParsedWebhook::Report(report) => self.store_report(&report).await,
+            ParsedWebhook::Notice(notice) => self.store_github_event(&notice.key, &notice).await,
+            ParsedWebhook::Build(build) => self.store_github_event(&build.key, &build).await,
+            ParsedWebhook::Unreadable(unread) => self.store_unreadable_report(&unread).await,
         }
     }
 
     /// Keeps a report once, by what it means and by what its sender calls it.
     pub(crate) async fn store_report(&self, report: &Report) -> bool {
         let body = serde_json::to_value(report).unwrap_or_default();
-        let stored = self.store.receive_once(to_inbox_source(report.sender), &report.key, report.id_key(), &body).await;
+        let stored = self
+            .store
+            .receive_with_sender_id(to_inbox_source(report.sender), &report.key, report.id_key(), &body)
+            .await;
         self.log_receipt(report.sender, &report.key, stored)
     }
 
     async fn store_github_event(&self, key: &str, told: &impl Serialize) -> bool {
         let body = serde_json::to_value(told).unwrap_or_default();
-        self.log_receipt(Sender::GitHub, key, self.store.receive(Source::GitHub, key, &body).await)
+        self.log_receipt(
+            ReportSender::GitHub,
+            key,
+            self.store.receive_inbox_item(InboxOrigin::GitHub, key, &body).await,
+        )
     }
 
-    fn log_receipt(&self, sender: Sender, key: &str, stored: Result<Receipt, StoreError>) -> bool {
+    fn log_receipt(&self, sender: ReportSender, key: &str, stored: Result<Receipt, StoreError>) -> bool {
         let request = telemetry::request_id(to_inbox_source(sender).as_str(), key);
         if let Ok(Receipt::Replay) = stored {
-            self.metrics.reports.met(sender, Fate::Duplicate);
+            self.metrics.reports.record_disposition(sender, ReportDisposition::Duplicate);
         }
         tracing::debug!(request.id = request, before = matches!(stored, Ok(Receipt::Replay)), "told");
         tracing::error_span!("request", request.id = request).in_scope(|| is_stored(stored))
     }
 
     /// What nobody could make anything of is not dropped in silence.
-    pub(crate) async fn store_unreadable_report(&self, unread: &Unread) -> bool {
+    pub(crate) async fn store_unreadable_report(&self, unread: &UnreadableWebhook) -> bool {
         let stray = UnmappedReport {
             environment: unread.environment.clone(),
-            sender: unread.sender.name().to_owned(),
+            sender: unread.sender.display_name().to_owned(),
             object: None,
             reason: "unread".to_owned(),
             problem: unread.why.clone(),
@@ -64,17 +71,17 @@ impl Context {
             message: unread.body.clone(),
             at: self.clock.now(),
         };
-        is_stored(self.store.commit(Transaction::new().unmapped(stray)).await)
+        is_stored(self.store.commit(Transaction::new().count_unmapped_report(stray)).await)
     }
 }
 
-fn to_inbox_source(sender: Sender) -> Source {
+fn to_inbox_source(sender: ReportSender) -> InboxOrigin {
     match sender {
-        Sender::Flux => Source::Flux,
-        Sender::ArgoCd => Source::ArgoCd,
-        Sender::GitHub => Source::GitHub,
-        Sender::Deployments => Source::Deployments,
-        Sender::CdEvents => Source::CdEvents,
+        ReportSender::Flux => InboxOrigin::Flux,
+        ReportSender::ArgoCd => InboxOrigin::ArgoCd,
+        ReportSender::GitHub => InboxOrigin::GitHub,
+        ReportSender::Deployments => InboxOrigin::Deployments,
+        ReportSender::CdEvents => InboxOrigin::CdEvents,
     }
 }
 
@@ -99,12 +106,14 @@ mod tests {
         })
         .to_string();
         let find = |name: &str| Some(crate::domain::model::environment::EnvironmentName::new(name));
-        for (event, expected) in [("status", "notice"), (github::DEPLOYMENT, "report"), (github::BUILD, "build")] {
+        for (event, expected) in
+            [("status", "notice"), (github::DEPLOYMENT_EVENT, "report"), (github::BUILD_EVENT, "build")]
+        {
             let stored = match github::parse(event, body.as_bytes(), find).unwrap().unwrap() {
-                Heard::Report(report) => json!(report),
-                Heard::Build(build) => json!(build),
-                Heard::Notice(notice) => json!(notice),
-                Heard::Unread(unread) => panic!("{unread:?}"),
+                ParsedWebhook::Report(report) => json!(report),
+                ParsedWebhook::Build(build) => json!(build),
+                ParsedWebhook::Notice(notice) => json!(notice),
+                ParsedWebhook::Unreadable(unread) => panic!("{unread:?}"),
             };
             let read = match serde_json::from_value(stored).unwrap() {
                 WebhookEvent::Report(_) => "report",

@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::adapters::reports::github::{Build, BuildState};
-use crate::adapters::store::{Entry, LedgerDetails, LedgerKind, StoreError};
+use crate::adapters::store::{LedgerDetails, LedgerEntry, LedgerKind, StoreError};
 use crate::domain::model::actor::Actor;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
@@ -90,7 +90,7 @@ fn is_newer(build: &Build, known: &Build) -> bool {
 impl Context {
     /// What GitHub said before we started: it says it once.
     pub async fn recall_builds(&self) -> Result<(), StoreError> {
-        for entry in self.store.newest(LedgerKind::Build, MAX_RECALLED_ENTRIES).await?.into_iter().rev() {
+        for entry in self.store.list_newest_entries(LedgerKind::Build, MAX_RECALLED_ENTRIES).await?.into_iter().rev() {
             let Some(LedgerDetails::Build(build)) = entry.details else { continue };
             if let Ok(build) = serde_json::from_value::<Build>(build) {
                 self.builds.record_build(&build);
@@ -100,7 +100,7 @@ impl Context {
     }
 
     /// A build began or ended: whoever waits for its commit is looked at. Those of other people's repositories are not ours.
-    pub(crate) fn handle_build_event(&self, build: &Build) -> Option<Entry> {
+    pub(crate) fn handle_build_event(&self, build: &Build) -> Option<LedgerEntry> {
         let mut ours = self.config.catalogue.artefacts.iter();
         if !ours.any(|artefact| artefact.repository.is_same_as(&build.repository)) || !self.builds.record_build(build) {
             return None;
@@ -111,7 +111,7 @@ impl Context {
                 self.open_changes.wake(change.id);
             }
         }
-        Some(Entry {
+        Some(LedgerEntry {
             at: self.clock.now(),
             change: None,
             kind: LedgerKind::Build,

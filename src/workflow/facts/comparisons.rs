@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use crate::adapters::github::Found;
+use crate::adapters::github::FetchResult;
 use crate::adapters::store::Transaction;
 use crate::domain::change::plan::PendingCommits;
 use crate::domain::git::comparison::Comparison;
@@ -49,15 +49,15 @@ impl Context {
         if base == head {
             return Ok(Some(Comparison::with_itself(base)));
         }
-        if let Ok(Some(known)) = self.store.comparison(repository, base, head).await {
+        if let Ok(Some(known)) = self.store.find_comparison(repository, base, head).await {
             return Ok(Some(known));
         }
-        match self.github.comparison(repository, base.as_str(), head.as_str()).await? {
-            Found::Yes(comparison) => {
+        match self.github.compare_refs(repository, base.as_str(), head.as_str()).await? {
+            FetchResult::Found(comparison) => {
                 self.store_comparison(repository, comparison.clone()).await;
                 Ok(Some(comparison))
             }
-            Found::No(_) => Ok(None),
+            FetchResult::Missing(_) => Ok(None),
         }
     }
 
@@ -73,13 +73,13 @@ impl Context {
         if let Some(head) = self.branch_heads.foreground.get(&key, self.clock.now()) {
             return self.compare_commits(repository, base, &head).await;
         }
-        match self.github.comparison(repository, base.as_str(), branch).await? {
-            Found::Yes(comparison) => {
+        match self.github.compare_refs(repository, base.as_str(), branch).await? {
+            FetchResult::Found(comparison) => {
                 self.branch_heads.foreground.insert(key, comparison.head.clone(), self.clock.now());
                 self.store_comparison(repository, comparison.clone()).await;
                 Ok(Some(comparison))
             }
-            Found::No(_) => Ok(None),
+            FetchResult::Missing(_) => Ok(None),
         }
     }
 
@@ -98,7 +98,7 @@ impl Context {
             return Ok(Some(true));
         }
         // What came a moment ago is not in a head that is older.
-        let Some(head) = self.github.head(repository, branch).await? else { return Ok(None) };
+        let Some(head) = self.github.fetch_branch_head(repository, branch).await? else { return Ok(None) };
         self.branch_heads.background.insert(key, head.clone(), self.clock.now());
         if known.as_ref() == Some(&head) {
             return Ok(Some(false));
@@ -135,7 +135,9 @@ impl Context {
 
     /// A failure to keep it costs only another question later.
     pub(crate) async fn store_comparison(&self, repository: &Repository, comparison: Comparison) {
-        if let Err(error) = self.store.commit(Transaction::new().comparison(repository.clone(), comparison)).await {
+        if let Err(error) =
+            self.store.commit(Transaction::new().record_comparison(repository.clone(), comparison)).await
+        {
             tracing::warn!(%error, "a comparison could not be kept");
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
-use crate::adapters::github::{self, GithubError, tag_sha_candidate};
+use crate::adapters::github::{self, GithubError, extract_sha_candidate};
 use crate::adapters::registry::{self, RegistryError};
 use crate::adapters::reports::Report;
 use crate::adapters::store::{ImageCommit, Transaction};
@@ -163,7 +163,7 @@ impl LookupError {
 
 impl From<GithubError> for LookupError {
     fn from(error: GithubError) -> Self {
-        let passes = error.passes();
+        let passes = error.is_transient();
         Self { why: error.to_string(), transient: passes }
     }
 }
@@ -190,7 +190,7 @@ impl Context {
         let reported = self.image_commits.find_reported_commit(sighting).filter(|_| running && of_code);
         let Some(commit) = reported else { return Ok(None) };
         // An object may apply more than one repository's code, or name a commit of the manifests: then it tells nothing.
-        if self.github.commit(&artefact.repository, commit.as_str()).await?.is_none() {
+        if self.github.resolve_commit(&artefact.repository, commit.as_str()).await?.is_none() {
             self.image_commits.discard_report(sighting, &commit);
             return Ok(None);
         }
@@ -239,11 +239,11 @@ impl Context {
     pub(crate) async fn is_tag_overwritten(&self, artefact: &Artefact, version: &Version) -> bool {
         let Version { tag: Some(tag), commit: Some(commit), .. } = version else { return false };
         // A label that came with the base image says something else than a tag that names its commit.
-        if tag_sha_candidate(tag).is_some_and(|named| commit.as_str().starts_with(named)) {
+        if extract_sha_candidate(tag).is_some_and(|named| commit.as_str().starts_with(named)) {
             return false;
         }
         let image = Image { name: artefact.image.clone(), tag: Some(tag.clone()), digest: None };
-        let revision = self.registry.revision(&image).await.ok().flatten();
+        let revision = self.registry.fetch_revision(&image).await.ok().flatten();
         revision.and_then(|revision| revision.parse::<Sha>().ok()).is_some_and(|now| now != *commit)
     }
 
@@ -256,7 +256,7 @@ impl Context {
             commit: Some(sha.clone()),
             proof: proof.as_str().to_owned(),
         };
-        if let Err(error) = self.store.commit(Transaction::new().image_commit(kept)).await {
+        if let Err(error) = self.store.commit(Transaction::new().record_image_commit(kept)).await {
             tracing::warn!(%error, image, "the commit of an image could not be kept");
         }
     }
@@ -270,13 +270,13 @@ pub(crate) async fn resolve_image_commit(
     image: &Image,
 ) -> Result<Option<(Sha, Proof)>, LookupError> {
     let mut failed = None;
-    if let Some(candidate) = image.tag.as_deref().and_then(tag_sha_candidate) {
-        let named = github.commit_of(&artefact.repository, candidate).await?;
+    if let Some(candidate) = image.tag.as_deref().and_then(extract_sha_candidate) {
+        let named = github.find_commit_by_prefix(&artefact.repository, candidate).await?;
         if let Some(commit) = named {
             return Ok(Some((commit.sha, Proof::TagPattern)));
         }
     }
-    match registry.revision(image).await {
+    match registry.fetch_revision(image).await {
         Ok(Some(revision)) => {
             if let Ok(sha) = revision.parse() {
                 return Ok(Some((sha, Proof::RevisionLabel)));
@@ -287,7 +287,7 @@ pub(crate) async fn resolve_image_commit(
         Err(error) => failed = Some(error.into()),
     }
     if let Some(tag) = image.tag.as_deref() {
-        let tagged = github.tag_commit(&artefact.repository, tag).await?;
+        let tagged = github.resolve_tag(&artefact.repository, tag).await?;
         if let Some(sha) = tagged {
             return Ok(Some((sha, Proof::GitTag)));
         }

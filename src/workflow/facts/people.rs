@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
-use crate::adapters::slack::client::{Account, Client, Group, SendError};
-use crate::adapters::slack::incoming::Origin;
+use crate::adapters::slack::client::{Client, SendError, SlackAccount, UserGroup};
+use crate::adapters::slack::incoming::RequestOrigin;
 use crate::clock::Clock;
 use crate::domain::model::actor::{PersonId, Role};
 
@@ -26,9 +26,9 @@ struct Inner {
     clock: Clock,
     team: OnceLock<String>,
     roles: TtlCache<PersonId, Role>,
-    accounts: TtlCache<PersonId, Option<Account>>,
+    accounts: TtlCache<PersonId, Option<SlackAccount>>,
     /// Held while Slack is asked, so that a crowd asks once: Slack takes twenty such questions a minute.
-    groups: Mutex<Option<(Timestamp, Arc<[Group]>)>>,
+    groups: Mutex<Option<(Timestamp, Arc<[UserGroup]>)>>,
 }
 
 impl People {
@@ -44,7 +44,7 @@ impl People {
     }
 
     /// What memory says, if it says anything that is fresh enough.
-    pub fn find_cached_role(&self, from: &Origin) -> Option<Role> {
+    pub fn find_cached_role(&self, from: &RequestOrigin) -> Option<Role> {
         if from.team != *self.0.team.get()? {
             return Some(Role::Stranger);
         }
@@ -52,9 +52,9 @@ impl People {
     }
 
     /// What memory says, else what Slack says.
-    pub async fn resolve_requester_role(&self, from: &Origin) -> Result<Role, SendError> {
+    pub async fn resolve_requester_role(&self, from: &RequestOrigin) -> Result<Role, SendError> {
         if self.0.team.get().is_none() {
-            let identity = self.0.slack.whoami().await?;
+            let identity = self.0.slack.fetch_identity().await?;
             // Two may ask at once; both learn the same.
             let _ = self.0.team.set(identity.team);
         }
@@ -73,11 +73,11 @@ impl People {
     }
 
     /// As of a minute ago at most.
-    pub(crate) async fn fetch_account(&self, person: &PersonId) -> Result<Option<Account>, SendError> {
+    pub(crate) async fn fetch_account(&self, person: &PersonId) -> Result<Option<SlackAccount>, SendError> {
         if let Some(known) = self.0.accounts.get(person, self.0.clock.now()) {
             return Ok(known);
         }
-        let account = self.0.slack.account(person).await?;
+        let account = self.0.slack.fetch_account(person).await?;
         self.cache_account(person, account.clone());
         Ok(account)
     }
@@ -88,8 +88,8 @@ impl People {
         account.map_or_else(|| person.to_string(), |account| account.name)
     }
 
-    pub(crate) async fn find_account_by_email(&self, email: &str) -> Result<Option<Account>, SendError> {
-        let account = self.0.slack.account_by_email(email).await?;
+    pub(crate) async fn find_account_by_email(&self, email: &str) -> Result<Option<SlackAccount>, SendError> {
+        let account = self.0.slack.fetch_account_by_email(email).await?;
         if let Some(account) = &account {
             self.cache_account(&account.id, Some(account.clone()));
         }
@@ -97,20 +97,20 @@ impl People {
     }
 
     /// All user groups, as of a minute ago at most.
-    pub(crate) async fn fetch_groups(&self) -> Result<Arc<[Group]>, SendError> {
+    pub(crate) async fn fetch_groups(&self) -> Result<Arc<[UserGroup]>, SendError> {
         let mut known = self.0.groups.lock().await;
         let now = self.0.clock.now();
         match &*known {
             Some((learned, groups)) if now.duration_since(*learned) < ACCOUNT_TTL => Ok(groups.clone()),
             _ => {
-                let groups: Arc<[Group]> = self.0.slack.groups().await?.into();
+                let groups: Arc<[UserGroup]> = self.0.slack.list_user_groups().await?.into();
                 *known = Some((now, groups.clone()));
                 Ok(groups)
             }
         }
     }
 
-    fn cache_account(&self, person: &PersonId, account: Option<Account>) {
+    fn cache_account(&self, person: &PersonId, account: Option<SlackAccount>) {
         let now = self.0.clock.now();
         let role = account.as_ref().map_or(Role::Stranger, |account| account.role);
         self.0.roles.insert(person.clone(), role, now);

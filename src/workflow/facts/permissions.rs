@@ -7,7 +7,7 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 
 use crate::adapters::github::{self, GithubError};
-use crate::adapters::slack::client::{Account, SendError};
+use crate::adapters::slack::client::{SendError, SlackAccount};
 use crate::clock::Clock;
 use crate::domain::model::actor::{Member, MemberLabel, PersonId, Role};
 use crate::domain::model::artefact::Repository;
@@ -80,7 +80,7 @@ impl Rights {
 
     async fn is_named_by(
         &self,
-        account: &Account,
+        account: &SlackAccount,
         member: &Member,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
@@ -130,9 +130,12 @@ impl Rights {
         let account = account.map_err(|error| slack_lookup_error("who you are", &error))?;
         let email = account.filter(|account| account.role == Role::Member).and_then(|account| account.email);
         let login = match email {
-            Some(email) => {
-                self.0.github.login_of(&email, repository).await.map_err(|error| identity_lookup_error(&error))?
-            }
+            Some(email) => self
+                .0
+                .github
+                .find_login_by_email(&email, repository)
+                .await
+                .map_err(|error| identity_lookup_error(&error))?,
             None => None,
         };
         // What is configured for one person is nobody else's, whatever an address says.
@@ -168,7 +171,12 @@ impl Rights {
         if let Some(known) = self.0.person_by_login.get(&key, self.0.clock.now()) {
             return Ok(known);
         }
-        let email = self.0.github.email_of(login, repository).await.map_err(|error| identity_lookup_error(&error))?;
+        let email = self
+            .0
+            .github
+            .find_email_by_login(login, repository)
+            .await
+            .map_err(|error| identity_lookup_error(&error))?;
         let account = match email {
             Some(email) => {
                 let found = self.0.people.find_account_by_email(&email).await;
@@ -322,7 +330,7 @@ fn slack_lookup_error(what: &str, error: &SendError) -> LookupError {
 fn github_lookup_error(what: &str, error: &GithubError) -> LookupError {
     tracing::warn!(%error, "GitHub cannot tell {what}");
     let why = format!("GitHub cannot tell me {what} right now");
-    if error.passes() { LookupError::new_transient(why) } else { LookupError::new_permanent(why) }
+    if error.is_transient() { LookupError::new_transient(why) } else { LookupError::new_permanent(why) }
 }
 
 fn identity_lookup_error(error: &GithubError) -> LookupError {

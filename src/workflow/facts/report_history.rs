@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::adapters::reports::{Outcome, Report};
+use crate::adapters::reports::{Report, ReportStatus};
 use crate::domain::change::{ControllerMessage, FailureEvidence, ReportedOutcome};
 use crate::domain::model::version::Sha;
 
@@ -26,8 +26,8 @@ impl ReportLog {
         self.record_last_message(report, at);
         let Some(commit) = &report.commit else { return };
         match &report.outcome {
-            Outcome::Noise => {}
-            Outcome::Progressing => {
+            ReportStatus::Noise => {}
+            ReportStatus::Progressing => {
                 if self.start.as_ref().is_none_or(|(_, last)| *last <= at) {
                     self.start = Some((commit.clone(), at));
                 }
@@ -36,7 +36,7 @@ impl ReportLog {
                     self.failure = None;
                 }
             }
-            Outcome::Succeeded => {
+            ReportStatus::Succeeded => {
                 if self.success.as_ref().is_none_or(|(_, last)| *last <= at) {
                     self.success = Some((commit.clone(), at));
                 }
@@ -44,7 +44,7 @@ impl ReportLog {
                     self.failure = None;
                 }
             }
-            Outcome::Failed { message, evidence } => {
+            ReportStatus::Failed { message, evidence } => {
                 let tried_again = self.start.as_ref().is_some_and(|(began, last)| began == commit && *last > at);
                 let overtaken = self.success.as_ref().is_some_and(|(_, last)| *last > at)
                     || self.failure.as_ref().is_some_and(|(_, last, ..)| *last > at);
@@ -63,14 +63,14 @@ impl ReportLog {
 
     fn record_last_message(&mut self, report: &Report, at: Timestamp) {
         let (said, text) = match &report.outcome {
-            Outcome::Succeeded => (ReportedOutcome::Succeeded, &report.message),
-            Outcome::Failed { message, .. } => (ReportedOutcome::Failed, message),
-            Outcome::Progressing => (ReportedOutcome::Progressing, &report.message),
-            Outcome::Noise => return,
+            ReportStatus::Succeeded => (ReportedOutcome::Succeeded, &report.message),
+            ReportStatus::Failed { message, .. } => (ReportedOutcome::Failed, message),
+            ReportStatus::Progressing => (ReportedOutcome::Progressing, &report.message),
+            ReportStatus::Noise => return,
         };
         if self.message.as_ref().is_none_or(|before| before.at <= at) {
             let text = text.chars().take(MAX_MESSAGE_CHARS).collect();
-            let (by, commit) = (report.sender.name().to_owned(), report.commit.clone());
+            let (by, commit) = (report.sender.display_name().to_owned(), report.commit.clone());
             self.message = Some(ControllerMessage { by, said, text, commit, at });
         }
     }
@@ -100,7 +100,7 @@ impl ReportLog {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::adapters::reports::{About, Sender};
+    use crate::adapters::reports::{ReportSender, ReportTarget};
     use crate::domain::model::environment::EnvironmentName;
 
     fn at(second: i64) -> Timestamp {
@@ -111,11 +111,11 @@ mod tests {
         digit.to_string().repeat(40).parse().unwrap()
     }
 
-    fn report(commit: char, outcome: Outcome, second: Option<i64>) -> Report {
+    fn report(commit: char, outcome: ReportStatus, second: Option<i64>) -> Report {
         Report {
-            sender: Sender::Flux,
+            sender: ReportSender::Flux,
             environment: EnvironmentName::new("qa"),
-            about: About::default(),
+            about: ReportTarget::default(),
             revision: None,
             commit: Some(sha(commit)),
             outcome,
@@ -133,10 +133,10 @@ mod tests {
             let mut letters = word.chars();
             let (commit, said) = (letters.next().unwrap(), letters.next().unwrap());
             let outcome = match said {
-                '+' => Outcome::Progressing,
-                '!' => Outcome::Failed { message: word.to_owned(), evidence: FailureEvidence::NotApplied },
-                '=' => Outcome::Succeeded,
-                _ => Outcome::Noise,
+                '+' => ReportStatus::Progressing,
+                '!' => ReportStatus::Failed { message: word.to_owned(), evidence: FailureEvidence::NotApplied },
+                '=' => ReportStatus::Succeeded,
+                _ => ReportStatus::Noise,
             };
             let second = letters.as_str().parse().ok();
             heard.record_report(&report(commit, outcome, second), at(100 + i64::try_from(n).unwrap()));
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_health_report_does_not_hide_that_a_commit_could_not_be_applied() {
-        let failed = |message: &str, evidence| Outcome::Failed { message: message.to_owned(), evidence };
+        let failed = |message: &str, evidence| ReportStatus::Failed { message: message.to_owned(), evidence };
         let health = |second| report('a', failed("unhealthy", FailureEvidence::HealthReport), Some(second));
         let not_applied = |second| report('a', failed("refused", FailureEvidence::NotApplied), Some(second));
         for reports in [[not_applied(2), health(3)], [health(2), not_applied(3)]] {
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn what_names_no_commit_says_nothing_of_one() {
         let mut heard = after("a!2");
-        heard.record_report(&Report { commit: None, ..report('a', Outcome::Succeeded, Some(3)) }, at(100));
+        heard.record_report(&Report { commit: None, ..report('a', ReportStatus::Succeeded, Some(3)) }, at(100));
         let failure = |commit| heard.find_failure(&sha(commit)).map(|(message, _)| message);
         assert_eq!((failure('a'), failure('b')), (Some("a!2"), None));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::adapters::slack::client::{Client, Known, SendError};
+use crate::adapters::slack::client::{Client, PostedPlaces, SendError};
 use crate::adapters::store::{Store, StoreError};
 use crate::domain::model::message::{
     Destination, FallbackRecipient, Message, MessageKey, MessageLink, MessageLocation,
@@ -44,22 +44,22 @@ pub(crate) async fn send_with_fallbacks(
     now: Timestamp,
 ) -> Result<Result<SentMessage, SendError>, StoreError> {
     let posted = match message.key() {
-        Some(key) => store.said(key).await?,
+        Some(key) => store.find_posted_message(key).await?,
         None => None,
     };
     let thread = match &message.to {
         Destination::Post { thread: Some(key), .. } | Destination::Person { thread: Some(key), .. } => {
-            store.said(key).await?
+            store.find_posted_message(key).await?
         }
         _ => None,
     };
     // A private answer holds up nobody but its reader.
     let may_wait = !matches!(message.to, Destination::Post { .. }) || now.duration_since(created_at) < LINK_WAIT_LIMIT;
     if let Some(MessageLink { key, only_elsewhere }) = message.link_to.take() {
-        let place = store.said(&key).await?.map(|said| said.place);
-        if place.is_none() && may_wait && store.is_spoken(&key).await? {
+        let place = store.find_posted_message(&key).await?.map(|said| said.location);
+        if place.is_none() && may_wait && store.is_posted_or_queued(&key).await? {
             // What it leads to is still on its way, though not for so long that others wait behind this.
-            return Ok(Err(SendError::RateLimited { retry_after: LINK_RETRY_DELAY, everywhere: false }));
+            return Ok(Err(SendError::RateLimited { retry_after: LINK_RETRY_DELAY, is_workspace_wide: false }));
         }
         if let (Destination::Person { channel: Some(channel), .. }, Some(place), true) =
             (&message.to, &place, only_elsewhere)
@@ -68,7 +68,7 @@ pub(crate) async fn send_with_fallbacks(
             return Ok(Ok(SentMessage::new_skipped()));
         }
         let address = match &place {
-            Some(place) => match slack.permalink(place).await {
+            Some(place) => match slack.fetch_permalink(place).await {
                 Err(error @ (SendError::RateLimited { .. } | SendError::Transient(_) | SendError::Unauthorised(_))) => {
                     return Ok(Err(error));
                 }
@@ -78,8 +78,8 @@ pub(crate) async fn send_with_fallbacks(
         };
         message = message.resolve_link(address.as_deref());
     }
-    let (at, mut note) = posted.map_or((None, None), |said| (Some(said.place), said.note));
-    let mut known = Known { at, thread: thread.map(|parent| parent.place) };
+    let (at, mut note) = posted.map_or((None, None), |said| (Some(said.location), said.note));
+    let mut known = PostedPlaces { message: at, thread: thread.map(|parent| parent.location) };
 
     if let Destination::Person { response_url, .. } = &mut message.to {
         response_url.take_if(|url| url.until <= now);
@@ -91,12 +91,12 @@ pub(crate) async fn send_with_fallbacks(
     let mut refused_file = None;
     loop {
         let noted = with_note(&message, note.as_deref());
-        match slack.send(&noted, &known).await {
+        match slack.send_message(&noted, &known).await {
             Ok(sent) => {
-                let left = sent.at.as_ref().and_then(|at| build_file_message(&message, at, note.is_some()));
-                let plain = sent.plain || skip_table;
+                let left = sent.place.as_ref().and_then(|at| build_file_message(&message, at, note.is_some()));
+                let plain = sent.used_fallback || skip_table;
                 return Ok(Ok(SentMessage {
-                    place: sent.at,
+                    place: sent.place,
                     note,
                     is_plain: plain,
                     file_message: left,
@@ -148,7 +148,12 @@ fn replace_file_with_note(mut message: Message, why: &str) -> Message {
 }
 
 /// Changes the way to the next best one. Each step takes a possibility away, so this comes to an end.
-fn apply_next_fallback(to: &mut Destination, known: &mut Known, note: &mut Option<String>, error: &SendError) -> bool {
+fn apply_next_fallback(
+    to: &mut Destination,
+    known: &mut PostedPlaces,
+    note: &mut Option<String>,
+    error: &SendError,
+) -> bool {
     match (to, error) {
         (Destination::Person { response_url: url @ Some(_), .. }, SendError::UrlSpent) => {
             *url = None;
@@ -163,8 +168,8 @@ fn apply_next_fallback(to: &mut Destination, known: &mut Known, note: &mut Optio
             known.thread = None;
             true
         }
-        (to @ (Destination::Post { .. } | Destination::Edit { .. }), SendError::Gone) => {
-            let Some(gone) = known.at.take() else { return false };
+        (to @ (Destination::Post { .. } | Destination::Edit { .. }), SendError::MessageGone) => {
+            let Some(gone) = known.message.take() else { return false };
             if let Destination::Edit { key } = to {
                 *to = Destination::Post { channel: gone.channel, key: key.clone(), thread: None, asked: None };
             }
@@ -180,7 +185,7 @@ fn apply_next_fallback(to: &mut Destination, known: &mut Known, note: &mut Optio
                 }
                 _ => person.as_str().to_owned(),
             };
-            *known = Known::default();
+            *known = PostedPlaces::default();
             true
         }
         _ => false,

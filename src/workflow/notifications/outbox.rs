@@ -13,9 +13,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field};
 
 use crate::adapters::slack::client::{Client, SendError};
-use crate::adapters::slack::rate_limit::Pace;
+use crate::adapters::slack::rate_limit::ChannelRateLimiter;
 use crate::adapters::store::{
-    Entry, LedgerDetails, LedgerKind, MessageId, Outgoing, Said, Store, StoreError, Transaction,
+    LedgerDetails, LedgerEntry, LedgerKind, MessageId, OutgoingMessage, PostedMessage, Store, StoreError, Transaction,
 };
 use crate::clock::Clock;
 use crate::domain::change::ChangeId;
@@ -45,7 +45,7 @@ pub enum TableSupport {
 
 impl TableSupportCache {
     pub async fn load(store: &Store) -> Result<Self, StoreError> {
-        let support = match store.setting(TABLE_SUPPORT_SETTING).await?.as_deref() {
+        let support = match store.read_setting(TABLE_SUPPORT_SETTING).await?.as_deref() {
             Some("taken") => TableSupport::Accepted,
             Some("refused") => TableSupport::Refused,
             _ => TableSupport::Unknown,
@@ -66,13 +66,13 @@ impl TableSupportCache {
 pub async fn run(store: Store, slack: Client, clock: Clock, tables: TableSupportCache, cancel: CancellationToken) {
     let sender = MessageSender { store, slack, clock: clock.clone(), tables, logged_failures: Arc::default() };
     let mut queues = ChannelQueues {
-        pace: Pace::new(clock),
+        pace: ChannelRateLimiter::new(clock),
         paused_until: None,
         busy_queues: HashMap::new(),
         send_tasks: JoinSet::new(),
         sender: sender.clone(),
     };
-    let mut woken = sender.store.woken();
+    let mut woken = sender.store.subscribe_wakeups();
     while !cancel.is_cancelled() {
         let seen = woken.borrow_and_update().outbox;
         let next = match queues.start_due_queues().await {
@@ -101,7 +101,7 @@ pub async fn run(store: Store, slack: Client, clock: Clock, tables: TableSupport
 }
 
 struct ChannelQueues {
-    pace: Pace,
+    pace: ChannelRateLimiter,
     /// Slack asked the whole workspace to wait.
     paused_until: Option<Timestamp>,
     busy_queues: HashMap<Id, String>,
@@ -118,7 +118,7 @@ impl ChannelQueues {
         let mut later = Transaction::new();
         let mut next: Option<Timestamp> = None;
         let mut soonest = |at: Timestamp| next = Some(next.map_or(at, |next| next.min(at)));
-        for turn in self.sender.store.turns().await? {
+        for turn in self.sender.store.list_next_messages().await? {
             if busy_queues.contains(&turn.queue) {
                 continue;
             }
@@ -129,10 +129,10 @@ impl ChannelQueues {
             if self.send_tasks.len() >= MAX_CONCURRENT {
                 break;
             }
-            let allowed = self.paused_until.map_or_else(|| self.pace.check(&turn.queue), Err);
+            let allowed = self.paused_until.map_or_else(|| self.pace.try_acquire(&turn.queue), Err);
             if let Err(until) = allowed {
                 soonest(until);
-                later = later.delay(turn.id, until, None);
+                later = later.delay_message(turn.id, until, None);
                 continue;
             }
             let sender = self.sender.clone();
@@ -171,7 +171,7 @@ struct MessageSender {
 impl MessageSender {
     /// One message, one attempt. Says until when all queues must wait, if they must.
     async fn attempt_send(&self, id: MessageId) -> Option<Timestamp> {
-        let sent = match self.store.outgoing(id).await {
+        let sent = match self.store.find_outgoing_message(id).await {
             Ok(Some(outgoing)) => {
                 let span = create_message_span(&outgoing);
                 self.send_message(id, outgoing).instrument(span).await
@@ -188,7 +188,7 @@ impl MessageSender {
         }
     }
 
-    async fn send_message(&self, id: MessageId, outgoing: Outgoing) -> Result<Option<Timestamp>, StoreError> {
+    async fn send_message(&self, id: MessageId, outgoing: OutgoingMessage) -> Result<Option<Timestamp>, StoreError> {
         let message = match &outgoing.message {
             Ok(message) => message.clone(),
             Err(error) => {
@@ -209,9 +209,9 @@ impl MessageSender {
         let now = self.clock.now();
         match delivered {
             Ok(delivered) => self.record_sent(&outgoing, &message, delivered).await?,
-            Err(SendError::RateLimited { retry_after, everywhere }) => {
+            Err(SendError::RateLimited { retry_after, is_workspace_wide: everywhere }) => {
                 let until = now + SignedDuration::try_from(retry_after).unwrap_or(MAX_BACKOFF);
-                self.store.commit(Transaction::new().delay(id, until, None)).await?;
+                self.store.commit(Transaction::new().delay_message(id, until, None)).await?;
                 return Ok(everywhere.then_some(until));
             }
             Err(error @ (SendError::Transient(_) | SendError::Unauthorised(_)))
@@ -222,7 +222,7 @@ impl MessageSender {
                     tracing::warn!(queue = %outgoing.queue, %reason, "a message could not be sent; trying again");
                 }
                 let until = now + compute_backoff(id, outgoing.attempts);
-                self.store.commit(Transaction::new().delay(id, until, Some(reason))).await?;
+                self.store.commit(Transaction::new().delay_message(id, until, Some(reason))).await?;
             }
             Err(error) => self.give_up(&outgoing, Some(&message), &error.to_string()).await?,
         }
@@ -231,18 +231,22 @@ impl MessageSender {
 
     async fn record_sent(
         &self,
-        outgoing: &Outgoing,
+        outgoing: &OutgoingMessage,
         message: &Message,
         sent: crate::workflow::notifications::delivery::SentMessage,
     ) -> Result<(), StoreError> {
-        let posted = sent.place.map(|place| Said { place, note: sent.note });
-        let mut transaction = Transaction::new().sent(outgoing.id, outgoing.revision, posted);
+        let posted = sent.place.map(|place| PostedMessage { location: place, note: sent.note });
+        let mut transaction = Transaction::new().mark_sent(outgoing.id, outgoing.revision, posted);
         if let Some(file) = sent.file_message {
-            transaction = transaction.say(file);
+            transaction = transaction.enqueue_message(file);
         }
         if let Some(reason) = sent.file_error {
-            transaction =
-                transaction.ledger(self.build_drop_entry(LedgerKind::FileDropped, outgoing, Some(message), &reason));
+            transaction = transaction.append_to_ledger(self.build_drop_entry(
+                LedgerKind::FileDropped,
+                outgoing,
+                Some(message),
+                &reason,
+            ));
         }
         let learned = match (message.has_table(), sent.is_plain) {
             (true, false) => Some(TableSupport::Accepted),
@@ -252,8 +256,10 @@ impl MessageSender {
         };
         let learned = learned.filter(|learned| *learned != self.tables.support());
         if let Some(learned) = learned {
-            transaction = transaction
-                .setting(TABLE_SUPPORT_SETTING, if learned == TableSupport::Accepted { "taken" } else { "refused" });
+            transaction = transaction.write_setting(
+                TABLE_SUPPORT_SETTING,
+                if learned == TableSupport::Accepted { "taken" } else { "refused" },
+            );
             // Before the row goes: who sees the outbox empty may rely on what was learned by it.
             self.tables.set_support(learned);
         }
@@ -261,19 +267,24 @@ impl MessageSender {
     }
 
     /// The ledger keeps what was not said and why; the queue goes on.
-    async fn give_up(&self, outgoing: &Outgoing, message: Option<&Message>, reason: &str) -> Result<(), StoreError> {
+    async fn give_up(
+        &self,
+        outgoing: &OutgoingMessage,
+        message: Option<&Message>,
+        reason: &str,
+    ) -> Result<(), StoreError> {
         let entry = self.build_drop_entry(LedgerKind::MessageDropped, outgoing, message, reason);
-        self.store.commit(Transaction::new().unsay(outgoing.id, outgoing.revision).ledger(entry)).await
+        self.store.commit(Transaction::new().drop_message(outgoing.id, outgoing.revision).append_to_ledger(entry)).await
     }
 
     /// For the ledger, and once for the log.
     fn build_drop_entry(
         &self,
         kind: LedgerKind,
-        outgoing: &Outgoing,
+        outgoing: &OutgoingMessage,
         message: Option<&Message>,
         reason: &str,
-    ) -> Entry {
+    ) -> LedgerEntry {
         let queue = &outgoing.queue;
         if self
             .logged_failures
@@ -290,7 +301,7 @@ impl MessageSender {
             file: message.and_then(|message| message.file.as_ref()).map(|file| file.name.clone()),
             reason: reason.to_owned(),
         };
-        Entry {
+        LedgerEntry {
             at: self.clock.now(),
             change: None,
             kind,
@@ -303,7 +314,7 @@ impl MessageSender {
 }
 
 /// Around the way of one message: the request that it answers, and the change whose card it is or stands below.
-fn create_message_span(outgoing: &Outgoing) -> Span {
+fn create_message_span(outgoing: &OutgoingMessage) -> Span {
     let message = outgoing.message.as_ref().ok();
     let key = message.and_then(|message| message.key()).map(MessageKey::as_str).unwrap_or_default();
     let change = key.rsplit(':').next().and_then(ChangeId::parse);

@@ -1,7 +1,7 @@
 //! Tells channels apart from the environment's own how a change goes: a message of its own in each, edited as it moves on,
 //! that leads to the card.
 
-use crate::adapters::slack::render::{Said, card};
+use crate::adapters::slack::render::{Rendered, card};
 use crate::adapters::store::Transaction;
 use crate::domain::change::subscription::{SubscribedChannel, SubscribedState};
 use crate::domain::change::{Change, Stage};
@@ -24,16 +24,22 @@ impl Context {
                 // An edit wakes nobody: where something was said before, the news is said from its thread.
                 let now = self.clock.now().as_microsecond();
                 let name = MessageKey::new(&format!("{key}:{now}"));
-                let news =
-                    build_subscriber_message(&subscriber, name, Some(key.clone()), card::news(change)).with_broadcast();
-                transaction = transaction.say_upon(key.clone(), news);
+                let news = build_subscriber_message(
+                    &subscriber,
+                    name,
+                    Some(key.clone()),
+                    card::render_subscriber_update(change),
+                )
+                .with_broadcast();
+                transaction = transaction.enqueue_if_posted(key.clone(), news);
             }
-            let message = build_subscriber_message(&subscriber, key.clone(), None, card::told(change))
-                .with_link(Self::card_key(change.id));
+            let message =
+                build_subscriber_message(&subscriber, key.clone(), None, card::render_subscriber_card(change))
+                    .with_link(Self::card_key(change.id));
             transaction = match new_state {
-                Some(state) if is_subscribed(state) => transaction.say(message),
+                Some(state) if is_subscribed(state) => transaction.enqueue_message(message),
                 // What was said there before must not stay wrong.
-                _ => transaction.say_upon(key, message),
+                _ => transaction.enqueue_if_posted(key, message),
             };
         }
         transaction
@@ -53,7 +59,7 @@ fn build_subscriber_message(
     subscriber: &SubscribedChannel,
     key: MessageKey,
     thread: Option<MessageKey>,
-    said: Said,
+    said: Rendered,
 ) -> Message {
-    said.to(Destination::Post { channel: subscriber.channel.clone(), key, thread, asked: None })
+    said.into_message(Destination::Post { channel: subscriber.channel.clone(), key, thread, asked: None })
 }

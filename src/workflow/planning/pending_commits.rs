@@ -1,6 +1,6 @@
 //! What a promotion would bring to where it goes: to a branch, on which rollbacks may be open, or into a manifest.
 
-use crate::adapters::github::{Compared, GithubError};
+use crate::adapters::github::{BranchComparison, GithubError};
 use crate::adapters::registry::RegistryError;
 use crate::domain::change::plan::{ManifestFile, PendingCommits};
 use crate::domain::change::{ChangeId, ChangeLockKey};
@@ -43,7 +43,7 @@ impl Context {
     }
 
     async fn find_default_branch(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, PlanError> {
-        match self.github.default_branch(&at.repository).await {
+        match self.github.fetch_default_branch(&at.repository).await {
             Ok(branch) => Ok(branch),
             // Who may not see a repository is told that there is none.
             Err(GithubError::NotFound(_)) => {
@@ -58,7 +58,7 @@ impl Context {
     /// The text of a manifest that must be there.
     pub(crate) async fn read_manifest_text(&self, artefact: &Artefact, at: &ManifestFile) -> Result<String, PlanError> {
         let ManifestFile { repository, branch, file } = at;
-        match self.github.file(repository, branch, file).await {
+        match self.github.fetch_file(repository, branch, file).await {
             Ok(Some(text)) => Ok(text),
             Ok(None) => {
                 self.find_default_branch(artefact, at).await?;
@@ -112,7 +112,7 @@ impl Context {
         let digest = version.digest.clone().filter(|_| by_digest);
         let tag = version.tag.clone().filter(|_| digest.is_none());
         let image = Image { name: artefact.image.clone(), tag, digest };
-        match self.registry.digest(&image).await {
+        match self.registry.fetch_digest(&image).await {
             Ok(Some(digest)) => (ImagePresence::Yes, Some(digest)),
             Ok(None) => (ImagePresence::Gone, None),
             Err(error @ (RegistryError::Unavailable(_) | RegistryError::Unauthorised(_) | RegistryError::Other(_))) => {
@@ -146,18 +146,18 @@ impl Context {
         pinned: &Sha,
     ) -> Result<PendingAndUndone, PlanError> {
         let (repository, branch) = (&artefact.repository, &target.branch);
-        let pending = match self.github.pending(repository, branch, pinned).await? {
-            Compared::Pending(pending) => *pending,
-            Compared::NoBranch => {
+        let pending = match self.github.compare_with_branch(repository, branch, pinned).await? {
+            BranchComparison::Pending(pending) => *pending,
+            BranchComparison::NoBranch => {
                 let (environment, repository) = (target.name.clone(), repository.clone());
                 let (branch, pinned) = (branch.clone(), pinned.clone());
                 return Err(Refusal::BranchMissing { environment, repository, branch, pinned }.into());
             }
-            Compared::NoCommonAncestor => {
+            BranchComparison::NoCommonAncestor => {
                 let (repository, branch) = (repository.clone(), branch.clone());
                 return Err(Refusal::NoCommonAncestor { repository, branch, pinned: pinned.clone() }.into());
             }
-            Compared::NoCommit => {
+            BranchComparison::NoCommit => {
                 let why = format!("the commit {} is not in {repository} any more", pinned.short());
                 return Err(LookupError::new_permanent(why).into());
             }
@@ -165,13 +165,13 @@ impl Context {
         if let Some(head) = &pending.head
             && pending.carries_rollback
         {
-            let takes_back = self.github.carried_rollback(repository, head, pinned).await?.is_some();
+            let takes_back = self.github.find_carried_rollback(repository, head, pinned).await?.is_some();
             if pending.is_rollback || takes_back {
                 return Err(self.build_rolled_back_refusal(artefact, target, version.clone(), takes_back).await.into());
             }
         }
         let open = match &pending.head {
-            Some(head) if pending.may_be_rolled_back() => self.github.open_rollbacks(repository, head).await?,
+            Some(head) if pending.may_be_rolled_back() => self.github.find_open_rollbacks(repository, head).await?,
             _ => Vec::new(),
         };
         let (Some(newest), Some(oldest)) = (open.first(), open.last()) else { return Ok((pending, Vec::new())) };
@@ -207,8 +207,8 @@ impl Context {
         pinned: &Sha,
     ) -> Result<String, LookupError> {
         let moves = ChangeLockKey::from_branch(&artefact.repository, &target.branch);
-        let codes = SourceMap::from_changes(&self.store.changes_of(&moves, HISTORY_LIMIT).await?, &artefact.name);
-        let stays = self.store.sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
+        let codes = SourceMap::from_changes(&self.store.list_changes_of(&moves, HISTORY_LIMIT).await?, &artefact.name);
+        let stays = self.store.list_sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
         let mut ran: Vec<_> = stays.into_iter().filter(|stay| stay.running_at.is_some()).map(|it| it.version).collect();
         if let Some(same) = ran.iter().find(|ran| codes.is_same_code(ran, version)) {
             return Ok(same.label().to_owned());
@@ -217,7 +217,7 @@ impl Context {
         ran.truncate(MAX_MERGES);
         for ran in &ran {
             let Some(commit) = &ran.commit else { continue };
-            let merge = self.github.commit(&artefact.repository, commit.as_str()).await?;
+            let merge = self.github.resolve_commit(&artefact.repository, commit.as_str()).await?;
             if merge.is_some_and(|merge| merge.parents.get(1) == Some(pinned)) {
                 return Ok(ran.label().to_owned());
             }
@@ -235,7 +235,7 @@ impl Context {
     ) -> Refusal {
         let below = self.config.catalogue.ladder.find_next_below(&target.name, artefact).unwrap_or(target);
         let moves = ChangeLockKey::from_branch(&artefact.repository, &below.branch);
-        let changes = self.store.changes_of(&moves, HISTORY_LIMIT).await.unwrap_or_default();
+        let changes = self.store.list_changes_of(&moves, HISTORY_LIMIT).await.unwrap_or_default();
         let restored = SourceMap::from_changes(&changes, &artefact.name).resolve_restored(&version);
         let restored = (restored != version).then(|| restored.label().to_owned());
         let (artefact, environment, below) = (artefact.name.clone(), target.name.clone(), below.name.clone());
@@ -266,7 +266,7 @@ impl Context {
     ) -> Result<Vec<Quarantine>, LookupError> {
         let mut quarantines = self.find_environment_quarantines(artefact, target).await?;
         if let (None, Some(commit), false) = (&pending.tree, &version.commit, quarantines.is_empty()) {
-            pending.tree = self.github.tree_of(&artefact.repository, commit).await?;
+            pending.tree = self.github.fetch_tree_sha(&artefact.repository, commit).await?;
         }
         quarantines.retain(|it| {
             it.has_version(version, None) || it.has_commit_or_tree(&pending.sources, pending.tree.as_ref())
@@ -281,7 +281,7 @@ impl Context {
         target: &Environment,
     ) -> Result<Vec<Quarantine>, LookupError> {
         let ladder = &self.config.catalogue.ladder;
-        let mut quarantines = self.store.quarantines().await?;
+        let mut quarantines = self.store.list_quarantines().await?;
         quarantines.retain(|it| it.has_artefact(&artefact.name) && it.is_effective_in(&target.name, ladder));
         Ok(quarantines)
     }

@@ -130,7 +130,7 @@ impl Context {
         self.check_rights(request, artefact, target, &policy, blockers).await?;
         for rung in [below, target] {
             // After a start, what the cluster runs is not known yet: that is no reason to refuse anything.
-            if artefact.places.get(&rung.name).is_some_and(|place| !self.cluster_view.is_read(place)) {
+            if artefact.places.get(&rung.name).is_some_and(|place| !self.cluster_view.has_been_read(place)) {
                 return Err(
                     LookupError::new_transient(format!("what runs in {} has not been read yet", rung.name)).into()
                 );
@@ -145,7 +145,7 @@ impl Context {
         let mut supersedes = None;
         if let Some(manifest) = &manifest {
             let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
-            match self.store.holder(&moves).await? {
+            match self.store.find_active_change(&moves).await? {
                 Some(holder)
                     if candidate.as_ref().is_some_and(|(version, _)| can_be_superseded(&holder, artefact, version)) =>
                 {
@@ -194,7 +194,7 @@ impl Context {
         let (mut pending, undoes) = coming.unwrap_or_else(|| (assume_unknown_pending(), Vec::new()));
         let checks = match (&pinned, pending.ahead_by) {
             (None, _) | (_, 0) => crate::domain::change::plan::CiChecks::default(),
-            (Some(pinned), _) => self.github.checks(&artefact.repository, pinned).await?,
+            (Some(pinned), _) => self.github.fetch_checks(&artefact.repository, pinned).await?,
         };
         let errored = self.find_errored_change(artefact, target, &version).await?;
         let quarantines = self.find_version_quarantines(artefact, target, &version, &mut pending).await?;
@@ -275,7 +275,7 @@ impl Context {
         target: &Environment,
         version: &Version,
     ) -> Result<Option<Box<Change>>, PlanError> {
-        let last = self.store.last_change(&artefact.name, &target.name).await?;
+        let last = self.store.find_last_change(&artefact.name, &target.name).await?;
         let errored = last.filter(|last| matches!(last.stage, Stage::Errored { .. }) && last.plan.rollback.is_none());
         Ok(errored.filter(|last| last.plan.version.is_same_as(version)).map(Box::new))
     }
@@ -303,7 +303,7 @@ impl Context {
         let moving: Vec<ArtefactName> = std::iter::once(artefact.name.clone()).chain(also).collect();
         let locks = self.find_covering_locks(&target.name, &moving).await?;
         let freeze = freeze::find_active_window(&policy.freezes, now);
-        let mut holds = self.store.holds(&target.name).await?;
+        let mut holds = self.store.list_holds(&target.name).await?;
         holds.retain(|hold| hold.has_any_artefact(&moving));
         Ok(GateInputs { locks, freeze, soak: policy.soak, healthy_since: well, quarantines: Vec::new(), holds, now })
     }
@@ -327,7 +327,7 @@ impl Context {
                 unknown.push(rung);
                 continue;
             };
-            let missing = matches!(self.cluster_view.rollout(place, &artefact.image).state, RolloutState::Missing);
+            let missing = matches!(self.cluster_view.read_rollout(place, &artefact.image).state, RolloutState::Missing);
             match self.sightings.find_commit(&artefact.name, &rung.name) {
                 _ if missing => behind.push(rung),
                 Some(here) if self.is_behind(artefact, &here, &source).await? => behind.push(rung),
@@ -355,7 +355,7 @@ impl Context {
                     let (artefact, below) = (artefact.name.clone(), below.name.clone());
                     return Err(Refusal::NotRunningBelow { artefact, below }.into());
                 };
-                let rollout = self.cluster_view.rollout(place, &artefact.image);
+                let rollout = self.cluster_view.read_rollout(place, &artefact.image);
                 let version =
                     promotion::require_healthy_version(artefact, below, &rollout, &self.config.catalogue.ladder)?;
                 let seen = self.sightings.find_sighting(&artefact.name, &below.name);
@@ -381,7 +381,7 @@ impl Context {
         below: &Environment,
     ) -> Result<Option<Version>, LookupError> {
         let Some(place) = artefact.places.get(&below.name) else { return Ok(None) };
-        let rollout = self.cluster_view.rollout(place, &artefact.image);
+        let rollout = self.cluster_view.read_rollout(place, &artefact.image);
         let (RolloutState::RollingOut { .. } | RolloutState::Degraded { .. }) = rollout.state else { return Ok(None) };
         let seen = self.sightings.find_sighting(&artefact.name, &below.name);
         let Some(stay) = seen.filter(|seen| rollout.version.is_some_and(|now| seen.version.is_same_image(&now))) else {
@@ -439,7 +439,7 @@ impl Context {
         below: &Environment,
         what: &VersionSelector,
     ) -> Result<Sighting, PlanError> {
-        let stays = self.store.sightings(&artefact.name, &below.name, SIGHTINGS_LIMIT).await?;
+        let stays = self.store.list_sightings(&artefact.name, &below.name, SIGHTINGS_LIMIT).await?;
         let healthy: Vec<Sighting> = stays.into_iter().filter(|stay| stay.running_at.is_some()).collect();
         let is_selected = |stay: &&Sighting| match what {
             VersionSelector::Named(name) => stay.version.is_named(name),
@@ -463,7 +463,7 @@ impl Context {
             if found.ended_at.is_none()
                 && let Some(place) = artefact.places.get(&below.name)
             {
-                let rollout = self.cluster_view.rollout(place, &artefact.image);
+                let rollout = self.cluster_view.read_rollout(place, &artefact.image);
                 promotion::require_healthy_version(artefact, below, &rollout, &self.config.catalogue.ladder)?;
             }
             return Ok(found);
@@ -489,7 +489,7 @@ impl Context {
     /// What runs in the target now. Where that cannot be read, nobody could tell later whether the change arrived.
     fn find_running_version(&self, artefact: &Artefact, target: &Environment) -> Result<Option<Version>, Refusal> {
         let Some(place) = artefact.places.get(&target.name) else { return Ok(None) };
-        let rollout = self.cluster_view.rollout(place, &artefact.image);
+        let rollout = self.cluster_view.read_rollout(place, &artefact.image);
         if let RolloutState::Unreadable { why, since } = rollout.state {
             return Err(Refusal::Unreadable { below: target.name.clone(), why, since });
         }

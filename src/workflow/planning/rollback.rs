@@ -88,7 +88,7 @@ impl Context {
         let (artefact, target) = self.check_rollback_allowed(request).await?;
         let manifest = self.resolve_manifest_file(artefact, target).await?;
         let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
-        let holder = self.store.holder(&moves).await?;
+        let holder = self.store.find_active_change(&moves).await?;
         let meets = holder.as_ref().filter(|holder| matches!(holder.stage, Stage::Merging(_)));
         if let Some(holder) = meets.filter(|holder| holder.plan.rollback.is_some()) {
             return Err(Refusal::ChangeInProgress(ChangeInProgress::from(holder)).into());
@@ -99,7 +99,7 @@ impl Context {
         }
         let supersedes = holder.as_ref().and_then(ConflictingChange::from_change);
         let meets = meets.map(ChangeInProgress::from);
-        let changes = self.store.changes_of(&moves, HISTORY_LIMIT).await?;
+        let changes = self.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
         // Git may have it, though nobody heard of it: then what is left is to write that down.
         if let Some(last) = changes.first().filter(|last| is_errored_rollback(last, &artefact.name))
             && self.find_result_on_branch(last).await?.is_some()
@@ -176,7 +176,7 @@ impl Context {
             }
             .into());
         }
-        if artefact.places.get(&target.name).is_some_and(|place| !self.cluster_view.is_read(place)) {
+        if artefact.places.get(&target.name).is_some_and(|place| !self.cluster_view.has_been_read(place)) {
             return Err(
                 LookupError::new_transient(format!("what runs in {} has not been read yet", target.name)).into()
             );
@@ -269,7 +269,7 @@ impl Context {
         let version =
             past.source_map.resolve_restored(&Version { commit: result.clone(), ..change.plan.version.clone() });
         let marked = if past.manifest.is_some() { change.plan.pinned.clone() } else { result };
-        match (self.github.tag_commit(&past.artefact.repository, name).await?, marked) {
+        match (self.github.resolve_tag(&past.artefact.repository, name).await?, marked) {
             (Some(now), Some(marked)) if now != marked => {
                 let ran = past
                     .find_healthy_versions()
@@ -384,8 +384,10 @@ impl Context {
             return Ok(PendingCommits::default());
         };
         if past.manifest.is_none() {
-            let trees =
-                (self.github.tree_of(repository, &there).await?, self.github.tree_of(repository, restored).await?);
+            let trees = (
+                self.github.fetch_tree_sha(repository, &there).await?,
+                self.github.fetch_tree_sha(repository, restored).await?,
+            );
             if trees.1.is_none() {
                 let why = format!("the commit {} is not in {repository} any more", restored.short());
                 return Err(LookupError::new_permanent(why).into());
@@ -414,7 +416,7 @@ impl Context {
             let source = past.source_map.resolve_source(&commit);
             // Where it was merged by other hands, its second parent is what was merged.
             let merged = match past.manifest {
-                None if source == commit => self.github.commit(repository, commit.as_str()).await?,
+                None if source == commit => self.github.resolve_commit(repository, commit.as_str()).await?,
                 _ => None,
             };
             add(commit);
@@ -426,7 +428,7 @@ impl Context {
         if past.manifest.is_none() {
             past.head.iter().cloned().for_each(&mut add);
             for commit in bad.commits.clone() {
-                if let Some(tree) = self.github.tree_of(repository, &commit).await?
+                if let Some(tree) = self.github.fetch_tree_sha(repository, &commit).await?
                     && !bad.trees.contains(&tree)
                 {
                     bad.trees.push(tree);
@@ -466,7 +468,7 @@ impl Context {
             Err(PlanError::Refused(_)) => return Ok(Vec::new()),
         };
         let moves = ChangeLockKey::from_write_target(&artefact.repository, &target.branch, manifest.as_ref());
-        let changes = self.store.changes_of(&moves, HISTORY_LIMIT).await?;
+        let changes = self.store.list_changes_of(&moves, HISTORY_LIMIT).await?;
         let past = match self.load_environment_history(artefact, target, manifest.as_ref(), changes).await {
             Ok(past) => past,
             Err(PlanError::Lookup(error)) => return Err(error),

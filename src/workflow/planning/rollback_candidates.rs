@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use crate::adapters::cluster;
-use crate::adapters::github::Commit;
+use crate::adapters::github::GithubCommit;
 use crate::domain::change::Change;
 use crate::domain::change::plan::ManifestFile;
 use crate::domain::git::manifest;
@@ -91,7 +91,7 @@ impl Context {
             // Another artefact in the same file is none of this one's past, be its tags the same or not.
             changes.retain(|change| change.plan.artefact == artefact.name);
         }
-        let mut stays = self.store.sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
+        let mut stays = self.store.list_sightings(&artefact.name, &target.name, HISTORY_LIMIT).await?;
         for stay in stays.iter_mut().filter(|stay| stay.version.commit.is_none()).take(MAX_COMMIT_LOOKUPS) {
             // What cannot be asked now is no reason not to go back to something else.
             if let Ok(Some((commit, _))) = self.resolve_sighting_commit(artefact, stay).await {
@@ -100,7 +100,7 @@ impl Context {
         }
         let head = match manifest {
             Some(_) => None,
-            None => self.github.head(&artefact.repository, &target.branch).await?,
+            None => self.github.fetch_branch_head(&artefact.repository, &target.branch).await?,
         };
         let mut past = EnvironmentHistory {
             source_map: SourceMap::from_changes(&changes, &artefact.name),
@@ -185,21 +185,21 @@ impl Context {
         let EnvironmentHistory { artefact, target, .. } = past;
         let Some(head) = &past.head else { return Ok(Vec::new()) };
         let repository = &artefact.repository;
-        let open = self.github.open_rollbacks(repository, head).await?;
+        let open = self.github.find_open_rollbacks(repository, head).await?;
         // What a rollback restored is where the branch stands, as far as code goes.
         let start = open.first().map_or(head, |rollback| &rollback.restores);
         let before: Vec<_> =
-            self.github.first_parents(repository, start, MAX_COMMITS).await?.into_iter().skip(1).collect();
+            self.github.list_first_parents(repository, start, MAX_COMMITS).await?.into_iter().skip(1).collect();
         let prefix = format!("{}/", target.name);
         let template = self.config.environments.get(&target.name).and_then(|policy| policy.tag.clone());
         let tags = match template {
             // A name that is made otherwise is looked for by what stands before the number.
             Some(template) if !template.starts_with("{environment}/") => Vec::new(),
-            _ => self.github.tags_of(repository, &prefix, MAX_TAGS).await?,
+            _ => self.github.list_newest_tags(repository, &prefix, MAX_TAGS).await?,
         };
         let tag_of = |sha: &Sha| tags.iter().find(|(_, commit)| commit == sha).map(|(name, _)| name.as_str().into());
         let mut found: Vec<RollbackCandidate> = Vec::new();
-        let by_people = |commit: &&Commit| {
+        let by_people = |commit: &&GithubCommit| {
             !matches!(commit.trailers, Some(Trailers::Rollback { .. } | Trailers::Reinstates { .. }))
         };
         for commit in before.iter().filter(by_people) {
@@ -223,9 +223,10 @@ impl Context {
         let Delivery::Manifest { path, pin, .. } = &past.artefact.delivery else { return Ok(Vec::new()) };
         let place = manifest::ImageSelector { image: &past.artefact.image, path: path.as_deref(), pin: *pin };
         let mut found: Vec<RollbackCandidate> = Vec::new();
-        for commit in self.github.file_history(repository, branch, file, MAX_FILE_REVISIONS).await?.into_iter().skip(1)
+        for commit in
+            self.github.fetch_file_history(repository, branch, file, MAX_FILE_REVISIONS).await?.into_iter().skip(1)
         {
-            let Some(text) = self.github.file(repository, commit.sha.as_str(), file).await? else { continue };
+            let Some(text) = self.github.fetch_file(repository, commit.sha.as_str(), file).await? else { continue };
             // As it was then it may not have been one that can be read.
             let Ok(said) = manifest::read_version(&text, &place) else { continue };
             let version = said.version;
@@ -251,7 +252,9 @@ impl Context {
         let Some(workload) = place.workloads.first() else { return Vec::new() };
         let (namespace, container) = (&place.namespace, place.container.as_deref());
         let history =
-            match cluster::history(&self.cluster_clients, namespace, workload, container, &artefact.image).await {
+            match cluster::fetch_image_history(&self.cluster_clients, namespace, workload, container, &artefact.image)
+                .await
+            {
                 Ok(history) => history,
                 Err(error) => {
                     tracing::warn!(%error, artefact = %artefact.name, "the cluster's history cannot be read");
@@ -265,7 +268,7 @@ impl Context {
     /// The tags below the current one, as people count. Nobody saw them run there.
     async fn guess_previous_by_registry(&self, past: &EnvironmentHistory<'_>) -> Vec<RollbackCandidate> {
         let Some(current) = past.current.as_ref().and_then(|current| current.tag.clone()) else { return Vec::new() };
-        let mut tags = match self.registry.tags(&past.artefact.image).await {
+        let mut tags = match self.registry.list_tags(&past.artefact.image).await {
             Ok(tags) => tags,
             Err(error) => {
                 tracing::warn!(%error, artefact = %past.artefact.name, "the registry's tags cannot be read");

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use crate::adapters::slack::incoming::{Incoming, Origin};
+use crate::adapters::slack::incoming::{IncomingRequest, RequestOrigin};
 use crate::adapters::slack::receive::Ack;
-use crate::adapters::slack::render::page_buttons::For;
-use crate::adapters::slack::render::{Said, help, notice};
-use crate::adapters::store::{Receipt, Source, StoreError};
+use crate::adapters::slack::render::page_buttons::Viewer;
+use crate::adapters::slack::render::{Rendered, help, notice};
+use crate::adapters::store::{InboxOrigin, Receipt, StoreError};
 use crate::config::ListTo;
 use crate::domain::command::{self, Command, Verb};
 use crate::domain::model::actor::Role;
@@ -21,35 +21,41 @@ use crate::workflow::notifications::outbox::TableSupport;
 const IMMEDIATE_ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 impl Context {
-    pub async fn acknowledge(&self, incoming: Incoming) -> Ack {
+    pub async fn acknowledge(&self, incoming: IncomingRequest) -> Ack {
         match &incoming {
-            Incoming::Ignored => Ack::Silent,
-            Incoming::Command { from, text } => self.acknowledge_command(&incoming, from, text).await,
+            IncomingRequest::Ignored => Ack::Empty,
+            IncomingRequest::Command { from, text } => self.acknowledge_command(&incoming, from, text).await,
             // Whoever else comes into a channel is none of our business, and there are many.
-            Incoming::Joined { from } if self.slack.identity().is_some_and(|me| me.bot != from.person) => Ack::Silent,
-            Incoming::Said { from, .. } | Incoming::Opened { from } | Incoming::Joined { from } => {
-                self.store_and_acknowledge(Source::SlackEvent, from, &incoming).await
+            IncomingRequest::Joined { from }
+                if self.slack.cached_identity().is_some_and(|me| me.bot != from.person) =>
+            {
+                Ack::Empty
             }
-            Incoming::Click { from, .. } | Incoming::Submitted { from, .. } => {
-                self.store_and_acknowledge(Source::SlackInteraction, from, &incoming).await
+            IncomingRequest::Said { from, .. }
+            | IncomingRequest::Opened { from }
+            | IncomingRequest::Joined { from } => {
+                self.store_and_acknowledge(InboxOrigin::SlackEvent, from, &incoming).await
+            }
+            IncomingRequest::Click { from, .. } | IncomingRequest::Submitted { from, .. } => {
+                self.store_and_acknowledge(InboxOrigin::SlackInteraction, from, &incoming).await
             }
         }
     }
 
-    async fn acknowledge_command(&self, incoming: &Incoming, from: &Origin, text: &str) -> Ack {
+    async fn acknowledge_command(&self, incoming: &IncomingRequest, from: &RequestOrigin, text: &str) -> Ack {
         let role = self.people.find_cached_role(from);
         if let Some(role) = role.filter(|role| *role != Role::Member) {
-            return build_private_ack(&notice::not_for(role));
+            return build_private_ack(&notice::render_role_refusal(role));
         }
         let catalogue = &self.config.catalogue;
         let command = match command::parse(text, catalogue) {
             Ok(Command::Help { about }) => {
                 self.metrics.count_command(Some(Verb::Help));
-                return build_private_ack(&help::help(about, catalogue));
+                return build_private_ack(&help::render_help(about, catalogue));
             }
             Err(misunderstanding) => {
                 self.metrics.count_command(None);
-                return build_private_ack(&help::misunderstood(&misunderstanding, catalogue));
+                return build_private_ack(&help::render_misunderstanding(&misunderstanding, catalogue));
             }
             Ok(command) => command,
         };
@@ -61,9 +67,9 @@ impl Context {
                 self.metrics.count_command(Some(Verb::List));
                 let filter = ListFilter { artefact, environment };
                 match self.config.slack.list_to {
-                    ListTo::Person => Ack::Words(self.render_list(filter, 0, For::Person).ack(false)),
+                    ListTo::Person => Ack::Body(self.render_list(filter, 0, Viewer::Person).to_ack_body(false)),
                     ListTo::Channel => {
-                        Ack::Words(self.render_list(filter, 0, For::Channel { shared_by: None }).ack(true))
+                        Ack::Body(self.render_list(filter, 0, Viewer::Channel { shared_by: None }).to_ack_body(true))
                     }
                 }
             }
@@ -74,9 +80,9 @@ impl Context {
                     self.metrics.count_command(Some(command.verb()));
                     return build_private_ack(&said);
                 }
-                match self.store_incoming(Source::SlackCommand, from, incoming).await {
-                    Ok(()) => build_private_ack(&notice::looking(&command)),
-                    Err(_) => build_private_ack(&notice::not_stored()),
+                match self.store_incoming(InboxOrigin::SlackCommand, from, incoming).await {
+                    Ok(()) => build_private_ack(&notice::render_acknowledgement(&command)),
+                    Err(_) => build_private_ack(&notice::render_not_stored()),
                 }
             }
         }
@@ -84,10 +90,12 @@ impl Context {
 
     /// What our own database answers, by index and within a few milliseconds, is no worse than memory's answer. If it
     /// takes longer for once, the answer follows.
-    async fn try_immediate_answer(&self, command: &Command) -> Option<Said> {
+    async fn try_immediate_answer(&self, command: &Command) -> Option<Rendered> {
         let told = async {
             match command {
-                Command::Status { .. } | Command::History { .. } => self.answer_from_store(command, For::Person).await,
+                Command::Status { .. } | Command::History { .. } => {
+                    self.answer_from_store(command, Viewer::Person).await
+                }
                 _ => Ok(None),
             }
         };
@@ -95,32 +103,42 @@ impl Context {
     }
 
     /// In a word of ours: what people write stays out of the log.
-    fn describe_for_log<'a>(&self, incoming: &'a Incoming) -> &'a str {
+    fn describe_for_log<'a>(&self, incoming: &'a IncomingRequest) -> &'a str {
         match incoming {
-            Incoming::Command { text, .. } | Incoming::Said { text, .. } => {
+            IncomingRequest::Command { text, .. } | IncomingRequest::Said { text, .. } => {
                 command::parse(text, &self.config.catalogue).map_or("misunderstood", |command| command.verb().name())
             }
-            Incoming::Click { action, .. } => action,
-            Incoming::Submitted { modal, .. } => modal,
-            Incoming::Opened { .. } => "home",
-            Incoming::Joined { .. } => "joined",
-            Incoming::Ignored => "nothing",
+            IncomingRequest::Click { action, .. } => action,
+            IncomingRequest::Submitted { modal, .. } => modal,
+            IncomingRequest::Opened { .. } => "home",
+            IncomingRequest::Joined { .. } => "joined",
+            IncomingRequest::Ignored => "nothing",
         }
     }
 
-    async fn store_and_acknowledge(&self, source: Source, from: &Origin, incoming: &Incoming) -> Ack {
+    async fn store_and_acknowledge(
+        &self,
+        source: InboxOrigin,
+        from: &RequestOrigin,
+        incoming: &IncomingRequest,
+    ) -> Ack {
         match self.store_incoming(source, from, incoming).await {
-            Ok(()) => Ack::Silent,
-            Err(_) => Ack::NotKept,
+            Ok(()) => Ack::Empty,
+            Err(_) => Ack::NotStored,
         }
     }
 
-    async fn store_incoming(&self, source: Source, from: &Origin, incoming: &Incoming) -> Result<(), StoreError> {
+    async fn store_incoming(
+        &self,
+        source: InboxOrigin,
+        from: &RequestOrigin,
+        incoming: &IncomingRequest,
+    ) -> Result<(), StoreError> {
         let request = telemetry::request_id(source.as_str(), &from.key);
         let source_name = source.as_str();
         let body = serde_json::to_value(incoming).unwrap_or_default();
         // Boxed, so that an answer from memory does not have to make room for it.
-        let received = Box::pin(self.store.receive(source, &from.key, &body)).await;
+        let received = Box::pin(self.store.receive_inbox_item(source, &from.key, &body)).await;
         match received {
             Ok(Receipt::New(_)) => {
                 let (person, what) = (&from.person, self.describe_for_log(incoming));
@@ -140,6 +158,6 @@ impl Context {
     }
 }
 
-fn build_private_ack(said: &Said) -> Ack {
-    Ack::Words(said.ack(false))
+fn build_private_ack(said: &Rendered) -> Ack {
+    Ack::Body(said.to_ack_body(false))
 }

@@ -2,13 +2,13 @@
 
 use jiff::Timestamp;
 
-use crate::adapters::slack::incoming::{Incoming, Origin};
-use crate::adapters::slack::render::page_buttons::{For, Turn};
+use crate::adapters::slack::incoming::{IncomingRequest, RequestOrigin};
+use crate::adapters::slack::render::page_buttons::{PageAction, Viewer};
 use crate::adapters::slack::render::{
-    Said, approve, arrival, card, command_button as typed, help, lock, notice, plan, promote_button, refusal, rollback,
-    status,
+    Rendered, approve, arrival, card, command_button as typed, help, lock, notice, plan, promote_button, refusal,
+    rollback, status,
 };
-use crate::adapters::store::{LedgerKind, Received, StoreError, Transaction};
+use crate::adapters::store::{InboxItem, LedgerKind, StoreError, Transaction};
 use crate::config::ListTo;
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeId};
@@ -32,35 +32,35 @@ use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, 
 impl Context {
     pub(crate) async fn dispatch_incoming(
         &self,
-        received: &Received,
-        incoming: Incoming,
+        received: &InboxItem,
+        incoming: IncomingRequest,
     ) -> Result<Response, RetryLater> {
         let from = match &incoming {
-            Incoming::Ignored => return Ok(Response::default()),
-            Incoming::Joined { from } => return self.welcome_channel(from).await,
-            Incoming::Opened { from }
-            | Incoming::Command { from, .. }
-            | Incoming::Said { from, .. }
-            | Incoming::Click { from, .. }
-            | Incoming::Submitted { from, .. } => from,
+            IncomingRequest::Ignored => return Ok(Response::default()),
+            IncomingRequest::Joined { from } => return self.welcome_channel(from).await,
+            IncomingRequest::Opened { from }
+            | IncomingRequest::Command { from, .. }
+            | IncomingRequest::Said { from, .. }
+            | IncomingRequest::Click { from, .. }
+            | IncomingRequest::Submitted { from, .. } => from,
         };
         let unknown =
-            |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::role_unknown());
+            |error: &dyn std::fmt::Display| RetryLater::with_backoff(error.to_string(), notice::render_role_unknown());
         let role = self.people.resolve_requester_role(from).await.map_err(|error| unknown(&error))?;
         if role == Role::Bot {
             return Ok(Response::default());
         }
         let request = Request { from, received, replaces_message: false };
         match &incoming {
-            Incoming::Opened { .. } => self.show_home(&from.person, role).await,
-            _ if role != Role::Member => Ok(request.reply_private(notice::not_for(role))),
-            Incoming::Command { text, .. } => self.run_command(request, text, false).await,
-            Incoming::Said { text, .. } => self.run_command(request, text, true).await,
-            Incoming::Click { action, value, .. } => Box::pin(self.handle_click(request, action, value)).await,
-            Incoming::Submitted { modal, about, text, .. } => {
+            IncomingRequest::Opened { .. } => self.show_home(&from.person, role).await,
+            _ if role != Role::Member => Ok(request.reply_private(notice::render_role_refusal(role))),
+            IncomingRequest::Command { text, .. } => self.run_command(request, text, false).await,
+            IncomingRequest::Said { text, .. } => self.run_command(request, text, true).await,
+            IncomingRequest::Click { action, value, .. } => Box::pin(self.handle_click(request, action, value)).await,
+            IncomingRequest::Submitted { modal, about, text, .. } => {
                 self.handle_modal_submission(request, modal, about, text).await
             }
-            Incoming::Joined { .. } | Incoming::Ignored => Ok(Response::default()),
+            IncomingRequest::Joined { .. } | IncomingRequest::Ignored => Ok(Response::default()),
         }
     }
 
@@ -69,22 +69,22 @@ impl Context {
         let command = match command::parse(text, catalogue) {
             Ok(command) => command,
             Err(misunderstanding) => {
-                return Ok(request.reply_private(help::misunderstood(&misunderstanding, catalogue)));
+                return Ok(request.reply_private(help::render_misunderstanding(&misunderstanding, catalogue)));
             }
         };
         let in_thread = is_mention && request.from.thread.is_some();
         Ok(match command {
-            Command::Help { about } => request.reply_private(help::help(about, catalogue)),
+            Command::Help { about } => request.reply_private(help::render_help(about, catalogue)),
             Command::List { artefact, environment } => {
                 let filter = ListFilter { artefact, environment };
                 if in_thread || self.config.slack.list_to == ListTo::Channel {
-                    request.reply_public(self.render_list(filter, 0, For::Channel { shared_by: None }))
+                    request.reply_public(self.render_list(filter, 0, Viewer::Channel { shared_by: None }))
                 } else {
-                    request.reply_private(self.render_list(filter, 0, For::Person))
+                    request.reply_private(self.render_list(filter, 0, Viewer::Person))
                 }
             }
             Command::Status { .. } | Command::History { .. } => {
-                let whom = if in_thread { For::Channel { shared_by: None } } else { For::Person };
+                let whom = if in_thread { Viewer::Channel { shared_by: None } } else { Viewer::Person };
                 match self.answer_from_store(&command, whom).await.map_err(|error| retry_after_store_error(&error))? {
                     Some(answer) if in_thread => request.reply_public(answer),
                     Some(answer) => request.reply_private(answer),
@@ -153,10 +153,10 @@ impl Context {
         match action {
             plan::CONFIRM => self.handle_plan_decision(request, value, Some(OnConflict::Ask)).await,
             plan::CANCEL => self.handle_plan_decision(request, value, None).await,
-            rollback::INSTEAD => self.handle_plan_decision(request, value, Some(OnConflict::Cancel)).await,
-            rollback::WAIT => self.handle_plan_decision(request, value, Some(OnConflict::Wait)).await,
+            rollback::CANCEL_AND_ROLL_BACK => self.handle_plan_decision(request, value, Some(OnConflict::Cancel)).await,
+            rollback::WAIT_AND_ROLL_BACK => self.handle_plan_decision(request, value, Some(OnConflict::Wait)).await,
             rollback::ROLL_BACK => self.handle_rollback_click(request, value).await,
-            rollback::ANOTHER => self.show_other_versions(request, value).await,
+            rollback::OTHER_VERSION => self.show_other_versions(request, value).await,
             card::CANCEL => match ChangeId::parse(value) {
                 Some(id) => self.cancel_change(request, &id.to_short_id()).await,
                 None => Ok(Response::default()),
@@ -172,7 +172,7 @@ impl Context {
                 .await?
                 .map(|it| request.reply_with_transaction(it))
                 .unwrap_or_default()),
-            _ => match Turn::parse(action, value) {
+            _ => match PageAction::parse(action, value) {
                 Some(turn) => self.turn_page(request, turn).await,
                 None => Ok(Response::default()),
             },
@@ -206,7 +206,7 @@ impl Context {
             }
             // The quick actions of the App Home.
             Ok(Command::List { artefact, environment }) => {
-                Ok(instead.reply_private(self.render_list(ListFilter { artefact, environment }, 0, For::Person)))
+                Ok(instead.reply_private(self.render_list(ListFilter { artefact, environment }, 0, Viewer::Person)))
             }
             Ok(Command::Status { .. } | Command::History { .. } | Command::Locks { .. } | Command::Help { .. }) => {
                 self.run_command(instead, text, false).await
@@ -230,7 +230,7 @@ impl Context {
         };
         let others = others.as_deref();
         if dry_run {
-            return Ok(request.reply_private(plan::dry_run(&plan, others.unwrap_or_default())));
+            return Ok(request.reply_private(plan::render_dry_run(&plan, others.unwrap_or_default())));
         }
         let unsure = plan.manifest.is_some() && plan.image != ImagePresence::Yes;
         if let Some(errored) = errored.filter(|_| !unsure && plan.holds_to_lift.is_empty()) {
@@ -256,8 +256,8 @@ impl Context {
     /// Shows a plan, which becomes a change only by a yes.
     fn show_plan(&self, request: Request<'_>, plan: Plan, others: &[EnvironmentName]) -> Response {
         let shown = self.build_shown_plan(plan, &request.from.person);
-        let mut work = request.reply_private(plan::question(&shown.plan, shown.id, others));
-        work.transaction = work.transaction.show(shown);
+        let mut work = request.reply_private(plan::render_confirmation(&shown.plan, shown.id, others));
+        work.transaction = work.transaction.insert_plan(shown);
         work
     }
 
@@ -270,24 +270,24 @@ impl Context {
     ) -> Result<Response, RetryLater> {
         let request = Request { replaces_message: true, ..request };
         let shown = match ChangeId::parse(value) {
-            Some(id) => self.store.shown_plan(id).await.map_err(|error| retry_after_store_error(&error))?,
+            Some(id) => self.store.find_shown_plan(id).await.map_err(|error| retry_after_store_error(&error))?,
             None => None,
         };
         let Some(shown) = shown.filter(|shown| self.is_plan_valid(shown)) else {
-            return Ok(request.reply_private(status::plan_gone()));
+            return Ok(request.reply_private(status::render_plan_expired()));
         };
         if shown.person != request.from.person {
-            return Ok(Request { replaces_message: false, ..request }.reply_private(status::not_your_plan()));
+            return Ok(Request { replaces_message: false, ..request }.reply_private(status::render_not_your_plan()));
         }
-        let used = Transaction::new().use_up(shown.id);
+        let used = Transaction::new().use_plan(shown.id);
         let Some(meeting) = yes else {
-            let mut work = request.reply_private(status::plan_dropped());
-            work.transaction = used.and(work.transaction);
+            let mut work = request.reply_private(status::render_plan_discarded());
+            work.transaction = used.append(work.transaction);
             return Ok(work);
         };
         if shown.plan.rollback.is_some() {
             let mut work = self.confirm_rollback(request, &shown, meeting).await?;
-            work.transaction = used.and(work.transaction);
+            work.transaction = used.append(work.transaction);
             return Ok(work);
         }
         let wish = PromotionRequest {
@@ -315,7 +315,7 @@ impl Context {
             Ok(PromotionDecision::Refused(no)) => request.reply_refusal(&no),
             Err(error) => request.reply_lookup_error(&error)?,
         };
-        work.transaction = used.and(work.transaction);
+        work.transaction = used.append(work.transaction);
         Ok(work)
     }
 
@@ -325,7 +325,7 @@ impl Context {
         let Some(waiting) = supersedes else { return Ok(request.reply_change_begun(change, transaction, None)) };
         let (before, gives_way) = self.supersede_change(&waiting, change.id).await?;
         // It lets go of the lock before the new one takes it.
-        let mut work = request.reply_change_begun(change, gives_way.and(transaction), None);
+        let mut work = request.reply_change_begun(change, gives_way.append(transaction), None);
         work.changes.insert(0, before);
         Ok(work)
     }
@@ -333,8 +333,8 @@ impl Context {
     /// The button on the card of a change that ended in an error.
     async fn handle_retry_click(&self, request: Request<'_>, value: &str) -> Result<Response, RetryLater> {
         let Some(id) = ChangeId::parse(value) else { return Ok(Response::default()) };
-        let Some(change) = self.store.change(id).await.map_err(|error| retry_after_store_error(&error))? else {
-            return Ok(request.reply_private(status::unknown(&id.to_short_id())));
+        let Some(change) = self.store.find_change(id).await.map_err(|error| retry_after_store_error(&error))? else {
+            return Ok(request.reply_private(status::render_unknown_change(&id.to_short_id())));
         };
         if change.plan.rollback.is_some() {
             return self.retry_rollback(request, change).await;
@@ -372,7 +372,7 @@ impl Context {
 
     /// The button beside what was shown: exactly that, be it by now in the past.
     async fn promote_shown_version(&self, request: Request<'_>, value: &str) -> Result<Response, RetryLater> {
-        let Some((artefact, environment, version)) = promote_button::shown(value) else {
+        let Some((artefact, environment, version)) = promote_button::decode_value(value) else {
             return Ok(Response::default());
         };
         let catalogue = &self.config.catalogue;
@@ -396,14 +396,14 @@ impl Context {
     }
 
     async fn cancel_change(&self, request: Request<'_>, short: &str) -> Result<Response, RetryLater> {
-        let called = self.store.changes_called(short).await.map_err(|error| retry_after_store_error(&error))?;
+        let called = self.store.find_changes_by_short(short).await.map_err(|error| retry_after_store_error(&error))?;
         // Of two with the same digits, the one that can be cancelled is meant.
         let unmerged = called.iter().find(|change| change.stage.can_cancel());
         let Some(change) = unmerged.or(called.first()) else {
-            return Ok(request.reply_private(status::unknown(short)));
+            return Ok(request.reply_private(status::render_unknown_change(short)));
         };
         if unmerged.is_none() {
-            return Ok(request.reply_private(status::too_late(change)));
+            return Ok(request.reply_private(status::render_too_late(change)));
         }
         let person = &request.from.person;
         let plan = &change.plan;
@@ -418,11 +418,11 @@ impl Context {
                 Err(error) => return request.reply_lookup_error(&error),
             }
         }
-        let mut work = request.reply_with_card_link(status::cancelling(change), change.id);
+        let mut work = request.reply_with_card_link(status::render_cancel_requested(change), change.id);
         work.transaction = work
             .transaction
-            .ask_to_cancel(change.id, person.clone())
-            .ledger(self.build_entry_by_person(change, LedgerKind::CancelAsked, person));
+            .request_cancel(change.id, person.clone())
+            .append_to_ledger(self.build_entry_by_person(change, LedgerKind::CancelAsked, person));
         Ok(work)
     }
 
@@ -439,54 +439,63 @@ impl Context {
 /// Who asks, and by which request.
 #[derive(Clone, Copy)]
 pub(crate) struct Request<'a> {
-    pub(crate) from: &'a Origin,
-    pub(crate) received: &'a Received,
+    pub(crate) from: &'a RequestOrigin,
+    pub(crate) received: &'a InboxItem,
     /// The message with the button gives way to the answer.
     pub(crate) replaces_message: bool,
 }
 
 impl Request<'_> {
-    pub(crate) fn reply_private(self, said: Said) -> Response {
-        Transaction::new().say(self.build_private_message(said)).into()
+    pub(crate) fn reply_private(self, said: Rendered) -> Response {
+        Transaction::new().enqueue_message(self.build_private_message(said)).into()
     }
 
     /// What a use case answers privately, with what it does.
     fn reply_with_transaction(self, reply: LockReply) -> Response {
         let LockReply { answer: said, transaction, replaces_message: replace, refusal_rule: refused } = reply;
         let mut work = Self { replaces_message: replace && self.from.private, ..self }.reply_private(said);
-        work.transaction = transaction.and(work.transaction);
+        work.transaction = transaction.append(work.transaction);
         Response { refusal_rule: refused, ..work }
     }
 
     /// For all who read along.
-    pub(crate) fn reply_public(self, said: Said) -> Response {
-        Transaction::new().say(self.build_public_message(said)).into()
+    pub(crate) fn reply_public(self, said: Rendered) -> Response {
+        Transaction::new().enqueue_message(self.build_public_message(said)).into()
     }
 
     /// For all who read along, or for one; with the card of that change to follow.
-    pub(crate) fn reply_with_visibility(self, said: Said, openly: bool, change: Option<ChangeId>) -> Response {
+    pub(crate) fn reply_with_visibility(self, said: Rendered, openly: bool, change: Option<ChangeId>) -> Response {
         let message = if openly { self.build_public_message(said) } else { self.build_private_message(said) };
         let message = match change {
             Some(change) => message.with_link(Context::card_key(change)),
             None => message,
         };
-        Transaction::new().say(message).into()
+        Transaction::new().enqueue_message(message).into()
     }
 
     /// In the thread where it was asked, else in the channel.
-    fn build_public_message(self, said: Said) -> Message {
+    fn build_public_message(self, said: Rendered) -> Message {
         let from = self.from;
         // By a button in a thread, what does not take its message's place belongs into that thread.
         let may_reply = self.replaces_message || from.thread.is_none();
-        if let Some(response_url) = from.response_url(self.received.received_at).filter(|_| may_reply) {
-            return said.to(Destination::Reply { response_url, in_channel: true, replace: self.replaces_message });
+        if let Some(response_url) = from.build_response_url(self.received.received_at).filter(|_| may_reply) {
+            return said.into_message(Destination::Reply {
+                response_url,
+                in_channel: true,
+                replace: self.replaces_message,
+            });
         }
         let key = MessageKey::new(&format!("answer:{}", from.key));
-        said.to(Destination::Post { channel: from.channel.clone(), key, thread: find_thread_key(from), asked: None })
+        said.into_message(Destination::Post {
+            channel: from.channel.clone(),
+            key,
+            thread: find_thread_key(from),
+            asked: None,
+        })
     }
 
     /// A file that belongs to the answer: into the thread where that stands or, if it is private, directly.
-    pub(crate) fn attach_file(self, said: Said, file: MessageFile, openly: bool) -> Message {
+    pub(crate) fn attach_file(self, said: Rendered, file: MessageFile, openly: bool) -> Message {
         let from = self.from;
         let key = MessageKey::new(&format!("file:{}", from.key));
         let answer = MessageKey::new(&format!("answer:{}", from.key));
@@ -495,15 +504,15 @@ impl Request<'_> {
         } else {
             (from.person.as_str().to_owned(), None)
         };
-        said.to(Destination::Post { channel, key, thread, asked: None }).with_file(file)
+        said.into_message(Destination::Post { channel, key, thread, asked: None }).with_file(file)
     }
 
-    pub(crate) fn reply_with_card_link(self, said: Said, change: ChangeId) -> Response {
-        Transaction::new().say(self.build_private_message(said).with_link(Context::card_key(change))).into()
+    pub(crate) fn reply_with_card_link(self, said: Rendered, change: ChangeId) -> Response {
+        Transaction::new().enqueue_message(self.build_private_message(said).with_link(Context::card_key(change))).into()
     }
 
     pub(crate) fn reply_refusal(self, no: &Refusal) -> Response {
-        let said = refusal::refusal(no);
+        let said = refusal::render_refusal(no);
         let work = match no {
             Refusal::ChangeInProgress(under_way) => self.reply_with_card_link(said, under_way.id),
             _ => self.reply_private(said),
@@ -513,7 +522,7 @@ impl Request<'_> {
 
     /// Whoever must be asked does not answer: again later, or never.
     pub(crate) fn reply_lookup_error(self, error: &LookupError) -> Result<Response, RetryLater> {
-        let otherwise = refusal::cannot_ask(&error.to_string());
+        let otherwise = refusal::render_lookup_failure(&error.to_string());
         if error.transient {
             Err(RetryLater::with_backoff(error.to_string(), otherwise))
         } else {
@@ -530,14 +539,18 @@ impl Request<'_> {
     ) -> Response {
         let key = Context::card_key(change.id);
         let pointer = match others {
-            Some(others) => self.build_private_message(plan::chosen(&change.plan, others)).with_link(key),
-            None if self.replaces_message => self.build_private_message(plan::elsewhere(&change.plan)).with_link(key),
-            None => self.build_private_message(plan::elsewhere(&change.plan)).with_link_if_elsewhere(key),
+            Some(others) => {
+                self.build_private_message(plan::render_chosen_environment(&change.plan, others)).with_link(key)
+            }
+            None if self.replaces_message => {
+                self.build_private_message(plan::render_card_link(&change.plan)).with_link(key)
+            }
+            None => self.build_private_message(plan::render_card_link(&change.plan)).with_link_if_elsewhere(key),
         };
-        Response { transaction: transaction.say(pointer), changes: vec![change], refusal_rule: None }
+        Response { transaction: transaction.enqueue_message(pointer), changes: vec![change], refusal_rule: None }
     }
 
-    pub(crate) fn build_private_message(self, said: Said) -> Message {
+    pub(crate) fn build_private_message(self, said: Rendered) -> Message {
         let message = build_person_message(self.from, self.received, said);
         match message.to {
             Destination::Person { person, channel, thread, response_url, .. } => Message {
@@ -550,21 +563,21 @@ impl Request<'_> {
 }
 
 pub(crate) fn retry_after_store_error(error: &StoreError) -> RetryLater {
-    RetryLater::with_backoff(error.to_string(), notice::not_stored())
+    RetryLater::with_backoff(error.to_string(), notice::render_not_stored())
 }
 
-pub(crate) fn build_person_message(from: &Origin, received: &Received, said: Said) -> Message {
-    said.to(Destination::Person {
+pub(crate) fn build_person_message(from: &RequestOrigin, received: &InboxItem, said: Rendered) -> Message {
+    said.into_message(Destination::Person {
         person: from.person.clone(),
         // A modal stands in no channel.
         channel: Some(from.channel.clone()).filter(|channel| !channel.is_empty()),
         thread: find_thread_key(from),
-        response_url: from.response_url(received.received_at),
+        response_url: from.build_response_url(received.received_at),
         replace: false,
     })
 }
 
 /// The thread in which it was asked, named by the message that it hangs on.
-fn find_thread_key(from: &Origin) -> Option<MessageKey> {
+fn find_thread_key(from: &RequestOrigin) -> Option<MessageKey> {
     from.thread.clone().map(|ts| MessageKey::from_location(&MessageLocation { channel: from.channel.clone(), ts }))
 }

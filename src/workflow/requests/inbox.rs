@@ -8,9 +8,9 @@ use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, Span, field};
 
-use crate::adapters::slack::incoming::{Incoming, Origin};
-use crate::adapters::slack::render::Said;
-use crate::adapters::store::{InboxId, Line, Received, Source, StoreError, Transaction};
+use crate::adapters::slack::incoming::{IncomingRequest, RequestOrigin};
+use crate::adapters::slack::render::Rendered;
+use crate::adapters::store::{InboxId, InboxItem, InboxOrigin, InboxQueue, StoreError, Transaction};
 use crate::domain::change::Change;
 use crate::domain::command;
 use crate::telemetry;
@@ -36,7 +36,7 @@ pub(crate) const PANIC_RETRY_DELAY: SignedDuration = SignedDuration::from_mins(5
 
 /// Runs until it is cancelled, and to the end of what is under way then. What waits is worked off by the next start.
 pub async fn run(bot: Context, cancel: CancellationToken) {
-    let mut woken = bot.store.woken();
+    let mut woken = bot.store.subscribe_wakeups();
     let mut under_way = JoinSet::new();
     let mut busy = HashMap::new();
     while !cancel.is_cancelled() {
@@ -87,35 +87,35 @@ pub async fn run(bot: Context, cancel: CancellationToken) {
 async fn find_due_requests(
     bot: &Context,
     busy: &HashMap<Id, InboxId>,
-) -> Result<(Vec<Received>, Option<Timestamp>), StoreError> {
+) -> Result<(Vec<InboxItem>, Option<Timestamp>), StoreError> {
     let free = MAX_CONCURRENT.saturating_sub(busy.len());
     if free == 0 {
         return Ok((Vec::new(), None));
     }
     let limit = u32::try_from(MAX_CONCURRENT + busy.len()).unwrap_or(u32::MAX);
     let asked_at = bot.clock.now();
-    let mut received = bot.store.waiting(Line::Requests, limit).await?;
+    let mut received = bot.store.list_due_inbox_items(InboxQueue::Requests, limit).await?;
     received.retain(|received| !busy.values().any(|id| *id == received.id));
     received.truncate(free);
-    Ok((received, bot.store.next_waiting(Line::Requests, asked_at).await?))
+    Ok((received, bot.store.find_next_inbox_due(InboxQueue::Requests, asked_at).await?))
 }
 
 /// What could not be done now, though it may be done later; and what is said if it never can.
 pub(crate) struct RetryLater {
     pub(crate) reason: String,
-    pub(crate) give_up_reply: Said,
+    pub(crate) give_up_reply: Rendered,
     /// It is waited for what takes its time, and not for somebody who does not answer.
     pub(crate) is_polling: bool,
 }
 
 impl RetryLater {
     /// It is tried again a few times, each after a longer pause.
-    pub(crate) fn with_backoff(why: String, otherwise: Said) -> Self {
+    pub(crate) fn with_backoff(why: String, otherwise: Rendered) -> Self {
         Self { reason: why, give_up_reply: otherwise, is_polling: false }
     }
 
     /// It is looked at every other second, for ten minutes.
-    pub(crate) fn with_polling(why: String, otherwise: Said) -> Self {
+    pub(crate) fn with_polling(why: String, otherwise: Rendered) -> Self {
         Self { reason: why, give_up_reply: otherwise, is_polling: true }
     }
 }
@@ -137,12 +137,12 @@ impl From<Transaction> for Response {
 }
 
 impl Context {
-    async fn process_request(&self, received: Received) {
+    async fn process_request(&self, received: InboxItem) {
         let id = received.id;
         let done = match self.decode_and_dispatch(&received).await {
             Ok(Response { transaction, mut changes, refusal_rule: refused }) => {
                 let request = request_id(&received);
-                let done = self.store.commit(transaction.asked_by(&request).done(id)).await;
+                let done = self.store.commit(transaction.with_request(&request).finish_inbox_item(id)).await;
                 if done.is_ok() {
                     self.count_command(&received);
                     if let Some(refusal) = refused {
@@ -160,18 +160,18 @@ impl Context {
             Err(RetryLater { reason: why, is_polling: true, .. })
                 if self.clock.now().duration_since(received.received_at) < POLL_TIMEOUT =>
             {
-                let waits = Transaction::new().wait(id, self.clock.now() + POLL_INTERVAL, &why);
+                let waits = Transaction::new().postpone_without_attempt(id, self.clock.now() + POLL_INTERVAL, &why);
                 return Self::pause_on_store_error(self.store.commit(waits).await).await;
             }
             Err(RetryLater { reason: why, give_up_reply: otherwise, is_polling: patient })
                 if patient || received.attempts + 1 >= MAX_ATTEMPTS =>
             {
                 tracing::error!(why, "given up");
-                let mut transaction = Transaction::new().done(id);
+                let mut transaction = Transaction::new().finish_inbox_item(id);
                 if let Some(from) = parse_origin(&received) {
                     transaction = transaction
-                        .say(build_person_message(&from, &received, otherwise))
-                        .asked_by(&request_id(&received));
+                        .enqueue_message(build_person_message(&from, &received, otherwise))
+                        .with_request(&request_id(&received));
                 }
                 self.store.commit(transaction).await
             }
@@ -183,7 +183,7 @@ impl Context {
         };
         match done {
             // Somebody was faster between the question and the answer: it is asked again, and answered as it is now.
-            Err(StoreError::Held | StoreError::Overtaken) => {
+            Err(StoreError::ChangeLockHeld | StoreError::Overtaken) => {
                 self.postpone_request(id, SignedDuration::ZERO, "overtaken").await;
             }
             done => Self::pause_on_store_error(done).await,
@@ -191,8 +191,8 @@ impl Context {
     }
 
     /// What was typed counts by its verb, once it is answered.
-    fn count_command(&self, received: &Received) {
-        if let Ok(Incoming::Command { text, .. } | Incoming::Said { text, .. }) =
+    fn count_command(&self, received: &InboxItem) {
+        if let Ok(IncomingRequest::Command { text, .. } | IncomingRequest::Said { text, .. }) =
             serde_json::from_value(received.body.clone())
         {
             let command = command::parse(&text, &self.config.catalogue).ok();
@@ -201,7 +201,7 @@ impl Context {
     }
 
     async fn postpone_request(&self, id: InboxId, pause: SignedDuration, why: &str) {
-        Self::pause_on_store_error(self.store.postpone(id, self.clock.now() + pause, why).await).await;
+        Self::pause_on_store_error(self.store.postpone_inbox_item(id, self.clock.now() + pause, why).await).await;
     }
 
     /// A database that cannot be written is not asked again at once: the row is still there.
@@ -212,41 +212,43 @@ impl Context {
         }
     }
 
-    async fn decode_and_dispatch(&self, received: &Received) -> Result<Response, RetryLater> {
-        match received.source {
-            Source::SlackCommand | Source::SlackInteraction | Source::SlackEvent => {
-                let Ok(incoming) = serde_json::from_value::<Incoming>(received.body.clone()) else {
+    async fn decode_and_dispatch(&self, received: &InboxItem) -> Result<Response, RetryLater> {
+        match received.origin {
+            InboxOrigin::SlackCommand | InboxOrigin::SlackInteraction | InboxOrigin::SlackEvent => {
+                let Ok(incoming) = serde_json::from_value::<IncomingRequest>(received.body.clone()) else {
                     tracing::error!("a stored request cannot be read any more");
                     return Ok(Response::default());
                 };
                 self.dispatch_incoming(received, incoming).await
             }
             // They stand in the other line.
-            Source::GitHub | Source::Flux | Source::ArgoCd | Source::Deployments | Source::CdEvents => {
-                Ok(Response::default())
-            }
+            InboxOrigin::GitHub
+            | InboxOrigin::Flux
+            | InboxOrigin::ArgoCd
+            | InboxOrigin::Deployments
+            | InboxOrigin::CdEvents => Ok(Response::default()),
         }
     }
 }
 
 /// What it is called in the log.
-pub(crate) fn request_id(received: &Received) -> String {
-    telemetry::request_id(received.source.as_str(), &received.key)
+pub(crate) fn request_id(received: &InboxItem) -> String {
+    telemetry::request_id(received.origin.as_str(), &received.key)
 }
 
 /// Around all that follows from it.
-pub(crate) fn create_request_span(received: &Received) -> Span {
-    let source = received.source.as_str();
+pub(crate) fn create_request_span(received: &InboxItem) -> Span {
+    let source = received.origin.as_str();
     tracing::error_span!("request", request.id = request_id(received), source, change.id = field::Empty)
 }
 
-fn parse_origin(received: &Received) -> Option<Origin> {
+fn parse_origin(received: &InboxItem) -> Option<RequestOrigin> {
     match serde_json::from_value(received.body.clone()).ok()? {
-        Incoming::Command { from, .. }
-        | Incoming::Said { from, .. }
-        | Incoming::Click { from, .. }
-        | Incoming::Submitted { from, .. } => Some(from),
+        IncomingRequest::Command { from, .. }
+        | IncomingRequest::Said { from, .. }
+        | IncomingRequest::Click { from, .. }
+        | IncomingRequest::Submitted { from, .. } => Some(from),
         // Nobody asked for anything.
-        Incoming::Opened { .. } | Incoming::Joined { .. } | Incoming::Ignored => None,
+        IncomingRequest::Opened { .. } | IncomingRequest::Joined { .. } | IncomingRequest::Ignored => None,
     }
 }

@@ -8,7 +8,7 @@ use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Expr, ImplItem, Item, Lit, Meta, Pat, Token, Type, UseTree, Visibility};
 
-/// The names of the context object: `Bot` until it is renamed to `Context`.
+/// The names of the context object: `Context`; `Bot` in small sources of the checker's own tests.
 pub(super) const CONTEXT_TYPES: [&str; 2] = ["Bot", "Context"];
 
 /// A variable or field with one of these names is taken to be the context.

@@ -166,7 +166,7 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
     (plan::CANCEL, PlannedBack, NOBODY),
     (card::RETRY, ErroredBack, BACK),
     // It only shows what ran there.
-    (rollback::ANOTHER, PlannedBack, NOBODY),
+    (rollback::OTHER_VERSION, PlannedBack, NOBODY),
     // The first of them is for qa.
     (command_button::COMMAND, Chooses, &[(Approver, Begins)]),
     // It asks the same question again.
@@ -174,8 +174,8 @@ const BUTTONS: &[(&str, Scene, Who)] = &[
     // It releases what was rolled back from.
     (command_button::COMMAND, Quarantined, RELEASE),
     (promote_button::PROMOTE, Free, &[(Promoter, Shows), (Overrider, Shows), (Requester, Shows)]),
-    (rollback::INSTEAD, Met, &[(Requester, Begins)]),
-    (rollback::WAIT, Met, &[(Requester, Begins)]),
+    (rollback::CANCEL_AND_ROLL_BACK, Met, &[(Requester, Begins)]),
+    (rollback::WAIT_AND_ROLL_BACK, Met, &[(Requester, Begins)]),
     (page_buttons::EARLIER, Waiting, NOBODY),
     (page_buttons::LATER, Waiting, NOBODY),
     (page_buttons::OPEN_EARLIER, Waiting, NOBODY),

@@ -347,7 +347,7 @@ async fn a_cluster_that_cannot_be_read_is_no_place_where_nothing_runs() {
     let catalogue = &town.bot.config.catalogue;
     let checkout = catalogue.find_artefact("checkout").unwrap();
     let place = &checkout.places[&catalogue.ladder.find("prod").unwrap().name];
-    while !matches!(town.bot.cluster_view.rollout(place, &checkout.image).state, RolloutState::Unreadable { .. }) {
+    while !matches!(town.bot.cluster_view.read_rollout(place, &checkout.image).state, RolloutState::Unreadable { .. }) {
         tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
     town.alice().types("/diff staging prod checkout").await;

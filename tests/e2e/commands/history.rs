@@ -32,7 +32,7 @@ async fn what_happened_is_told_newest_first() {
     town.bob().types("/rollback checkout qa --reason totals are <wrong>").await;
     town.bob().types("/gantry lock staging the database moves").await;
     town.carol().types("/gantry unlock staging").await;
-    let bad = town.bot.store.quarantines().await.unwrap().remove(0).version.label().to_owned();
+    let bad = town.bot.store.list_quarantines().await.unwrap().remove(0).version.label().to_owned();
     town.carol().types(&format!("/gantry release checkout {bad}")).await;
     asked(&town).await;
     let ack = town.alice().types("/gantry history").await;

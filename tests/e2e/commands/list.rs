@@ -78,11 +78,15 @@ async fn the_first_answer_comes_by_its_url_and_the_next_at_once() {
     let town = Town::open().await;
     assert_eq!(town.alice().types("/list").await, "One moment...", "nobody knows yet who alice is");
     let calls = town.sim.slack.calls();
-    let stored = town.bot.store.ledger(&LedgerFilter::default(), 100).await.unwrap().len();
+    let stored = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap().len();
     let ack = town.alice().types("/list").await;
     assert!(ack.contains("What runs where"), "{ack}");
     assert_eq!(town.sim.slack.calls(), calls, "memory asks nobody");
-    assert_eq!(town.bot.store.ledger(&LedgerFilter::default(), 100).await.unwrap().len(), stored, "and writes nothing");
+    assert_eq!(
+        town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap().len(),
+        stored,
+        "and writes nothing"
+    );
 }
 
 #[tokio::test]

@@ -52,7 +52,7 @@ async fn takes_over(town: &Town, person: &str) {
 }
 
 async fn owners(town: &Town) -> Vec<String> {
-    town.bot.store.locks(None).await.unwrap().into_iter().map(|lock| lock.by.as_str().to_owned()).collect()
+    town.bot.store.list_locks(None).await.unwrap().into_iter().map(|lock| lock.by.as_str().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -281,7 +281,7 @@ async fn a_reminder_that_fell_due_while_the_bot_was_away_is_made_up_for() {
         until: None,
     };
     let store = Store::open(&database, town.clock.clone()).await.unwrap();
-    store.commit(Transaction::new().lock(lock)).await.unwrap();
+    store.commit(Transaction::new().insert_lock(lock)).await.unwrap();
     store.close().await;
 
     town.wait(SignedDuration::from_hours(30)).await;
@@ -306,7 +306,7 @@ async fn who_may_not_promote_or_approve_may_not_lock() {
     assert_eq!(owners(&town).await, ["U0BOB"]);
     town.alice().types("/gantry unlock qa").await;
     assert!(answer(&town, "alice").starts_with("Only @release-managers may"), "{}", answer(&town, "alice"));
-    let id = town.bot.store.locks(None).await.unwrap()[0].id.to_string();
+    let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
     pressed(&town, "U0ALICE", &id).await;
     assert!(answer(&town, "alice").starts_with("Only @release-managers may"), "{}", answer(&town, "alice"));
     assert_eq!(owners(&town).await, ["U0BOB"]);
@@ -327,7 +327,7 @@ async fn guests_and_who_left_lock_nothing() {
     town.dave().types("/gantry lock qa mine").await;
     assert!(answer(&town, "dave").contains("you are a guest here"), "{}", answer(&town, "dave"));
     town.bob().types("/gantry lock qa load test").await;
-    let id = town.bot.store.locks(None).await.unwrap()[0].id.to_string();
+    let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
     pressed(&town, "U0DAVE", &id).await;
     assert_eq!(owners(&town).await, ["U0BOB"]);
 
@@ -339,7 +339,7 @@ async fn guests_and_who_left_lock_nothing() {
     let left = |person: Person| (person.name == "bob").then_some(Person { deleted: true, ..person });
     town.sim.slack.people().into_iter().filter_map(left).for_each(|bob| town.sim.slack.add_person(bob));
     town.wait(SignedDuration::from_secs(60)).await;
-    let id = town.bot.store.locks(None).await.unwrap()[0].id.to_string();
+    let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
     pressed(&town, "U0BOB", &id).await;
     assert_eq!(owners(&town).await, ["U0CAROL"]);
 }
@@ -398,7 +398,7 @@ async fn what_a_button_says_is_checked() {
     This lock is not in force any more: it was ended or taken over since.
     Next: `/gantry locks` shows what is locked.
     ");
-    let id = town.bot.store.locks(None).await.unwrap()[0].id.to_string();
+    let id = town.bot.store.list_locks(None).await.unwrap()[0].id.to_string();
     pressed(&town, "U0BOB", &id).await;
     assert_snapshot!(answer(&town, "bob"), @"
     The lock on *qa* is yours already.
@@ -493,7 +493,7 @@ async fn the_ledger_keeps_every_lock() {
     town.alice().types("/gantry lock qa checkout mine").await;
     takes_over(&town, "alice").await;
     town.carol().types("/gantry unlock qa checkout").await;
-    let entries = town.bot.store.ledger(&LedgerFilter::default(), 100).await.unwrap();
+    let entries = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
     let person = |name: &str| Some(Actor::Person(PersonId::new(name)));
     let of_locks: Vec<_> = entries
         .iter()

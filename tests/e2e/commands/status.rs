@@ -69,7 +69,7 @@ pub(crate) fn digits(town: &Town, channel: &str) -> String {
 }
 
 async fn waiting_change(town: &Town) -> Change {
-    let called = town.bot.store.changes_called(&digits(town, "releases")).await.unwrap();
+    let called = town.bot.store.find_changes_by_short(&digits(town, "releases")).await.unwrap();
     called.into_iter().next().expect("a change")
 }
 
@@ -197,11 +197,11 @@ async fn of_two_changes_with_the_same_digits_both_are_shown() {
         ..change
     };
     let store = &town.bot.store;
-    store.commit(Transaction::new().begin(namesake.clone())).await.unwrap();
+    store.commit(Transaction::new().begin_change(namesake.clone())).await.unwrap();
     // The runner has it in its hands as well, until it is not due any more.
     until("it rests", async || {
-        let claim = store.claim(vec![namesake.id]).await.unwrap().remove(0);
-        store.commit(Transaction::new().advance(namesake.clone(), claim.fence, None)).await.is_ok()
+        let claim = store.claim_changes(vec![namesake.id]).await.unwrap().remove(0);
+        store.commit(Transaction::new().advance_change(namesake.clone(), claim.fence, None)).await.is_ok()
     })
     .await;
 

@@ -251,7 +251,7 @@ async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_own_word() {
     }));
     let restored = head(&town, "qa");
     until("it has compared what runs", async || {
-        !bot.store.restored_by(&REPOSITORY.parse().unwrap(), &[&restored]).await.unwrap().is_empty()
+        !bot.store.find_restored_commits(&REPOSITORY.parse().unwrap(), &[&restored]).await.unwrap().is_empty()
     })
     .await;
     town.sim.slack.command("alice", "deploys", "/gantry where d6c66c2").await.unwrap();

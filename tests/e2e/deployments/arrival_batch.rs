@@ -110,7 +110,7 @@ async fn twenty_artefacts_by_one_push_are_one_card_that_is_edited() {
     }
     assert!(cards[0].edited > 0 && cards[0].history[0].text.contains("1 roll out"), "{:#?}", cards[0].history);
     let filter = LedgerFilter { kind: Some(gantry::adapters::store::LedgerKind::Arrived), ..LedgerFilter::default() };
-    assert_eq!(town.bot.store.ledger(&filter, 100).await.unwrap().len(), 20, "history has each of them");
+    assert_eq!(town.bot.store.list_ledger_entries(&filter, 100).await.unwrap().len(), 20, "history has each of them");
 
     // Nothing of it is told again, however often it is looked at.
     for _ in 0..5 {

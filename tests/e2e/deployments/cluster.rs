@@ -1,6 +1,6 @@
 //! What the bot sees of a cluster that is forbidden, away, or forgets.
 
-use gantry::adapters::cluster::history;
+use gantry::adapters::cluster::fetch_image_history;
 use gantry::domain::model::artefact::{Namespace, Workload};
 use jiff::SignedDuration;
 
@@ -78,24 +78,24 @@ async fn the_cluster_tells_what_ran_before_of_every_kind_of_workload() {
         for tag in ["a", "b", "a", "c"] {
             town.sim.cluster.place("qa", workload, "beside", &format!("acme:{tag}"), 1);
         }
-        let past = history(clients, &qa, workload, None, "acme").await.unwrap();
+        let past = fetch_image_history(clients, &qa, workload, None, "acme").await.unwrap();
         let tags: Vec<&str> = past.iter().take(2).map(|past| past.image.tag.as_deref().unwrap()).collect();
         assert_eq!(tags, ["a", "b"], "{workload}: what came back is newer than what it replaced");
-        assert!(past[0].revision > past[1].revision && past[0].created.is_some());
+        assert!(past[0].revision > past[1].revision && past[0].created_at.is_some());
     }
     // What ran in the days before the bot came is in the history as well.
-    let past = history(clients, &qa, &checkout, None, "ghcr.io/acme/checkout").await.unwrap();
+    let past = fetch_image_history(clients, &qa, &checkout, None, "ghcr.io/acme/checkout").await.unwrap();
     let now = town.running("checkout", "qa");
     assert!(!past.is_empty() && past.iter().all(|past| past.image.tag.as_deref() != Some(&now)), "{past:?}");
 
-    let nothing = history(clients, &qa, &"deployment/nothing".parse().unwrap(), None, "acme").await;
+    let nothing = fetch_image_history(clients, &qa, &"deployment/nothing".parse().unwrap(), None, "acme").await;
     assert_eq!(nothing, Ok(vec![]));
     town.sim.cluster.forbid("qa");
-    let why = history(clients, &qa, &checkout, None, "acme").await.unwrap_err();
+    let why = fetch_image_history(clients, &qa, &checkout, None, "acme").await.unwrap_err();
     assert_eq!(why.to_string(), "forbidden: grant get on deployments in qa");
     town.sim.cluster.allow("qa");
     town.sim.cluster.set_down("qa", true);
-    let why = history(clients, &qa, &checkout, None, "acme").await.unwrap_err();
+    let why = fetch_image_history(clients, &qa, &checkout, None, "acme").await.unwrap_err();
     assert!(why.to_string().starts_with("the cluster answered 503"), "{why}");
     town.sim.cluster.set_down("qa", false);
 }

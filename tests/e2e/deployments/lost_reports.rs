@@ -113,7 +113,7 @@ type Everywhere = BTreeMap<(&'static str, &'static str), (String, &'static str)>
 type Ends = BTreeMap<(&'static str, &'static str), &'static str>;
 
 async fn sightings(town: &Town) -> BTreeMap<(String, String), Sighting> {
-    let now = town.bot.store.sightings_now().await.unwrap();
+    let now = town.bot.store.list_current_sightings().await.unwrap();
     now.into_iter().map(|seen| ((seen.artefact.to_string(), seen.environment.to_string()), seen)).collect()
 }
 
@@ -141,8 +141,8 @@ async fn agrees(town: &Town, after: &str) -> Ends {
 async fn newest(town: &Town, thing: &Thing, environment: &str) -> Option<Change> {
     let store = &town.bot.store;
     let (artefact, environment) = (ArtefactName::new(thing.name), EnvironmentName::new(environment));
-    let change = store.last_change(&artefact, &environment).await.unwrap()?;
-    let newest = store.changes_of(&change.change_lock_key(), 1).await.unwrap().pop()?;
+    let change = store.find_last_change(&artefact, &environment).await.unwrap()?;
+    let newest = store.list_changes_of(&change.change_lock_key(), 1).await.unwrap().pop()?;
     (newest.id == change.id && !change.stage.is_active()).then_some(change)
 }
 

@@ -79,7 +79,7 @@ async fn doctor(town: &Town) -> String {
 /// Whom the last report was found to be about, and how.
 async fn found(town: &Town) -> (Value, Value) {
     let filter = LedgerFilter { kind: Some(LedgerKind::Report), ..LedgerFilter::default() };
-    let entry = town.bot.store.ledger(&filter, 1).await.unwrap().remove(0);
+    let entry = town.bot.store.list_ledger_entries(&filter, 1).await.unwrap().remove(0);
     let Some(LedgerDetails::Report { artefacts, by, .. }) = entry.details else { panic!("{entry:?}") };
     (json!(artefacts), json!(by))
 }
@@ -174,7 +174,7 @@ async fn noise_is_about_nobody_and_counts_for_nothing() {
     let town = Town::open().await;
     let noise = failure(&town, "flux-system", &"a".repeat(40), &json!({})).replace("Kustomization", "GitRepository");
     send(&town, "qa", &noise).await;
-    assert_eq!(town.bot.store.unmapped().await.unwrap(), []);
+    assert_eq!(town.bot.store.list_unmapped_reports().await.unwrap(), []);
     assert_eq!(found(&town).await, (Value::Null, Value::Null), "the ledger has it");
     assert_snapshot!(doctor(&town).await, @"
     3 things need a look:
@@ -189,12 +189,12 @@ async fn what_was_repaired_is_no_longer_complained_of() {
     let town = Town::open().await;
     let sha = "a".repeat(40);
     send(&town, "qa", &failure(&town, "apps", &sha, &json!({}))).await;
-    assert_eq!(town.bot.store.unmapped().await.unwrap().len(), 1);
+    assert_eq!(town.bot.store.list_unmapped_reports().await.unwrap().len(), 1);
     town.sim.cluster.applied_by("qa", &"deployment/checkout".parse().unwrap(), ("flux-system", "apps"));
     town.quiet().await;
     town.clock.advance(SignedDuration::from_secs(1));
     send(&town, "qa", &failure(&town, "apps", &sha, &json!({}))).await;
-    assert_eq!(town.bot.store.unmapped().await.unwrap(), []);
+    assert_eq!(town.bot.store.list_unmapped_reports().await.unwrap(), []);
 }
 
 #[tokio::test]
@@ -209,7 +209,7 @@ async fn an_artefact_that_is_not_in_the_reports_environment_is_not_guessed_elsew
     let sha = "a".repeat(40);
     send(&town, "qa", &failure(&town, "x", &sha, &json!({ "artefact": "checkout" }))).await;
     send(&town, "qa", &failure(&town, "checkout", &sha, &json!({}))).await;
-    let all = town.bot.store.unmapped().await.unwrap();
+    let all = town.bot.store.list_unmapped_reports().await.unwrap();
     let said: Vec<&str> = all.iter().map(|strays| strays.last.problem.as_str()).collect();
     assert_eq!(said, ["It is about checkout, which is not in qa."; 2]);
     send(&town, "staging", &failure(&town, "checkout", &sha, &json!({}))).await;
@@ -258,7 +258,7 @@ async fn a_hostile_name_is_only_text() {
     let told = doctor(&town).await;
     assert!(!told.contains("<!") && !told.contains("<@"), "{told}");
     assert!(told.lines().last().unwrap().ends_with(" more"), "{told}");
-    assert_eq!(town.bot.store.unmapped().await.unwrap().len(), 62);
+    assert_eq!(town.bot.store.list_unmapped_reports().await.unwrap().len(), 62);
 }
 
 #[tokio::test]
@@ -312,7 +312,7 @@ async fn a_commit_of_another_repository_proves_nothing() {
     send(&town, "development", &success).await;
     town.settle().await;
     assert_eq!(found(&town).await, (json!(["mailer"]), json!("rule")));
-    let known = town.bot.store.image_commits().await.unwrap();
+    let known = town.bot.store.list_image_commits().await.unwrap();
     assert!(known.iter().all(|image| image.commit.as_ref() != Some(&manifests)), "{known:?}");
 }
 

@@ -4,7 +4,7 @@ mod letter;
 
 use gantry::adapters::reports::BODY_LIMIT;
 use gantry::adapters::reports::github::BuildState;
-use gantry::adapters::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Transaction};
+use gantry::adapters::store::{LedgerDetails, LedgerEntry, LedgerFilter, LedgerKind, Transaction};
 use gantry::domain::model::version::Sha;
 use gantry::domain::runtime::attribution::UnmappedReport;
 use gantry::sim::faults::Fault;
@@ -22,9 +22,9 @@ fn word(state: &str) -> Word<'_> {
     Word { commit: SHA, state, message: "no room left", at: "2026-11-16T08:59:50Z", id: 77 }
 }
 
-async fn ledger(town: &Town, kind: LedgerKind) -> Vec<Entry> {
+async fn ledger(town: &Town, kind: LedgerKind) -> Vec<LedgerEntry> {
     let filter = LedgerFilter { kind: Some(kind), ..LedgerFilter::default() };
-    town.bot.store.ledger(&filter, 1_000).await.unwrap()
+    town.bot.store.list_ledger_entries(&filter, 1_000).await.unwrap()
 }
 
 /// Those of the tests, and not the town's own.
@@ -38,7 +38,7 @@ async fn reports(town: &Town) -> Vec<Value> {
 
 /// How much came that could not be read, and the newest of it.
 async fn unread(town: &Town) -> (usize, Option<UnmappedReport>) {
-    let strays = town.bot.store.unmapped().await.unwrap();
+    let strays = town.bot.store.list_unmapped_reports().await.unwrap();
     let unread: Vec<_> = strays.into_iter().filter(|strays| strays.last.reason == "unread").collect();
     let count: u64 = unread.iter().map(|strays| strays.count).sum();
     (usize::try_from(count).unwrap(), unread.into_iter().next().map(|strays| strays.last))
@@ -300,7 +300,7 @@ async fn a_build_is_known_by_its_commit_until_a_later_word() {
         town.quiet().await;
         let broken = matches!(expected, BuildState::Failed { .. });
         assert_eq!(state(), Some(expected), "{status} {conclusion} {attempt}");
-        let change = town.bot.store.open_changes().await.unwrap().remove(0);
+        let change = town.bot.store.list_open_changes().await.unwrap().remove(0);
         let silence = change.stage.deploying().and_then(|deploying| deploying.silence.clone());
         assert_eq!(silence.is_some(), broken, "a build that failed is said at once: {silence:?}");
     }
@@ -318,7 +318,7 @@ async fn a_build_is_known_by_its_commit_until_a_later_word() {
     let mut told = ledger(&town, LedgerKind::Build).await.remove(0);
     let Some(LedgerDetails::Build(build)) = &mut told.details else { panic!("{told:?}") };
     build["commit"] = SHA.into();
-    town.bot.store.commit(Transaction::new().ledger(told)).await.unwrap();
+    town.bot.store.commit(Transaction::new().append_to_ledger(told)).await.unwrap();
     let known = || town.bot.builds.find_build(&repository, &SHA.parse().unwrap()).map(|build| build.state);
     assert_eq!(known(), None);
     town.bot.recall_builds().await.unwrap();

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use gantry::adapters::github::client::Auth;
-use gantry::adapters::github::{Client, FastForward, Made, Merge, OpenRollback, Promoting};
+use gantry::adapters::github::{
+    BuildPromotionOutcome, Client, FastForwardOutcome, MergeOutcome, OpenRollback, PromotionMerge,
+};
 use gantry::clock::Clock;
 use gantry::domain::change::ChangeId;
 use gantry::domain::git::trailer::Trailers;
@@ -107,7 +109,7 @@ impl Rungs<'_> {
     }
 
     pub(crate) async fn open_rollbacks(&self, branch: &str) -> Vec<OpenRollback> {
-        self.hub.client.open_rollbacks(&self.repository, &self.head(branch)).await.unwrap()
+        self.hub.client.find_open_rollbacks(&self.repository, &self.head(branch)).await.unwrap()
     }
 
     /// GitHub's limits are not what this is about.
@@ -127,26 +129,26 @@ impl Rungs<'_> {
         let message = format!("Promote\n\n{pinned} was seen running well.\n\n{}\n", Trailers::Change(change));
         let base = self.head(branch);
         if open.is_empty() {
-            return match client.merge(repository, branch, pinned, &message).await.unwrap() {
-                Merge::Done { commit, parents } => {
+            return match client.merge_into_branch(repository, branch, pinned, &message).await.unwrap() {
+                MergeOutcome::Done { commit, parents } => {
                     assert_eq!(parents, [base, pinned.clone()], "a merge commit of exactly that");
                     Promoted::To(commit)
                 }
-                Merge::AlreadyThere => Promoted::AlreadyThere,
-                Merge::Conflict => Promoted::Conflict,
+                MergeOutcome::AlreadyMerged => Promoted::AlreadyThere,
+                MergeOutcome::Conflict => Promoted::Conflict,
                 other => panic!("{other:?}"),
             };
         }
         let bench = format!("gantry/{change}");
         client.put_own_branch(repository, &bench, &base).await.unwrap();
-        let promoting = Promoting { change, pinned, message: &message };
-        let promoted = match client.make_result(repository, &bench, &base, open, promoting).await.unwrap() {
-            Made::Done(result) => {
+        let promoting = PromotionMerge { change, pinned, message: &message };
+        let promoted = match client.build_promotion_commit(repository, &bench, &base, open, promoting).await.unwrap() {
+            BuildPromotionOutcome::Done(result) => {
                 let moved = client.fast_forward(repository, branch, &result).await.unwrap();
-                assert_eq!(moved, FastForward::Done);
+                assert_eq!(moved, FastForwardOutcome::Done);
                 Promoted::To(result)
             }
-            Made::Conflict => Promoted::Conflict,
+            BuildPromotionOutcome::Conflict => Promoted::Conflict,
             other => panic!("{other:?}"),
         };
         client.delete_own_branch(repository, &bench).await.unwrap();
@@ -159,9 +161,9 @@ impl Rungs<'_> {
         let parent = self.head(branch);
         let trailers = Trailers::Rollback { change, restores: Some(restore.clone()) };
         let message = format!("Roll back to {restore}\n\n{trailers}\n");
-        let commit = client.make_rollback(repository, &parent, restore, &message).await.unwrap().unwrap();
+        let commit = client.create_rollback_commit(repository, &parent, restore, &message).await.unwrap().unwrap();
         assert_eq!(self.head(branch), parent, "nothing moved yet");
-        assert_eq!(client.fast_forward(repository, branch, &commit).await.unwrap(), FastForward::Done);
+        assert_eq!(client.fast_forward(repository, branch, &commit).await.unwrap(), FastForwardOutcome::Done);
         OpenRollback { change, commit, parent, restores: restore.clone() }
     }
 

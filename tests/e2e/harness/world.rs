@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use gantry::adapters::cluster::Reading;
+use gantry::adapters::cluster::NamespaceReadability;
 use gantry::clock::Clock;
 use gantry::domain::model::artefact::{Namespace, WorkloadKind};
 use gantry::sim::demo::Demo;
@@ -165,7 +165,7 @@ impl Town {
         format!(
             "at {} {:?} is left in the store, {:?} on the agenda; idle: {}; the watches have seen all: {}",
             self.clock.now(),
-            self.bot.store.pending().await,
+            self.bot.store.measure_outstanding_work().await,
             self.sim.agenda.next_due(),
             self.bot.wake.is_idle(),
             self.watches_are_up_to_date(),
@@ -204,21 +204,20 @@ impl Town {
     }
 
     async fn next_due(&self) -> Option<Timestamp> {
-        let pending = self.bot.store.pending().await.unwrap();
+        let pending = self.bot.store.measure_outstanding_work().await.unwrap();
         [self.sim.agenda.next_due(), pending.next_due].into_iter().flatten().min()
     }
 
     pub(crate) fn watches_are_up_to_date(&self) -> bool {
         ENVIRONMENTS.iter().all(|(environment, _)| {
             let namespace = Namespace { context: None, name: (*environment).into() };
-            let unreadable = self
-                .bot
-                .cluster_view
-                .health()
-                .iter()
-                .any(|(of, reading)| *of == namespace && matches!(reading, Reading::Unreadable { .. }));
+            let unreadable =
+                self.bot.cluster_view.list_readability().iter().any(|(of, reading)| {
+                    *of == namespace && matches!(reading, NamespaceReadability::Unreadable { .. })
+                });
             let reached = |kind| {
-                self.bot.cluster_view.reached(&namespace, kind) >= self.sim.cluster.last_change(environment, kind)
+                self.bot.cluster_view.resource_version(&namespace, kind)
+                    >= self.sim.cluster.last_change(environment, kind)
             };
             unreadable || [WorkloadKind::Deployment, WorkloadKind::StatefulSet].into_iter().all(reached)
         })

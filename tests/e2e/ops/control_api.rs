@@ -93,7 +93,7 @@ async fn every_workload_runs_at_the_start_and_each_rung_of_checkout_is_one_behin
                 gantry::domain::model::artefact::ArtefactName::new(artefact),
                 gantry::domain::model::environment::EnvironmentName::new(environment),
             );
-            let stays = town.bot.store.sightings(&artefact, &environment, 10).await.unwrap();
+            let stays = town.bot.store.list_sightings(&artefact, &environment, 10).await.unwrap();
             assert!(stays.len() >= 2, "{artefact} has an earlier version in {environment}");
         }
     }
@@ -187,5 +187,5 @@ async fn production_is_guarded_as_a_team_would_guard_it_and_nobody_has_to_wait_f
     assert_eq!(policy.approvals.as_ref().map(|approvals| approvals.required), Some(1));
     assert!(policy.soak.is_some_and(|soak| soak <= jiff::SignedDuration::from_secs(10)));
     assert!(policy.freezes.is_empty() && !policy.overriders.is_empty());
-    assert_eq!(town.bot.store.locks(None).await.unwrap(), []);
+    assert_eq!(town.bot.store.list_locks(None).await.unwrap(), []);
 }

@@ -271,7 +271,7 @@ async fn a_scrape_of_a_thousand_changes_is_cheap() {
     let town = Town::open().await;
     town.alice().types("/promote checkout prod").await;
     town.alice().clicks("Confirm").await;
-    let one = town.bot.store.open_changes().await.unwrap().pop().expect("a change that waits");
+    let one = town.bot.store.list_open_changes().await.unwrap().pop().expect("a change that waits");
     let many = (1..1_000).map(|_| Change { id: ChangeId::new(one.asked_at), ..one.clone() }).collect();
     town.bot.open_changes.load(many);
     let mut fastest = Duration::MAX;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use gantry::adapters::cluster::access::asks;
+use gantry::adapters::cluster::access::list_required_permissions;
 use gantry::domain::model::artefact::Workload;
 use gantry::sim::faults::Fault;
 use gantry::sim::github::{Author, NewCommit};
@@ -48,7 +48,7 @@ async fn everything_that_the_rules_grant_is_asked_for() {
     for artefact in ["agent", "part"] {
         town.bob().types(&format!("/rollback {artefact} qa")).await;
     }
-    let granted: BTreeSet<_> = asks().into_iter().collect();
+    let granted: BTreeSet<_> = list_required_permissions().into_iter().collect();
     let unused: Vec<String> = granted.difference(&town.sim.cluster.asked()).map(ToString::to_string).collect();
     assert_eq!(unused, Vec::<String>::new(), "granted and never asked for");
     let surplus: Vec<String> = town.sim.cluster.asked().difference(&granted).map(ToString::to_string).collect();

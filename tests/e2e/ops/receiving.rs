@@ -167,12 +167,12 @@ async fn nothing_that_was_tampered_with_is_let_in() {
 
     let heard = Arc::new(AtomicUsize::new(0));
     let counted = heard.clone();
-    let answer: gantry::adapters::slack::receive::Answer = Arc::new(move |_| {
+    let answer: gantry::adapters::slack::receive::RequestHandler = Arc::new(move |_| {
         counted.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { Ack::Silent })
+        Box::pin(async { Ack::Empty })
     });
     let now = jiff::Timestamp::from_second(1_800_000_000).unwrap();
-    let router = Receiver::new(Some(&"secret".to_owned().into()), Clock::by_hand(now), answer).router();
+    let router = Receiver::new(Some(&"secret".to_owned().into()), Clock::by_hand(now), answer).into_router();
     let body = command("list", "1.1").into_bytes();
     let at = now.as_second().to_string();
     let signature = format!("v0={}", hex_hmac("secret", &[b"v0:", at.as_bytes(), b":", &body]));

@@ -4,9 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use gantry::adapters::reports::Report;
-use gantry::adapters::reports::github::{Build, Notice};
-use gantry::adapters::slack::incoming::Incoming;
-use gantry::adapters::store::{Entry, LedgerDetails, LedgerFilter, LedgerKind, Line, Store, Transaction};
+use gantry::adapters::reports::github::{Build, GithubNotice};
+use gantry::adapters::slack::incoming::IncomingRequest;
+use gantry::adapters::store::{InboxQueue, LedgerDetails, LedgerEntry, LedgerFilter, LedgerKind, Store, Transaction};
 use gantry::clock::Clock;
 use gantry::domain::change::ChangeId;
 use gantry::domain::model::message::{Destination, Message};
@@ -58,14 +58,18 @@ impl Left {
         // By then everything is due.
         let clock = Clock::by_hand("2030-01-01T00:00:00Z".parse().unwrap());
         let store = Store::open(&url, clock).await.unwrap_or_else(|error| panic!("{}: {error}", self.name));
-        let unanswered = store.waiting(Line::Requests, 100).await.unwrap();
+        let unanswered = store.list_due_inbox_items(InboxQueue::Requests, 100).await.unwrap();
         for waiting in &unanswered {
-            assert!(serde_json::from_value::<Incoming>(waiting.body.clone()).is_ok(), "{}: {waiting:?}", self.name);
+            assert!(
+                serde_json::from_value::<IncomingRequest>(waiting.body.clone()).is_ok(),
+                "{}: {waiting:?}",
+                self.name
+            );
         }
-        for waiting in store.waiting(Line::Webhooks, 1000).await.unwrap() {
+        for waiting in store.list_due_inbox_items(InboxQueue::Webhooks, 1000).await.unwrap() {
             assert!(is_told(&waiting.body), "{}: {waiting:?}", self.name);
         }
-        let entries = store.ledger(&LedgerFilter::default(), 10_000).await.unwrap();
+        let entries = store.list_ledger_entries(&LedgerFilter::default(), 10_000).await.unwrap();
         for entry in &entries {
             let fine = match (entry.kind, &entry.details) {
                 (LedgerKind::Report, Some(LedgerDetails::Report { report, .. })) => {
@@ -80,13 +84,13 @@ impl Left {
         }
         let mut changes = Vec::new();
         for id in entries.iter().filter(|entry| entry.kind == LedgerKind::Begun).map(change_of) {
-            changes.push((id, store.change(id).await.unwrap().unwrap().stage.name().to_owned()));
+            changes.push((id, store.find_change(id).await.unwrap().unwrap().stage.name().to_owned()));
         }
         let mut unsaid = Vec::new();
-        while let Some(turn) = store.turns().await.unwrap().into_iter().next() {
-            let outgoing = store.outgoing(turn.id).await.unwrap().unwrap();
+        while let Some(turn) = store.list_next_messages().await.unwrap().into_iter().next() {
+            let outgoing = store.find_outgoing_message(turn.id).await.unwrap().unwrap();
             unsaid.push(outgoing.message.unwrap_or_else(|error| panic!("{}: {error}", self.name)));
-            store.commit(Transaction::new().unsay(outgoing.id, outgoing.revision)).await.unwrap();
+            store.commit(Transaction::new().drop_message(outgoing.id, outgoing.revision)).await.unwrap();
         }
         store.close().await;
         Found { at: entries[0].at, changes, unsaid, unanswered: unanswered.len() }
@@ -103,7 +107,7 @@ struct Found {
     unanswered: usize,
 }
 
-fn change_of(entry: &Entry) -> ChangeId {
+fn change_of(entry: &LedgerEntry) -> ChangeId {
     ChangeId::parse(entry.change.as_deref().unwrap()).unwrap()
 }
 
@@ -111,7 +115,7 @@ fn change_of(entry: &Entry) -> ChangeId {
 fn is_told(body: &Value) -> bool {
     serde_json::from_value::<Report>(body.clone()).is_ok()
         || serde_json::from_value::<Build>(body.clone()).is_ok()
-        || serde_json::from_value::<Notice>(body.clone()).is_ok()
+        || serde_json::from_value::<GithubNotice>(body.clone()).is_ok()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -139,11 +143,11 @@ async fn carries_on(left: Left) {
 }
 
 async fn everything_was_said(town: &Town, found: &Found, name: &str) {
-    let pending = town.bot.store.pending().await.unwrap();
+    let pending = town.bot.store.measure_outstanding_work().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (0, 0), "{name}");
     let of_kind = async |kind: LedgerKind| {
         let filter = LedgerFilter { kind: Some(kind), ..LedgerFilter::default() };
-        town.bot.store.ledger(&filter, 1000).await.unwrap()
+        town.bot.store.list_ledger_entries(&filter, 1000).await.unwrap()
     };
     assert_eq!(of_kind(LedgerKind::MessageDropped).await, [], "{name}");
     let texts = texts(town);
@@ -155,7 +159,7 @@ async fn everything_was_said(town: &Town, found: &Found, name: &str) {
         }
         // A card tells by now what became of it.
         if let Some(key) = message.key() {
-            let place = town.bot.store.said(key).await.unwrap().unwrap().place;
+            let place = town.bot.store.find_posted_message(key).await.unwrap().unwrap().location;
             let stands = |channel| town.sim.slack.messages(channel, None).iter().any(|message| message.id == place.ts);
             assert!(stands("deploys") || stands("releases"), "{name}: {key:?} stands nowhere");
         }
@@ -167,7 +171,7 @@ async fn everything_was_said(town: &Town, found: &Found, name: &str) {
 
 async fn everything_has_ended(town: &Town, found: &Found, name: &str) {
     for (id, before) in &found.changes {
-        let change = town.bot.store.change(*id).await.unwrap().unwrap();
+        let change = town.bot.store.find_change(*id).await.unwrap().unwrap();
         let expected = match before.as_str() {
             "deploying" => "stalled",
             "awaiting_approval" => "errored",

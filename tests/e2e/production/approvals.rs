@@ -452,7 +452,7 @@ async fn the_ledger_keeps_who_said_yes_to_what() {
     let town = Town::open().await;
     asked(&town).await;
     town.bob().presses("releases", "Approve").await;
-    let all = town.bot.store.ledger(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
+    let all = town.bot.store.list_ledger_entries(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
     let kinds: Vec<_> =
         all.iter().rev().filter(|entry| entry.change.is_some()).map(|entry| entry.kind.as_str()).collect();
     assert_eq!(kinds, ["begun", "approved", "merging", "deploying", "deployed"]);
@@ -470,7 +470,7 @@ async fn nobody_approves_what_is_not_shown_yet() {
     town.sim.github.whims().plan("POST", "/pulls", When::BeforeTheEffect, limited, 1);
     town.alice().presses_only("deploys", "Confirm").await;
     town.quiet().await;
-    let change = town.bot.store.open_changes().await.unwrap().pop().expect("a change").id;
+    let change = town.bot.store.list_open_changes().await.unwrap().pop().expect("a change").id;
     press(&town, "U0BOB", "change_approve", &format!("{change}:")).await;
     assert!(told(&town, "bob").starts_with("What you saw has changed since:"), "{}", told(&town, "bob"));
     assert!(card(&town).contains("0 of 1 approval"), "{}", card(&town));

@@ -73,7 +73,7 @@ async fn presses_late(town: &Town, person: &str, value: &str) {
 }
 
 async fn released(town: &Town) {
-    while town.bot.store.pending().await.unwrap().inbox > 0 {
+    while town.bot.store.measure_outstanding_work().await.unwrap().inbox > 0 {
         tokio::time::sleep(std::time::Duration::from_millis(4)).await;
     }
     town.sim.github.whims().release();

@@ -59,7 +59,7 @@ async fn a_promotion_goes_from_merging_to_running() {
 async fn the_ledger_keeps_every_stage_of_a_change() {
     let town = Town::open().await;
     town.alice().types("/promote checkout qa").await;
-    let all = town.bot.store.ledger(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
+    let all = town.bot.store.list_ledger_entries(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
     let id = all.iter().find_map(|entry| entry.change.clone()).expect("a change");
     let of_it: Vec<_> = all.iter().rev().filter(|entry| entry.change.as_ref() == Some(&id)).collect();
     let kinds: Vec<_> = of_it.iter().map(|entry| entry.kind.as_str()).collect();

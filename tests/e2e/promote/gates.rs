@@ -179,7 +179,7 @@ async fn only_overriders_override_and_everybody_sees_it() {
         .find(|told| told.starts_with(":rotating_light:"))
         .expect("told in the channel");
     assert!(loud.contains("people cannot pay") && loud.contains("to *prod*"), "{loud}");
-    let all = town.bot.store.ledger(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
+    let all = town.bot.store.list_ledger_entries(&gantry::adapters::store::LedgerFilter::default(), 100).await.unwrap();
     let entry =
         all.iter().find(|entry| entry.kind == gantry::adapters::store::LedgerKind::Overridden).expect("in the ledger");
     let Some(gantry::adapters::store::LedgerDetails::Overridden(overridden)) = &entry.details else {

@@ -21,7 +21,7 @@ async fn of_a_hundred_who_ask_at_once_one_promotes_and_the_others_are_told_who()
     // Each is answered, though the change goes on: the answers are sent one a second.
     for _ in 0..200 {
         town.quiet().await;
-        if town.bot.store.pending().await.unwrap().inbox == 0 {
+        if town.bot.store.measure_outstanding_work().await.unwrap().inbox == 0 {
             break;
         }
         town.clock.advance(jiff::SignedDuration::from_millis(20));

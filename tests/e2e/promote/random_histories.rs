@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gantry::adapters::github::client::Auth;
-use gantry::adapters::github::{Client, Compared, Merge};
+use gantry::adapters::github::{BranchComparison, Client, MergeOutcome};
 use gantry::clock::Clock;
 use gantry::domain::model::artefact::Repository;
 use gantry::domain::model::version::Sha;
@@ -64,7 +64,9 @@ impl History<'_> {
         let branch = BRANCHES[rung];
         // GitHub's limits are not what this is about.
         self.clock.advance(SignedDuration::from_secs(15));
-        let Compared::Pending(pending) = self.client.pending(&self.repository, branch, &pinned).await.unwrap() else {
+        let BranchComparison::Pending(pending) =
+            self.client.compare_with_branch(&self.repository, branch, &pinned).await.unwrap()
+        else {
             panic!("the branches have a common ancestor");
         };
         let target = self.now(rung).1.clone();
@@ -73,12 +75,12 @@ impl History<'_> {
         for fix in target.iter().filter(|name| self.hotfixes.contains(*name) && !brings.contains(*name)) {
             assert!(fixes.contains(fix), "{fix} is only in {branch}");
         }
-        match self.client.merge(&self.repository, branch, &pinned, "Promote").await.unwrap() {
-            Merge::Done { commit, parents } => {
+        match self.client.merge_into_branch(&self.repository, branch, &pinned, "Promote").await.unwrap() {
+            MergeOutcome::Done { commit, parents } => {
                 assert_eq!(parents, [self.now(rung).0.clone(), pinned], "a merge commit of exactly that");
                 self.stood[rung].push((commit, target.union(&brings).cloned().collect()));
             }
-            Merge::AlreadyThere => assert!(brings.is_subset(&target)),
+            MergeOutcome::AlreadyMerged => assert!(brings.is_subset(&target)),
             other => panic!("{other:?}"),
         }
     }

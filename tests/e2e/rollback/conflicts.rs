@@ -1,7 +1,7 @@
 //! Rollbacks while something else is under way in the environment: a promotion that is merged, deploys or waits, or another
 //! rollback.
 
-use gantry::adapters::store::Line;
+use gantry::adapters::store::InboxQueue;
 use gantry::domain::model::version::Sha;
 use gantry::sim::github::{When, Whim};
 use insta::assert_snapshot;
@@ -31,8 +31,8 @@ async fn held() -> (Town, Sha) {
 async fn until_put_off(town: &Town) {
     let store = &town.bot.store;
     until("the press is put off", async || {
-        store.waiting(Line::Requests, 1).await.unwrap().is_empty()
-            && store.next_waiting(Line::Requests, town.clock.now()).await.unwrap().is_some()
+        store.list_due_inbox_items(InboxQueue::Requests, 1).await.unwrap().is_empty()
+            && store.find_next_inbox_due(InboxQueue::Requests, town.clock.now()).await.unwrap().is_some()
     })
     .await;
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::Command;
 
-use gantry::adapters::github::{FastForward, Found, Made, Promoting};
+use gantry::adapters::github::{BuildPromotionOutcome, FastForwardOutcome, FetchResult, PromotionMerge};
 use gantry::domain::git::trailer::Trailers;
 use gantry::domain::model::version::Sha;
 use gantry::sim::github::{BranchMove, When, Whim};
@@ -141,8 +141,8 @@ async fn live(rungs: &Rungs<'_>, first: &Sha, steps: &str, positions: &str) -> V
     let end = rungs.head("qa");
     for name in held.iter().filter(|name| !is_hotfix(name)) {
         let pushed = lived.pushed[*name].as_str();
-        let compared = rungs.hub.client.comparison(&rungs.repository, pushed, end.as_str()).await.unwrap();
-        assert!(matches!(compared, Found::Yes(it) if it.behind_by == 0), "{name} is behind the branch");
+        let compared = rungs.hub.client.compare_refs(&rungs.repository, pushed, end.as_str()).await.unwrap();
+        assert!(matches!(compared, FetchResult::Found(it) if it.behind_by == 0), "{name} is behind the branch");
     }
     moves
 }
@@ -239,28 +239,31 @@ async fn whoever_moves_the_branch_meanwhile_is_not_overwritten() {
     let open = rungs.open_rollbacks("qa").await;
     let change = open[0].change;
     let message = format!("Promote\n\n{}\n", Trailers::Change(change));
-    let promoting = Promoting { change, pinned: &pinned, message: &message };
+    let promoting = PromotionMerge { change, pinned: &pinned, message: &message };
     client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
     // The answer is lost after the merge; the next try begins where the first began.
     hub.github.whims().plan("POST", "/merges", When::AfterTheEffect, Whim::HangsUp, 1);
-    assert!(client.make_result(repository, "gantry/1", &base, &open, promoting).await.is_err());
+    assert!(client.build_promotion_commit(repository, "gantry/1", &base, &open, promoting).await.is_err());
     client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
-    let Made::Done(result) = client.make_result(repository, "gantry/1", &base, &open, promoting).await.unwrap() else {
+    let BuildPromotionOutcome::Done(result) =
+        client.build_promotion_commit(repository, "gantry/1", &base, &open, promoting).await.unwrap()
+    else {
         panic!("nothing stands in the way");
     };
     assert_eq!(rungs.head("qa"), base);
     let hotfix = rungs.commit("qa", "h", &files(&["a"]), &files(&["a", "h"]));
-    assert_eq!(client.fast_forward(repository, "qa", &result).await, Ok(FastForward::Moved));
+    assert_eq!(client.fast_forward(repository, "qa", &result).await, Ok(FastForwardOutcome::BranchMoved));
     assert_eq!(rungs.head("qa"), hotfix);
-    assert_eq!(client.fast_forward(repository, "nowhere", &result).await, Ok(FastForward::NoBranch));
+    assert_eq!(client.fast_forward(repository, "nowhere", &result).await, Ok(FastForwardOutcome::NoBranch));
 
     client.put_own_branch(repository, "gantry/1", &hotfix).await.unwrap();
-    let Made::Done(result) = client.make_result(repository, "gantry/1", &hotfix, &open, promoting).await.unwrap()
+    let BuildPromotionOutcome::Done(result) =
+        client.build_promotion_commit(repository, "gantry/1", &hotfix, &open, promoting).await.unwrap()
     else {
         panic!("nothing stands in the way");
     };
     for _ in 0..2 {
-        assert_eq!(client.fast_forward(repository, "qa", &result).await, Ok(FastForward::Done), "once or twice");
+        assert_eq!(client.fast_forward(repository, "qa", &result).await, Ok(FastForwardOutcome::Done), "once or twice");
     }
     assert_eq!(rungs.tree(&rungs.head("qa")), tree_of(&files(&["a", "b", "h"])));
     assert!(hub.github.branches(&rungs.name()).contains_key("gantry/1"), "who made it puts it away");
@@ -280,15 +283,18 @@ async fn a_result_and_a_rollback_count_also_when_a_person_merges_their_pull_requ
     let base = rungs.head("qa");
     client.put_own_branch(repository, "gantry/1", &base).await.unwrap();
     let message = format!("Promote\n\n{}\n", Trailers::Change(open[0].change));
-    let promoting = Promoting { change: open[0].change, pinned: &pinned, message: &message };
-    assert!(matches!(client.make_result(repository, "gantry/1", &base, &open, promoting).await, Ok(Made::Done(_))));
+    let promoting = PromotionMerge { change: open[0].change, pinned: &pinned, message: &message };
+    assert!(matches!(
+        client.build_promotion_commit(repository, "gantry/1", &base, &open, promoting).await,
+        Ok(BuildPromotionOutcome::Done(_))
+    ));
     let merged = merge("gantry/1");
     assert_eq!(rungs.tree(&merged), tree_of(&files(&["a", "b"])));
     assert_eq!(rungs.open_rollbacks("qa").await, []);
 
     let trailers = Trailers::Rollback { change: open[0].change, restores: Some(open[0].restores.clone()) };
     let message = format!("Roll back\n\n{trailers}\n");
-    let back = client.make_rollback(repository, &merged, &open[0].restores, &message).await.unwrap().unwrap();
+    let back = client.create_rollback_commit(repository, &merged, &open[0].restores, &message).await.unwrap().unwrap();
     client.put_own_branch(repository, "gantry/2", &back).await.unwrap();
     merge("gantry/2");
     assert_eq!(rungs.tree(&rungs.head("qa")), tree_of(&files(&["a"])));
@@ -325,9 +331,13 @@ async fn a_hotfix_on_a_rolled_back_rung_is_known_to_carry_the_rollback_along() {
     let rollback = rungs.roll_back("qa", &only_a).await;
     let hotfix = rungs.commit("qa", "h", &files(&["a"]), &files(&["a", "h"]));
     let staging = rungs.head("staging");
-    assert_eq!(client.carried_rollback(repository, &staging, &both).await, Ok(None), "nothing is rolled back in it");
-    assert_eq!(client.carried_rollback(repository, &staging, &hotfix).await, Ok(None), "staging never had it");
+    assert_eq!(
+        client.find_carried_rollback(repository, &staging, &both).await,
+        Ok(None),
+        "nothing is rolled back in it"
+    );
+    assert_eq!(client.find_carried_rollback(repository, &staging, &hotfix).await, Ok(None), "staging never had it");
     assert!(matches!(rungs.promote("staging", &both).await, Promoted::To(_)));
-    let carried = client.carried_rollback(repository, &rungs.head("staging"), &hotfix).await;
+    let carried = client.find_carried_rollback(repository, &rungs.head("staging"), &hotfix).await;
     assert_eq!(carried, Ok(Some(rollback)));
 }

@@ -89,7 +89,7 @@ async fn while_github_is_away_the_card_says_so() {
     let given_up = card(&town, "deploys");
     assert!(given_up.contains(": could not be done") && given_up.contains("[Roll back]"), "{given_up}");
     assert_eq!(rollbacks(&town), 0);
-    assert_eq!(town.bot.store.quarantines().await.unwrap().len(), 0, "nothing was rolled back");
+    assert_eq!(town.bot.store.list_quarantines().await.unwrap().len(), 0, "nothing was rolled back");
 }
 
 #[tokio::test]

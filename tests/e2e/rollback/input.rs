@@ -171,7 +171,7 @@ async fn a_lock_is_passed_by_whoever_saw_it_and_its_owner_is_told() {
     assert_eq!(told.len(), 1, "{told:#?}");
     let (told, card) = told[0].split_once("<https://acme.slack.com/").expect("a link");
     assert_snapshot!(format!("{told}<{}", &card[card.find('|').unwrap()..]), @"<@U0BOB> rolls *checkout* back to `qa-d2aaacd` in *qa* in spite of your lock: load test. The lock stays: <|follow it here>.");
-    assert_eq!(town.bot.store.locks(None).await.unwrap().len(), 1, "the lock stays");
+    assert_eq!(town.bot.store.list_locks(None).await.unwrap().len(), 1, "the lock stays");
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use gantry::adapters::github::{Compared, OpenRollback};
+use gantry::adapters::github::{BranchComparison, OpenRollback};
 use gantry::domain::model::version::Sha;
 
 use crate::harness::repositories::{Files, Hub, Promoted, Rungs, tree_of};
@@ -201,8 +201,8 @@ impl History<'_> {
         assert_eq!(open, rung.open);
         let (client, repository) = (&self.rungs.hub.client, &self.rungs.repository);
         if contained && let Some(oldest) = rung.open.last() {
-            let newer = match client.pending(repository, oldest.parent.as_str(), &commit).await.unwrap() {
-                Compared::Pending(pending) => pending.ahead_by == 0 && pending.is_target_newer(),
+            let newer = match client.compare_with_branch(repository, oldest.parent.as_str(), &commit).await.unwrap() {
+                BranchComparison::Pending(pending) => pending.ahead_by == 0 && pending.is_target_newer(),
                 other => panic!("{other:?}"),
             };
             // Git cannot merge it, and what was rolled back from would come in its place.
@@ -212,7 +212,7 @@ impl History<'_> {
             }
         }
         if !contained && at > 1 {
-            let carried = client.carried_rollback(repository, &self.now(at).commit, &commit).await.unwrap();
+            let carried = client.find_carried_rollback(repository, &self.now(at).commit, &commit).await.unwrap();
             let takes_back = !below[rung.contains].applied.is_subset(&brings);
             assert!(carried.is_some() || !takes_back, "the rollback below is not seen");
             if carried.is_some() {
@@ -257,7 +257,9 @@ impl History<'_> {
     /// Neither rollbacks nor what undid them are hotfixes.
     async fn only_hotfixes_are_told(&self, at: usize, pinned: &Sha) {
         let (client, repository) = (&self.rungs.hub.client, &self.rungs.repository);
-        let Compared::Pending(pending) = client.pending(repository, BRANCHES[at], pinned).await.unwrap() else {
+        let BranchComparison::Pending(pending) =
+            client.compare_with_branch(repository, BRANCHES[at], pinned).await.unwrap()
+        else {
             panic!("the branches have a common ancestor");
         };
         let told: BTreeSet<&str> = pending.iter_hotfixes().map(|commit| commit.subject.as_str()).collect();

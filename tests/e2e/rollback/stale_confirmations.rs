@@ -44,7 +44,7 @@ async fn what_git_has_is_written_down_when_an_error_is_retried() {
     town.bob().presses("deploys", "Roll back").await;
     assert!(card(&town, "deploys").contains("restored as"), "{}", card(&town, "deploys"));
     assert_eq!(rollbacks(&town), 1);
-    assert_eq!(town.bot.store.quarantines().await.unwrap().len(), 1);
+    assert_eq!(town.bot.store.list_quarantines().await.unwrap().len(), 1);
     town.alice().types("/promote checkout qa").await;
     assert!(town.alice().sees().contains("may not come back"), "{}", town.alice().sees());
 }
@@ -62,7 +62,7 @@ async fn by_manifest_too_and_the_good_one_is_not_taken_for_the_bad() {
     whims.forget();
     town.bob().presses("deploys", "Roll back").await;
     assert!(card(&town, "deploys").contains("running in *qa*"), "{}", card(&town, "deploys"));
-    let quarantined = town.bot.store.quarantines().await.unwrap();
+    let quarantined = town.bot.store.list_quarantines().await.unwrap();
     assert_eq!(quarantined.iter().map(|it| it.version.label().to_owned()).collect::<Vec<_>>(), [bad]);
     town.bob()
         .types(&format!("/rollback search qa {}", by_manifest::runs(&town, "qa").rsplit(':').next().unwrap()))

@@ -69,8 +69,8 @@ async fn a_channel_that_cannot_be_written_holds_up_nobody_else() {
     town.push("checkout", "Nobody hears me");
     town.settle().await;
     assert_eq!(town.channel("deploys"), Vec::<String>::new());
-    let pending = town.bot.store.pending().await.unwrap();
+    let pending = town.bot.store.measure_outstanding_work().await.unwrap();
     assert_eq!((pending.inbox, pending.outbox), (0, 0), "given up, and kept in the ledger");
-    let ledger = town.bot.store.ledger(&LedgerFilter::default(), 100).await.unwrap();
+    let ledger = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 100).await.unwrap();
     assert!(ledger.iter().any(|entry| format!("{:?}", entry.details).contains("not_in_channel")), "{ledger:#?}");
 }

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use gantry::adapters::slack::client::Client;
-use gantry::adapters::slack::incoming::Incoming;
-use gantry::adapters::slack::receive::{Ack, Answer};
-use gantry::adapters::slack::socket::{Connection, Socket, Standing};
+use gantry::adapters::slack::incoming::IncomingRequest;
+use gantry::adapters::slack::receive::{Ack, RequestHandler};
+use gantry::adapters::slack::socket::{ConnectionState, ConnectionWatch, Socket};
 use gantry::adapters::store::Store;
 use gantry::app::{App, Setup};
 use gantry::config::{Config, Secrets};
@@ -28,7 +28,8 @@ async fn by_socket() -> Town {
 
 async fn connected(town: &Town, connections: usize) {
     until("the bot is connected", async || {
-        town.sim.slack.sockets() == connections && matches!(town.bot.socket_status.now(), Connection::Open { .. })
+        town.sim.slack.sockets() == connections
+            && matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
     })
     .await;
 }
@@ -173,7 +174,7 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
     let why = "Slack refuses the app-level token: invalid_auth";
     until(
         "it is said",
-        async || matches!(town.bot.socket_status.now(), Connection::Closed { why: said, .. } if said == why),
+        async || matches!(town.bot.socket_status.current_state(), ConnectionState::Closed { why: said, .. } if said == why),
     )
     .await;
     let ready = reqwest::get(format!("{}/readyz", town.origin)).await.unwrap().text().await.unwrap();
@@ -186,7 +187,7 @@ async fn a_wrong_token_is_said_and_tried_again_slowly() {
     town.sim.slack.take_app_token(APP_TOKEN);
     until("it is connected", async || {
         town.wait(SignedDuration::from_secs(60)).await;
-        matches!(town.bot.socket_status.now(), Connection::Open { .. })
+        matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
     })
     .await;
     assert_answers(&town).await;
@@ -202,7 +203,7 @@ async fn slack_may_be_down_or_ask_us_to_wait() {
     town.sim.slack.break_sockets();
     until("it is connected again", async || {
         town.wait(SignedDuration::from_secs(1)).await;
-        town.sim.slack.sockets() == 1 && matches!(town.bot.socket_status.now(), Connection::Open { .. })
+        town.sim.slack.sockets() == 1 && matches!(town.bot.socket_status.current_state(), ConnectionState::Open { .. })
     })
     .await;
     assert!(town.sim.slack.calls()["apps.connections.open"] >= 4);
@@ -232,14 +233,14 @@ async fn what_cannot_be_read_harms_nobody() {
 }
 
 /// A socket with an answer of the test's own, in a town whose bot listens over HTTP.
-async fn socket(town: &Town, answer: Answer) -> CancellationToken {
+async fn socket(town: &Town, answer: RequestHandler) -> CancellationToken {
     let api = format!("{}/sim/slack/api", town.origin);
     let client = Client::new(&api, &town.origin, BOT_TOKEN.to_owned().into()).unwrap();
-    let standing = Standing::default();
+    let standing = ConnectionWatch::default();
     let cancel = CancellationToken::new();
     town.sim.slack.use_sockets();
     let token = APP_TOKEN.to_owned().into();
-    let socket = Socket { client, token, clock: town.clock.clone(), standing, answer };
+    let socket = Socket { client, token, clock: town.clock.clone(), connection: standing, handler: answer };
     tokio::spawn(socket.run(cancel.clone()));
     until("it is connected", async || town.sim.slack.sockets() == 1).await;
     cancel
@@ -250,19 +251,19 @@ async fn a_slow_answer_holds_up_nobody_and_what_is_not_kept_comes_again() {
     let town = Town::open().await;
     let (heard, slow_begun) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counted = (heard.clone(), slow_begun.clone());
-    let answer: Answer = Arc::new(move |incoming| {
+    let answer: RequestHandler = Arc::new(move |incoming| {
         let (heard, slow_begun) = counted.clone();
         Box::pin(async move {
             match incoming {
-                Incoming::Command { text, .. } if text.contains("slow") => {
+                IncomingRequest::Command { text, .. } if text.contains("slow") => {
                     slow_begun.fetch_add(1, Ordering::Relaxed);
                     tokio::time::sleep(Duration::from_secs(2)).await;
-                    Ack::Words(br#"{"text":"slow"}"#.to_vec())
+                    Ack::Body(br#"{"text":"slow"}"#.to_vec())
                 }
-                Incoming::Command { text, .. } if text.contains("panic") => panic!("a bug"),
-                Incoming::Command { .. } => Ack::Words(br#"{"text":"quick"}"#.to_vec()),
-                Incoming::Said { .. } if heard.fetch_add(1, Ordering::Relaxed) == 0 => Ack::NotKept,
-                _ => Ack::Silent,
+                IncomingRequest::Command { text, .. } if text.contains("panic") => panic!("a bug"),
+                IncomingRequest::Command { .. } => Ack::Body(br#"{"text":"quick"}"#.to_vec()),
+                IncomingRequest::Said { .. } if heard.fetch_add(1, Ordering::Relaxed) == 0 => Ack::NotStored,
+                _ => Ack::Empty,
             }
         })
     });

@@ -71,7 +71,7 @@ fn app(file: &str) -> Value {
 #[test]
 fn an_application_in_each_state_becomes_a_report_by_the_shipped_template() {
     let message = |report: &Report| match &report.outcome {
-        Outcome::Failed { message, evidence } => format!("failed ({evidence:?}): {message}"),
+        ReportStatus::Failed { message, evidence } => format!("failed ({evidence:?}): {message}"),
         other => format!("{other:?}"),
     };
     let cases = [
@@ -113,7 +113,9 @@ fn a_failed_operation_is_evidence_of_a_refused_apply_only_if_its_message_says_so
         ("Failed", "", FailureEvidence::HealthReport),
     ];
     for (phase, message, expected) in cases {
-        let Outcome::Failed { evidence, .. } = outcome(phase, "Degraded", message) else { panic!("{phase} {message}") };
+        let ReportStatus::Failed { evidence, .. } = map_status(phase, "Degraded", message) else {
+            panic!("{phase} {message}")
+        };
         assert_eq!(evidence, expected, "{phase} {message}");
     }
 }
@@ -121,7 +123,7 @@ fn a_failed_operation_is_evidence_of_a_refused_apply_only_if_its_message_says_so
 #[test]
 fn what_ran_is_told_with_its_commit_its_images_and_its_time() {
     let report = told(&app("healthy"));
-    assert_eq!((report.sender, &report.environment), (Sender::ArgoCd, &qa()));
+    assert_eq!((report.sender, &report.environment), (ReportSender::ArgoCd, &qa()));
     let about = &report.about;
     assert_eq!((&*about.kind, &*about.namespace, &*about.name), ("Application", "argocd", "checkout-qa"));
     assert_eq!(about.artefact.as_deref(), Some("checkout"));
@@ -198,7 +200,7 @@ fn an_address_names_a_repository() {
         ("", None),
     ];
     for (url, expected) in cases {
-        assert_eq!(repository(url).map(|it| it.to_string()).as_deref(), expected, "{url}");
+        assert_eq!(parse_repository_url(url).map(|it| it.to_string()).as_deref(), expected, "{url}");
     }
 }
 
@@ -248,6 +250,6 @@ fn an_application_of_several_sources_and_a_sync_that_never_began_are_told_too() 
         never.pointer_mut(holder).unwrap().as_object_mut().unwrap().remove(name);
     }
     let report = told(&never);
-    assert!(matches!(report.outcome, Outcome::Failed { .. }), "{report:?}");
+    assert!(matches!(report.outcome, ReportStatus::Failed { .. }), "{report:?}");
     assert_eq!((report.about.images.len(), report.commit), (0, None));
 }

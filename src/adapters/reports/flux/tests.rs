@@ -37,36 +37,36 @@ fn an_event_becomes_a_report() {
     assert_eq!(report.commit.unwrap().as_str(), SHA);
     assert_eq!(report.revision.unwrap(), format!("qa@sha1:{SHA}"));
     assert_eq!(report.at.unwrap().to_string(), "2026-11-16T02:03:04Z");
-    assert_eq!(report.outcome, Outcome::Succeeded);
+    assert_eq!(report.outcome, ReportStatus::Succeeded);
 }
 
 #[test]
 fn each_reason_has_its_outcome() {
-    let failed = |evidence| Outcome::Failed { message: "it said so".to_owned(), evidence };
+    let failed = |evidence| ReportStatus::Failed { message: "it said so".to_owned(), evidence };
     let (health, not_applied) = (|| failed(FailureEvidence::HealthReport), || failed(FailureEvidence::NotApplied));
     let cases = [
-        ("Kustomization", "info", "ReconciliationSucceeded", Outcome::Succeeded),
-        ("Kustomization", "info", "Progressing", Outcome::Progressing),
-        ("Kustomization", "info", "ArtifactUpToDate", Outcome::Noise),
+        ("Kustomization", "info", "ReconciliationSucceeded", ReportStatus::Succeeded),
+        ("Kustomization", "info", "Progressing", ReportStatus::Progressing),
+        ("Kustomization", "info", "ArtifactUpToDate", ReportStatus::Noise),
         ("Kustomization", "error", "HealthCheckFailed", health()),
         ("Kustomization", "error", "BuildFailed", not_applied()),
         ("Kustomization", "error", "ReconciliationFailed", not_applied()),
         ("Kustomization", "error", "ArtifactFailed", not_applied()),
         ("Kustomization", "error", "PruneFailed", health()),
         ("Kustomization", "error", "", health()),
-        ("Kustomization", "error", "DependencyNotReady", Outcome::Noise),
-        ("Kustomization", "error", "HealthCheckCanceled", Outcome::Noise),
-        ("Kustomization", "trace", "ReconciliationSucceeded", Outcome::Noise),
-        ("HelmRelease", "info", "InstallSucceeded", Outcome::Succeeded),
-        ("HelmRelease", "info", "UpgradeSucceeded", Outcome::Succeeded),
+        ("Kustomization", "error", "DependencyNotReady", ReportStatus::Noise),
+        ("Kustomization", "error", "HealthCheckCanceled", ReportStatus::Noise),
+        ("Kustomization", "trace", "ReconciliationSucceeded", ReportStatus::Noise),
+        ("HelmRelease", "info", "InstallSucceeded", ReportStatus::Succeeded),
+        ("HelmRelease", "info", "UpgradeSucceeded", ReportStatus::Succeeded),
         ("HelmRelease", "error", "InstallFailed", health()),
         ("HelmRelease", "error", "UpgradeFailed", health()),
         ("HelmRelease", "error", "TestFailed", health()),
         ("HelmRelease", "info", "RollbackSucceeded", health()),
-        ("HelmRelease", "info", "info", Outcome::Noise),
-        ("GitRepository", "info", "NewArtifact", Outcome::Noise),
-        ("GitRepository", "error", "GitOperationFailed", Outcome::Noise),
-        ("ImageUpdateAutomation", "info", "", Outcome::Noise),
+        ("HelmRelease", "info", "info", ReportStatus::Noise),
+        ("GitRepository", "info", "NewArtifact", ReportStatus::Noise),
+        ("GitRepository", "error", "GitOperationFailed", ReportStatus::Noise),
+        ("ImageUpdateAutomation", "info", "", ReportStatus::Noise),
     ];
     for (kind, severity, reason, expected) in cases {
         assert_eq!(
@@ -77,10 +77,13 @@ fn each_reason_has_its_outcome() {
     }
     assert_eq!(
         report(&event("Kustomization", "info", "info", "Health check passed in 3s")).outcome,
-        Outcome::Succeeded
+        ReportStatus::Succeeded
     );
     let silent = report(&event("Kustomization", "error", "BuildFailed", " ")).outcome;
-    assert_eq!(silent, Outcome::Failed { message: "BuildFailed".to_owned(), evidence: FailureEvidence::NotApplied });
+    assert_eq!(
+        silent,
+        ReportStatus::Failed { message: "BuildFailed".to_owned(), evidence: FailureEvidence::NotApplied }
+    );
 }
 
 #[test]
@@ -102,7 +105,7 @@ fn a_revision_names_a_commit_in_every_form_of_flux() {
         (":".to_owned(), false),
     ];
     for (revision, names) in cases {
-        assert_eq!(commit(&revision).map(String::from), names.then(|| SHA.to_owned()), "{revision}");
+        assert_eq!(parse_commit(&revision).map(String::from), names.then(|| SHA.to_owned()), "{revision}");
     }
 }
 
@@ -132,7 +135,7 @@ fn metadata_is_found_with_and_without_the_group() {
 fn missing_fields_are_no_error_but_an_event_is_about_something() {
     let bare = br#"{ "involvedObject": { "kind": "Kustomization", "name": "x" } }"#;
     let report = parse(&qa(), bare).unwrap();
-    assert_eq!((report.outcome, report.at, report.revision), (Outcome::Noise, None, None));
+    assert_eq!((report.outcome, report.at, report.revision), (ReportStatus::Noise, None, None));
     for wrong in [&b"{}"[..], b"", b"[]", b"null", br#"{ "involvedObject": {} }"#, b"\xff\xfe"] {
         assert!(matches!(parse(&qa(), wrong), Err(ReportError::Malformed(_))), "{wrong:?}");
     }
@@ -201,7 +204,7 @@ fn each_event_as_flux_sends_it_is_understood() {
     for (file, expected, has_commit) in &cases {
         let report = real(file);
         let told = match &report.outcome {
-            Outcome::Failed { message, evidence } => format!("failed ({evidence:?}): {message}"),
+            ReportStatus::Failed { message, evidence } => format!("failed ({evidence:?}): {message}"),
             other => format!("{other:?}"),
         };
         assert!(told.starts_with(expected), "{file}: {told}");

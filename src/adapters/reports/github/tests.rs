@@ -17,20 +17,20 @@ fn example(file: &str) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-fn heard(event: &str, body: &Value) -> Option<Heard> {
+fn heard(event: &str, body: &Value) -> Option<ParsedWebhook> {
     parse(event, body.to_string().as_bytes(), find).unwrap()
 }
 
 fn reported(body: &Value) -> Report {
-    match heard(DEPLOYMENT, body) {
-        Some(Heard::Report(report)) => *report,
+    match heard(DEPLOYMENT_EVENT, body) {
+        Some(ParsedWebhook::Report(report)) => *report,
         other => panic!("{other:?}"),
     }
 }
 
 fn built(body: &Value) -> Option<Build> {
-    match heard(BUILD, body) {
-        Some(Heard::Build(build)) => Some(build),
+    match heard(BUILD_EVENT, body) {
+        Some(ParsedWebhook::Build(build)) => Some(build),
         None => None,
         other => panic!("{other:?}"),
     }
@@ -50,11 +50,11 @@ fn each_event_tells_what_to_look_at() {
     ];
     for (event, mut body, (number, commit)) in cases {
         body["repository"] = repository.clone();
-        let Some(Heard::Notice(notice)) = heard(event, &body) else { panic!("{event}") };
+        let Some(ParsedWebhook::Notice(notice)) = heard(event, &body) else { panic!("{event}") };
         assert_eq!((notice.pull, notice.commit.is_some()), (number, commit), "{event}");
     }
     assert_eq!(parse("ping", b"{}", find), Ok(None));
-    for event in ["status", DEPLOYMENT, BUILD] {
+    for event in ["status", DEPLOYMENT_EVENT, BUILD_EVENT] {
         assert!(parse(event, b"{}", find).is_err());
         assert!(parse(event, b"nonsense", find).is_err());
     }
@@ -63,8 +63,8 @@ fn each_event_tells_what_to_look_at() {
 #[test]
 fn a_deployment_becomes_a_report_of_the_environment_that_it_names() {
     let report = reported(&example("deployment_status-success"));
-    assert_eq!((report.sender, report.environment.as_str()), (Sender::GitHub, "prod"));
-    assert_eq!(report.outcome, Outcome::Succeeded);
+    assert_eq!((report.sender, report.environment.as_str()), (ReportSender::GitHub, "prod"));
+    assert_eq!(report.outcome, ReportStatus::Succeeded);
     assert_eq!(report.commit.unwrap().as_str(), "f95f852bd8fca8fcc58a9a2d6c842781e32a215e");
     assert_eq!(report.about.repository.unwrap().to_string(), "Codertocat/Hello-World");
     assert_eq!((report.about.artefact, report.revision.as_deref()), (None, Some("master")));
@@ -76,17 +76,17 @@ fn a_deployment_becomes_a_report_of_the_environment_that_it_names() {
 fn each_state_of_a_deployment_has_its_outcome() {
     let mut body = example("deployment_status-success");
     body["deployment_status"]["description"] = json!("exit code 3");
-    let failed = Outcome::Failed { message: "exit code 3".to_owned(), evidence: FailureEvidence::HealthReport };
+    let failed = ReportStatus::Failed { message: "exit code 3".to_owned(), evidence: FailureEvidence::HealthReport };
     let cases = [
-        ("success", Outcome::Succeeded),
+        ("success", ReportStatus::Succeeded),
         ("failure", failed.clone()),
         ("error", failed),
-        ("in_progress", Outcome::Progressing),
-        ("queued", Outcome::Progressing),
-        ("pending", Outcome::Progressing),
-        ("waiting", Outcome::Progressing),
-        ("inactive", Outcome::Noise),
-        ("of tomorrow", Outcome::Noise),
+        ("in_progress", ReportStatus::Progressing),
+        ("queued", ReportStatus::Progressing),
+        ("pending", ReportStatus::Progressing),
+        ("waiting", ReportStatus::Progressing),
+        ("inactive", ReportStatus::Noise),
+        ("of tomorrow", ReportStatus::Noise),
     ];
     for (state, expected) in cases {
         body["deployment_status"]["state"] = json!(state);
@@ -94,7 +94,7 @@ fn each_state_of_a_deployment_has_its_outcome() {
     }
     body["deployment_status"]["state"] = json!("failure");
     body["deployment_status"]["description"] = json!(null);
-    let silent = Outcome::Failed {
+    let silent = ReportStatus::Failed {
         message: "The deployment failed, says GitHub.".to_owned(),
         evidence: FailureEvidence::HealthReport,
     };
@@ -122,8 +122,11 @@ fn a_payload_names_the_artefact_as_an_object_and_as_a_text() {
 
 #[test]
 fn a_deployment_to_somewhere_else_is_handed_on_and_not_dropped() {
-    let Some(Heard::Unread(unread)) = heard(DEPLOYMENT, &example("deployment_status-in_progress")) else { panic!() };
-    assert_eq!((unread.environment, unread.sender), (None, Sender::GitHub));
+    let Some(ParsedWebhook::Unreadable(unread)) = heard(DEPLOYMENT_EVENT, &example("deployment_status-in_progress"))
+    else {
+        panic!()
+    };
+    assert_eq!((unread.environment, unread.sender), (None, ReportSender::GitHub));
     assert!(unread.why.ends_with("goes to `github-pages`, which is no environment of ours."), "{}", unread.why);
     assert_eq!(unread.body.chars().count(), 500);
 }
@@ -178,7 +181,7 @@ fn a_run_of_a_workflow_tells_how_the_build_stands() {
 proptest! {
     #[test]
     fn any_body_is_answered(
-        event in prop::sample::select([&EVENTS[..], &[DEPLOYMENT, BUILD]].concat()), body in "[\\[\\]{}\":,a-z0-9]{0,80}",
+        event in prop::sample::select([&NOTICE_EVENTS[..], &[DEPLOYMENT_EVENT, BUILD_EVENT]].concat()), body in "[\\[\\]{}\":,a-z0-9]{0,80}",
     ) {
         let _ = parse(event, body.as_bytes(), find);
     }
@@ -192,7 +195,7 @@ proptest! {
             "workflow_run": { "id": number, "head_sha": SHA, "status": texts[0], "conclusion": texts[1] },
         })
         .to_string();
-        let _ = parse(DEPLOYMENT, body.as_bytes(), |_| Some(EnvironmentName::new("qa")));
-        let _ = parse(BUILD, body.as_bytes(), find);
+        let _ = parse(DEPLOYMENT_EVENT, body.as_bytes(), |_| Some(EnvironmentName::new("qa")));
+        let _ = parse(BUILD_EVENT, body.as_bytes(), find);
     }
 }

@@ -19,14 +19,14 @@ pub(crate) struct FakeSlack(Arc<Mutex<Inner>>);
 #[derive(Default)]
 struct Inner {
     address: String,
-    heard: Vec<Heard>,
-    answers: HashMap<String, VecDeque<Answer>>,
+    heard: Vec<FakeSlackCall>,
+    answers: HashMap<String, VecDeque<FakeSlackResponse>>,
     hanging: Option<(String, Arc<Notify>)>,
     posts: u32,
 }
 
 #[derive(Clone, Debug)]
-pub(crate) struct Heard {
+pub(crate) struct FakeSlackCall {
     pub(crate) method: String,
     pub(crate) body: Value,
     /// The body as it came, where it is no JSON.
@@ -36,7 +36,7 @@ pub(crate) struct Heard {
 }
 
 #[derive(Clone)]
-pub(crate) enum Answer {
+pub(crate) enum FakeSlackResponse {
     Code(&'static str),
     Json(Value),
     Status(u16, &'static str),
@@ -50,8 +50,8 @@ impl FakeSlack {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         fake.0.lock().unwrap().address = format!("http://{}", listener.local_addr().unwrap());
         let router = Router::new()
-            .route("/prefix/api/{method}", any(answer))
-            .route("/{hook}", any(answer))
+            .route("/prefix/api/{method}", any(handle_call))
+            .route("/{hook}", any(handle_call))
             .with_state(fake.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
         fake
@@ -67,32 +67,32 @@ impl FakeSlack {
     }
 
     /// The next call of `method` (or of a channel: `method channel`) is answered so; several come in turn.
-    pub(crate) fn answers(&self, method: &str, answer: Answer) {
+    pub(crate) fn script_response(&self, method: &str, answer: FakeSlackResponse) {
         self.0.lock().unwrap().answers.entry(method.to_owned()).or_default().push_back(answer);
     }
 
     /// Calls that concern `channel` are not answered until the `Notify` is told to.
-    pub(crate) fn hangs(&self, channel: &str) -> Arc<Notify> {
+    pub(crate) fn hang_channel(&self, channel: &str) -> Arc<Notify> {
         let release = Arc::new(Notify::new());
         self.0.lock().unwrap().hanging = Some((channel.to_owned(), release.clone()));
         release
     }
 
-    pub(crate) fn heard(&self) -> Vec<Heard> {
+    pub(crate) fn recorded_calls(&self) -> Vec<FakeSlackCall> {
         self.0.lock().unwrap().heard.clone()
     }
 
     /// What was said, as `method channel: text`.
-    pub(crate) fn lines(&self) -> Vec<String> {
-        let line = |heard: Heard| {
+    pub(crate) fn format_calls(&self) -> Vec<String> {
+        let line = |heard: FakeSlackCall| {
             let channel = heard.body["channel"].as_str().unwrap_or("-").to_owned();
             format!("{} {channel}: {}", heard.method, heard.body["text"].as_str().unwrap_or("-"))
         };
-        self.heard().into_iter().map(line).collect()
+        self.recorded_calls().into_iter().map(line).collect()
     }
 }
 
-async fn answer(
+async fn handle_call(
     State(fake): State<FakeSlack>,
     Path(method): Path<String>,
     RawQuery(query): RawQuery,
@@ -105,7 +105,7 @@ async fn answer(
     let token = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap().to_owned());
     let (scripted, hanging, posts) = {
         let mut inner = fake.0.lock().unwrap();
-        inner.heard.push(Heard { method: method.clone(), body, text, query, token });
+        inner.heard.push(FakeSlackCall { method: method.clone(), body, text, query, token });
         let keys = [format!("{method} {channel}"), method.clone()];
         let scripted = keys.iter().find_map(|key| inner.answers.get_mut(key)?.pop_front());
         inner.posts += 1;
@@ -122,11 +122,13 @@ async fn answer(
         None => {
             Json(json!({ "ok": true, "channel": format!("C-{channel}"), "ts": format!("{posts}.0") })).into_response()
         }
-        Some(Answer::Code(code)) => Json(json!({ "ok": false, "error": code })).into_response(),
-        Some(Answer::Json(body)) => Json(body).into_response(),
-        Some(Answer::Status(status, body)) => (StatusCode::from_u16(status).unwrap(), body).into_response(),
-        Some(Answer::Redirect(to)) => (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, to)]).into_response(),
-        Some(Answer::RetryAfter(seconds)) => {
+        Some(FakeSlackResponse::Code(code)) => Json(json!({ "ok": false, "error": code })).into_response(),
+        Some(FakeSlackResponse::Json(body)) => Json(body).into_response(),
+        Some(FakeSlackResponse::Status(status, body)) => (StatusCode::from_u16(status).unwrap(), body).into_response(),
+        Some(FakeSlackResponse::Redirect(to)) => {
+            (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, to)]).into_response()
+        }
+        Some(FakeSlackResponse::RetryAfter(seconds)) => {
             let headers = [(header::RETRY_AFTER, seconds.to_string())];
             (StatusCode::TOO_MANY_REQUESTS, headers, Json(json!({ "ok": false, "error": "ratelimited" })))
                 .into_response()

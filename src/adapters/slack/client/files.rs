@@ -6,20 +6,20 @@ use reqwest::header::CONTENT_TYPE;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{Client, Taken};
+use super::{Client, EmptyResponse};
 use crate::adapters::slack::client::response;
 use crate::adapters::slack::client::response::SendError;
 use crate::domain::model::message::{MessageFile, MessageLocation};
 
 #[derive(Deserialize)]
-struct Room {
+struct UploadUrlResponse {
     upload_url: String,
     file_id: String,
 }
 
 impl Client {
     /// Into the thread below `parent`, with `comment` above the file.
-    pub(super) async fn share(
+    pub(super) async fn share_file(
         &self,
         file: &MessageFile,
         comment: &str,
@@ -27,21 +27,21 @@ impl Client {
     ) -> Result<(), SendError> {
         let length = file.text.len().to_string();
         let named = vec![("filename", Some(file.name.as_str())), ("length", Some(length.as_str()))];
-        let room: Room = self.read("files.getUploadURLExternal", named).await?;
-        let Some(url) = self.upload_url(&room.upload_url) else {
+        let room: UploadUrlResponse = self.call_with_query("files.getUploadURLExternal", named).await?;
+        let Some(url) = self.parse_upload_url(&room.upload_url) else {
             return Err(SendError::FileRefused("the upload URL does not point to Slack".to_owned()));
         };
-        let put = self.0.hooks.post(url).header(CONTENT_TYPE, "text/plain; charset=utf-8").body(file.text.clone());
-        self.counted("upload_url", response::of_upload(put.send().await))?;
+        let put = self.0.http.post(url).header(CONTENT_TYPE, "text/plain; charset=utf-8").body(file.text.clone());
+        self.count_call("upload_url", response::check_upload_response(put.send().await))?;
         let body = json!({
             "files": [{ "id": room.file_id, "title": file.title }],
             "channel_id": parent.channel, "thread_ts": parent.ts, "initial_comment": comment,
         });
-        self.write::<Taken>("files.completeUploadExternal", &body).await.map(drop)
+        self.call_with_json::<EmptyResponse>("files.completeUploadExternal", &body).await.map(drop)
     }
 
     /// Whoever answers for Slack says where our text goes; it may go to Slack only.
-    fn upload_url(&self, text: &str) -> Option<Url> {
+    fn parse_upload_url(&self, text: &str) -> Option<Url> {
         let url = Url::parse(text).ok()?;
         let slacks = url.scheme() == "https"
             && url.port().is_none()
@@ -53,7 +53,7 @@ impl Client {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fake::{Answer, FakeSlack};
+    use super::super::fake::{FakeSlack, FakeSlackResponse};
     use super::*;
 
     fn file() -> MessageFile {
@@ -65,14 +65,14 @@ mod tests {
     }
 
     async fn share(slack: &FakeSlack) -> Result<(), SendError> {
-        slack.client().share(&file(), "what differs", &parent()).await
+        slack.client().share_file(&file(), "what differs", &parent()).await
     }
 
     #[tokio::test]
     async fn a_file_is_announced_put_without_the_token_and_shared() {
         let slack = FakeSlack::start().await;
         share(&slack).await.unwrap();
-        let heard = slack.heard();
+        let heard = slack.recorded_calls();
         let methods: Vec<_> = heard.iter().map(|heard| heard.method.as_str()).collect();
         assert_eq!(methods, ["files.getUploadURLExternal", "upload", "files.completeUploadExternal"]);
         assert_eq!(heard[0].query, "filename=checkout+%26+co.diff&length=15");
@@ -103,14 +103,14 @@ mod tests {
             "not a url".to_owned(),
         ] {
             let room = json!({ "ok": true, "upload_url": elsewhere, "file_id": "F0FILE" });
-            slack.answers("files.getUploadURLExternal", Answer::Json(room));
+            slack.script_response("files.getUploadURLExternal", FakeSlackResponse::Json(room));
             let refused = share(&slack).await;
             assert!(matches!(&refused, Err(SendError::FileRefused(why)) if why.contains("Slack")), "{refused:?}");
         }
-        assert!(slack.heard().iter().all(|heard| heard.method == "files.getUploadURLExternal"));
+        assert!(slack.recorded_calls().iter().all(|heard| heard.method == "files.getUploadURLExternal"));
         let client = slack.client();
         for slacks in ["https://files.slack.com/upload/v1/x", "https://slack.com/x", &format!("{address}/upload")] {
-            assert!(client.upload_url(slacks).is_some(), "{slacks}");
+            assert!(client.parse_upload_url(slacks).is_some(), "{slacks}");
         }
     }
 
@@ -119,32 +119,35 @@ mod tests {
         let slack = FakeSlack::start().await;
         let refused = |why: &str| Err(SendError::FileRefused(why.into()));
         for (step, answer, expected) in [
-            ("files.getUploadURLExternal", Answer::Code("missing_scope"), refused("missing_scope")),
+            ("files.getUploadURLExternal", FakeSlackResponse::Code("missing_scope"), refused("missing_scope")),
             (
                 "upload",
-                Answer::Status(400, "12 bytes were announced"),
+                FakeSlackResponse::Status(400, "12 bytes were announced"),
                 refused("the upload URL was answered with HTTP status 400"),
             ),
-            ("files.completeUploadExternal", Answer::Code("file_not_found"), refused("file_not_found")),
+            ("files.completeUploadExternal", FakeSlackResponse::Code("file_not_found"), refused("file_not_found")),
             (
                 "files.completeUploadExternal",
-                Answer::Code("not_in_channel"),
+                FakeSlackResponse::Code("not_in_channel"),
                 Err(SendError::ChannelUnwritable { code: "not_in_channel".into() }),
             ),
         ] {
-            slack.answers(step, answer);
+            slack.script_response(step, answer);
             assert_eq!(share(&slack).await, expected, "{step}");
         }
         for step in ["files.getUploadURLExternal", "upload", "files.completeUploadExternal"] {
-            slack.answers(step, Answer::RetryAfter(7));
+            slack.script_response(step, FakeSlackResponse::RetryAfter(7));
             let limited = share(&slack).await;
-            assert!(matches!(limited, Err(SendError::RateLimited { everywhere: true, .. })), "{step}: {limited:?}");
-            slack.answers(step, Answer::Status(503, "secret"));
+            assert!(
+                matches!(limited, Err(SendError::RateLimited { is_workspace_wide: true, .. })),
+                "{step}: {limited:?}"
+            );
+            slack.script_response(step, FakeSlackResponse::Status(503, "secret"));
             let down = share(&slack).await;
             assert!(matches!(&down, Err(SendError::Transient(why)) if !why.contains("secret")), "{step}: {down:?}");
         }
-        slack.answers("upload", Answer::Redirect("/elsewhere"));
+        slack.script_response("upload", FakeSlackResponse::Redirect("/elsewhere"));
         assert!(matches!(share(&slack).await, Err(SendError::Transient(_))));
-        assert!(slack.heard().iter().all(|heard| heard.method != "elsewhere"));
+        assert!(slack.recorded_calls().iter().all(|heard| heard.method != "elsewhere"));
     }
 }

@@ -18,28 +18,28 @@ const ACTIONS: usize = 25;
 const MARKDOWN: usize = 12_000;
 const ROWS: usize = 100;
 
-pub(super) fn text(text: &str) -> String {
+pub(super) fn fit_text(text: &str) -> String {
     // Slack refuses a message without any text.
-    if text.is_empty() { "…".to_owned() } else { shorten(text, TEXT).unwrap_or_else(|| text.to_owned()) }
+    if text.is_empty() { "…".to_owned() } else { truncate_text(text, TEXT).unwrap_or_else(|| text.to_owned()) }
 }
 
-pub(super) fn blocks(blocks: &[Value]) -> Vec<Value> {
-    fitted(blocks, BLOCKS, TOTAL)
+pub(super) fn fit_blocks(blocks: &[Value]) -> Vec<Value> {
+    fit_to_limits(blocks, BLOCKS, TOTAL)
 }
 
 /// A view holds more blocks, and each may be as long as it likes.
-pub(super) fn view(blocks: &[Value]) -> Vec<Value> {
-    fitted(blocks, BLOCKS_IN_VIEW, usize::MAX)
+pub(super) fn fit_view(blocks: &[Value]) -> Vec<Value> {
+    fit_to_limits(blocks, BLOCKS_IN_VIEW, usize::MAX)
 }
 
-fn fitted(blocks: &[Value], most: usize, most_letters: usize) -> Vec<Value> {
-    let mut fitted: Vec<Value> = blocks.iter().cloned().map(block).collect();
+fn fit_to_limits(blocks: &[Value], most: usize, most_letters: usize) -> Vec<Value> {
+    let mut fitted: Vec<Value> = blocks.iter().cloned().map(fit_block).collect();
     let cut = json!({ "type": "context", "elements": [{ "type": "mrkdwn", "text": "…" }] });
     let mut kept = fitted.len();
-    let mut total: usize = fitted.iter().map(letters).sum();
+    let mut total: usize = fitted.iter().map(count_characters).sum();
     while kept > 1 && (total > most_letters || kept > most || (kept < fitted.len() && kept == most)) {
         kept -= 1;
-        total -= letters(&fitted[kept]);
+        total -= count_characters(&fitted[kept]);
     }
     if kept < fitted.len() {
         fitted.truncate(kept);
@@ -48,41 +48,45 @@ fn fitted(blocks: &[Value], most: usize, most_letters: usize) -> Vec<Value> {
     fitted
 }
 
-fn block(mut block: Value) -> Value {
+fn fit_block(mut block: Value) -> Value {
     let kind = block["type"].as_str().unwrap_or_default().to_owned();
     match kind.as_str() {
         "section" => {
-            string(&mut block, "/text/text", SECTION);
-            items(&mut block, "fields", FIELDS, |field| string(field, "/text", FIELD));
-            string(&mut block, "/accessory/text/text", BUTTON);
+            truncate_string(&mut block, "/text/text", SECTION);
+            truncate_items(&mut block, "fields", FIELDS, |field| truncate_string(field, "/text", FIELD));
+            truncate_string(&mut block, "/accessory/text/text", BUTTON);
         }
-        "header" => string(&mut block, "/text/text", HEADER),
-        "context" => items(&mut block, "elements", CONTEXT_ELEMENTS, |element| string(element, "/text", CONTEXT)),
-        "actions" => items(&mut block, "elements", ACTIONS, |element| string(element, "/text/text", BUTTON)),
-        "markdown" => string(&mut block, "/text", MARKDOWN),
-        "table" => items(&mut block, "rows", ROWS, |_| ()),
+        "header" => truncate_string(&mut block, "/text/text", HEADER),
+        "context" => truncate_items(&mut block, "elements", CONTEXT_ELEMENTS, |element| {
+            truncate_string(element, "/text", CONTEXT);
+        }),
+        "actions" => {
+            truncate_items(&mut block, "elements", ACTIONS, |element| truncate_string(element, "/text/text", BUTTON));
+        }
+        "markdown" => truncate_string(&mut block, "/text", MARKDOWN),
+        "table" => truncate_items(&mut block, "rows", ROWS, |_| ()),
         _ => {}
     }
     block
 }
 
-fn items(block: &mut Value, name: &str, limit: usize, each: impl Fn(&mut Value)) {
+fn truncate_items(block: &mut Value, name: &str, limit: usize, each: impl Fn(&mut Value)) {
     if let Some(items) = block.get_mut(name).and_then(Value::as_array_mut) {
         items.truncate(limit);
         items.iter_mut().for_each(each);
     }
 }
 
-fn string(value: &mut Value, pointer: &str, limit: usize) {
+fn truncate_string(value: &mut Value, pointer: &str, limit: usize) {
     if let Some(text) = value.pointer_mut(pointer)
-        && let Some(short) = text.as_str().and_then(|text| shorten(text, limit))
+        && let Some(short) = text.as_str().and_then(|text| truncate_text(text, limit))
     {
         *text = short.into();
     }
 }
 
 /// `None` if it fits.
-fn shorten(text: &str, limit: usize) -> Option<String> {
+fn truncate_text(text: &str, limit: usize) -> Option<String> {
     let end = text.char_indices().nth(limit.saturating_sub(1)).map(|(end, _)| end)?;
     text[end..].chars().nth(1)?;
     let mut kept = &text[..end];
@@ -101,17 +105,17 @@ fn shorten(text: &str, limit: usize) -> Option<String> {
 }
 
 /// The letters people read; the JSON around them does not count.
-fn letters(value: &Value) -> usize {
+fn count_characters(value: &Value) -> usize {
     match value {
         Value::Object(map) => map
             .iter()
             .map(|(key, value)| match value {
                 Value::String(text) if matches!(key.as_str(), "text" | "alt_text" | "title") => text.chars().count(),
                 Value::String(_) => 0,
-                other => letters(other),
+                other => count_characters(other),
             })
             .sum(),
-        Value::Array(items) => items.iter().map(letters).sum(),
+        Value::Array(items) => items.iter().map(count_characters).sum(),
         _ => 0,
     }
 }
@@ -129,22 +133,22 @@ mod tests {
             json!({ "type": "actions", "elements": [{ "type": "button", "text": { "type": "plain_text", "text": "Promote" }, "value": "x" }] }),
             json!({ "type": "divider" }),
         ];
-        assert_eq!(blocks(&fine), fine);
-        assert_eq!(text("short"), "short");
+        assert_eq!(fit_blocks(&fine), fine);
+        assert_eq!(fit_text("short"), "short");
     }
 
     #[test]
     fn a_cut_leaves_no_half_of_a_link_or_an_entity() {
-        assert_eq!(shorten("12345 <https://example.com|x>", 12).as_deref(), Some("12345 …"));
-        assert_eq!(shorten("12345 &amp; more", 9).as_deref(), Some("12345 …"));
-        assert_eq!(shorten("äöüß", 4), None);
-        assert_eq!(shorten("äöüßé", 4).as_deref(), Some("äöü…"));
+        assert_eq!(truncate_text("12345 <https://example.com|x>", 12).as_deref(), Some("12345 …"));
+        assert_eq!(truncate_text("12345 &amp; more", 9).as_deref(), Some("12345 …"));
+        assert_eq!(truncate_text("äöüß", 4), None);
+        assert_eq!(truncate_text("äöüßé", 4).as_deref(), Some("äöü…"));
     }
 
     #[test]
     fn too_many_blocks_end_in_an_ellipsis() {
         let many = vec![json!({ "type": "section", "text": { "type": "mrkdwn", "text": "line" } }); 51];
-        let fitted = blocks(&many);
+        let fitted = fit_blocks(&many);
         assert_eq!(fitted.len(), BLOCKS);
         assert_eq!(fitted[BLOCKS - 1]["elements"][0]["text"], "…");
     }
@@ -156,13 +160,13 @@ mod tests {
                 .iter()
                 .map(|length| json!({ "type": "section", "text": { "type": "mrkdwn", "text": "é".repeat(*length) } }))
                 .collect();
-            let fitted = blocks(&long);
+            let fitted = fit_blocks(&long);
             prop_assert!(fitted.len() <= BLOCKS);
-            prop_assert!(fitted.iter().map(letters).sum::<usize>() <= TOTAL + 1);
+            prop_assert!(fitted.iter().map(count_characters).sum::<usize>() <= TOTAL + 1);
             for block in &fitted {
-                prop_assert!(letters(block) <= SECTION);
+                prop_assert!(count_characters(block) <= SECTION);
             }
-            prop_assert!(text(&"é".repeat(words)).chars().count() <= TEXT);
+            prop_assert!(fit_text(&"é".repeat(words)).chars().count() <= TEXT);
         }
     }
 }

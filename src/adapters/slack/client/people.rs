@@ -9,7 +9,7 @@ use crate::domain::model::actor::{PersonId, Role};
 
 /// A person as the workspace knows them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Account {
+pub struct SlackAccount {
     pub id: PersonId,
     pub role: Role,
     /// The username, which its owner cannot change; the display name, which anybody can, is of no use.
@@ -19,7 +19,7 @@ pub struct Account {
 
 /// A user group that is in use.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Group {
+pub struct UserGroup {
     pub id: String,
     /// Without its `@`.
     pub handle: String,
@@ -27,14 +27,14 @@ pub struct Group {
 }
 
 #[derive(Deserialize)]
-struct Found {
-    user: WireAccount,
+struct UserResponse {
+    user: SlackUser,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 #[expect(clippy::struct_excessive_bools, reason = "these are Slack's flags, as Slack names them")]
-struct WireAccount {
+struct SlackUser {
     id: String,
     name: String,
     team_id: Option<String>,
@@ -77,41 +77,45 @@ struct WireGroup {
 }
 
 impl Client {
-    pub async fn role(&self, person: &PersonId) -> Result<Role, SendError> {
-        Ok(self.account(person).await?.map_or(Role::Stranger, |account| account.role))
+    pub async fn fetch_role(&self, person: &PersonId) -> Result<Role, SendError> {
+        Ok(self.fetch_account(person).await?.map_or(Role::Stranger, |account| account.role))
     }
 
     /// `None` for somebody whom this workspace does not know.
-    pub async fn account(&self, person: &PersonId) -> Result<Option<Account>, SendError> {
-        self.find("users.info", vec![("user", Some(person.as_str()))]).await
+    pub async fn fetch_account(&self, person: &PersonId) -> Result<Option<SlackAccount>, SendError> {
+        self.look_up_account("users.info", vec![("user", Some(person.as_str()))]).await
     }
 
-    pub async fn account_by_email(&self, email: &str) -> Result<Option<Account>, SendError> {
-        self.find("users.lookupByEmail", vec![("email", Some(email))]).await
+    pub async fn fetch_account_by_email(&self, email: &str) -> Result<Option<SlackAccount>, SendError> {
+        self.look_up_account("users.lookupByEmail", vec![("email", Some(email))]).await
     }
 
     /// All user groups with their members, in one call.
-    pub async fn groups(&self) -> Result<Vec<Group>, SendError> {
-        let all: WireGroups = self.read("usergroups.list", vec![("include_users", Some("true"))]).await?;
+    pub async fn list_user_groups(&self) -> Result<Vec<UserGroup>, SendError> {
+        let all: WireGroups = self.call_with_query("usergroups.list", vec![("include_users", Some("true"))]).await?;
         let in_use =
             all.usergroups.into_iter().filter(|group| !group.is_external && group.date_delete.unwrap_or_default() == 0);
         let group = |group: WireGroup| {
             let members = group.users.into_iter().collect();
-            Group { id: group.id, handle: group.handle, members }
+            UserGroup { id: group.id, handle: group.handle, members }
         };
         Ok(in_use.map(group).collect())
     }
 
-    async fn find(&self, method: &str, by: Vec<(&str, Option<&str>)>) -> Result<Option<Account>, SendError> {
-        let team = self.whoami().await?.team;
-        match self.read::<Found>(method, by).await {
-            Ok(Found { user }) => Ok(Some(Account {
-                role: role_of(&user, &team),
+    async fn look_up_account(
+        &self,
+        method: &str,
+        by: Vec<(&str, Option<&str>)>,
+    ) -> Result<Option<SlackAccount>, SendError> {
+        let team = self.fetch_identity().await?.team;
+        match self.call_with_query::<UserResponse>(method, by).await {
+            Ok(UserResponse { user }) => Ok(Some(SlackAccount {
+                role: derive_role(&user, &team),
                 id: PersonId::new(&user.id),
                 name: user.name,
                 email: user.profile.email.filter(|email| !email.is_empty()),
             })),
-            Err(SendError::Final(code))
+            Err(SendError::Permanent(code))
                 if matches!(code.as_str(), "user_not_found" | "users_not_found" | "user_not_visible") =>
             {
                 Ok(None)
@@ -121,7 +125,7 @@ impl Client {
     }
 }
 
-fn role_of(user: &WireAccount, team: &str) -> Role {
+fn derive_role(user: &SlackUser, team: &str) -> Role {
     let ours = user.team_id.as_deref().is_none_or(|of| of == team)
         || user.enterprise_user.as_ref().is_some_and(|enterprise| enterprise.teams.iter().any(|of| of == team));
     if user.deleted {

@@ -11,13 +11,13 @@ use crate::adapters::slack::client::response;
 use crate::http::date;
 
 const MANIFEST: &str = include_str!("../../../../deploy/slack/manifest.yaml");
-const PAGE: &str = "999";
+const PAGE_SIZE: &str = "999";
 /// More channels than any bot is in.
-const MOST_PAGES: usize = 10;
+const MAX_PAGES: usize = 10;
 
 /// Our own token, as Slack sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Token {
+pub struct TokenInfo {
     pub team: String,
     /// The name that people mention us by.
     pub bot: String,
@@ -28,7 +28,7 @@ pub struct Token {
 
 /// A channel that we are in.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Joined {
+pub struct JoinedChannel {
     pub id: String,
     #[serde(default)]
     pub name: String,
@@ -38,19 +38,19 @@ pub struct Joined {
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Conversations {
-    channels: Vec<Joined>,
-    response_metadata: Next,
+struct ConversationsResponse {
+    channels: Vec<JoinedChannel>,
+    response_metadata: ResponseMetadata,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Next {
+struct ResponseMetadata {
     next_cursor: String,
 }
 
 /// The scopes that the code needs: those of the manifest by which the app is made.
-pub fn needed_scopes() -> Vec<String> {
+pub fn required_scopes() -> Vec<String> {
     let manifest: Value = serde_saphyr::from_str(MANIFEST).unwrap_or_default();
     let scopes = manifest["oauth_config"]["scopes"]["bot"].as_array().cloned().unwrap_or_default();
     scopes.iter().filter_map(|scope| scope.as_str().map(str::to_owned)).collect()
@@ -58,26 +58,26 @@ pub fn needed_scopes() -> Vec<String> {
 
 impl Client {
     /// Asks anew each time.
-    pub async fn token_as_seen(&self) -> Result<Token, SendError> {
-        let (headers, body) = self.raw("auth.test", &self.0.token).await?;
+    pub async fn inspect_token(&self) -> Result<TokenInfo, SendError> {
+        let (headers, body) = self.call_raw("auth.test", &self.0.token).await?;
         let text = |field: &str| body[field].as_str().unwrap_or_default().to_owned();
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let scopes = header("x-oauth-scopes")
             .map(|all| all.split(',').map(|scope| scope.trim().to_owned()).filter(|scope| !scope.is_empty()).collect());
-        Ok(Token { team: text("team"), bot: text("user"), scopes, date: header("date").and_then(date) })
+        Ok(TokenInfo { team: text("team"), bot: text("user"), scopes, date: header("date").and_then(date) })
     }
 
     /// The channels that we are in, private ones too.
-    pub async fn joined(&self) -> Result<Vec<Joined>, SendError> {
+    pub async fn list_joined_channels(&self) -> Result<Vec<JoinedChannel>, SendError> {
         let mut joined = Vec::new();
         let mut cursor = String::new();
-        for _ in 0..MOST_PAGES {
+        for _ in 0..MAX_PAGES {
             let named = vec![
                 ("types", Some("public_channel,private_channel")),
-                ("limit", Some(PAGE)),
+                ("limit", Some(PAGE_SIZE)),
                 ("cursor", Some(cursor.as_str()).filter(|cursor| !cursor.is_empty())),
             ];
-            let page: Conversations = self.read("users.conversations", named).await?;
+            let page: ConversationsResponse = self.call_with_query("users.conversations", named).await?;
             joined.extend(page.channels);
             cursor = page.response_metadata.next_cursor;
             if cursor.is_empty() {
@@ -88,14 +88,18 @@ impl Client {
     }
 
     /// Does an app-level token open sockets? None is opened: only the address of one is asked for.
-    pub async fn opens_sockets(&self, app_token: &SecretString) -> Result<(), SendError> {
-        self.raw("apps.connections.open", app_token).await.map(drop)
+    pub async fn check_app_token(&self, app_token: &SecretString) -> Result<(), SendError> {
+        self.call_raw("apps.connections.open", app_token).await.map(drop)
     }
 
-    async fn raw(&self, method: &str, token: &SecretString) -> Result<(reqwest::header::HeaderMap, Value), SendError> {
+    async fn call_raw(
+        &self,
+        method: &str,
+        token: &SecretString,
+    ) -> Result<(reqwest::header::HeaderMap, Value), SendError> {
         let url = format!("{}/{method}", self.0.api_url);
-        let request = self.0.hooks.post(url).bearer_auth(token.expose_secret());
-        response::of_raw(method, request.send().await).await
+        let request = self.0.http.post(url).bearer_auth(token.expose_secret());
+        response::check_raw_response(method, request.send().await).await
     }
 }
 
@@ -105,7 +109,7 @@ mod tests {
 
     #[test]
     fn the_manifest_tells_the_scopes() {
-        let scopes = needed_scopes();
+        let scopes = required_scopes();
         assert!(
             scopes.contains(&"chat:write".to_owned()) && scopes.contains(&"channels:read".to_owned()),
             "{scopes:?}"

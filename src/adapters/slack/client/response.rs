@@ -8,7 +8,7 @@ use slack_morphism::errors::SlackClientError;
 pub enum SendError {
     /// `everywhere` where the limit counts all channels together.
     #[error("Slack asks us to wait for {} s", retry_after.as_secs())]
-    RateLimited { retry_after: Duration, everywhere: bool },
+    RateLimited { retry_after: Duration, is_workspace_wide: bool },
     #[error("Slack does not let us write there: {code}")]
     ChannelUnwritable { code: String },
     #[error("Slack does not take these blocks")]
@@ -19,7 +19,7 @@ pub enum SendError {
     #[error("the response URL has expired or was used up")]
     UrlSpent,
     #[error("the message is not there any more")]
-    Gone,
+    MessageGone,
     /// Worth another try later.
     #[error("{0}")]
     Transient(String),
@@ -28,7 +28,7 @@ pub enum SendError {
     Unauthorised(String),
     /// Slack's code, or a sentence of ours: no other try can help.
     #[error("{0}")]
-    Final(String),
+    Permanent(String),
 }
 
 impl SendError {
@@ -40,66 +40,66 @@ impl SendError {
             Self::BlocksRefused => "blocks_refused",
             Self::FileRefused(_) => "file_refused",
             Self::UrlSpent => "url_spent",
-            Self::Gone => "gone",
+            Self::MessageGone => "gone",
             Self::Transient(_) => "transient",
             Self::Unauthorised(_) => "unauthorised",
             // An answer like any other to who looks for somebody.
-            Self::Final(code) if matches!(code.as_str(), "user_not_found" | "users_not_found") => "not_found",
-            Self::Final(_) => "refused",
+            Self::Permanent(code) if matches!(code.as_str(), "user_not_found" | "users_not_found") => "not_found",
+            Self::Permanent(_) => "refused",
         }
     }
 }
 
 /// What we assume where Slack names no time.
-const RETRY_AFTER: Duration = Duration::from_secs(30);
+const DEFAULT_RETRY_AFTER: Duration = Duration::from_secs(30);
 
-pub(super) fn of_api(method: &str, error: SlackClientError) -> SendError {
+pub(super) fn from_api_error(method: &str, error: SlackClientError) -> SendError {
     match error {
         SlackClientError::RateLimitError(limit) => SendError::RateLimited {
-            retry_after: limit.retry_after.unwrap_or(RETRY_AFTER),
-            everywhere: counts_everywhere(method),
+            retry_after: limit.retry_after.unwrap_or(DEFAULT_RETRY_AFTER),
+            is_workspace_wide: is_limited_workspace_wide(method),
         },
-        SlackClientError::ApiError(error) => of_code(method, &error.code),
-        SlackClientError::HttpError(error) => of_status(method, error.status_code.as_u16()),
+        SlackClientError::ApiError(error) => from_error_code(method, &error.code),
+        SlackClientError::HttpError(error) => from_http_status(method, error.status_code.as_u16()),
         // Slack did it, and then answered something we cannot read: again would be twice.
         SlackClientError::ProtocolError(error) => {
             let why = format!("{method} was answered by something unreadable: {}", error.json_error);
-            if method.starts_with("files.") { SendError::FileRefused(why) } else { SendError::Final(why) }
+            if method.starts_with("files.") { SendError::FileRefused(why) } else { SendError::Permanent(why) }
         }
         // Its text holds no more than the kind of failure, never the request.
         other => SendError::Transient(format!("{method} failed: {other}")),
     }
 }
 
-pub(super) fn of_upload(answer: Result<reqwest::Response, reqwest::Error>) -> Result<(), SendError> {
-    let answer = answer.map_err(|error| of_failure("the upload URL", error))?;
+pub(super) fn check_upload_response(answer: Result<reqwest::Response, reqwest::Error>) -> Result<(), SendError> {
+    let answer = answer.map_err(|error| from_transport_error("the upload URL", error))?;
     let status = answer.status();
     match status.as_u16() {
-        429 => Err(SendError::RateLimited { retry_after: retry_after(&answer), everywhere: true }),
+        429 => Err(SendError::RateLimited { retry_after: parse_retry_after(&answer), is_workspace_wide: true }),
         _ if status.is_success() => Ok(()),
-        status => Err(match of_status("the upload URL", status) {
-            SendError::Final(why) => SendError::FileRefused(why),
+        status => Err(match from_http_status("the upload URL", status) {
+            SendError::Permanent(why) => SendError::FileRefused(why),
             other => other,
         }),
     }
 }
 
-fn of_failure(what: &str, error: reqwest::Error) -> SendError {
+fn from_transport_error(what: &str, error: reqwest::Error) -> SendError {
     // The address is a permission: it must not stand in logs and ledger.
     SendError::Transient(format!("{what} failed: {}", error.without_url()))
 }
 
-fn retry_after(answer: &reqwest::Response) -> Duration {
+fn parse_retry_after(answer: &reqwest::Response) -> Duration {
     let seconds = answer.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
-    seconds.map_or(RETRY_AFTER, Duration::from_secs)
+    seconds.map_or(DEFAULT_RETRY_AFTER, Duration::from_secs)
 }
 
-pub(super) async fn of_hook(answer: Result<reqwest::Response, reqwest::Error>) -> Result<(), SendError> {
-    let failed = |error: reqwest::Error| of_failure("the response URL", error);
+pub(super) async fn check_hook_response(answer: Result<reqwest::Response, reqwest::Error>) -> Result<(), SendError> {
+    let failed = |error: reqwest::Error| from_transport_error("the response URL", error);
     let answer = answer.map_err(failed)?;
     let status = answer.status();
     if status.as_u16() == 429 {
-        return Err(SendError::RateLimited { retry_after: retry_after(&answer), everywhere: false });
+        return Err(SendError::RateLimited { retry_after: parse_retry_after(&answer), is_workspace_wide: false });
     }
     let body = answer.text().await.map_err(failed)?;
     // Errors come as `{"ok": false, "error": code}`, with status 200 too, or as the bare code.
@@ -112,25 +112,25 @@ pub(super) async fn of_hook(answer: Result<reqwest::Response, reqwest::Error>) -
     match code {
         "expired_url" | "used_url" | "invalid_url" | "url_expired" => Err(SendError::UrlSpent),
         _ if matches!(status.as_u16(), 404 | 410) => Err(SendError::UrlSpent),
-        code if is_code(code) => Err(of_code("the response URL", code)),
-        _ => Err(of_status("the response URL", status.as_u16())),
+        code if is_error_code(code) => Err(from_error_code("the response URL", code)),
+        _ => Err(from_http_status("the response URL", status.as_u16())),
     }
 }
 
 /// A method that was called without slack-morphism: its headers, and its body where Slack says that it is well.
-pub(super) async fn of_raw(
+pub(super) async fn check_raw_response(
     method: &str,
     answer: Result<reqwest::Response, reqwest::Error>,
 ) -> Result<(reqwest::header::HeaderMap, serde_json::Value), SendError> {
-    let answer = answer.map_err(|error| of_failure(method, error))?;
+    let answer = answer.map_err(|error| from_transport_error(method, error))?;
     let (status, headers) = (answer.status(), answer.headers().clone());
     if status.as_u16() == 429 {
-        return Err(SendError::RateLimited { retry_after: retry_after(&answer), everywhere: true });
+        return Err(SendError::RateLimited { retry_after: parse_retry_after(&answer), is_workspace_wide: true });
     }
     if !status.is_success() {
-        return Err(of_status(method, status.as_u16()));
+        return Err(from_http_status(method, status.as_u16()));
     }
-    let body = answer.text().await.map_err(|error| of_failure(method, error))?;
+    let body = answer.text().await.map_err(|error| from_transport_error(method, error))?;
     let Ok(body) = serde_json::from_str::<serde_json::Value>(&body) else {
         return Err(SendError::Transient(format!("{method} was answered by something unreadable")));
     };
@@ -138,27 +138,32 @@ pub(super) async fn of_raw(
         return Ok((headers, body));
     }
     // Nothing waits for it to be put right, so every code is the last word.
-    Err(SendError::Final(body["error"].as_str().filter(|code| is_code(code)).unwrap_or("unknown_error").to_owned()))
+    Err(SendError::Permanent(
+        body["error"].as_str().filter(|code| is_error_code(code)).unwrap_or("unknown_error").to_owned(),
+    ))
 }
 
-fn is_code(text: &str) -> bool {
+fn is_error_code(text: &str) -> bool {
     !text.is_empty() && text.len() < 60 && text.bytes().all(|b| b.is_ascii_lowercase() || b == b'_')
 }
 
-fn of_status(method: &str, status: u16) -> SendError {
+fn from_http_status(method: &str, status: u16) -> SendError {
     match status {
-        400 | 413 => SendError::Final(format!("{method} was answered with HTTP status {status}")),
+        400 | 413 => SendError::Permanent(format!("{method} was answered with HTTP status {status}")),
         // A proxy, an expired certificate, an outage: somebody will repair it.
         _ => SendError::Transient(format!("{method} was answered with HTTP status {status}")),
     }
 }
 
-fn of_code(method: &str, code: &str) -> SendError {
+fn from_error_code(method: &str, code: &str) -> SendError {
     match code {
-        "ratelimited" | "rate_limited" => {
-            SendError::RateLimited { retry_after: RETRY_AFTER, everywhere: counts_everywhere(method) }
+        "ratelimited" | "rate_limited" => SendError::RateLimited {
+            retry_after: DEFAULT_RETRY_AFTER,
+            is_workspace_wide: is_limited_workspace_wide(method),
+        },
+        "message_limit_exceeded" => {
+            SendError::RateLimited { retry_after: DEFAULT_RETRY_AFTER, is_workspace_wide: true }
         }
-        "message_limit_exceeded" => SendError::RateLimited { retry_after: RETRY_AFTER, everywhere: true },
         "not_in_channel"
         | "channel_not_found"
         | "is_archived"
@@ -172,7 +177,7 @@ fn of_code(method: &str, code: &str) -> SendError {
         "invalid_blocks" | "invalid_blocks_format" | "msg_blocks_too_long" | "block_mismatch" => {
             SendError::BlocksRefused
         }
-        "message_not_found" | "cant_update_message" | "edit_window_closed" => SendError::Gone,
+        "message_not_found" | "cant_update_message" | "edit_window_closed" => SendError::MessageGone,
         "internal_error"
         | "fatal_error"
         | "service_unavailable"
@@ -185,13 +190,13 @@ fn of_code(method: &str, code: &str) -> SendError {
         "invalid_auth" | "not_authed" | "account_inactive" | "token_revoked" | "token_expired" | "missing_scope"
         | "access_denied" => SendError::Unauthorised(format!("{method}: {code}")),
         other if method.starts_with("files.") => SendError::FileRefused(other.to_owned()),
-        other => SendError::Final(other.to_owned()),
+        other => SendError::Permanent(other.to_owned()),
     }
 }
 
 /// Slack limits `chat.postMessage` and a response URL for each channel, everything else for the workspace. A Home that waits
 /// holds up no message.
-fn counts_everywhere(method: &str) -> bool {
+fn is_limited_workspace_wide(method: &str) -> bool {
     !matches!(method, "chat.postMessage" | "views.publish" | "the response URL")
 }
 
@@ -207,23 +212,26 @@ mod tests {
             ("is_archived", unwritable("is_archived")),
             ("restricted_action_read_only_channel", unwritable("restricted_action_read_only_channel")),
             ("invalid_blocks", SendError::BlocksRefused),
-            ("message_not_found", SendError::Gone),
-            ("no_text", SendError::Final("no_text".into())),
-            ("message_limit_exceeded", SendError::RateLimited { retry_after: RETRY_AFTER, everywhere: true }),
-            ("ratelimited", SendError::RateLimited { retry_after: RETRY_AFTER, everywhere: false }),
+            ("message_not_found", SendError::MessageGone),
+            ("no_text", SendError::Permanent("no_text".into())),
+            (
+                "message_limit_exceeded",
+                SendError::RateLimited { retry_after: DEFAULT_RETRY_AFTER, is_workspace_wide: true },
+            ),
+            ("ratelimited", SendError::RateLimited { retry_after: DEFAULT_RETRY_AFTER, is_workspace_wide: false }),
         ] {
-            assert_eq!(of_code("chat.postMessage", code), meaning);
+            assert_eq!(from_error_code("chat.postMessage", code), meaning);
         }
         for code in ["invalid_auth", "missing_scope"] {
-            let no = of_code("chat.update", code);
+            let no = from_error_code("chat.update", code);
             assert_eq!(no.to_string(), format!("chat.update: {code}: check SLACK_BOT_TOKEN and its scopes"));
             assert_eq!(no.name(), "unauthorised");
         }
-        assert_eq!(of_code("users.lookupByEmail", "users_not_found").name(), "not_found");
+        assert_eq!(from_error_code("users.lookupByEmail", "users_not_found").name(), "not_found");
         let refused = |code: &str| SendError::FileRefused(code.into());
         for code in ["missing_scope", "file_not_found", "file_uploads_disabled"] {
-            assert_eq!(of_code("files.completeUploadExternal", code), refused(code));
+            assert_eq!(from_error_code("files.completeUploadExternal", code), refused(code));
         }
-        assert_eq!(of_code("files.completeUploadExternal", "not_in_channel"), unwritable("not_in_channel"));
+        assert_eq!(from_error_code("files.completeUploadExternal", "not_in_channel"), unwritable("not_in_channel"));
     }
 }

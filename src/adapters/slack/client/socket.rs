@@ -17,18 +17,18 @@ use url::Url;
 
 use super::{Client, TIMEOUT};
 
-pub(in crate::adapters::slack) type Link = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub(in crate::adapters::slack) type SocketStream = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
-const METHOD: &str = "apps.connections.open";
+const OPEN_METHOD: &str = "apps.connections.open";
 
 /// An interaction carries the whole message it came from; this is far more than Slack sends.
-const LARGEST: usize = 1 << 20;
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
 /// Why there is no connection.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::adapters::slack) enum Closed {
+pub(in crate::adapters::slack) enum ConnectError {
     /// Slack asks us to wait.
-    Wait(Duration),
+    RateLimited(Duration),
     /// Slack's code: it stays so until somebody repairs it.
     Refused(String),
     /// It may be better the next time.
@@ -36,14 +36,17 @@ pub(in crate::adapters::slack) enum Closed {
 }
 
 #[derive(Deserialize)]
-struct Opened {
+struct OpenConnectionResponse {
     url: String,
 }
 
 impl Client {
     /// Opens a connection with an app-level token.
-    pub(in crate::adapters::slack) async fn connect(&self, token: &SecretString) -> Result<Link, Closed> {
-        let url = self.open(token).await?;
+    pub(in crate::adapters::slack) async fn connect_socket(
+        &self,
+        token: &SecretString,
+    ) -> Result<SocketStream, ConnectError> {
+        let url = self.request_socket_url(token).await?;
         // Whom we ask by TLS does not lead us to where there is none.
         let safe = match url.scheme() {
             "wss" => true,
@@ -51,66 +54,73 @@ impl Client {
             _ => false,
         };
         if !safe {
-            return Err(Closed::Failed(format!("{METHOD} gave an address that begins with {}:", url.scheme())));
+            return Err(ConnectError::Failed(format!(
+                "{OPEN_METHOD} gave an address that begins with {}:",
+                url.scheme()
+            )));
         }
-        let limits = WebSocketConfig::default().max_message_size(Some(LARGEST)).max_frame_size(Some(LARGEST));
+        let limits = WebSocketConfig::default()
+            .max_message_size(Some(MAX_MESSAGE_BYTES))
+            .max_frame_size(Some(MAX_MESSAGE_BYTES));
         let tls = Connector::Rustls(Arc::new(self.0.tls.clone()));
         let opening = tokio_tungstenite::connect_async_tls_with_config(url.as_str(), Some(limits), true, Some(tls));
         match tokio::time::timeout(TIMEOUT, opening).await {
             Ok(Ok((link, _))) => Ok(link),
-            Ok(Err(error)) => Err(Closed::Failed(describe(&error))),
-            Err(_) => Err(Closed::Failed(format!("the socket was not opened within {} s", TIMEOUT.as_secs()))),
+            Ok(Err(error)) => Err(ConnectError::Failed(describe_socket_error(&error))),
+            Err(_) => Err(ConnectError::Failed(format!("the socket was not opened within {} s", TIMEOUT.as_secs()))),
         }
     }
 
-    async fn open(&self, token: &SecretString) -> Result<Url, Closed> {
-        let opened = self.ask_to_open(token).await;
+    async fn request_socket_url(&self, token: &SecretString) -> Result<Url, ConnectError> {
+        let opened = self.call_connections_open(token).await;
         let result = match &opened {
             Ok(_) => "ok",
-            Err(Closed::Wait(_)) => "rate_limited",
-            Err(Closed::Refused(_)) => "unauthorised",
-            Err(Closed::Failed(_)) => "transient",
+            Err(ConnectError::RateLimited(_)) => "rate_limited",
+            Err(ConnectError::Refused(_)) => "unauthorised",
+            Err(ConnectError::Failed(_)) => "transient",
         };
-        self.0.calls.up([METHOD, result]);
+        self.0.calls.up([OPEN_METHOD, result]);
         opened
     }
 
-    async fn ask_to_open(&self, token: &SecretString) -> Result<Url, Closed> {
+    async fn call_connections_open(&self, token: &SecretString) -> Result<Url, ConnectError> {
         let token = SlackApiToken::new(SlackApiTokenValue(token.expose_secret().to_owned()));
         let session = self.0.api.open_session(&token);
         let body = json!({});
-        let asking = session.http_session_api.http_post::<_, Opened>(METHOD, &body, None);
+        let asking = session.http_session_api.http_post::<_, OpenConnectionResponse>(OPEN_METHOD, &body, None);
         let Ok(answer) = tokio::time::timeout(TIMEOUT, asking).await else {
-            return Err(Closed::Failed(format!("{METHOD} was not answered within {} s", TIMEOUT.as_secs())));
+            return Err(ConnectError::Failed(format!("{OPEN_METHOD} was not answered within {} s", TIMEOUT.as_secs())));
         };
-        let opened = answer.map_err(no)?;
-        Url::parse(&opened.url).map_err(|_| Closed::Failed(format!("{METHOD} gave no address")))
+        let opened = answer.map_err(classify_connect_error)?;
+        Url::parse(&opened.url).map_err(|_| ConnectError::Failed(format!("{OPEN_METHOD} gave no address")))
     }
 }
 
-fn no(error: SlackClientError) -> Closed {
+fn classify_connect_error(error: SlackClientError) -> ConnectError {
     match error {
-        SlackClientError::RateLimitError(limit) => Closed::Wait(limit.retry_after.unwrap_or(TIMEOUT)),
+        SlackClientError::RateLimitError(limit) => ConnectError::RateLimited(limit.retry_after.unwrap_or(TIMEOUT)),
         SlackClientError::ApiError(error) => match error.code.as_str() {
             code @ ("internal_error"
             | "fatal_error"
             | "service_unavailable"
             | "request_timeout"
-            | "team_added_to_org") => Closed::Failed(format!("{METHOD} failed: {code}")),
-            "ratelimited" | "too_many_websockets" => Closed::Wait(TIMEOUT),
-            code => Closed::Refused(code.to_owned()),
+            | "team_added_to_org") => ConnectError::Failed(format!("{OPEN_METHOD} failed: {code}")),
+            "ratelimited" | "too_many_websockets" => ConnectError::RateLimited(TIMEOUT),
+            code => ConnectError::Refused(code.to_owned()),
         },
         SlackClientError::HttpError(error) => {
-            Closed::Failed(format!("{METHOD} was answered with HTTP status {}", error.status_code.as_u16()))
+            ConnectError::Failed(format!("{OPEN_METHOD} was answered with HTTP status {}", error.status_code.as_u16()))
         }
-        SlackClientError::ProtocolError(_) => Closed::Failed(format!("{METHOD} was answered by something unreadable")),
+        SlackClientError::ProtocolError(_) => {
+            ConnectError::Failed(format!("{OPEN_METHOD} was answered by something unreadable"))
+        }
         // Its text holds no more than the kind of failure, never the request.
-        other => Closed::Failed(format!("{METHOD} failed: {other}")),
+        other => ConnectError::Failed(format!("{OPEN_METHOD} failed: {other}")),
     }
 }
 
 /// Without what could hold the address.
-pub(in crate::adapters::slack) fn describe(error: &SocketError) -> String {
+pub(in crate::adapters::slack) fn describe_socket_error(error: &SocketError) -> String {
     match error {
         SocketError::Io(error) => format!("the socket failed: {error}"),
         SocketError::Tls(error) => format!("the socket failed: {error}"),

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::fake::{Answer, FakeSlack};
+use super::fake::{FakeSlack, FakeSlackResponse};
 use super::*;
 use crate::domain::model::actor::Role;
 use crate::domain::model::message::MessageKey;
@@ -32,9 +32,12 @@ fn place(channel: &str, ts: &str) -> MessageLocation {
 #[tokio::test]
 async fn a_post_carries_text_and_blocks_and_unfurls_nothing() {
     let slack = FakeSlack::start().await;
-    let sent = slack.client().send(&post(), &Known::default()).await.unwrap();
-    assert_eq!(sent, Sent { at: Some(place("C-#deploys", "1.0")), plain: false, with_file: false });
-    let heard = &slack.heard()[0];
+    let sent = slack.client().send_message(&post(), &PostedPlaces::default()).await.unwrap();
+    assert_eq!(
+        sent,
+        SendOutcome { place: Some(place("C-#deploys", "1.0")), used_fallback: false, includes_file: false }
+    );
+    let heard = &slack.recorded_calls()[0];
     assert_eq!(heard.method, "chat.postMessage");
     assert_eq!(heard.token.as_deref(), Some("Bearer xoxb-secret"));
     let expected = json!({
@@ -50,12 +53,12 @@ async fn a_known_message_is_edited_and_a_thread_is_answered_where_it_stands() {
     let client = slack.client();
     let at = place("C0DEPLOYS", "7.0");
     let no_blocks = Message { blocks: vec![], ..post() };
-    client.send(&no_blocks, &Known { at: Some(at.clone()), thread: None }).await.unwrap();
-    client.send(&post(), &Known { at: None, thread: Some(at.clone()) }).await.unwrap();
-    let (loud, nowhere) = (post().with_broadcast(), Known::default());
-    client.send(&loud, &Known { at: None, thread: Some(at) }).await.unwrap();
-    client.send(&loud, &nowhere).await.unwrap();
-    let heard = slack.heard();
+    client.send_message(&no_blocks, &PostedPlaces { message: Some(at.clone()), thread: None }).await.unwrap();
+    client.send_message(&post(), &PostedPlaces { message: None, thread: Some(at.clone()) }).await.unwrap();
+    let (loud, nowhere) = (post().with_broadcast(), PostedPlaces::default());
+    client.send_message(&loud, &PostedPlaces { message: None, thread: Some(at) }).await.unwrap();
+    client.send_message(&loud, &nowhere).await.unwrap();
+    let heard = slack.recorded_calls();
     let edit = json!({ "channel": "C0DEPLOYS", "ts": "7.0", "text": "checkout 1.4 runs", "blocks": [] });
     assert_eq!((heard[0].method.as_str(), &heard[0].body), ("chat.update", &edit));
     assert_eq!((&heard[1].body["channel"], &heard[1].body["thread_ts"]), (&json!("C0DEPLOYS"), &json!("7.0")));
@@ -68,8 +71,8 @@ async fn a_response_url_gets_no_token_and_must_point_to_the_hooks() {
     let slack = FakeSlack::start().await;
     let client = slack.client();
     let hook = format!("{}/hook", slack.address());
-    client.send(&person(None, Some(hook)), &Known::default()).await.unwrap();
-    let heard = &slack.heard()[0];
+    client.send_message(&person(None, Some(hook)), &PostedPlaces::default()).await.unwrap();
+    let heard = &slack.recorded_calls()[0];
     assert_eq!((heard.method.as_str(), heard.token.as_deref()), ("hook", None));
     assert_eq!(heard.body["response_type"], "ephemeral");
     assert_eq!(heard.body["replace_original"], true);
@@ -84,39 +87,43 @@ async fn a_response_url_gets_no_token_and_must_point_to_the_hooks() {
         "not a url".to_owned(),
         "file:///etc/passwd".to_owned(),
     ] {
-        let refused = client.send(&person(None, Some(elsewhere.clone())), &Known::default()).await;
+        let refused = client.send_message(&person(None, Some(elsewhere.clone())), &PostedPlaces::default()).await;
         assert!(
-            matches!(&refused, Err(SendError::Final(why)) if why.contains("hooks_origin")),
+            matches!(&refused, Err(SendError::Permanent(why)) if why.contains("hooks_origin")),
             "{elsewhere}: {refused:?}"
         );
     }
-    assert_eq!(slack.heard().len(), 1, "nobody else was asked");
+    assert_eq!(slack.recorded_calls().len(), 1, "nobody else was asked");
 }
 
 #[tokio::test]
 async fn a_redirect_of_a_response_url_is_not_followed() {
     let slack = FakeSlack::start().await;
-    slack.answers("hook", Answer::Redirect("/elsewhere"));
+    slack.script_response("hook", FakeSlackResponse::Redirect("/elsewhere"));
     let hook = format!("{}/hook", slack.address());
-    let refused = slack.client().send(&person(None, Some(hook)), &Known::default()).await;
+    let refused = slack.client().send_message(&person(None, Some(hook)), &PostedPlaces::default()).await;
     assert!(matches!(refused, Err(SendError::Transient(_))), "{refused:?}");
-    assert_eq!(slack.heard().len(), 1);
+    assert_eq!(slack.recorded_calls().len(), 1);
 }
 
 #[tokio::test]
 async fn a_spent_response_url_is_told_apart_from_an_outage() {
     let slack = FakeSlack::start().await;
     for (answer, spent) in [
-        (Answer::Status(404, r#"{"ok":false,"error":"expired_url"}"#), true),
-        (Answer::Status(404, r#"{"ok":false,"error":"used_url"}"#), true),
-        (Answer::Code("expired_url"), true),
-        (Answer::Status(410, ""), true),
-        (Answer::Status(500, "<html>"), false),
-        (Answer::Status(502, ""), false),
+        (FakeSlackResponse::Status(404, r#"{"ok":false,"error":"expired_url"}"#), true),
+        (FakeSlackResponse::Status(404, r#"{"ok":false,"error":"used_url"}"#), true),
+        (FakeSlackResponse::Code("expired_url"), true),
+        (FakeSlackResponse::Status(410, ""), true),
+        (FakeSlackResponse::Status(500, "<html>"), false),
+        (FakeSlackResponse::Status(502, ""), false),
     ] {
-        slack.answers("hook", answer);
+        slack.script_response("hook", answer);
         let hook = format!("{}/hook", slack.address());
-        let error = slack.client().send(&person(None, Some(hook)), &Known::default()).await.expect_err("refused");
+        let error = slack
+            .client()
+            .send_message(&person(None, Some(hook)), &PostedPlaces::default())
+            .await
+            .expect_err("refused");
         assert_eq!(error == SendError::UrlSpent, spent, "{error:?}");
         assert_eq!(matches!(error, SendError::Transient(_)), !spent, "{error:?}");
     }
@@ -131,10 +138,10 @@ async fn a_person_is_told_in_the_channel_and_else_directly() {
         (Some("D0ALICE"), "chat.postMessage D0ALICE: checkout 1.4 runs"),
         (None, "chat.postMessage U0ALICE: checkout 1.4 runs"),
     ] {
-        client.send(&person(channel, None), &Known::default()).await.unwrap();
-        assert_eq!(slack.lines().last().map(String::as_str), Some(expected));
+        client.send_message(&person(channel, None), &PostedPlaces::default()).await.unwrap();
+        assert_eq!(slack.format_calls().last().map(String::as_str), Some(expected));
     }
-    assert_eq!(slack.heard()[0].body["user"], "U0ALICE");
+    assert_eq!(slack.recorded_calls()[0].body["user"], "U0ALICE");
 }
 
 #[tokio::test]
@@ -142,42 +149,44 @@ async fn refused_blocks_are_said_plainly_and_at_last_in_text_alone() {
     let slack = FakeSlack::start().await;
     let plain = vec![json!({ "type": "section", "text": { "type": "mrkdwn", "text": "plain" } })];
     let table = Message { blocks: vec![json!({ "type": "table", "rows": [] })], plain: Some(plain.clone()), ..post() };
-    slack.answers("chat.postMessage", Answer::Code("invalid_blocks"));
-    assert!(slack.client().send(&table, &Known::default()).await.unwrap().plain);
-    assert_eq!(slack.heard()[1].body["blocks"], json!(plain));
+    slack.script_response("chat.postMessage", FakeSlackResponse::Code("invalid_blocks"));
+    assert!(slack.client().send_message(&table, &PostedPlaces::default()).await.unwrap().used_fallback);
+    assert_eq!(slack.recorded_calls()[1].body["blocks"], json!(plain));
 
-    slack.answers("chat.postMessage", Answer::Code("invalid_blocks"));
-    slack.answers("chat.postMessage", Answer::Code("invalid_blocks"));
-    assert!(slack.client().send(&table, &Known::default()).await.unwrap().plain);
-    assert_eq!(slack.heard().last().unwrap().body["blocks"], json!([]));
+    slack.script_response("chat.postMessage", FakeSlackResponse::Code("invalid_blocks"));
+    slack.script_response("chat.postMessage", FakeSlackResponse::Code("invalid_blocks"));
+    assert!(slack.client().send_message(&table, &PostedPlaces::default()).await.unwrap().used_fallback);
+    assert_eq!(slack.recorded_calls().last().unwrap().body["blocks"], json!([]));
 }
 
 #[tokio::test]
 async fn a_rate_limit_says_how_long_and_whether_for_all() {
     let slack = FakeSlack::start().await;
     let client = slack.client();
-    slack.answers("chat.postMessage", Answer::RetryAfter(7));
-    let limited =
-        |seconds, everywhere| SendError::RateLimited { retry_after: Duration::from_secs(seconds), everywhere };
-    assert_eq!(client.send(&post(), &Known::default()).await, Err(limited(7, false)));
-    slack.answers("chat.update", Answer::RetryAfter(9));
-    let known = Known { at: Some(place("C0DEPLOYS", "7.0")), thread: None };
-    assert_eq!(client.send(&post(), &known).await, Err(limited(9, true)));
+    slack.script_response("chat.postMessage", FakeSlackResponse::RetryAfter(7));
+    let limited = |seconds, everywhere| SendError::RateLimited {
+        retry_after: Duration::from_secs(seconds),
+        is_workspace_wide: everywhere,
+    };
+    assert_eq!(client.send_message(&post(), &PostedPlaces::default()).await, Err(limited(7, false)));
+    slack.script_response("chat.update", FakeSlackResponse::RetryAfter(9));
+    let known = PostedPlaces { message: Some(place("C0DEPLOYS", "7.0")), thread: None };
+    assert_eq!(client.send_message(&post(), &known).await, Err(limited(9, true)));
 }
 
 #[tokio::test]
 async fn errors_never_show_the_token_or_the_response_url() {
     let slack = FakeSlack::start().await;
-    slack.answers("chat.postMessage", Answer::Status(503, "xoxb-secret was not taken"));
-    let error = slack.client().send(&post(), &Known::default()).await.expect_err("down");
+    slack.script_response("chat.postMessage", FakeSlackResponse::Status(503, "xoxb-secret was not taken"));
+    let error = slack.client().send_message(&post(), &PostedPlaces::default()).await.expect_err("down");
     assert!(matches!(&error, SendError::Transient(_)), "{error:?}");
     assert!(!error.to_string().contains("secret"), "{error}");
 
     let closed = Client::new("http://127.0.0.1:1/api", "http://127.0.0.1:1", "xoxb-secret".to_owned().into()).unwrap();
-    let error = closed.send(&post(), &Known::default()).await.expect_err("nobody listens");
+    let error = closed.send_message(&post(), &PostedPlaces::default()).await.expect_err("nobody listens");
     assert!(matches!(&error, SendError::Transient(why) if !why.contains("secret")), "{error:?}");
     let hook = person(None, Some("http://127.0.0.1:1/secret".into()));
-    let error = closed.send(&hook, &Known::default()).await.expect_err("nobody listens");
+    let error = closed.send_message(&hook, &PostedPlaces::default()).await.expect_err("nobody listens");
     assert!(matches!(&error, SendError::Transient(why) if !why.contains("secret")), "{error:?}");
     assert!(!format!("{closed:?}").contains("secret"));
 }
@@ -185,7 +194,10 @@ async fn errors_never_show_the_token_or_the_response_url() {
 #[tokio::test]
 async fn a_person_has_the_role_that_slack_tells() {
     let slack = FakeSlack::start().await;
-    slack.answers("auth.test", Answer::Json(json!({ "ok": true, "team_id": "T0ACME", "user_id": "U0GANTRY" })));
+    slack.script_response(
+        "auth.test",
+        FakeSlackResponse::Json(json!({ "ok": true, "team_id": "T0ACME", "user_id": "U0GANTRY" })),
+    );
     let client = slack.client();
     for (user, role) in [
         (json!({ "id": "U0ALICE", "team_id": "T0ACME" }), Role::Member),
@@ -198,13 +210,13 @@ async fn a_person_has_the_role_that_slack_tells() {
         (json!({ "id": "USLACKBOT", "team_id": "T0ACME", "is_bot": false }), Role::Bot),
         (json!({ "id": "U0GONE", "team_id": "T0ACME", "deleted": true }), Role::Deactivated),
     ] {
-        slack.answers("users.info", Answer::Json(json!({ "ok": true, "user": user })));
-        assert_eq!(client.role(&PersonId::new("U0ALICE")).await, Ok(role), "{user}");
+        slack.script_response("users.info", FakeSlackResponse::Json(json!({ "ok": true, "user": user })));
+        assert_eq!(client.fetch_role(&PersonId::new("U0ALICE")).await, Ok(role), "{user}");
     }
-    slack.answers("users.info", Answer::Code("user_not_found"));
-    assert_eq!(client.role(&PersonId::new("U0NOBODY")).await, Ok(Role::Stranger));
-    assert_eq!(client.whoami().await.unwrap().bot, PersonId::new("U0GANTRY"));
-    assert_eq!(slack.heard().iter().filter(|heard| heard.method == "auth.test").count(), 1);
+    slack.script_response("users.info", FakeSlackResponse::Code("user_not_found"));
+    assert_eq!(client.fetch_role(&PersonId::new("U0NOBODY")).await, Ok(Role::Stranger));
+    assert_eq!(client.fetch_identity().await.unwrap().bot, PersonId::new("U0GANTRY"));
+    assert_eq!(slack.recorded_calls().iter().filter(|heard| heard.method == "auth.test").count(), 1);
 }
 
 #[test]

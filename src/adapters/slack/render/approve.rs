@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::Said;
-use super::blocks::{Block, Button, Confirm, actions, button, section};
-use super::card::head;
-use super::mrkdwn::{Mrkdwn, shorten};
+use super::Rendered;
+use super::blocks::{Block, Button, ConfirmDialog, actions, button, section};
+use super::card::format_headline;
+use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::domain::change::approval::{
     Approval, ApprovalPlatform, ApprovalState, IgnoredReview, IgnoredReviewReason, MergeCondition, VoidReason,
 };
@@ -15,20 +15,20 @@ use crate::domain::model::actor::MemberLabel;
 pub const APPROVE: &str = "change_approve";
 pub const REJECT: &str = "change_reject";
 /// The one input of the modal that asks for a reason.
-pub const REASON: &str = "reason";
+pub const REASON_INPUT: &str = "reason";
 
-const NAMES: usize = 8;
-const WORDS: usize = 300;
+const MAX_NAMES: usize = 8;
+const MAX_REASON: usize = 300;
 /// Longer reasons are nobody's who is in a hurry; the modal takes no more.
-pub const LONGEST_REASON: usize = 500;
+pub const MAX_REASON_INPUT: usize = 500;
 
 /// What the buttons carry: the change, and the commit that whoever presses has seen.
-pub fn value(change: &Change) -> Option<String> {
+pub fn encode_button_value(change: &Change) -> Option<String> {
     change.commit_to_approve().map(|shown| format!("{}:{shown}", change.id))
 }
 
 /// How far a change that waits has come.
-pub(super) fn waiting(change: &Change, awaiting: &ApprovalState) -> Vec<Block> {
+pub(super) fn render_waiting(change: &Change, awaiting: &ApprovalState) -> Vec<Block> {
     let mut lines = Mrkdwn::default();
     if let Some(frozen) = change.pull_request_branch() {
         lines = match (&frozen.pull, change.commit_to_approve()) {
@@ -43,39 +43,40 @@ pub(super) fn waiting(change: &Change, awaiting: &ApprovalState) -> Vec<Block> {
     if awaiting.required > 0 {
         lines = if change.pull_request_branch().is_some() { lines.raw("\n") } else { lines };
         let (given, required) = (awaiting.approvals.len(), awaiting.required);
-        lines = lines.plain(&format!("{given} of {required} {}", plural(required, "approval", "approvals")));
+        lines = lines.plain(&format!("{given} of {required} {}", choose_plural(required, "approval", "approvals")));
         if !awaiting.is_approved() {
-            lines = called(lines.raw(", asked of "), &awaiting.asked).raw("; not of ").person(&change.requester);
+            lines =
+                append_mentions(lines.raw(", asked of "), &awaiting.asked).raw("; not of ").person(&change.requester);
         }
     }
-    lines = lines.and(&given(&awaiting.approvals));
+    lines = lines.append(&list_approvals(&awaiting.approvals));
     // Slack refuses an empty section, and with it the whole message.
     let mut blocks: Vec<Block> =
         Some(lines).filter(|lines| !lines.as_str().is_empty()).map(section).into_iter().collect();
     let notes: Vec<Mrkdwn> = awaiting
         .voided
         .iter()
-        .map(|voided| void_words(voided.count, &voided.why))
+        .map(|voided| describe_voided_approvals(voided.count, &voided.why))
         .chain(
             awaiting
                 .waits_for
                 .iter()
                 .filter(|waits| **waits != MergeCondition::Mergeability)
-                .map(|waits| waits_for(change, waits)),
+                .map(|waits| describe_merge_condition(change, waits)),
         )
-        .chain(awaiting.ignored.iter().map(|ignored| ignored_words(change, ignored)))
+        .chain(awaiting.ignored.iter().map(|ignored| describe_ignored_review(change, ignored)))
         .collect();
     if let Some((first, rest)) = notes.split_first() {
-        blocks.push(section(rest.iter().fold(first.clone(), |text, note| text.raw("\n").and(note))));
+        blocks.push(section(rest.iter().fold(first.clone(), |text, note| text.raw("\n").append(note))));
     }
     blocks
 }
 
 /// Who said yes, when, and where.
-pub(super) fn given(approvals: &[Approval]) -> Mrkdwn {
+pub(super) fn list_approvals(approvals: &[Approval]) -> Mrkdwn {
     approvals.iter().fold(Mrkdwn::default(), |text, approval| {
         let text =
-            text.raw("\n:white_check_mark: approved by ").person(&approval.by).raw(" \u{b7} ").moment(approval.at);
+            text.raw("\n:white_check_mark: approved by ").person(&approval.by).raw(" \u{b7} ").date_time(approval.at);
         match approval.way {
             ApprovalPlatform::Slack => text,
             ApprovalPlatform::Github => text.raw(" \u{b7} by a review on GitHub"),
@@ -83,19 +84,21 @@ pub(super) fn given(approvals: &[Approval]) -> Mrkdwn {
     })
 }
 
-pub(super) fn buttons(change: &Change, awaiting: &ApprovalState) -> Block {
+pub(super) fn render_buttons(change: &Change, awaiting: &ApprovalState) -> Block {
     let cancel = button("Cancel", super::card::CANCEL, change.id.to_string());
-    let Some(value) = value(change).filter(|_| awaiting.required > 0) else { return actions(vec![cancel]) };
+    let Some(value) = encode_button_value(change).filter(|_| awaiting.required > 0) else {
+        return actions(vec![cancel]);
+    };
     let reject = button("Reject", REJECT, value.clone()).danger();
     // Nobody is asked for what was given; a no is still heard.
     if awaiting.is_approved() {
         return actions(vec![reject, cancel]);
     }
-    actions(vec![approve(change, value), reject, cancel])
+    actions(vec![build_approve_button(change, value), reject, cancel])
 }
 
 /// For those who may say yes to what is shown: `value` says what that is.
-pub(super) fn approve(change: &Change, value: String) -> Button {
+pub(super) fn build_approve_button(change: &Change, value: String) -> Button {
     let plan = &change.plan;
     let text = Mrkdwn::default()
         .bold(plan.artefact.as_str())
@@ -106,13 +109,13 @@ pub(super) fn approve(change: &Change, value: String) -> Button {
         .raw(", frozen at ")
         .code(change.commit_to_approve().map_or("", |shown| shown.short()))
         .raw(".");
-    let confirm = Confirm { title: "Approve this change?", text, yes: "Approve", no: "Back" };
-    button("Approve", APPROVE, value).primary().confirmed(confirm)
+    let confirm = ConfirmDialog { title: "Approve this change?", text, confirm_label: "Approve", deny_label: "Back" };
+    button("Approve", APPROVE, value).primary().with_confirm(confirm)
 }
 
 /// Whose yes a change still needs, who gave theirs, and what else it waits for; what holds the environment itself is said
 /// apart from that.
-pub(super) fn still(change: &Change, awaiting: &ApprovalState) -> Mrkdwn {
+pub(super) fn describe_open_conditions(change: &Change, awaiting: &ApprovalState) -> Mrkdwn {
     let text = match awaiting.count_missing() {
         0 => Mrkdwn::default(),
         1 => Mrkdwn::new(" It still needs 1 approval of "),
@@ -120,10 +123,10 @@ pub(super) fn still(change: &Change, awaiting: &ApprovalState) -> Mrkdwn {
     };
     let text = match awaiting.count_missing() {
         0 => text,
-        _ => text.called(&awaiting.asked).raw(", not of ").person(&change.requester).raw("."),
+        _ => text.name_people(&awaiting.asked).raw(", not of ").person(&change.requester).raw("."),
     };
     let text =
-        awaiting.approvals.iter().take(NAMES).enumerate().fold(text, |text, (at, approval)| {
+        awaiting.approvals.iter().take(MAX_NAMES).enumerate().fold(text, |text, (at, approval)| {
             text.raw(if at == 0 { " Approved by " } else { ", " }).person(&approval.by)
         });
     let text = if awaiting.approvals.is_empty() { text } else { text.raw(".") };
@@ -141,28 +144,30 @@ pub(super) fn still(change: &Change, awaiting: &ApprovalState) -> Mrkdwn {
         | MergeCondition::RightLost
         | MergeCondition::RightsUnknown { .. } => true,
     });
-    own.fold(text, |text, waits| text.raw("\n").and(&waits_for(change, waits)).raw("."))
+    own.fold(text, |text, waits| text.raw("\n").append(&describe_merge_condition(change, waits)).raw("."))
 }
 
 /// For somebody who said yes elsewhere than on the card.
-pub fn noted(change: &Change) -> Said {
-    said(Mrkdwn::new("Approved: ").and(&head(change)).raw(", <{link}|follow it here>."))
+pub fn render_approved(change: &Change) -> Rendered {
+    render_sentence(Mrkdwn::new("Approved: ").append(&format_headline(change)).raw(", <{link}|follow it here>."))
 }
 
-pub(super) fn waits_for(change: &Change, waits: &MergeCondition) -> Mrkdwn {
+pub(super) fn describe_merge_condition(change: &Change, waits: &MergeCondition) -> Mrkdwn {
     let plan = &change.plan;
     let text = Mrkdwn::new(":hourglass_flowing_sand: ");
     let stop = Mrkdwn::new(":no_entry: ");
     match waits {
-        MergeCondition::ChecksRunning { names } => all(text.raw("checks are still running: "), names),
+        MergeCondition::ChecksRunning { names } => append_names(text.raw("checks are still running: "), names),
         MergeCondition::ChecksRed { names } => {
-            all(stop.raw("checks are red: "), names).raw(". Repair them, or run them again on GitHub")
+            append_names(stop.raw("checks are red: "), names).raw(". Repair them, or run them again on GitHub")
         }
         MergeCondition::NoCheck => {
             stop.bold(plan.environment.as_str()).raw(" requires a green check, and none ran on the frozen branch")
         }
-        MergeCondition::ChangesRequested { logins } => all(stop.raw("changes are requested on GitHub by "), logins)
-            .raw(". It goes on when that review is changed or dismissed"),
+        MergeCondition::ChangesRequested { logins } => {
+            append_names(stop.raw("changes are requested on GitHub by "), logins)
+                .raw(". It goes on when that review is changed or dismissed")
+        }
         MergeCondition::Mergeability => text.raw("GitHub computes whether it can be merged"),
         MergeCondition::GithubRules { reviews: 0 } => text
             .raw("GitHub's own rules for ")
@@ -181,18 +186,20 @@ pub(super) fn waits_for(change: &Change, waits: &MergeCondition) -> Mrkdwn {
             .raw(" on GitHub, or cancel"),
         MergeCondition::Locked { lock } => {
             let text = stop.bold(plan.environment.as_str()).raw(" is locked by ").person(&lock.by).raw(": ");
-            text.plain(&shorten(&lock.reason, WORDS)).raw(". It goes on after ").code(&super::lock::unlock(lock))
+            text.plain(&truncate_middle(&lock.reason, MAX_REASON))
+                .raw(". It goes on after ")
+                .code(&super::lock::format_unlock_command(lock))
         }
         MergeCondition::Frozen { until, reason } => {
-            let text = stop.bold(plan.environment.as_str()).raw(" is frozen until ").moment(*until);
+            let text = stop.bold(plan.environment.as_str()).raw(" is frozen until ").date_time(*until);
             match reason {
-                Some(reason) => text.raw(": ").plain(&shorten(reason, WORDS)),
+                Some(reason) => text.raw(": ").plain(&truncate_middle(reason, MAX_REASON)),
                 None => text,
             }
         }
         MergeCondition::Quarantined { quarantine } => stop
             .raw("it is quarantined: ")
-            .and(&super::rollback::quarantined(quarantine))
+            .append(&super::rollback::describe_quarantine(quarantine))
             .raw(". It goes on after ")
             .code(&format!("/gantry release {} {}", plan.artefact, quarantine.version.label())),
         MergeCondition::RightLost => stop
@@ -203,13 +210,14 @@ pub(super) fn waits_for(change: &Change, waits: &MergeCondition) -> Mrkdwn {
         MergeCondition::RightsUnknown { why } => stop
             .bold(plan.environment.as_str())
             .raw(" stays shut while nobody can tell who may: ")
-            .plain(shorten(why, WORDS).trim_end_matches('.')),
+            .plain(truncate_middle(why, MAX_REASON).trim_end_matches('.')),
     }
 }
 
-fn ignored_words(change: &Change, ignored: &IgnoredReview) -> Mrkdwn {
-    let text =
-        Mrkdwn::new(":grey_question: the review of ").code(&shorten(&ignored.login, 80)).raw(" does not count: ");
+fn describe_ignored_review(change: &Change, ignored: &IgnoredReview) -> Mrkdwn {
+    let text = Mrkdwn::new(":grey_question: the review of ")
+        .code(&truncate_middle(&ignored.login, 80))
+        .raw(" does not count: ");
     match ignored.why {
         IgnoredReviewReason::Unmapped => text
             .raw("I do not know who that is in Slack. Name them under ")
@@ -227,7 +235,7 @@ fn ignored_words(change: &Change, ignored: &IgnoredReview) -> Mrkdwn {
     }
 }
 
-fn void_words(count: u32, why: &VoidReason) -> Mrkdwn {
+fn describe_voided_approvals(count: u32, why: &VoidReason) -> Mrkdwn {
     let text = match why {
         VoidReason::BranchMoved => {
             Mrkdwn::new(":recycle: the branch moved, so the frozen branch was made anew on top of it")
@@ -246,25 +254,25 @@ fn void_words(count: u32, why: &VoidReason) -> Mrkdwn {
 }
 
 /// Told in the thread when what was approved is no longer what would be merged.
-pub fn voided(change: &Change) -> Option<Said> {
+pub fn render_approvals_voided(change: &Change) -> Option<Rendered> {
     let awaiting = change.stage.awaiting()?;
     let voided = awaiting.voided.as_ref()?;
-    let text = void_words(voided.count, &voided.why).raw(".");
-    Some(said(called(text.raw(" Please look again: "), &awaiting.asked)))
+    let text = describe_voided_approvals(voided.count, &voided.why).raw(".");
+    Some(render_sentence(append_mentions(text.raw(" Please look again: "), &awaiting.asked)))
 }
 
 /// At half time, to those who can approve.
-pub fn nudge(change: &Change, awaiting: &ApprovalState) -> Said {
-    let text = called(Mrkdwn::new(":wave: "), &awaiting.asked).raw(" ").and(&head(change));
-    said(text.raw(". It waits until ").moment(awaiting.deadline).raw(" and is given up then."))
+pub fn render_reminder(change: &Change, awaiting: &ApprovalState) -> Rendered {
+    let text = append_mentions(Mrkdwn::new(":wave: "), &awaiting.asked).raw(" ").append(&format_headline(change));
+    render_sentence(text.raw(". It waits until ").date_time(awaiting.deadline).raw(" and is given up then."))
 }
 
 /// A button of a card that has moved on.
-pub fn moved_on(change: &Change) -> Said {
-    let text = head(change).raw(". ");
-    said(match &change.stage {
+pub fn render_already_decided(change: &Change) -> Rendered {
+    let text = format_headline(change).raw(". ");
+    render_sentence(match &change.stage {
         Stage::Rejected { by, at, .. } => {
-            text.raw("It was rejected by ").person(by).raw(" \u{b7} ").moment(*at).raw(".")
+            text.raw("It was rejected by ").person(by).raw(" \u{b7} ").date_time(*at).raw(".")
         }
         stage if stage.is_active() => text.raw("It is decided already."),
         _ => text.raw("There is nothing left to decide."),
@@ -272,25 +280,25 @@ pub fn moved_on(change: &Change) -> Said {
 }
 
 /// What was seen when the button was shown is not what would be merged now.
-pub fn changed_since(change: &Change) -> Said {
-    said(
+pub fn render_changed_since(change: &Change) -> Rendered {
+    render_sentence(
         Mrkdwn::new("What you saw has changed since: ")
-            .and(&head(change))
+            .append(&format_headline(change))
             .raw(". Look at <{link}|its card> again, and decide on what it shows now."),
     )
 }
 
-pub fn own_change() -> Said {
-    said(Mrkdwn::new("You asked for this change, so somebody else must approve it."))
+pub fn render_own_change() -> Rendered {
+    render_sentence(Mrkdwn::new("You asked for this change, so somebody else must approve it."))
 }
 
-pub fn approved_before() -> Said {
-    said(Mrkdwn::new("You have approved this already, and each person counts once."))
+pub fn render_already_approved() -> Rendered {
+    render_sentence(Mrkdwn::new("You have approved this already, and each person counts once."))
 }
 
 /// The modal could not be opened in time.
-pub fn no_modal(change: &Change) -> Said {
-    said(
+pub fn render_modal_failed(change: &Change) -> Rendered {
+    render_sentence(
         Mrkdwn::new("Slack did not let me ask for the reason in time. Press again, or type ")
             .code(&format!("/gantry reject {} <reason>", change.id.to_short_id()))
             .raw("."),
@@ -298,7 +306,7 @@ pub fn no_modal(change: &Change) -> Said {
 }
 
 /// Asks for the reason of a no; `channel` is where the answer goes.
-pub fn reject_modal(change: &Change, value: &str, channel: &str) -> Value {
+pub fn build_reject_modal(change: &Change, value: &str, channel: &str) -> Value {
     let plan = &change.plan;
     let text = Mrkdwn::default()
         .bold(plan.artefact.as_str())
@@ -319,10 +327,10 @@ pub fn reject_modal(change: &Change, value: &str, channel: &str) -> Value {
         "blocks": [
             { "type": "section", "text": { "type": "mrkdwn", "text": text.as_str() } },
             {
-                "type": "input", "block_id": REASON,
+                "type": "input", "block_id": REASON_INPUT,
                 "label": { "type": "plain_text", "text": "Why?" },
                 "element": {
-                    "type": "plain_text_input", "action_id": REASON, "multiline": true, "max_length": LONGEST_REASON,
+                    "type": "plain_text_input", "action_id": REASON_INPUT, "multiline": true, "max_length": MAX_REASON_INPUT,
                 },
             },
         ],
@@ -330,37 +338,37 @@ pub fn reject_modal(change: &Change, value: &str, channel: &str) -> Value {
 }
 
 /// What a submitted modal is about: the channel for the answer, and the button's value.
-pub fn modal_about(metadata: &str) -> Option<(&str, &str)> {
+pub fn parse_modal_metadata(metadata: &str) -> Option<(&str, &str)> {
     metadata.split_once(' ')
 }
 
-fn called(text: Mrkdwn, who: &[MemberLabel]) -> Mrkdwn {
+fn append_mentions(text: Mrkdwn, who: &[MemberLabel]) -> Mrkdwn {
     let mut text = text;
-    for (at, one) in who.iter().take(NAMES).enumerate() {
+    for (at, one) in who.iter().take(MAX_NAMES).enumerate() {
         text = if at > 0 { text.raw(", ") } else { text };
         text = text.mention(one);
     }
     text
 }
 
-fn all(text: Mrkdwn, names: &[String]) -> Mrkdwn {
+fn append_names(text: Mrkdwn, names: &[String]) -> Mrkdwn {
     let mut text = text;
-    for (at, name) in names.iter().take(NAMES).enumerate() {
+    for (at, name) in names.iter().take(MAX_NAMES).enumerate() {
         text = if at > 0 { text.raw(", ") } else { text };
-        text = text.code(&shorten(name, 80));
+        text = text.code(&truncate_middle(name, 80));
     }
-    match names.len().saturating_sub(NAMES) {
+    match names.len().saturating_sub(MAX_NAMES) {
         0 => text,
         left => text.plain(&format!(" and {left} more")),
     }
 }
 
-fn plural(count: u32, one: &'static str, many: &'static str) -> &'static str {
+fn choose_plural(count: u32, one: &'static str, many: &'static str) -> &'static str {
     if count == 1 { one } else { many }
 }
 
-fn said(text: Mrkdwn) -> Said {
-    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+fn render_sentence(text: Mrkdwn) -> Rendered {
+    Rendered { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
 
 #[cfg(test)]

@@ -1,19 +1,19 @@
 //! The message about a version that came to run, or that failed to, without a change of ours.
 
-use super::Said;
+use super::Rendered;
 use super::blocks::{actions, button, context, section};
-use super::mrkdwn::{Mrkdwn, shorten, span};
+use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
 use crate::domain::runtime::arrival::{Arrival, ArrivalOutcome, Author};
 use crate::domain::runtime::provenance::GitMismatch;
 
 pub const PROMOTE: &str = "arrival_promote";
 
-const SUBJECT: usize = 120;
-const REASON: usize = 600;
-const NAME: usize = 60;
-const FILE: usize = 120;
+const MAX_SUBJECT: usize = 120;
+const MAX_REASON: usize = 600;
+const MAX_NAME: usize = 60;
+const MAX_PATH: usize = 120;
 
-pub fn arrival(arrival: &Arrival) -> Said {
+pub fn render_arrival(arrival: &Arrival) -> Rendered {
     let (light, words) = match &arrival.outcome {
         ArrivalOutcome::Running { .. } => (":large_green_circle: ", " runs in "),
         ArrivalOutcome::Failed { .. } => (":red_circle: ", " failed in "),
@@ -27,73 +27,73 @@ pub fn arrival(arrival: &Arrival) -> Said {
     let text = format!("{} {}{}{}", arrival.artefact, arrival.version.label(), words, arrival.environment);
     let text = Mrkdwn::default().plain(&text).into_string();
 
-    let mut blocks = vec![section(head.raw("\n").and(&commit(arrival)))];
+    let mut blocks = vec![section(head.raw("\n").append(&format_commit(arrival)))];
     if let ArrivalOutcome::Failed { reason } = &arrival.outcome {
-        blocks.push(section(Mrkdwn::new("*Why:* ").plain(&shorten(reason, REASON))));
+        blocks.push(section(Mrkdwn::new("*Why:* ").plain(&truncate_middle(reason, MAX_REASON))));
     }
     if let Some(why) = arrival.provenance.git_mismatch() {
-        blocks.push(section(not_from_git(why)));
+        blocks.push(section(warn_not_from_git(why)));
     }
-    blocks.push(context(next(arrival)));
+    blocks.push(context(suggest_next_step(arrival)));
     if let (ArrivalOutcome::Running { .. }, Some(_)) = (&arrival.outcome, &arrival.next_environment) {
         blocks.push(actions(vec![button("Promote", PROMOTE, arrival.message_key.as_str().to_owned())]));
     }
-    Said { text, blocks }
+    Rendered { text, blocks }
 }
 
 /// For its thread, and the channel too: what was told as failed came to run.
-pub fn recovered(arrival: &Arrival) -> Said {
+pub fn render_recovery(arrival: &Arrival) -> Rendered {
     let text = Mrkdwn::new(":large_green_circle: ")
         .bold(arrival.artefact.as_str())
         .raw(" ")
-        .code(&shorten(arrival.version.label(), SUBJECT))
+        .code(&truncate_middle(arrival.version.label(), MAX_SUBJECT))
         .raw(" runs in ")
         .bold(arrival.environment.as_str())
         .raw(" after all.");
-    Said { text: text.clone().into_string(), blocks: vec![section(text)] }
+    Rendered { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
 /// For its thread, and the channel too: whose commit it was became known only after the failure was told.
-pub fn concerned(arrival: &Arrival) -> Said {
+pub fn render_authors_found(arrival: &Arrival) -> Rendered {
     let text = Mrkdwn::new(":red_circle: ")
         .bold(arrival.artefact.as_str())
         .raw(" ")
-        .code(&shorten(arrival.version.label(), SUBJECT))
+        .code(&truncate_middle(arrival.version.label(), MAX_SUBJECT))
         .raw(" failed in ")
         .bold(arrival.environment.as_str())
         .raw("; it was written by ")
-        .and(&named(&arrival.authors))
+        .append(&mention_authors(&arrival.authors))
         .raw(".");
-    Said { text: text.clone().into_string(), blocks: vec![section(text)] }
+    Rendered { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
 /// What Git says instead, and what to do about it.
-pub(super) fn not_from_git(why: &GitMismatch) -> Mrkdwn {
+pub(super) fn warn_not_from_git(why: &GitMismatch) -> Mrkdwn {
     let text = Mrkdwn::new(":warning: not from Git: ");
     match why {
         GitMismatch::NotInBranch { branch, commit } => text
-            .code(&shorten(branch, NAME))
+            .code(&truncate_middle(branch, MAX_NAME))
             .raw(" does not contain ")
             .code(commit.short())
             .raw(". Bring it into ")
-            .code(&shorten(branch, NAME))
+            .code(&truncate_middle(branch, MAX_NAME))
             .raw(", or let the controller put back what Git says."),
         GitMismatch::RolledBack { branch, commit } => text
             .raw("a rollback took ")
             .code(commit.short())
             .raw(" away from ")
-            .code(&shorten(branch, NAME))
+            .code(&truncate_middle(branch, MAX_NAME))
             .raw(". Let the controller put back what Git says, or release it and promote it again."),
         GitMismatch::NotInManifest { file, specified: says } => text
-            .code(&shorten(file, FILE))
+            .code(&truncate_middle(file, MAX_PATH))
             .raw(" says ")
-            .code(&shorten(says.label(), NAME))
+            .code(&truncate_middle(says.label(), MAX_NAME))
             .raw(". Write this version there, or let the controller put back what Git says."),
     }
 }
 
 /// People are mentioned, who is not in Slack is named.
-pub(super) fn named(authors: &[Author]) -> Mrkdwn {
+pub(super) fn mention_authors(authors: &[Author]) -> Mrkdwn {
     let mut text = Mrkdwn::default();
     for (index, author) in authors.iter().enumerate() {
         text = match index {
@@ -103,33 +103,33 @@ pub(super) fn named(authors: &[Author]) -> Mrkdwn {
         };
         text = match author {
             Author::Person(person) => text.person(person),
-            Author::Named(name) => text.plain(&shorten(name, NAME)),
+            Author::Named(name) => text.plain(&truncate_middle(name, MAX_NAME)),
         };
     }
     text
 }
 
-fn written_by(arrival: &Arrival, author: &str) -> Mrkdwn {
+fn format_author(arrival: &Arrival, author: &str) -> Mrkdwn {
     match (&arrival.outcome, &arrival.authors[..]) {
-        (ArrivalOutcome::Failed { .. }, [_, ..]) => named(&arrival.authors),
-        _ => Mrkdwn::default().plain(&shorten(author, SUBJECT)),
+        (ArrivalOutcome::Failed { .. }, [_, ..]) => mention_authors(&arrival.authors),
+        _ => Mrkdwn::default().plain(&truncate_middle(author, MAX_SUBJECT)),
     }
 }
 
-fn commit(arrival: &Arrival) -> Mrkdwn {
+fn format_commit(arrival: &Arrival) -> Mrkdwn {
     let line = match (&arrival.commit, &arrival.version.commit) {
         (Some(commit), _) => Mrkdwn::default()
             .link(&commit.url, commit.sha.short())
             .raw(" ")
-            .plain(&shorten(&commit.subject, SUBJECT))
+            .plain(&truncate_middle(&commit.subject, MAX_SUBJECT))
             .raw(" \u{b7} ")
-            .and(&written_by(arrival, &commit.author)),
+            .append(&format_author(arrival, &commit.author)),
         (None, Some(sha)) => Mrkdwn::new("commit ").code(sha.short()),
         (None, None) => Mrkdwn::new("its image does not tell which commit it was built from"),
     };
     match &arrival.outcome {
         ArrivalOutcome::Running { rollout_duration: Some(took) } => {
-            let (count, unit) = span(*took);
+            let (count, unit) = humanize_duration(*took);
             line.raw(" \u{b7} rolled out in ").plain(&format!("{count} {unit}"))
         }
         _ => line,
@@ -137,7 +137,7 @@ fn commit(arrival: &Arrival) -> Mrkdwn {
 }
 
 /// What to type or do next.
-fn next(arrival: &Arrival) -> Mrkdwn {
+fn suggest_next_step(arrival: &Arrival) -> Mrkdwn {
     let artefact = arrival.artefact.as_str();
     match (&arrival.outcome, &arrival.next_environment) {
         (ArrivalOutcome::Running { .. }, Some(above)) => {

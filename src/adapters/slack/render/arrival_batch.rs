@@ -1,26 +1,26 @@
 //! The card of a wave: many that arrive in one environment at nearly the same time, and what of it failed, in its thread.
 
-use super::Said;
-use super::arrival::named;
+use super::Rendered;
+use super::arrival::mention_authors;
 use super::blocks::{Block, context, section};
-use super::mrkdwn::{Mrkdwn, shorten};
+use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Commit;
 use crate::domain::runtime::arrival::Author;
 use crate::domain::runtime::arrival_batch::{ArrivalBatch, BatchedArrival, BatchedArrivalState};
 
 /// More lines would hide what matters; `list` has them all.
-pub const LINES: usize = 20;
+pub const MAX_LINES: usize = 20;
 
-const NAME: usize = 40;
-const VERSION: usize = 40;
-const SUBJECT: usize = 60;
-const REASON: usize = 120;
-const WHOLE_REASON: usize = 600;
+const MAX_NAME: usize = 40;
+const MAX_VERSION: usize = 40;
+const MAX_SUBJECT: usize = 60;
+const MAX_REASON: usize = 120;
+const MAX_FULL_REASON: usize = 600;
 /// A section must stay below 3000 characters.
-const SECTION: usize = 2800;
+const MAX_SECTION: usize = 2800;
 
-pub fn wave(wave: &ArrivalBatch) -> Said {
+pub fn render_arrival_batch(wave: &ArrivalBatch) -> Rendered {
     let count = wave.count_by_state();
     let light = match (count.failed, count.rolling_out) {
         (1.., _) => ":red_circle: ",
@@ -47,39 +47,39 @@ pub fn wave(wave: &ArrivalBatch) -> Said {
 
     let common = wave.common_commit();
     let head = match common {
-        Some(one) => head.raw("\n").and(&commit(one)),
+        Some(one) => head.raw("\n").append(&format_commit(one)),
         None => head,
     };
     let mut blocks = vec![section(head)];
-    blocks.extend(lines(wave, common.is_some()));
-    blocks.push(context(next(wave)));
-    Said { text, blocks }
+    blocks.extend(render_member_lines(wave, common.is_some()));
+    blocks.push(context(suggest_next_step(wave)));
+    Rendered { text, blocks }
 }
 
-fn commit(commit: &Commit) -> Mrkdwn {
+fn format_commit(commit: &Commit) -> Mrkdwn {
     Mrkdwn::default()
         .link(&commit.url, commit.sha.short())
         .raw(" ")
-        .plain(&shorten(&commit.subject, SUBJECT))
+        .plain(&truncate_middle(&commit.subject, MAX_SUBJECT))
         .raw(" \u{b7} ")
-        .plain(&shorten(&commit.author, NAME))
+        .plain(&truncate_middle(&commit.author, MAX_NAME))
 }
 
-fn lines(wave: &ArrivalBatch, one_commit: bool) -> Vec<Block> {
+fn render_member_lines(wave: &ArrivalBatch, one_commit: bool) -> Vec<Block> {
     let members = wave.sort_by_urgency();
     let mut blocks = Vec::new();
     let mut text = Mrkdwn::default();
-    for member in members.iter().take(LINES) {
-        let line = line(member, one_commit);
-        if text.as_str().len() + line.as_str().len() > SECTION && !text.as_str().is_empty() {
+    for member in members.iter().take(MAX_LINES) {
+        let line = format_member(member, one_commit);
+        if text.as_str().len() + line.as_str().len() > MAX_SECTION && !text.as_str().is_empty() {
             blocks.push(section(std::mem::take(&mut text)));
         }
-        text = if text.as_str().is_empty() { text } else { text.raw("\n") }.and(&line);
+        text = if text.as_str().is_empty() { text } else { text.raw("\n") }.append(&line);
     }
     if !text.as_str().is_empty() {
         blocks.push(section(text));
     }
-    let more = members.len().saturating_sub(LINES);
+    let more = members.len().saturating_sub(MAX_LINES);
     if more > 0 {
         let list = format!("/list {}", wave.environment);
         blocks
@@ -88,7 +88,7 @@ fn lines(wave: &ArrivalBatch, one_commit: bool) -> Vec<Block> {
     blocks
 }
 
-fn line(member: &BatchedArrival, one_commit: bool) -> Mrkdwn {
+fn format_member(member: &BatchedArrival, one_commit: bool) -> Mrkdwn {
     let (light, stands) = match &member.state {
         BatchedArrivalState::RollingOut => (":large_yellow_circle: ", " rolls out"),
         BatchedArrivalState::Running => (":large_green_circle: ", " runs"),
@@ -96,16 +96,16 @@ fn line(member: &BatchedArrival, one_commit: bool) -> Mrkdwn {
         BatchedArrivalState::Replaced => (":white_circle: ", " was replaced by something newer"),
     };
     let mut line = Mrkdwn::new(light)
-        .bold(&shorten(member.artefact.as_str(), NAME))
+        .bold(&truncate_middle(member.artefact.as_str(), MAX_NAME))
         .raw(" ")
-        .code(&shorten(member.version.label(), VERSION))
+        .code(&truncate_middle(member.version.label(), MAX_VERSION))
         .raw(stands);
     if let BatchedArrivalState::Failed { reason } = &member.state {
-        line = line.plain(&shorten(reason, REASON));
+        line = line.plain(&truncate_middle(reason, MAX_REASON));
     }
     line = match (&member.commit, &member.version.commit) {
         _ if one_commit => line,
-        (Some(known), _) => line.raw(" \u{b7} ").and(&commit(known)),
+        (Some(known), _) => line.raw(" \u{b7} ").append(&format_commit(known)),
         (None, Some(sha)) => line.raw(" \u{b7} commit ").code(sha.short()),
         (None, None) => line,
     };
@@ -113,7 +113,7 @@ fn line(member: &BatchedArrival, one_commit: bool) -> Mrkdwn {
 }
 
 /// What to type or do next.
-fn next(wave: &ArrivalBatch) -> Mrkdwn {
+fn suggest_next_step(wave: &ArrivalBatch) -> Mrkdwn {
     let list = format!("/list {}", wave.environment);
     let failed = wave.members.iter().find(|member| matches!(member.state, BatchedArrivalState::Failed { .. }));
     match (failed, &wave.next_environment) {
@@ -135,21 +135,21 @@ fn next(wave: &ArrivalBatch) -> Mrkdwn {
 }
 
 /// For the thread, and the channel too: one that failed, and whom it concerns.
-pub fn failed(member: &BatchedArrival, environment: &EnvironmentName, authors: &[Author]) -> Said {
+pub fn render_failure(member: &BatchedArrival, environment: &EnvironmentName, authors: &[Author]) -> Rendered {
     let reason = match &member.state {
         BatchedArrivalState::Failed { reason } => reason.as_str(),
         _ => "",
     };
-    let head = about(":red_circle: ", member).raw(" failed in ").bold(environment.as_str());
-    let head = if authors.is_empty() { head } else { head.raw(" \u{b7} ").and(&named(authors)) };
-    let why = Mrkdwn::new("\n*Why:* ").plain(&shorten(reason, WHOLE_REASON));
-    Said { text: head.clone().into_string(), blocks: vec![section(head.and(&why))] }
+    let head = format_member_name(":red_circle: ", member).raw(" failed in ").bold(environment.as_str());
+    let head = if authors.is_empty() { head } else { head.raw(" \u{b7} ").append(&mention_authors(authors)) };
+    let why = Mrkdwn::new("\n*Why:* ").plain(&truncate_middle(reason, MAX_FULL_REASON));
+    Rendered { text: head.clone().into_string(), blocks: vec![section(head.append(&why))] }
 }
 
 /// For the thread, and the channel too: the failures that have no message of their own.
-pub fn failed_too(artefacts: &[&str], environment: &EnvironmentName, authors: &[Author]) -> Said {
-    let shown: Vec<_> = artefacts.iter().take(LINES).map(|name| shorten(name, NAME)).collect();
-    let more = artefacts.len().saturating_sub(LINES);
+pub fn render_more_failures(artefacts: &[&str], environment: &EnvironmentName, authors: &[Author]) -> Rendered {
+    let shown: Vec<_> = artefacts.iter().take(MAX_LINES).map(|name| truncate_middle(name, MAX_NAME)).collect();
+    let more = artefacts.len().saturating_sub(MAX_LINES);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     let count = format!("{} more failed in ", artefacts.len());
     let text = Mrkdwn::new(":red_circle: ")
@@ -158,19 +158,22 @@ pub fn failed_too(artefacts: &[&str], environment: &EnvironmentName, authors: &[
         .raw(": ")
         .plain(&shown.join(", "))
         .plain(&rest);
-    let text = if authors.is_empty() { text } else { text.raw(" \u{b7} ").and(&named(authors)) };
-    Said { text: text.clone().into_string(), blocks: vec![section(text)] }
+    let text = if authors.is_empty() { text } else { text.raw(" \u{b7} ").append(&mention_authors(authors)) };
+    Rendered { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
 /// For the thread, and the channel too: what was told as failed came to run.
-pub fn recovered(member: &BatchedArrival, environment: &EnvironmentName) -> Said {
-    let text = about(":large_green_circle: ", member).raw(" runs in ").bold(environment.as_str()).raw(" after all.");
-    Said { text: text.clone().into_string(), blocks: vec![section(text)] }
+pub fn render_recovery(member: &BatchedArrival, environment: &EnvironmentName) -> Rendered {
+    let text = format_member_name(":large_green_circle: ", member)
+        .raw(" runs in ")
+        .bold(environment.as_str())
+        .raw(" after all.");
+    Rendered { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
-fn about(light: &'static str, member: &BatchedArrival) -> Mrkdwn {
+fn format_member_name(light: &'static str, member: &BatchedArrival) -> Mrkdwn {
     Mrkdwn::new(light)
-        .bold(&shorten(member.artefact.as_str(), NAME))
+        .bold(&truncate_middle(member.artefact.as_str(), MAX_NAME))
         .raw(" ")
-        .code(&shorten(member.version.label(), VERSION))
+        .code(&truncate_middle(member.version.label(), MAX_VERSION))
 }

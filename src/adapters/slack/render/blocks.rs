@@ -7,48 +7,48 @@ use super::json::{array, string};
 use super::mrkdwn::Mrkdwn;
 
 /// Slack refuses a section that is longer.
-const SECTION_TEXT: usize = 3000;
-const CONFIRM_TEXT: usize = 300;
+const MAX_SECTION_TEXT: usize = 3000;
+const MAX_CONFIRM_TEXT: usize = 300;
 /// Stands before the number of a button of which there are more; no action has it in its name.
-pub const NUMBERED: char = '#';
+pub const ACTION_NUMBER_SEPARATOR: char = '#';
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     Section {
-        text: Marked,
+        text: MrkdwnText,
     },
     Context {
-        elements: [Marked; 1],
+        elements: [MrkdwnText; 1],
     },
     Actions {
         elements: Vec<Button>,
     },
     Table {
-        rows: Vec<Line>,
+        rows: Vec<TableRow>,
     },
     /// Shown one after the other; a line ends where a piece has a line break.
-    Rich {
-        pieces: Vec<Piece>,
+    RichText {
+        pieces: Vec<StyledText>,
     },
 }
 
 /// The cells of one line of a table.
-pub type Line = Vec<Raw>;
+pub type TableRow = Vec<RawText>;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Marked {
+pub struct MrkdwnText {
     text: String,
 }
 
 /// Text that is shown as it is: nothing in it can be mark-up.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Raw {
+pub struct RawText {
     pub text: Cow<'static, str>,
 }
 
 /// Text that is shown as it is, in styles that Slack knows by these names: `bold`, `code`, `italic`, `strike`.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Piece {
+pub struct StyledText {
     pub text: String,
     pub styles: &'static [&'static str],
 }
@@ -59,21 +59,21 @@ pub struct Button {
     action: &'static str,
     value: String,
     style: Option<&'static str>,
-    confirm: Option<Box<Confirm>>,
+    confirm: Option<Box<ConfirmDialog>>,
 }
 
 /// What is asked once more before a press counts: a title of at most 100 characters, buttons of 30.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Confirm {
+pub struct ConfirmDialog {
     pub title: &'static str,
     pub text: Mrkdwn,
-    pub yes: &'static str,
-    pub no: &'static str,
+    pub confirm_label: &'static str,
+    pub deny_label: &'static str,
 }
 
 impl Button {
     /// Named by what it chooses, of at most 75 characters.
-    pub fn labelled(label: &str, action: &'static str, value: String) -> Self {
+    pub fn with_label(label: &str, action: &'static str, value: String) -> Self {
         Self { label: Cow::Owned(label.to_owned()), action, value, style: None, confirm: None }
     }
 
@@ -90,35 +90,37 @@ impl Button {
     }
 
     #[must_use]
-    pub fn confirmed(self, confirm: Confirm) -> Self {
+    pub fn with_confirm(self, confirm: ConfirmDialog) -> Self {
         Self { confirm: Some(Box::new(confirm)), ..self }
     }
 }
 
 impl Block {
     /// As Slack takes it, in JSON.
-    pub(super) fn write(&self, json: &mut String) {
+    pub(super) fn write_json(&self, json: &mut String) {
         match self {
             Self::Section { text } => {
                 json.push_str(r#"{"type":"section","text":"#);
-                text.write(json);
+                text.write_json(json);
             }
             Self::Context { elements } => {
                 json.push_str(r#"{"type":"context","elements":"#);
-                array(json, elements, Marked::write);
+                array(json, elements, MrkdwnText::write_json);
             }
             Self::Actions { elements } => {
                 json.push_str(r#"{"type":"actions","elements":"#);
                 let nth = |at: usize| elements[..at].iter().filter(|it| it.action == elements[at].action).count();
-                array(json, &(0..elements.len()).collect::<Vec<_>>(), |at, json| elements[*at].write(json, nth(*at)));
+                array(json, &(0..elements.len()).collect::<Vec<_>>(), |at, json| {
+                    elements[*at].write_json(json, nth(*at));
+                });
             }
             Self::Table { rows } => {
                 json.push_str(r#"{"type":"table","rows":"#);
-                array(json, rows, |line, json| array(json, line, Raw::write));
+                array(json, rows, |line, json| array(json, line, RawText::write_json));
             }
-            Self::Rich { pieces } => {
+            Self::RichText { pieces } => {
                 json.push_str(r#"{"type":"rich_text","elements":[{"type":"rich_text_section","elements":"#);
-                array(json, pieces, Piece::write);
+                array(json, pieces, StyledText::write_json);
                 json.push_str("}]");
             }
         }
@@ -126,24 +128,24 @@ impl Block {
     }
 }
 
-impl Marked {
-    fn write(&self, json: &mut String) {
+impl MrkdwnText {
+    fn write_json(&self, json: &mut String) {
         json.push_str(r#"{"type":"mrkdwn","text":"#);
         string(json, &self.text);
         json.push('}');
     }
 }
 
-impl Raw {
-    fn write(&self, json: &mut String) {
+impl RawText {
+    fn write_json(&self, json: &mut String) {
         json.push_str(r#"{"type":"raw_text","text":"#);
         string(json, &self.text);
         json.push('}');
     }
 }
 
-impl Piece {
-    fn write(&self, json: &mut String) {
+impl StyledText {
+    fn write_json(&self, json: &mut String) {
         json.push_str(r#"{"type":"text","text":"#);
         string(json, &self.text);
         for (at, style) in self.styles.iter().enumerate() {
@@ -157,13 +159,13 @@ impl Piece {
 
 impl Button {
     /// `nth`: so many of the same action stand before it. Slack takes each `action_id` once in a block.
-    fn write(&self, json: &mut String, nth: usize) {
+    fn write_json(&self, json: &mut String, nth: usize) {
         json.push_str(r#"{"type":"button","text":{"type":"plain_text","text":"#);
         string(json, &self.label);
         json.push_str(r#"},"action_id":"#);
         match nth {
             0 => string(json, self.action),
-            nth => string(json, &format!("{}{NUMBERED}{nth}", self.action)),
+            nth => string(json, &format!("{}{ACTION_NUMBER_SEPARATOR}{nth}", self.action)),
         }
         json.push_str(r#","value":"#);
         string(json, &self.value);
@@ -173,14 +175,14 @@ impl Button {
         }
         if let Some(confirm) = &self.confirm {
             json.push_str(r#","confirm":"#);
-            confirm.write(json);
+            confirm.write_json(json);
         }
         json.push('}');
     }
 }
 
-impl Confirm {
-    fn write(&self, json: &mut String) {
+impl ConfirmDialog {
+    fn write_json(&self, json: &mut String) {
         let plain = |json: &mut String, key: &str, text: &str| {
             json.push_str(key);
             json.push_str(r#"{"type":"plain_text","text":"#);
@@ -189,31 +191,31 @@ impl Confirm {
         };
         plain(json, r#"{"title":"#, self.title);
         json.push_str(r#","text":"#);
-        marked(self.text.clone(), CONFIRM_TEXT).write(json);
-        plain(json, r#","confirm":"#, self.yes);
-        plain(json, r#","deny":"#, self.no);
+        truncate_mrkdwn(self.text.clone(), MAX_CONFIRM_TEXT).write_json(json);
+        plain(json, r#","confirm":"#, self.confirm_label);
+        plain(json, r#","deny":"#, self.deny_label);
         json.push('}');
     }
 }
 
-impl From<&'static str> for Raw {
+impl From<&'static str> for RawText {
     fn from(text: &'static str) -> Self {
         Self { text: text.into() }
     }
 }
 
-impl From<String> for Raw {
+impl From<String> for RawText {
     fn from(text: String) -> Self {
         Self { text: text.into() }
     }
 }
 
 pub fn section(text: Mrkdwn) -> Block {
-    Block::Section { text: marked(text, SECTION_TEXT) }
+    Block::Section { text: truncate_mrkdwn(text, MAX_SECTION_TEXT) }
 }
 
 pub fn context(text: Mrkdwn) -> Block {
-    Block::Context { elements: [marked(text, 2000)] }
+    Block::Context { elements: [truncate_mrkdwn(text, 2000)] }
 }
 
 /// At most 25 stand in one block; ours are few.
@@ -226,16 +228,16 @@ pub fn button(label: &'static str, action: &'static str, value: String) -> Butto
 }
 
 /// The first line is the head. At most 100 lines of 20 columns.
-pub fn table(lines: Vec<Line>) -> Block {
+pub fn table(lines: Vec<TableRow>) -> Block {
     Block::Table { rows: lines }
 }
 
 /// At least one piece, and none of them empty.
-pub fn rich(pieces: Vec<Piece>) -> Block {
-    Block::Rich { pieces }
+pub fn rich_text(pieces: Vec<StyledText>) -> Block {
+    Block::RichText { pieces }
 }
 
-fn marked(text: Mrkdwn, most: usize) -> Marked {
+fn truncate_mrkdwn(text: Mrkdwn, most: usize) -> MrkdwnText {
     let mut text = text.into_string();
     // A text of so few bytes has no more characters.
     if text.len() > most
@@ -250,7 +252,7 @@ fn marked(text: Mrkdwn, most: usize) -> Marked {
         }
         text.push('\u{2026}');
     }
-    Marked { text }
+    MrkdwnText { text }
 }
 
 #[cfg(test)]
@@ -272,11 +274,11 @@ mod tests {
                     button("Share", "list:share", "0|\\|".into()),
                     button("Later", "list:later", String::new()),
                     button("Much later", "list:later", String::new()),
-                    button("Approve", "approve", "1".into()).danger().confirmed(Confirm {
+                    button("Approve", "approve", "1".into()).danger().with_confirm(ConfirmDialog {
                         title: "Sure?",
                         text: Mrkdwn::new("*all* of it"),
-                        yes: "Yes",
-                        no: "No",
+                        confirm_label: "Yes",
+                        deny_label: "No",
                     }),
                 ]),
                 json!({"type": "actions", "elements": [
@@ -301,10 +303,10 @@ mod tests {
                 ]}),
             ),
             (
-                rich(vec![
-                    Piece { text: "- a\t".into(), styles: &["code"] },
-                    Piece { text: "<b>".into(), styles: &["bold", "code"] },
-                    Piece { text: "\n".into(), styles: &[] },
+                rich_text(vec![
+                    StyledText { text: "- a\t".into(), styles: &["code"] },
+                    StyledText { text: "<b>".into(), styles: &["bold", "code"] },
+                    StyledText { text: "\n".into(), styles: &[] },
                 ]),
                 json!({"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [
                     {"type": "text", "text": "- a\t", "style": {"code": true}},
@@ -315,7 +317,7 @@ mod tests {
         ];
         for (block, expected) in blocks {
             let mut json = String::new();
-            block.write(&mut json);
+            block.write_json(&mut json);
             assert_eq!(serde_json::from_str::<Value>(&json).unwrap(), expected, "{json}");
         }
     }

@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 
 use super::blocks::{Block, actions, button, context, section};
-use super::mrkdwn::{Mrkdwn, shorten, span};
-use super::plan::what;
-use super::{Said, rollback};
-use crate::adapters::slack::render::commit_summary::{Authors, FEW, lines};
+use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
+use super::plan::render_effects;
+use super::{Rendered, rollback};
+use crate::adapters::slack::render::commit_summary::{Authors, MAX_COMMITS, format_commit_lines};
 use crate::adapters::slack::render::{approve, progress, stall_diagnosis};
 use crate::domain::change::approval::{ApprovalState, MergeCondition};
 use crate::domain::change::{CancelledBy, Change, DeployState, MergeState, RollbackStatus, Stage};
@@ -18,23 +18,23 @@ use crate::domain::model::version::{Commit, Version};
 pub const CANCEL: &str = "change_cancel";
 pub const RETRY: &str = "change_retry";
 
-pub(super) const REASON: usize = 600;
-const LABEL: usize = 80;
-const MOST_FILES: usize = 10;
+pub(super) const MAX_REASON: usize = 600;
+const MAX_LABEL: usize = 80;
+const MAX_FILES: usize = 10;
 
 /// `next` is the rung that it could go to from here.
-pub fn card(change: &Change, next: Option<&EnvironmentName>) -> Said {
-    let head = head(change);
-    let mut blocks = vec![section(Mrkdwn::new(light(&change.stage)).and(&head))];
-    blocks.extend(progress::steps(change));
+pub fn render_card(change: &Change, next: Option<&EnvironmentName>) -> Rendered {
+    let head = format_headline(change);
+    let mut blocks = vec![section(Mrkdwn::new(pick_stage_emoji(&change.stage)).append(&head))];
+    blocks.extend(progress::render_progress(change));
     if let Stage::AwaitingApproval(awaiting) = &change.stage {
-        blocks.extend(approve::waiting(change, awaiting));
+        blocks.extend(approve::render_waiting(change, awaiting));
     }
-    blocks.extend(what(&change.plan, FEW));
-    blocks.extend(trouble(change));
-    blocks.extend(stall_diagnosis::silence(change).map(section));
-    blocks.extend(advice(change, next).map(context));
-    blocks.extend(buttons(change));
+    blocks.extend(render_effects(&change.plan, MAX_COMMITS));
+    blocks.extend(render_problem(change));
+    blocks.extend(stall_diagnosis::describe_stall(change).map(section));
+    blocks.extend(suggest_next_step(change, next).map(context));
+    blocks.extend(render_buttons(change));
     let asked = Mrkdwn::new("asked by ");
     let asked = match &change.plan.rollback {
         // Nobody asked for it but the rule; whose promotion it was is told of it.
@@ -44,15 +44,15 @@ pub fn card(change: &Change, next: Option<&EnvironmentName>) -> Said {
         _ => asked.person(&change.requester),
     };
     blocks.push(context(
-        asked.raw(" \u{b7} ").moment(change.asked_at).raw(" \u{b7} change ").code(&change.id.to_short_id()),
+        asked.raw(" \u{b7} ").date_time(change.asked_at).raw(" \u{b7} change ").code(&change.id.to_short_id()),
     ));
-    Said { text: head.into_string(), blocks }
+    Rendered { text: head.into_string(), blocks }
 }
 
 /// All commits, for the thread, where the card names only a few.
-pub fn details(change: &Change) -> Option<Said> {
+pub fn render_all_commits(change: &Change) -> Option<Rendered> {
     let plan = &change.plan;
-    if plan.drift.commits.len() <= FEW {
+    if plan.drift.commits.len() <= MAX_COMMITS {
         return None;
     }
     let (shown, all) = (plan.drift.commits.iter().map(Commit::count_commits).sum(), plan.drift.commits_in_all);
@@ -63,63 +63,65 @@ pub fn details(change: &Change) -> Option<Said> {
         format!("All {all} commits {what}")
     };
     let mut blocks = vec![section(Mrkdwn::default().plain(&text).raw(":"))];
-    blocks.extend(plan.drift.commits.chunks(FEW).map(|some| section(lines(some, &Authors::new()))));
-    Some(Said { text, blocks })
+    blocks
+        .extend(plan.drift.commits.chunks(MAX_COMMITS).map(|some| section(format_commit_lines(some, &Authors::new()))));
+    Some(Rendered { text, blocks })
 }
 
 /// Told in the thread at the end, to the one who asked, and of a failure to those who wrote what failed, once. A failure can
 /// be taken back from there. `before` is where the change stood.
-pub fn end(change: &Change, before: &Stage) -> Said {
+pub fn render_outcome(change: &Change, before: &Stage) -> Rendered {
     let text = Mrkdwn::default().person(&change.requester).raw(" ");
     let text = if change.stage.is_recovery(before) { text.raw("It runs after all. ") } else { text };
-    let text = text.and(&head(change)).raw(".").and(&written_by(&change.stage, before));
+    let text = text.append(&format_headline(change)).raw(".").append(&mention_authors(&change.stage, before));
     let mut blocks = vec![section(text.clone())];
     if change.stage.is_watched() {
-        blocks.extend(trouble(change));
-        blocks.extend(buttons(change));
+        blocks.extend(render_problem(change));
+        blocks.extend(render_buttons(change));
     }
-    Said { text: text.into_string(), blocks }
+    Rendered { text: text.into_string(), blocks }
 }
 
 /// For channels that are told beside the card: where it stands, and the way to the card. It mentions nobody.
-pub fn told(change: &Change) -> Said {
-    let head = head(change);
-    let mut blocks = vec![section(Mrkdwn::new(light(&change.stage)).and(&head))];
-    blocks.extend(trouble(change));
+pub fn render_subscriber_card(change: &Change) -> Rendered {
+    let head = format_headline(change);
+    let mut blocks = vec![section(Mrkdwn::new(pick_stage_emoji(&change.stage)).append(&head))];
+    blocks.extend(render_problem(change));
     let way = Mrkdwn::new("<{link}|The card> follows it.");
     let also = &change.plan.also;
     blocks.push(context(match also.split_first() {
         None => way,
         Some((first, rest)) => {
             let along = way.raw(" Along with it moves ").bold(first.artefact.as_str());
-            let along = rest.iter().take(FEW).fold(along, |text, also| text.raw(", ").bold(also.artefact.as_str()));
-            match rest.len().saturating_sub(FEW) {
+            let along =
+                rest.iter().take(MAX_COMMITS).fold(along, |text, also| text.raw(", ").bold(also.artefact.as_str()));
+            match rest.len().saturating_sub(MAX_COMMITS) {
                 0 => along.raw("."),
                 left => along.plain(&format!(" and {left} more.")),
             }
         }
     }));
-    Said { text: head.into_string(), blocks }
+    Rendered { text: head.into_string(), blocks }
 }
 
 /// The same in a sentence, for their thread.
-pub fn news(change: &Change) -> Said {
-    let text = Mrkdwn::new(light(&change.stage)).and(&head(change)).raw(".");
-    Said { text: text.clone().into_string(), blocks: vec![section(text)] }
+pub fn render_subscriber_update(change: &Change) -> Rendered {
+    let text = Mrkdwn::new(pick_stage_emoji(&change.stage)).append(&format_headline(change)).raw(".");
+    Rendered { text: text.clone().into_string(), blocks: vec![section(text)] }
 }
 
 /// Who wrote it, at the first failure only: whoever was told need not be told again.
-fn written_by(stage: &Stage, before: &Stage) -> Mrkdwn {
-    let told = |stage: &Stage| stage.deploying().is_some_and(|deploying| deploying.authors.is_some());
+fn mention_authors(stage: &Stage, before: &Stage) -> Mrkdwn {
+    let has_authors = |stage: &Stage| stage.deploying().is_some_and(|deploying| deploying.authors.is_some());
     let authors = stage.deploying().and_then(|deploying| deploying.authors.as_deref()).unwrap_or_default();
-    if told(before) || authors.is_empty() {
+    if has_authors(before) || authors.is_empty() {
         return Mrkdwn::default();
     }
     let text = authors.iter().fold(Mrkdwn::new(" Written by"), |text, author| text.raw(" ").person(author));
     text.raw(".")
 }
 
-pub(super) fn light(stage: &Stage) -> &'static str {
+pub(super) fn pick_stage_emoji(stage: &Stage) -> &'static str {
     match stage {
         Stage::AwaitingApproval(_) => ":raised_hand: ",
         Stage::Merging(_) | Stage::Deploying(_) => ":hourglass_flowing_sand: ",
@@ -132,17 +134,17 @@ pub(super) fn light(stage: &Stage) -> &'static str {
 }
 
 /// What people call a version, as far as it fits into a line.
-pub(super) fn label(version: &Version) -> Cow<'_, str> {
-    shorten(version.label(), LABEL)
+pub(super) fn shorten_label(version: &Version) -> Cow<'_, str> {
+    truncate_middle(version.label(), MAX_LABEL)
 }
 
 /// The change in one line.
-pub(super) fn head(change: &Change) -> Mrkdwn {
+pub(super) fn format_headline(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
     if plan.rollback.is_some() {
-        return head_back(change);
+        return format_rollback_headline(change);
     }
-    let name = Mrkdwn::default().bold(plan.artefact.as_str()).raw(" ").code(&label(&plan.version));
+    let name = Mrkdwn::default().bold(plan.artefact.as_str()).raw(" ").code(&shorten_label(&plan.version));
     let environment = plan.environment.as_str();
     match &change.stage {
         Stage::AwaitingApproval(awaiting) => {
@@ -189,10 +191,10 @@ pub(super) fn head(change: &Change) -> Mrkdwn {
 }
 
 /// A rollback in one line.
-fn head_back(change: &Change) -> Mrkdwn {
+fn format_rollback_headline(change: &Change) -> Mrkdwn {
     let plan = &change.plan;
     let (artefact, environment) = (plan.artefact.as_str(), plan.environment.as_str());
-    let name = Mrkdwn::default().bold(artefact).raw(" back to ").code(&label(&plan.version));
+    let name = Mrkdwn::default().bold(artefact).raw(" back to ").code(&shorten_label(&plan.version));
     let here = name.clone().raw(" in ").bold(environment);
     match &change.stage {
         Stage::AwaitingApproval(awaiting) if awaiting.waits_for.iter().all(MergeCondition::is_decided_by_github) => {
@@ -210,10 +212,10 @@ fn head_back(change: &Change) -> Mrkdwn {
                 (Some(tag), None) if tag != plan.version.label() => Mrkdwn::default()
                     .bold(artefact)
                     .raw(" ")
-                    .code(&label(&plan.version))
+                    .code(&shorten_label(&plan.version))
                     .raw("'s code, restored as ")
-                    .code(&shorten(tag, LABEL)),
-                _ => Mrkdwn::default().bold(artefact).raw(" ").code(&label(&plan.version)).raw(", restored"),
+                    .code(&truncate_middle(tag, MAX_LABEL)),
+                _ => Mrkdwn::default().bold(artefact).raw(" ").code(&shorten_label(&plan.version)).raw(", restored"),
             };
             text.raw(": running in ").bold(environment).plain(&format!(", {ready} of {ready} ready"))
         }
@@ -227,15 +229,15 @@ fn head_back(change: &Change) -> Mrkdwn {
     }
 }
 
-pub(super) fn lasted(from: Timestamp, to: Timestamp) -> String {
-    let (count, unit) = span(to.duration_since(from));
+pub(super) fn format_elapsed(from: Timestamp, to: Timestamp) -> String {
+    let (count, unit) = humanize_duration(to.duration_since(from));
     format!("{count} {unit}")
 }
 
 /// What holds it up, or why it ended as it did.
-fn trouble(change: &Change) -> Option<Block> {
-    let why = |text: &str| Mrkdwn::new("*Why:* ").plain(&shorten(text, REASON));
-    let still = |text: &str| Mrkdwn::new(":warning: ").plain(&shorten(text, REASON)).raw(" I keep trying.");
+fn render_problem(change: &Change) -> Option<Block> {
+    let why = |text: &str| Mrkdwn::new("*Why:* ").plain(&truncate_middle(text, MAX_REASON));
+    let still = |text: &str| Mrkdwn::new(":warning: ").plain(&truncate_middle(text, MAX_REASON)).raw(" I keep trying.");
     match &change.stage {
         Stage::Merging(MergeState { trouble: Some(trouble), .. })
         | Stage::AwaitingApproval(ApprovalState { trouble: Some(trouble), .. })
@@ -252,7 +254,7 @@ fn trouble(change: &Change) -> Option<Block> {
         Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => Some(section(why(reason))),
         Stage::Errored { why: error, .. } => Some(section(why(error))),
         Stage::Stalled { runs, deploying, .. } => {
-            let waited = lasted(deploying.merged_at, deploying.deadline);
+            let waited = format_elapsed(deploying.merged_at, deploying.deadline);
             let text = match runs {
                 Some(runs) => format!("After {waited} the cluster runs {runs}."),
                 None => format!("After {waited} nothing of it runs in the cluster."),
@@ -264,9 +266,9 @@ fn trouble(change: &Change) -> Option<Block> {
             let text = match files.split_first() {
                 None => text.raw("the same place."),
                 Some((first, rest)) => {
-                    let shown = rest.iter().take(MOST_FILES - 1);
+                    let shown = rest.iter().take(MAX_FILES - 1);
                     let all = shown.fold(text.code(first), |text, file| text.raw(", ").code(file));
-                    match files.len().saturating_sub(MOST_FILES) {
+                    match files.len().saturating_sub(MAX_FILES) {
                         0 => all.raw("."),
                         left => all.plain(&format!(" and {left} more.")),
                     }
@@ -275,7 +277,7 @@ fn trouble(change: &Change) -> Option<Block> {
             Some(section(text))
         }
         Stage::Expired { awaiting, .. } => {
-            let text = Mrkdwn::new("*Why:* after ").plain(&lasted(awaiting.since, awaiting.deadline));
+            let text = Mrkdwn::new("*Why:* after ").plain(&format_elapsed(awaiting.since, awaiting.deadline));
             Some(section(match awaiting.count_missing() {
                 0 => text.raw(" it still could not be merged."),
                 missing => text.plain(&format!(" {missing} of {} approvals were still missing.", awaiting.required)),
@@ -290,16 +292,16 @@ fn trouble(change: &Change) -> Option<Block> {
     }
 }
 
-pub(super) fn advice(change: &Change, next: Option<&EnvironmentName>) -> Option<Mrkdwn> {
+pub(super) fn suggest_next_step(change: &Change, next: Option<&EnvironmentName>) -> Option<Mrkdwn> {
     let plan = &change.plan;
     let (artefact, environment, branch) = (&plan.artefact, &plan.environment, &plan.branch);
     if let Some(deploying) = change.stage.deploying()
-        && let Some(fate) = rolled_back(deploying)
+        && let Some(fate) = describe_rollback_outcome(deploying)
     {
         return Some(fate);
     }
     if plan.rollback.is_some() {
-        return advice_back(change);
+        return suggest_after_rollback(change);
     }
     let again = format!("/promote {artefact} {environment}");
     Some(match &change.stage {
@@ -338,10 +340,10 @@ pub(super) fn advice(change: &Change, next: Option<&EnvironmentName>) -> Option<
 }
 
 /// What became of a promotion after its end.
-fn rolled_back(deploying: &DeployState) -> Option<Mrkdwn> {
+fn describe_rollback_outcome(deploying: &DeployState) -> Option<Mrkdwn> {
     Some(match deploying.rolled_back.as_ref()? {
         RollbackStatus::Done { by, at } => Mrkdwn::new(":leftwards_arrow_with_hook: Rolled back ")
-            .moment(*at)
+            .date_time(*at)
             .raw(" by change ")
             .code(&by.to_short_id()),
         RollbackStatus::Begun { by } => {
@@ -350,13 +352,13 @@ fn rolled_back(deploying: &DeployState) -> Option<Mrkdwn> {
         }
         RollbackStatus::Impossible { why } => {
             Mrkdwn::new(":warning: The environment's rule says to roll it back, but I cannot: ")
-                .plain(shorten(why, REASON).trim_end_matches('.'))
+                .plain(truncate_middle(why, MAX_REASON).trim_end_matches('.'))
                 .raw(". Next: *Roll back* yourself, choose *Another version*, or push a repair and promote it.")
         }
     })
 }
 
-fn advice_back(change: &Change) -> Option<Mrkdwn> {
+fn suggest_after_rollback(change: &Change) -> Option<Mrkdwn> {
     let plan = &change.plan;
     let (artefact, environment) = (&plan.artefact, &plan.environment);
     let again = format!("/rollback {artefact} {environment}");
@@ -396,9 +398,9 @@ fn advice_back(change: &Change) -> Option<Mrkdwn> {
     })
 }
 
-fn buttons(change: &Change) -> Option<Block> {
+fn render_buttons(change: &Change) -> Option<Block> {
     match &change.stage {
-        Stage::AwaitingApproval(awaiting) => Some(approve::buttons(change, awaiting)),
+        Stage::AwaitingApproval(awaiting) => Some(approve::render_buttons(change, awaiting)),
         // Only where it takes long enough to press it.
         Stage::Merging(MergeState { trouble: Some(_), .. }) => {
             Some(actions(vec![button("Cancel", CANCEL, change.id.to_string())]))
@@ -413,13 +415,14 @@ fn buttons(change: &Change) -> Option<Block> {
             match (&change.plan.rollback, &deploying.rolled_back) {
                 // Somebody is at it, or it is done.
                 (_, Some(RollbackStatus::Done { .. } | RollbackStatus::Begun { .. })) => None,
-                (Some(_), _) if failed => Some(actions(vec![rollback::another(&change.plan)])),
+                (Some(_), _) if failed => Some(actions(vec![rollback::build_other_version_button(&change.plan)])),
                 (Some(_), _) => None,
                 // What the rule could not do, a person may.
-                (None, Some(RollbackStatus::Impossible { .. }) | None) if failed => {
-                    Some(actions(vec![rollback::roll_back(change), rollback::another(&change.plan)]))
-                }
-                (None, _) => Some(actions(vec![rollback::roll_back(change)])),
+                (None, Some(RollbackStatus::Impossible { .. }) | None) if failed => Some(actions(vec![
+                    rollback::build_rollback_button(change),
+                    rollback::build_other_version_button(&change.plan),
+                ])),
+                (None, _) => Some(actions(vec![rollback::build_rollback_button(change)])),
             }
         }
     }

@@ -2,61 +2,61 @@
 
 use std::collections::BTreeMap;
 
-use super::mrkdwn::{Mrkdwn, shorten};
+use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::domain::git::commit_summary::{CommitSummary, FileSummary};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::version::Commit;
 
-const SUBJECT: usize = 100;
-const NAME: usize = 60;
-const PATH: usize = 80;
+const MAX_SUBJECT: usize = 100;
+const MAX_NAME: usize = 60;
+const MAX_PATH: usize = 80;
 
 /// How many commits stand in a message; the thread of a card has more.
-pub(super) const FEW: usize = 5;
+pub(super) const MAX_COMMITS: usize = 5;
 
 /// Who wrote what, by their logins, as far as Slack knows them. A message for one reader mentions them, and that calls nobody.
 pub type Authors = BTreeMap<String, PersonId>;
 
 /// A line for each commit.
-pub(super) fn lines(commits: &[Commit], authors: &Authors) -> Mrkdwn {
+pub(super) fn format_commit_lines(commits: &[Commit], authors: &Authors) -> Mrkdwn {
     let mut text = Mrkdwn::default();
     for (at, one) in commits.iter().enumerate() {
         text = if at > 0 { text.raw("\n") } else { text };
-        text = text.and(&commit(one, authors));
+        text = text.append(&format_commit(one, authors));
     }
     text
 }
 
 /// How many come, and the newest of them.
-pub(super) fn commits(drift: &CommitSummary, most: usize, authors: &Authors) -> Mrkdwn {
-    let head = Mrkdwn::default().plain(&format!("{}:", counted(drift.commits_in_all, "commit"))).raw("\n");
+pub(super) fn format_commits(drift: &CommitSummary, most: usize, authors: &Authors) -> Mrkdwn {
+    let head = Mrkdwn::default().plain(&format!("{}:", format_count(drift.commits_in_all, "commit"))).raw("\n");
     let shown = &drift.commits[..most.min(drift.commits.len())];
-    more(head.and(&lines(shown, authors)), drift.commits_in_all, shown)
+    append_remaining(head.append(&format_commit_lines(shown, authors)), drift.commits_in_all, shown)
 }
 
 /// The hotfixes below what is said of them.
-pub(super) fn hotfixes(head: Mrkdwn, drift: &CommitSummary, most: usize, authors: &Authors) -> Mrkdwn {
+pub(super) fn format_hotfixes(head: Mrkdwn, drift: &CommitSummary, most: usize, authors: &Authors) -> Mrkdwn {
     let shown = &drift.hotfixes[..most.min(drift.hotfixes.len())];
-    more(head.raw("\n").and(&lines(shown, authors)), drift.hotfixes_in_all, shown)
+    append_remaining(head.raw("\n").append(&format_commit_lines(shown, authors)), drift.hotfixes_in_all, shown)
 }
 
-fn more(text: Mrkdwn, count: u64, shown: &[Commit]) -> Mrkdwn {
+fn append_remaining(text: Mrkdwn, count: u64, shown: &[Commit]) -> Mrkdwn {
     match count.saturating_sub(shown.iter().map(Commit::count_commits).sum()) {
         0 => text,
         left => text.raw("\n").plain(&format!("and {left} more")),
     }
 }
 
-pub(super) fn counted(count: u64, what: &str) -> String {
+pub(super) fn format_count(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// `12 files, +120 −30`, with what concerns the artefact where not all do; `None` where nobody knows of any.
-pub(super) fn files(count: &FileSummary) -> Option<Mrkdwn> {
+pub(super) fn format_file_count(count: &FileSummary) -> Option<Mrkdwn> {
     if count.files == 0 {
         return None;
     }
-    let text = Mrkdwn::default().plain(&counted(count.files, "file"));
+    let text = Mrkdwn::default().plain(&format_count(count.files, "file"));
     let text = if count.cut { text.raw(" and more, which GitHub does not name") } else { text };
     let text = text.plain(&format!(", +{} \u{2212}{}", count.additions, count.deletions));
     Some(match count.concern {
@@ -68,12 +68,12 @@ pub(super) fn files(count: &FileSummary) -> Option<Mrkdwn> {
 }
 
 /// The files that changed most, a line each.
-pub(super) fn most_changed(count: &FileSummary, most: usize) -> Mrkdwn {
+pub(super) fn list_most_changed(count: &FileSummary, most: usize) -> Mrkdwn {
     let mut text = Mrkdwn::default();
     for (at, file) in count.most.iter().take(most).enumerate() {
         text = if at > 0 { text.raw("\n") } else { text };
         let lines = format!(" +{} \u{2212}{}", file.additions, file.deletions);
-        text = text.raw("\u{2022} ").code(&shorten(&file.path, PATH)).plain(&lines);
+        text = text.raw("\u{2022} ").code(&truncate_middle(&file.path, MAX_PATH)).plain(&lines);
     }
     let all = count.concern.unwrap_or(count.files);
     match all.saturating_sub(count.most.len().min(most) as u64) {
@@ -82,7 +82,7 @@ pub(super) fn most_changed(count: &FileSummary, most: usize) -> Mrkdwn {
     }
 }
 
-fn commit(commit: &Commit, authors: &Authors) -> Mrkdwn {
+fn format_commit(commit: &Commit, authors: &Authors) -> Mrkdwn {
     let pull = commit.parse_pull_request();
     let subject = match &pull {
         // The number stands behind, as a link.
@@ -92,11 +92,11 @@ fn commit(commit: &Commit, authors: &Authors) -> Mrkdwn {
     let line = Mrkdwn::new("\u{2022} ")
         .link(&commit.url, commit.sha.short())
         .raw(" ")
-        .plain(&shorten(subject, SUBJECT))
+        .plain(&truncate_middle(subject, MAX_SUBJECT))
         .raw(" \u{b7} ");
     let line = match commit.login.as_ref().and_then(|login| authors.get(login)) {
         Some(person) => line.person(person),
-        None => line.plain(&shorten(&commit.author, NAME)),
+        None => line.plain(&truncate_middle(&commit.author, MAX_NAME)),
     };
     let line = match pull {
         Some((number, url)) => line.raw(" \u{b7} ").link(&url, &format!("#{number}")),
@@ -104,6 +104,6 @@ fn commit(commit: &Commit, authors: &Authors) -> Mrkdwn {
     };
     match commit.brings.len() {
         0 => line,
-        count => line.raw(" \u{b7} ").plain(&counted(count as u64, "commit")),
+        count => line.raw(" \u{b7} ").plain(&format_count(count as u64, "commit")),
     }
 }

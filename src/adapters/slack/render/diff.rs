@@ -2,11 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::Said;
+use super::Rendered;
 use super::blocks::{Block, actions, context, section};
-use super::mrkdwn::{Mrkdwn, shorten, span};
+use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
 use crate::adapters::slack::render::commit_summary;
-use crate::adapters::slack::render::commit_summary::{Authors, counted};
+use crate::adapters::slack::render::commit_summary::{Authors, format_count};
 use crate::adapters::slack::render::{command_button, promote_button, text_diff};
 use crate::domain::git::commit_summary::CommitSummary;
 use crate::domain::git::text_diff::LineDiff;
@@ -17,38 +17,44 @@ use crate::domain::view::diff::{Diff, DiffResult, DiffSide, GitState, ManifestDi
 
 mod all;
 
-pub use all::all;
+pub use all::render_all_diffs;
 
 /// In characters: of commits in all, and in one section.
-const COMMITS: usize = 5_000;
-const A_SECTION: usize = 2_800;
-const HOTFIXES: usize = 3;
-const FILES: usize = 10;
+const MAX_COMMITS_TEXT: usize = 5_000;
+const MAX_SECTION: usize = 2_800;
+const MAX_HOTFIXES: usize = 3;
+const MAX_FILES: usize = 10;
 /// A text is not begun in less room, and not many are shown.
-const LEAST_TEXT: usize = 200;
-const MOST_TEXTS: usize = 20;
-const PATH: usize = 120;
-const WHY: usize = 200;
+const MIN_TEXT: usize = 200;
+const MAX_TEXTS: usize = 20;
+const MAX_PATH: usize = 120;
+const MAX_REASON: usize = 200;
 
-pub fn same_environment(environment: &EnvironmentName) -> Said {
+pub fn render_same_environment(environment: &EnvironmentName) -> Rendered {
     let text = Mrkdwn::default()
         .bold(environment.as_str())
         .raw(" is the same as itself. Name two environments: ")
         .code("/diff staging prod")
         .raw(".");
-    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+    Rendered { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
 
 /// One artefact, and whether the text of what differs is not all shown.
 #[derive(Debug)]
-pub struct One {
-    pub said: Said,
-    pub cut: bool,
+pub struct RenderedDiff {
+    pub rendered: Rendered,
+    pub is_truncated: bool,
 }
 
 /// One artefact in full. `code` is the text of what differs, where it was asked for.
-pub fn one(diff: &Diff, code: Option<&[ManifestDiff]>, ladder: &Ladder, authors: &Authors, now: Timestamp) -> One {
-    let head = head(diff, ladder);
+pub fn render_artefact_diff(
+    diff: &Diff,
+    code: Option<&[ManifestDiff]>,
+    ladder: &Ladder,
+    authors: &Authors,
+    now: Timestamp,
+) -> RenderedDiff {
+    let head = format_headline(diff, ladder);
     let text = head.as_str().to_owned();
     let is_short = match &diff.result {
         DiffResult::Same => !diff.has_undeployed() && diff.manifest_diff.is_none(),
@@ -56,56 +62,56 @@ pub fn one(diff: &Diff, code: Option<&[ManifestDiff]>, ladder: &Ladder, authors:
         _ => false,
     };
     if is_short {
-        return One { said: Said { text, blocks: vec![section(head)] }, cut: false };
+        return RenderedDiff { rendered: Rendered { text, blocks: vec![section(head)] }, is_truncated: false };
     }
-    let mut blocks = vec![section(head), section(columns(diff, now))];
+    let mut blocks = vec![section(head), section(describe_sides(diff, now))];
     if let DiffResult::Different { drift, upper_is_newer: newer, .. } = &diff.result {
-        blocks.extend(commits(drift, authors));
-        blocks.extend(only_above(diff, drift, *newer, ladder, authors));
-        blocks.extend(files(drift));
+        blocks.extend(render_commits(drift, authors));
+        blocks.extend(render_hotfixes(diff, drift, *newer, ladder, authors));
+        blocks.extend(render_files(drift));
     }
-    let (texts, cut) = texts(diff.manifest_diff.iter().chain(code.unwrap_or_default()));
+    let (texts, cut) = render_texts(diff.manifest_diff.iter().chain(code.unwrap_or_default()));
     blocks.extend(texts);
-    blocks.extend(to_do(diff).map(section));
-    blocks.extend(buttons(diff, code.is_some()));
-    One { said: Said { text, blocks }, cut }
+    blocks.extend(suggest_next_step(diff).map(section));
+    blocks.extend(render_buttons(diff, code.is_some()));
+    RenderedDiff { rendered: Rendered { text, blocks }, is_truncated: cut }
 }
 
 /// As much of the texts as fits into a message.
-fn texts<'a>(all: impl Iterator<Item = &'a ManifestDiff>) -> (Vec<Block>, bool) {
-    let (mut blocks, mut left, mut cut) = (Vec::new(), text_diff::MOST, false);
+fn render_texts<'a>(all: impl Iterator<Item = &'a ManifestDiff>) -> (Vec<Block>, bool) {
+    let (mut blocks, mut left, mut cut) = (Vec::new(), text_diff::MAX_CHARACTERS, false);
     for ManifestDiff { file, difference } in all {
-        if left < LEAST_TEXT || blocks.len() >= MOST_TEXTS {
+        if left < MIN_TEXT || blocks.len() >= MAX_TEXTS {
             cut = true;
             break;
         }
-        let shown = text_diff::difference(difference, left);
-        left = left.saturating_sub(length(difference));
-        cut |= shown.cut;
+        let shown = text_diff::render_text_diff(difference, left);
+        left = left.saturating_sub(count_characters(difference));
+        cut |= shown.is_truncated;
         let counts = format!(" +{} \u{2212}{}", difference.added, difference.removed);
-        blocks.push(context(Mrkdwn::default().code(&shorten(file, PATH)).plain(&counts)));
+        blocks.push(context(Mrkdwn::default().code(&truncate_middle(file, MAX_PATH)).plain(&counts)));
         blocks.extend(shown.blocks);
     }
     (blocks, cut)
 }
 
-fn length(difference: &LineDiff) -> usize {
+fn count_characters(difference: &LineDiff) -> usize {
     difference.hunks.iter().flat_map(|hunk| &hunk.lines).map(|line| line.to_text().chars().count() + 1).sum()
 }
 
 /// What stands above the file with all of it.
-pub fn whole(diff: &Diff) -> Said {
+pub fn render_file_comment(diff: &Diff) -> Rendered {
     let text = Mrkdwn::new("All that differs of ")
         .bold(diff.artefact.as_str())
         .raw(" between ")
         .bold(diff.source.environment.as_str())
         .raw(" and ")
         .bold(diff.target.environment.as_str());
-    Said { text: text.into_string(), blocks: Vec::new() }
+    Rendered { text: text.into_string(), blocks: Vec::new() }
 }
 
 /// All of it as a file.
-pub fn file<'a>(diff: &Diff, texts: impl Iterator<Item = &'a ManifestDiff>) -> MessageFile {
+pub fn build_diff_file<'a>(diff: &Diff, texts: impl Iterator<Item = &'a ManifestDiff>) -> MessageFile {
     let (artefact, source, target) = (&diff.artefact, &diff.source.environment, &diff.target.environment);
     let text: String = texts
         .map(|ManifestDiff { file, difference }| match difference.omitted {
@@ -117,20 +123,23 @@ pub fn file<'a>(diff: &Diff, texts: impl Iterator<Item = &'a ManifestDiff>) -> M
     MessageFile { name: format!("{artefact}-{source}-{target}.diff"), title, text }
 }
 
-fn buttons(diff: &Diff, code_is_shown: bool) -> Option<Block> {
+fn render_buttons(diff: &Diff, code_is_shown: bool) -> Option<Block> {
     let mut buttons = Vec::new();
     if let Some(NextPromotion { environment, version: Some(version) }) = &diff.next_promotion {
-        buttons.push(promote_button::promote(&diff.artefact, environment, version));
+        buttons.push(promote_button::build_promote_button(&diff.artefact, environment, version));
     }
     if matches!(&diff.result, DiffResult::Different { drift, .. } if drift.files.files > 0) && !code_is_shown {
         let (source, target) = (&diff.source.environment, &diff.target.environment);
-        buttons.push(command_button::runs("Show code", format!("diff {source} {target} {} --code", diff.artefact)));
+        buttons.push(command_button::build_command_button(
+            "Show code",
+            format!("diff {source} {target} {} --code", diff.artefact),
+        ));
     }
     (!buttons.is_empty()).then(|| actions(buttons))
 }
 
 /// In one sentence.
-fn head(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
+fn format_headline(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
     let (source, target) = (diff.source.environment.as_str(), diff.target.environment.as_str());
     let name = Mrkdwn::default().bold(diff.artefact.as_str());
     match &diff.result {
@@ -144,11 +153,11 @@ fn head(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
             name.raw(": what runs in ").bold(source).raw(" and in ").bold(target).raw(" has no history in common.")
         }
         DiffResult::Unknown(why) => {
-            name.raw(" could not be compared: ").plain(shorten(why, WHY).trim_end_matches('.')).raw(".")
+            name.raw(" could not be compared: ").plain(truncate_middle(why, MAX_REASON).trim_end_matches('.')).raw(".")
         }
         DiffResult::Same => name.raw(": ").bold(source).raw(" and ").bold(target).raw(" run the same code."),
         DiffResult::Different { behind: Some(behind), drift, .. } => {
-            let count = counted(drift.commits_in_all, "commit");
+            let count = format_count(drift.commits_in_all, "commit");
             let ahead = if *behind == diff.source.environment { target } else { source };
             if diff.is_source_above(ladder) {
                 // It was asked from above: the answer is how far that is behind.
@@ -167,7 +176,7 @@ fn head(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
                 .raw(" has all of ")
                 .bold(lower)
                 .raw("; ")
-                .plain(&counted(drift.hotfixes_in_all, "commit"))
+                .plain(&format_count(drift.hotfixes_in_all, "commit"))
                 .raw(verb)
                 .bold(upper)
                 .raw(".")
@@ -176,17 +185,17 @@ fn head(diff: &Diff, ladder: &Ladder) -> Mrkdwn {
 }
 
 /// What Git has, what runs in the one, what runs in the other.
-fn columns(diff: &Diff, now: Timestamp) -> Mrkdwn {
+fn describe_sides(diff: &Diff, now: Timestamp) -> Mrkdwn {
     let mut text = Mrkdwn::default();
     for (at, side) in [&diff.source, &diff.target].into_iter().enumerate() {
         text = if at > 0 { text.raw("\n") } else { text };
-        text = text.bold(side.environment.as_str()).raw(" runs ").and(&runs(side, now));
-        text = text.and(&in_git(side));
+        text = text.bold(side.environment.as_str()).raw(" runs ").append(&describe_running_version(side, now));
+        text = text.append(&describe_git_state(side));
     }
     text
 }
 
-fn runs(side: &DiffSide, now: Timestamp) -> Mrkdwn {
+fn describe_running_version(side: &DiffSide, now: Timestamp) -> Mrkdwn {
     let Some(version) = &side.running else { return Mrkdwn::new("nothing") };
     let text = Mrkdwn::default().code(version.label());
     let text = match &version.commit {
@@ -198,26 +207,26 @@ fn runs(side: &DiffSide, now: Timestamp) -> Mrkdwn {
         RolloutState::RollingOut { ready, wanted, delayed_by } => {
             let text = text.plain(&format!(", rolling out {ready}/{wanted}"));
             match delayed_by {
-                Some(why) => text.raw(": ").plain(&shorten(why, WHY)),
+                Some(why) => text.raw(": ").plain(&truncate_middle(why, MAX_REASON)),
                 None => text,
             }
         }
-        RolloutState::Degraded { reason } => text.raw(", degraded: ").plain(&shorten(reason, WHY)),
+        RolloutState::Degraded { reason } => text.raw(", degraded: ").plain(&truncate_middle(reason, MAX_REASON)),
         RolloutState::Missing => text.raw(", missing"),
         RolloutState::Unreadable { why, .. } => {
-            text.raw(" as last seen; its cluster cannot be read: ").plain(&shorten(why, WHY))
+            text.raw(" as last seen; its cluster cannot be read: ").plain(&truncate_middle(why, MAX_REASON))
         }
     };
     match side.since {
         Some(since) if matches!(side.state, RolloutState::Running { .. }) => {
-            let (count, unit) = span(now.duration_since(since));
+            let (count, unit) = humanize_duration(now.duration_since(since));
             text.plain(&format!(" for {count} {unit}"))
         }
         _ => text,
     }
 }
 
-fn in_git(side: &DiffSide) -> Mrkdwn {
+fn describe_git_state(side: &DiffSide) -> Mrkdwn {
     let text = Mrkdwn::new(" \u{b7} ");
     match &side.git {
         GitState::Unknown => Mrkdwn::default(),
@@ -228,7 +237,7 @@ fn in_git(side: &DiffSide) -> Mrkdwn {
                 UndeployedCommits::Nothing => text,
                 UndeployedCommits::Commits(count) => text
                     .raw(", :hourglass_flowing_sand: ")
-                    .plain(&counted(*count, "commit"))
+                    .plain(&format_count(*count, "commit"))
                     .raw(" merged, not deployed"),
                 UndeployedCommits::Diverged => text.raw(", which is not what runs"),
             }
@@ -238,27 +247,27 @@ fn in_git(side: &DiffSide) -> Mrkdwn {
             if *runs { text } else { text.raw(", :hourglass_flowing_sand: not deployed") }
         }
         GitState::Unreadable { file, why } => {
-            text.code(file).raw(" cannot be read: ").plain(shorten(why, WHY).trim_end_matches('.'))
+            text.code(file).raw(" cannot be read: ").plain(truncate_middle(why, MAX_REASON).trim_end_matches('.'))
         }
     }
 }
 
-fn commits(drift: &CommitSummary, authors: &Authors) -> Vec<Block> {
+fn render_commits(drift: &CommitSummary, authors: &Authors) -> Vec<Block> {
     if drift.commits.is_empty() {
         return Vec::new();
     }
-    let (mut sections, mut room, mut read) = (vec![Mrkdwn::default()], COMMITS, 0);
+    let (mut sections, mut room, mut read) = (vec![Mrkdwn::default()], MAX_COMMITS_TEXT, 0);
     for commit in &drift.commits {
-        let line = commit_summary::lines(std::slice::from_ref(commit), authors);
+        let line = commit_summary::format_commit_lines(std::slice::from_ref(commit), authors);
         let length = line.as_str().chars().count() + 1;
         if length > room {
             break;
         }
         (room, read) = (room - length, read + commit.count_commits());
         match sections.last_mut() {
-            Some(last) if last.as_str().chars().count() + length < A_SECTION => {
+            Some(last) if last.as_str().chars().count() + length < MAX_SECTION => {
                 let before = std::mem::take(last);
-                *last = if before.as_str().is_empty() { line } else { before.raw("\n").and(&line) };
+                *last = if before.as_str().is_empty() { line } else { before.raw("\n").append(&line) };
             }
             _ => sections.push(line),
         }
@@ -278,7 +287,13 @@ fn commits(drift: &CommitSummary, authors: &Authors) -> Vec<Block> {
 }
 
 /// What only the upper of the two has.
-fn only_above(diff: &Diff, drift: &CommitSummary, newer: bool, ladder: &Ladder, authors: &Authors) -> Option<Block> {
+fn render_hotfixes(
+    diff: &Diff,
+    drift: &CommitSummary,
+    newer: bool,
+    ladder: &Ladder,
+    authors: &Authors,
+) -> Option<Block> {
     if drift.hotfixes.is_empty() && !drift.hotfixes_cut {
         return None;
     }
@@ -287,7 +302,7 @@ fn only_above(diff: &Diff, drift: &CommitSummary, newer: bool, ladder: &Ladder, 
     let count = drift.hotfixes_in_all;
     let text = Mrkdwn::new(":warning: ");
     let text = if newer {
-        text.plain(&counted(count, "commit"))
+        text.plain(&format_count(count, "commit"))
             .raw(if count == 1 { " is only in " } else { " are only in " })
             .bold(upper.environment.as_str())
             .raw(": it came from below, and ")
@@ -299,7 +314,7 @@ fn only_above(diff: &Diff, drift: &CommitSummary, newer: bool, ladder: &Ladder, 
             .bold(upper.environment.as_str())
             .raw(", and not below")
     };
-    let text = commit_summary::hotfixes(text, drift, HOTFIXES, authors);
+    let text = commit_summary::format_hotfixes(text, drift, MAX_HOTFIXES, authors);
     Some(section(match &drift.url {
         Some(url) if drift.hotfixes_cut => {
             text.raw("\n").link(url, "There may be more: GitHub does not name all that only it has")
@@ -308,18 +323,18 @@ fn only_above(diff: &Diff, drift: &CommitSummary, newer: bool, ladder: &Ladder, 
     }))
 }
 
-fn files(drift: &CommitSummary) -> Option<Block> {
-    let head = commit_summary::files(&drift.files)?;
+fn render_files(drift: &CommitSummary) -> Option<Block> {
+    let head = commit_summary::format_file_count(&drift.files)?;
     let text = if drift.files.most.is_empty() {
         head
     } else {
-        head.raw("\n").and(&commit_summary::most_changed(&drift.files, FILES))
+        head.raw("\n").append(&commit_summary::list_most_changed(&drift.files, MAX_FILES))
     };
     Some(section(text))
 }
 
 /// The exact command.
-fn to_do(diff: &Diff) -> Option<Mrkdwn> {
+fn suggest_next_step(diff: &Diff) -> Option<Mrkdwn> {
     let NextPromotion { environment, version } = diff.next_promotion.as_ref()?;
     let command = format!("/promote {} {environment}", diff.artefact);
     if version.is_some() {

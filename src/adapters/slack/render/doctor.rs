@@ -2,21 +2,21 @@
 
 use jiff::Timestamp;
 
-use super::Said;
+use super::Rendered;
 use super::blocks::{context, section};
-use super::mrkdwn::{Mrkdwn, shorten, span};
+use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
 use crate::domain::doctor::{Health, HealthCheck, Service};
 
 /// Slack takes some more in one message, and nobody reads so much.
-const ROOM: usize = 10_000;
-const MOST: usize = 20;
+const MAX_CHARACTERS: usize = 10_000;
+const MAX_CHECKS: usize = 20;
 /// Escaped, each character can become five: even then a line stays within a section.
-const WHAT: usize = 160;
-const WHY: usize = 180;
-const REPAIR: usize = 230;
+const MAX_SUBJECT: usize = 160;
+const MAX_REASON: usize = 180;
+const MAX_REPAIR: usize = 230;
 
 /// What needs a look, each in a line; what is well is counted. `checks` are in the order of services.
-pub fn doctor(checks: &[HealthCheck], now: Timestamp) -> Said {
+pub fn render_doctor(checks: &[HealthCheck], now: Timestamp) -> Rendered {
     let (well, ill): (Vec<&HealthCheck>, Vec<&HealthCheck>) =
         checks.iter().partition(|check| check.health == Health::Good);
     let head = match ill.len() {
@@ -25,12 +25,12 @@ pub fn doctor(checks: &[HealthCheck], now: Timestamp) -> Said {
         ill => Mrkdwn::default().plain(&format!("{ill} things need a look:")),
     };
     let mut blocks = vec![section(head.clone())];
-    let (mut shown, mut room) = (0, ROOM);
+    let (mut shown, mut room) = (0, MAX_CHARACTERS);
     // What does not work at all comes first.
     let mut worst = ill.clone();
     worst.sort_by_key(|check| std::cmp::Reverse(check.health));
-    for check in worst.iter().take(MOST) {
-        let line = line(check, now);
+    for check in worst.iter().take(MAX_CHECKS) {
+        let line = format_check(check, now);
         let Some(left) = room.checked_sub(line.as_str().chars().count()) else { break };
         room = left;
         shown += 1;
@@ -40,13 +40,13 @@ pub fn doctor(checks: &[HealthCheck], now: Timestamp) -> Said {
         blocks.push(context(Mrkdwn::default().plain(&format!("and {} more", ill.len() - shown))));
     }
     if !well.is_empty() {
-        blocks.push(context(counted(&well)));
+        blocks.push(context(summarize_healthy(&well)));
     }
-    Said { text: head.into_string(), blocks }
+    Rendered { text: head.into_string(), blocks }
 }
 
 /// `23 checks are well: Slack 6, GitHub 9 ...`
-fn counted(well: &[&HealthCheck]) -> Mrkdwn {
+fn summarize_healthy(well: &[&HealthCheck]) -> Mrkdwn {
     let mut services: Vec<(Service, usize)> = Vec::new();
     for check in well {
         match services.iter_mut().find(|(service, _)| *service == check.service) {
@@ -59,24 +59,24 @@ fn counted(well: &[&HealthCheck]) -> Mrkdwn {
     Mrkdwn::new(":white_check_mark: ").plain(&format!("{head}: {}", services.join(", ")))
 }
 
-fn line(check: &HealthCheck, now: Timestamp) -> Mrkdwn {
+fn format_check(check: &HealthCheck, now: Timestamp) -> Mrkdwn {
     let mark = match check.health {
         Health::Good => ":white_check_mark: ",
         Health::Warning => ":warning: ",
         Health::Bad => ":x: ",
     };
-    let mut line = Mrkdwn::new(mark).plain(&shorten(&check.summary, WHAT));
+    let mut line = Mrkdwn::new(mark).plain(&truncate_middle(&check.summary, MAX_SUBJECT));
     if let Some(last) = check.last_seen_at {
-        let (count, unit) = span(now.duration_since(last));
+        let (count, unit) = humanize_duration(now.duration_since(last));
         let said = if check.health == Health::Good { "" } else { "last " };
         line = line.raw(", ").plain(&format!("{said}{count} {unit} ago"));
     }
     line = match &check.reason {
-        Some(why) => line.raw(": ").plain(&shorten(why, WHY)),
+        Some(why) => line.raw(": ").plain(&truncate_middle(why, MAX_REASON)),
         None => line.raw("."),
     };
     match &check.repair {
-        Some(repair) => line.raw(" ").plain(&shorten(repair, REPAIR)),
+        Some(repair) => line.raw(" ").plain(&truncate_middle(repair, MAX_REPAIR)),
         None => line,
     }
 }
@@ -88,7 +88,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::adapters::slack::render::stored;
+    use crate::adapters::slack::render::serialize_blocks;
 
     fn check(health: Health, what: &str, why: Option<&str>) -> HealthCheck {
         HealthCheck {
@@ -102,11 +102,11 @@ mod tests {
     }
 
     fn lines(checks: &[HealthCheck]) -> Vec<String> {
-        let said = doctor(checks, Timestamp::UNIX_EPOCH + SignedDuration::from_mins(2));
+        let said = render_doctor(checks, Timestamp::UNIX_EPOCH + SignedDuration::from_mins(2));
         let text = |block: &Value| {
             block["text"]["text"].as_str().or(block["elements"][0]["text"].as_str()).unwrap().to_owned()
         };
-        stored(&said.blocks).iter().map(text).collect()
+        serialize_blocks(&said.blocks).iter().map(text).collect()
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! What holds a promotion back for a time, and who passed it by force.
 
-use super::Said;
+use super::Rendered;
 use super::blocks::section;
-use super::mrkdwn::{Mrkdwn, shorten};
+use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::domain::change::plan::Plan;
 use crate::domain::rules::gate::{Gate, GateOverride};
 
-const REASON: usize = 500;
+const MAX_REASON: usize = 500;
 
 /// Told in the channel: what was overridden, by whom, and why.
-pub fn overridden(plan: &Plan, overridden: &GateOverride) -> Said {
+pub fn render_override_announcement(plan: &Plan, overridden: &GateOverride) -> Rendered {
     let text = Mrkdwn::new(":rotating_light: ")
         .person(&overridden.by)
         .raw(" promotes ")
@@ -19,17 +19,17 @@ pub fn overridden(plan: &Plan, overridden: &GateOverride) -> Said {
         .raw(" to ")
         .bold(plan.environment.as_str())
         .raw(" and ")
-        .and(&words(overridden))
+        .append(&describe_override(overridden))
         .raw(".");
-    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+    Rendered { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
 
 /// On the plan and on the card.
-pub(super) fn line(overridden: &GateOverride) -> Mrkdwn {
-    Mrkdwn::new(":rotating_light: ").person(&overridden.by).raw(" ").and(&words(overridden))
+pub(super) fn format_override_line(overridden: &GateOverride) -> Mrkdwn {
+    Mrkdwn::new(":rotating_light: ").person(&overridden.by).raw(" ").append(&describe_override(overridden))
 }
 
-fn words(overridden: &GateOverride) -> Mrkdwn {
+fn describe_override(overridden: &GateOverride) -> Mrkdwn {
     let mut text = Mrkdwn::new("overrides ");
     for (at, gate) in overridden.gates.iter().enumerate() {
         text = if at > 0 { text.raw(", ") } else { text };
@@ -41,5 +41,5 @@ fn words(overridden: &GateOverride) -> Mrkdwn {
             Gate::Quarantine { .. } => text.raw("the quarantine"),
         };
     }
-    text.raw(": ").plain(shorten(&overridden.reason, REASON).trim_end_matches('.'))
+    text.raw(": ").plain(truncate_middle(&overridden.reason, MAX_REASON).trim_end_matches('.'))
 }

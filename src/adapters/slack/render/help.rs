@@ -1,20 +1,20 @@
 //! Help, and the answer to what was not understood: usage with examples to copy, made from the parser's own table.
 
-use super::Said;
+use super::Rendered;
 use super::blocks::{context, section};
 use super::mrkdwn::Mrkdwn;
 use crate::domain::command::{COMMANDS, CommandParseError, CommandSpec, Verb};
 use crate::domain::model::environment::Catalogue;
 
-pub fn help(about: Option<Verb>, catalogue: &Catalogue) -> Said {
+pub fn render_help(about: Option<Verb>, catalogue: &Catalogue) -> Rendered {
     match about {
-        Some(verb) => about_one(verb.spec(), catalogue),
-        None => about_all(catalogue),
+        Some(verb) => render_verb_help(verb.spec(), catalogue),
+        None => render_overview(catalogue),
     }
 }
 
 /// For a channel that we were invited to: two sentences, and three examples with names that exist.
-pub fn welcome(catalogue: &Catalogue) -> Said {
+pub fn render_welcome(catalogue: &Catalogue) -> Rendered {
     let sentences = Mrkdwn::new("I move artefacts from one environment to the next, and tell what really runs there. ")
         .raw("Type a command, or mention me in a thread: ")
         .code("/gantry help")
@@ -23,21 +23,21 @@ pub fn welcome(catalogue: &Catalogue) -> Said {
         let entry = verb.spec();
         // The one that names most.
         let example = entry.examples.iter().filter(|example| !example.contains("--")).max_by_key(|it| it.len());
-        (typed(entry, &filled(example.unwrap_or(&entry.usage), catalogue)), entry.summary)
+        (format_command(entry, &fill_placeholders(example.unwrap_or(&entry.usage), catalogue)), entry.summary)
     });
     let lines = examples.iter().fold(Mrkdwn::default(), |lines, (example, summary)| {
         let lines = if lines.as_str().is_empty() { lines } else { lines.raw("\n") };
         lines.raw("\u{2022} ").code(example).raw(" ").raw(summary)
     });
-    Said { text: sentences.as_str().to_owned(), blocks: vec![section(sentences), section(lines)] }
+    Rendered { text: sentences.as_str().to_owned(), blocks: vec![section(sentences), section(lines)] }
 }
 
-fn about_all(catalogue: &Catalogue) -> Said {
+fn render_overview(catalogue: &Catalogue) -> Rendered {
     let mut lines = Mrkdwn::new("*I move artefacts from one environment to the next.*");
     for entry in COMMANDS {
-        lines = lines.raw("\n\u{2022} ").code(&typed(entry, entry.usage)).raw(" ").raw(entry.summary);
+        lines = lines.raw("\n\u{2022} ").code(&format_command(entry, entry.usage)).raw(" ").raw(entry.summary);
     }
-    let ladder = ladder(catalogue);
+    let ladder = describe_ladder(catalogue);
     let ways = Mrkdwn::new("In a thread: ")
         .code("@gantry list")
         .raw(". More about one: ")
@@ -45,17 +45,17 @@ fn about_all(catalogue: &Catalogue) -> Said {
         .raw(".");
     let text =
         "I understand: ".to_owned() + &COMMANDS.iter().map(|entry| entry.names[0]).collect::<Vec<_>>().join(", ");
-    Said { text, blocks: vec![section(lines), context(ladder), context(ways)] }
+    Rendered { text, blocks: vec![section(lines), context(ladder), context(ways)] }
 }
 
-fn about_one(entry: &'static CommandSpec, catalogue: &Catalogue) -> Said {
-    let usage = typed(entry, entry.usage);
+fn render_verb_help(entry: &'static CommandSpec, catalogue: &Catalogue) -> Rendered {
+    let usage = format_command(entry, entry.usage);
     let text = Mrkdwn::default().code(&usage).raw("\n").raw(entry.summary);
-    let blocks = vec![section(text), section(examples(entry, catalogue)), context(ladder(catalogue))];
-    Said { text: format!("{usage}: {}", entry.summary), blocks }
+    let blocks = vec![section(text), section(format_examples(entry, catalogue)), context(describe_ladder(catalogue))];
+    Rendered { text: format!("{usage}: {}", entry.summary), blocks }
 }
 
-pub fn misunderstood(what: &CommandParseError, catalogue: &Catalogue) -> Said {
+pub fn render_misunderstanding(what: &CommandParseError, catalogue: &Catalogue) -> Rendered {
     let (sentence, entry) = match what {
         CommandParseError::UnknownVerb { word, suggestion: meant } => {
             let sentence = Mrkdwn::new("I do not know ").code(word).raw(". ");
@@ -68,20 +68,20 @@ pub fn misunderstood(what: &CommandParseError, catalogue: &Catalogue) -> Said {
             let sentence = Mrkdwn::new("There is no artefact ").code(word).raw(". ");
             let sentence = match meant {
                 Some(meant) => sentence.raw("Did you mean ").code(meant.as_str()).raw("?"),
-                None => sentence.raw("There ").and(&known_artefacts(catalogue)),
+                None => sentence.raw("There ").append(&list_artefacts(catalogue)),
             };
-            return one_line(sentence);
+            return render_sentence(sentence);
         }
         CommandParseError::UnknownEnvironment { verb, word, suggestion: meant } => {
             let sentence = Mrkdwn::new("There is no environment ").code(word).raw(". ");
             let sentence = match meant {
                 Some(meant) => sentence.raw("Did you mean ").code(meant.as_str()).raw("?"),
-                None => sentence.and(&ladder(catalogue)),
+                None => sentence.append(&describe_ladder(catalogue)),
             };
             (sentence, Some(verb.spec()))
         }
         CommandParseError::MissingArgument { verb, argument: what } => (
-            Mrkdwn::default().code(verb.name()).raw(" needs ").raw(article(what)).raw(what).raw("."),
+            Mrkdwn::default().code(verb.name()).raw(" needs ").raw(choose_article(what)).raw(what).raw("."),
             Some(verb.spec()),
         ),
         CommandParseError::RepeatedArgument { verb, argument: what, word } => (
@@ -108,22 +108,22 @@ pub fn misunderstood(what: &CommandParseError, catalogue: &Catalogue) -> Said {
         }
     };
     let Some(entry) = entry else {
-        let mut help = about_all(catalogue);
+        let mut help = render_overview(catalogue);
         sentence.as_str().clone_into(&mut help.text);
         help.blocks.insert(0, section(sentence));
         return help;
     };
     let text = sentence.as_str().to_owned();
-    let usage = Mrkdwn::new("Usage: ").code(&typed(entry, entry.usage));
-    Said { text, blocks: vec![section(sentence), section(usage), section(examples(entry, catalogue))] }
+    let usage = Mrkdwn::new("Usage: ").code(&format_command(entry, entry.usage));
+    Rendered { text, blocks: vec![section(sentence), section(usage), section(format_examples(entry, catalogue))] }
 }
 
-fn one_line(sentence: Mrkdwn) -> Said {
+fn render_sentence(sentence: Mrkdwn) -> Rendered {
     let text = sentence.as_str().to_owned();
-    Said { text, blocks: vec![section(sentence)] }
+    Rendered { text, blocks: vec![section(sentence)] }
 }
 
-fn article(what: &str) -> &'static str {
+fn choose_article(what: &str) -> &'static str {
     match what {
         "artefact" | "environment" => "an ",
         "change" | "reason" => "a ",
@@ -132,38 +132,38 @@ fn article(what: &str) -> &'static str {
 }
 
 /// `/list` where the verb has a slash command of its own, else `/gantry help`.
-fn typed(entry: &CommandSpec, text: &str) -> String {
+fn format_command(entry: &CommandSpec, text: &str) -> String {
     if entry.has_slash_command { format!("/{text}") } else { format!("/gantry {text}") }
 }
 
-fn examples(entry: &CommandSpec, catalogue: &Catalogue) -> Mrkdwn {
+fn format_examples(entry: &CommandSpec, catalogue: &Catalogue) -> Mrkdwn {
     let mut lines = Mrkdwn::new("For example: ");
     for (index, example) in entry.examples.iter().enumerate() {
         lines = if index == 0 { lines } else { lines.raw(" or ") };
-        lines = lines.code(&typed(entry, &filled(example, catalogue)));
+        lines = lines.code(&format_command(entry, &fill_placeholders(example, catalogue)));
     }
     lines
 }
 
 /// An example with names that exist.
-fn filled(example: &str, catalogue: &Catalogue) -> String {
-    let rungs = catalogue.ladder.environments();
-    let name = |at: usize| rungs.get(at).map_or("qa", |rung| rung.name.as_str());
+fn fill_placeholders(example: &str, catalogue: &Catalogue) -> String {
+    let environments = catalogue.ladder.environments();
+    let name = |at: usize| environments.get(at).map_or("qa", |environment| environment.name.as_str());
     let artefact = catalogue.artefacts.first().map_or("checkout", |artefact| artefact.name.as_str());
     example.replace("{artefact}", artefact).replace("{environment}", name(1)).replace("{below}", name(0))
 }
 
-fn ladder(catalogue: &Catalogue) -> Mrkdwn {
+fn describe_ladder(catalogue: &Catalogue) -> Mrkdwn {
     let mut line = Mrkdwn::new("The environments are ");
-    for (index, rung) in catalogue.ladder.environments().iter().enumerate() {
+    for (index, environment) in catalogue.ladder.environments().iter().enumerate() {
         line = if index == 0 { line } else { line.raw(" \u{2192} ") };
-        line = line.code(rung.name.as_str());
+        line = line.code(environment.name.as_str());
     }
     line.raw(".")
 }
 
 /// Some names at least: hundreds would drown the answer.
-fn known_artefacts(catalogue: &Catalogue) -> Mrkdwn {
+fn list_artefacts(catalogue: &Catalogue) -> Mrkdwn {
     const SHOWN: usize = 10;
     let mut line = Mrkdwn::new("are ");
     for (index, artefact) in catalogue.artefacts.iter().take(SHOWN).enumerate() {

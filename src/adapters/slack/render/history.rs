@@ -5,14 +5,14 @@ use std::hash::BuildHasher;
 
 use jiff::Timestamp;
 
-use super::Said;
+use super::Rendered;
 use super::blocks::{context, section};
-use super::card::{label, lasted, light};
+use super::card::{format_elapsed, pick_stage_emoji, shorten_label};
 use super::gate;
 use super::lock;
-use super::mrkdwn::{Mrkdwn, shorten, span};
-use super::status::{along, asked, between, links};
-use crate::adapters::slack::render::page_buttons::{For, Item, PageRequest, paged};
+use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
+use super::status::{format_links, format_requester, format_version_move, list_co_deployed};
+use crate::adapters::slack::render::page_buttons::{PageItem, PageRequest, Viewer, render_page};
 use crate::domain::change::{CancelledBy, Change, RollbackStatus, Stage};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::message::MessageKey;
@@ -20,20 +20,20 @@ use crate::domain::view::history::{ArrivalRecord, HistoryEntry, HistoryEvent, MA
 use crate::domain::view::list::ListFilter;
 use crate::domain::view::page::Page;
 
-const REASON: usize = 200;
-const SUBJECT: usize = 80;
+const MAX_REASON: usize = 200;
+const MAX_SUBJECT: usize = 80;
 
 /// A page of history; `count` as it was asked for, and `links` to where messages stand.
-pub fn history(
+pub fn render_history(
     filter: &ListFilter,
     count: Option<u32>,
     page: Page<HistoryEntry>,
     links: &HashMap<MessageKey, String, impl BuildHasher>,
-    whom: For<'_>,
+    whom: Viewer<'_>,
     now: Timestamp,
-) -> Said {
+) -> Rendered {
     if page.is_empty() {
-        return nothing(filter, page.has_later || page.has_earlier);
+        return render_empty(filter, page.has_later || page.has_earlier);
     }
     let note = count.filter(|count| *count > MAX_PAGE_SIZE).map(|_| {
         Mrkdwn::new("More than ")
@@ -43,13 +43,13 @@ pub fn history(
     let request = |cursor| PageRequest::History { filter: filter.clone(), count, cursor };
     let items = page.map(|happening| {
         let address = happening.message_key.as_ref().and_then(|key| links.get(key));
-        let (first, rest) = lines(&happening, address, now);
-        Item { cursor: happening.position, first, rest }
+        let (first, rest) = format_item(&happening, address, now);
+        PageItem { cursor: happening.position, first, rest }
     });
-    paged(title(filter), items, note, whom, request)
+    render_page(format_title(filter), items, note, whom, request)
 }
 
-fn title(filter: &ListFilter) -> Mrkdwn {
+fn format_title(filter: &ListFilter) -> Mrkdwn {
     match (&filter.artefact, &filter.environment) {
         (None, None) => Mrkdwn::new("*What happened*"),
         (Some(artefact), None) => Mrkdwn::new("What happened to ").bold(artefact.as_str()),
@@ -60,86 +60,96 @@ fn title(filter: &ListFilter) -> Mrkdwn {
     }
 }
 
-fn nothing(filter: &ListFilter, beside: bool) -> Said {
-    let text = title(filter).raw(if beside { ": nothing more." } else { ": nothing yet that I know of." });
+fn render_empty(filter: &ListFilter, beside: bool) -> Rendered {
+    let text = format_title(filter).raw(if beside { ": nothing more." } else { ": nothing yet that I know of." });
     let next = match &filter.artefact {
         _ if beside => Mrkdwn::new("Next: ").code("/gantry history").raw(" shows the newest."),
         Some(artefact) => Mrkdwn::new("Next: ").code(&format!("/list {artefact}")).raw(" shows what of it runs where."),
         None => Mrkdwn::new("Next: ").code("/list").raw(" shows what runs where."),
     };
-    Said { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
+    Rendered { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
 }
 
-fn lines(happening: &HistoryEntry, address: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
-    let told = |by: Mrkdwn| vec![message(by.moment(happening.at), address)];
+fn format_item(happening: &HistoryEntry, address: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
+    let details = |by: Mrkdwn| vec![append_message_link(by.date_time(happening.at), address)];
     let by = |person: Option<&PersonId>| match person {
         Some(person) => Mrkdwn::new("by ").person(person).raw(" "),
         None => Mrkdwn::default(),
     };
     match &happening.event {
-        HistoryEvent::Change(change) => of_change(change, address, now),
-        HistoryEvent::Arrival(arrived) => of_arrival(arrived, happening.at, address),
+        HistoryEvent::Change(change) => format_change(change, address, now),
+        HistoryEvent::Arrival(arrived) => format_arrival(arrived, happening.at, address),
         HistoryEvent::Locked(it) => {
-            let text = Mrkdwn::new(":lock: ").and(&lock::place(it)).raw(" locked").and(&because(&it.reason));
-            (text, told(by(Some(&it.by))))
+            let text = Mrkdwn::new(":lock: ")
+                .append(&lock::format_lock_scope(it))
+                .raw(" locked")
+                .append(&format_reason(&it.reason));
+            (text, details(by(Some(&it.by))))
         }
         HistoryEvent::Unlocked { lock: it, by: person } => {
-            let text = Mrkdwn::new(":unlock: ").and(&lock::place(it)).raw(" unlocked, after ");
-            (text.plain(&lasted(it.since, happening.at)), told(by(person.as_ref())))
+            let text = Mrkdwn::new(":unlock: ").append(&lock::format_lock_scope(it)).raw(" unlocked, after ");
+            (text.plain(&format_elapsed(it.since, happening.at)), details(by(person.as_ref())))
         }
         HistoryEvent::TakenOver { lock: it, from } => {
-            let text = Mrkdwn::new(":lock: the lock on ").and(&lock::place(it)).raw(" taken over");
+            let text = Mrkdwn::new(":lock: the lock on ").append(&lock::format_lock_scope(it)).raw(" taken over");
             let text = from.iter().fold(text, |text, from| text.raw(" from ").person(from));
-            (text.and(&because(&it.reason)), told(by(Some(&it.by))))
+            (text.append(&format_reason(&it.reason)), details(by(Some(&it.by))))
         }
         HistoryEvent::Released { artefact, environment, version, by: person } => {
-            let text =
-                Mrkdwn::new(":leftwards_arrow_with_hook: ").bold(artefact.as_str()).raw(" ").code(&label(version));
+            let text = Mrkdwn::new(":leftwards_arrow_with_hook: ")
+                .bold(artefact.as_str())
+                .raw(" ")
+                .code(&shorten_label(version));
             let text = text.raw(" released: it may come back to ").bold(environment.as_str());
-            (text, told(by(person.as_ref())))
+            (text, details(by(person.as_ref())))
         }
         HistoryEvent::Unreadable => {
             let text = Mrkdwn::new(":grey_question: something that another version of me wrote, and I cannot read");
-            (text, told(Mrkdwn::default()))
+            (text, details(Mrkdwn::default()))
         }
     }
 }
 
-fn message(text: Mrkdwn, address: Option<&String>) -> Mrkdwn {
+fn append_message_link(text: Mrkdwn, address: Option<&String>) -> Mrkdwn {
     match address {
         Some(address) => text.raw(" \u{b7} ").link(address, "message"),
         None => text,
     }
 }
 
-fn because(reason: &str) -> Mrkdwn {
-    Mrkdwn::new(": ").plain(&shorten(reason, REASON))
+fn format_reason(reason: &str) -> Mrkdwn {
+    Mrkdwn::new(": ").plain(&truncate_middle(reason, MAX_REASON))
 }
 
-fn of_change(change: &Change, card: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
+fn format_change(change: &Change, card: Option<&String>, now: Timestamp) -> (Mrkdwn, Vec<Mrkdwn>) {
     let plan = &change.plan;
-    let text = Mrkdwn::new(light(&change.stage)).bold(plan.artefact.as_str());
+    let text = Mrkdwn::new(pick_stage_emoji(&change.stage)).bold(plan.artefact.as_str());
     let text = if plan.rollback.is_some() { text.raw(" rolled back ") } else { text.raw(" ") };
-    let text = text.and(&between(change)).raw(" in ").bold(plan.environment.as_str()).raw(": ").and(&end(change, now));
+    let text = text
+        .append(&format_version_move(change))
+        .raw(" in ")
+        .bold(plan.environment.as_str())
+        .raw(": ")
+        .append(&format_outcome(change, now));
     let text = match change.stage.deploying().and_then(|deploying| deploying.rolled_back.as_ref()) {
         Some(RollbackStatus::Done { by, at }) => {
-            text.raw(" \u{b7} rolled back ").moment(*at).raw(" by change ").code(&by.to_short_id())
+            text.raw(" \u{b7} rolled back ").date_time(*at).raw(" by change ").code(&by.to_short_id())
         }
         _ => text,
     };
-    let mut rest = vec![asked(change).raw(" \u{b7} ").and(&links(change, card))];
-    rest.extend(along(plan));
-    rest.extend(plan.overridden.as_ref().map(gate::line));
+    let mut rest = vec![format_requester(change).raw(" \u{b7} ").append(&format_links(change, card))];
+    rest.extend(list_co_deployed(plan));
+    rest.extend(plan.overridden.as_ref().map(gate::format_override_line));
     let reason = plan.rollback.as_ref().and_then(|rollback| rollback.reason.as_deref());
-    rest.extend(reason.map(|reason| Mrkdwn::new("*Reason:* ").plain(&shorten(reason, REASON))));
-    rest.extend(why(change));
+    rest.extend(reason.map(|reason| Mrkdwn::new("*Reason:* ").plain(&truncate_middle(reason, MAX_REASON))));
+    rest.extend(format_failure_reason(change));
     (text, rest)
 }
 
 /// How it ended and how long that took; or how it stands, and for how long.
-fn end(change: &Change, now: Timestamp) -> Mrkdwn {
+fn format_outcome(change: &Change, now: Timestamp) -> Mrkdwn {
     let began = change.began_at();
-    let took = |words: &'static str, at: Timestamp| Mrkdwn::new(words).plain(&lasted(began, at));
+    let took = |words: &'static str, at: Timestamp| Mrkdwn::new(words).plain(&format_elapsed(began, at));
     match &change.stage {
         Stage::AwaitingApproval(_) => took("waiting for approval, for ", now),
         Stage::Merging(_) => took("merging, for ", now),
@@ -150,47 +160,47 @@ fn end(change: &Change, now: Timestamp) -> Mrkdwn {
         Stage::Conflicted { at, .. } => took("Git could not merge it, after ", *at),
         Stage::Errored { at, .. } => took("could not be done, after ", *at),
         Stage::Cancelled { at, by: CancelledBy::Person(person) } => {
-            Mrkdwn::new("cancelled by ").person(person).and(&took(" after ", *at))
+            Mrkdwn::new("cancelled by ").person(person).append(&took(" after ", *at))
         }
         Stage::Cancelled { at, .. } => took("cancelled on GitHub after ", *at),
-        Stage::Rejected { at, by, .. } => Mrkdwn::new("rejected by ").person(by).and(&took(" after ", *at)),
+        Stage::Rejected { at, by, .. } => Mrkdwn::new("rejected by ").person(by).append(&took(" after ", *at)),
         Stage::Expired { at, .. } => took("nobody decided in time, given up after ", *at),
         Stage::Superseded { at, by, .. } => {
-            Mrkdwn::new("gave way to change ").code(&by.to_short_id()).and(&took(" after ", *at))
+            Mrkdwn::new("gave way to change ").code(&by.to_short_id()).append(&took(" after ", *at))
         }
     }
 }
 
-fn why(change: &Change) -> Option<Mrkdwn> {
+fn format_failure_reason(change: &Change) -> Option<Mrkdwn> {
     let text = match &change.stage {
         Stage::Failed { reason, .. } | Stage::Rejected { reason, .. } => reason,
         Stage::Errored { why, .. } => why,
         _ => return None,
     };
-    Some(Mrkdwn::new("*Why:* ").plain(&shorten(text, REASON)))
+    Some(Mrkdwn::new("*Why:* ").plain(&truncate_middle(text, MAX_REASON)))
 }
 
-fn of_arrival(arrived: &ArrivalRecord, at: Timestamp, address: Option<&String>) -> (Mrkdwn, Vec<Mrkdwn>) {
+fn format_arrival(arrived: &ArrivalRecord, at: Timestamp, address: Option<&String>) -> (Mrkdwn, Vec<Mrkdwn>) {
     let ArrivalRecord { artefact, environment, details: told } = arrived;
     let text = Mrkdwn::new(if told.failed.is_some() { ":red_circle: " } else { ":inbox_tray: " });
-    let text = text.bold(artefact.as_str()).raw(" ").code(&label(&told.version));
+    let text = text.bold(artefact.as_str()).raw(" ").code(&shorten_label(&told.version));
     let text = match (&told.failed, told.took) {
-        (Some(reason), _) => text.raw(" failed in ").bold(environment.as_str()).and(&because(reason)),
+        (Some(reason), _) => text.raw(" failed in ").bold(environment.as_str()).append(&format_reason(reason)),
         (None, Some(took)) => {
-            let (count, unit) = span(took);
+            let (count, unit) = humanize_duration(took);
             text.raw(" came to ").bold(environment.as_str()).plain(&format!(", rolled out in {count} {unit}"))
         }
         (None, None) => text.raw(" came to ").bold(environment.as_str()),
     };
-    let line = message(Mrkdwn::new("without a change of mine ").moment(at), address);
+    let line = append_message_link(Mrkdwn::new("without a change of mine ").date_time(at), address);
     let line = match (&told.commit, &told.version.commit) {
         (Some(commit), _) => line
             .raw(" \u{b7} commit ")
             .link(&commit.url, commit.sha.short())
             .raw(" ")
-            .plain(&shorten(&commit.subject, SUBJECT))
+            .plain(&truncate_middle(&commit.subject, MAX_SUBJECT))
             .raw(" \u{b7} ")
-            .plain(&shorten(&commit.author, SUBJECT)),
+            .plain(&truncate_middle(&commit.author, MAX_SUBJECT)),
         (None, Some(sha)) => line.raw(" \u{b7} commit ").code(sha.short()),
         (None, None) => line,
     };

@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use jiff::Timestamp;
 
-use super::Said;
-use super::blocks::{Block, Line, Raw, actions, button, context, section, table};
-use super::mrkdwn::{Mrkdwn, shorten, span};
-use crate::adapters::slack::render::page_buttons::{For, PageRequest, turns};
+use super::Rendered;
+use super::blocks::{Block, RawText, TableRow, actions, button, context, section, table};
+use super::mrkdwn::{Mrkdwn, humanize_duration, truncate_middle};
+use crate::adapters::slack::render::page_buttons::{PageRequest, Viewer, build_page_buttons};
 use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::{ListCell, ListLayout, Listing};
 
@@ -19,33 +19,33 @@ pub const OPEN_EARLIER: &str = "list:open:earlier";
 pub const OPEN_LATER: &str = "list:open:later";
 
 /// What fits: with these a page of a [`Listing`] stays below Slack's limit on a message, as table and as sections.
-const NAME: usize = 40;
-const TITLE: usize = 24;
-const CELL_VERSION: usize = 30;
-const CELL_REASON: usize = 24;
-const LINE_VERSION: usize = 60;
-const LINE_REASON: usize = 120;
+const MAX_NAME: usize = 40;
+const MAX_TITLE: usize = 24;
+const MAX_CELL_VERSION: usize = 30;
+const MAX_CELL_REASON: usize = 24;
+const MAX_LINE_VERSION: usize = 60;
+const MAX_LINE_REASON: usize = 120;
 
 /// The last column of a list by lines.
 const WHAT_RUNS: &str = "what runs";
 
 /// A section must stay below 3000 characters.
-const SECTION: usize = 2800;
+const MAX_SECTION: usize = 2800;
 
-pub fn list(listing: &Listing, whom: For<'_>, now: Timestamp) -> Said {
-    let lines = lines(listing, now);
-    let head = head(listing);
-    let text = text(&head, &lines);
+pub fn render_list(listing: &Listing, whom: Viewer<'_>, now: Timestamp) -> Rendered {
+    let lines = build_rows(listing, now);
+    let head = format_headline(listing);
+    let text = format_fallback_text(&head, &lines);
     let mut blocks = Vec::with_capacity(4);
     blocks.push(section(head));
     if lines.len() > 1 {
         blocks.push(table(lines));
     }
-    foot(&mut blocks, listing, whom);
-    Said { text, blocks }
+    push_footer(&mut blocks, listing, whom);
+    Rendered { text, blocks }
 }
 
-fn head(listing: &Listing) -> Mrkdwn {
+fn format_headline(listing: &Listing) -> Mrkdwn {
     let head = match (&listing.filter.artefact, &listing.filter.environment) {
         (Some(artefact), Some(environment)) => {
             Mrkdwn::default().bold(artefact.as_str()).raw(" in ").bold(environment.as_str())
@@ -72,19 +72,19 @@ fn head(listing: &Listing) -> Mrkdwn {
 }
 
 /// The head and then the lines, as a table has them.
-fn lines(listing: &Listing, now: Timestamp) -> Vec<Line> {
+fn build_rows(listing: &Listing, now: Timestamp) -> Vec<TableRow> {
     match &listing.layout {
         ListLayout::Grid { environments, lines } => {
             let mut table = Vec::with_capacity(1 + lines.len());
             let mut head = Vec::with_capacity(1 + environments.len());
             head.push("artefact".into());
-            head.extend(environments.iter().map(|name| shorten(name.as_str(), TITLE).into_owned().into()));
+            head.extend(environments.iter().map(|name| truncate_middle(name.as_str(), MAX_TITLE).into_owned().into()));
             table.push(head);
             for (artefact, cells) in lines {
                 let mut line = Vec::with_capacity(1 + cells.len());
-                line.push(short(artefact.as_str()).into());
+                line.push(shorten_name(artefact.as_str()).into());
                 line.extend(cells.iter().map(|cell| match cell {
-                    Some(cell) => describe(cell, now, CELL_VERSION, CELL_REASON).into(),
+                    Some(cell) => describe_cell(cell, now, MAX_CELL_VERSION, MAX_CELL_REASON).into(),
                     None => "\u{2014}".into(),
                 }));
                 table.push(line);
@@ -95,17 +95,17 @@ fn lines(listing: &Listing, now: Timestamp) -> Vec<Line> {
             // What was asked for stands in the title, and is not repeated in each line.
             let (one_artefact, one_environment) =
                 (listing.filter.artefact.is_some(), listing.filter.environment.is_some());
-            let line = |artefact: &str, environment: &str, cell: Raw| -> Line {
+            let line = |artefact: &str, environment: &str, cell: RawText| -> TableRow {
                 match (one_artefact, one_environment) {
-                    (true, false) => vec![short(environment).into(), cell],
-                    (false, true) => vec![short(artefact).into(), cell],
-                    _ => vec![short(artefact).into(), short(environment).into(), cell],
+                    (true, false) => vec![shorten_name(environment).into(), cell],
+                    (false, true) => vec![shorten_name(artefact).into(), cell],
+                    _ => vec![shorten_name(artefact).into(), shorten_name(environment).into(), cell],
                 }
             };
             let mut table = Vec::with_capacity(1 + lines.len());
             table.push(line("artefact", "environment", WHAT_RUNS.into()));
             for (artefact, environment, cell) in lines {
-                let cell = describe(cell, now, LINE_VERSION, LINE_REASON);
+                let cell = describe_cell(cell, now, MAX_LINE_VERSION, MAX_LINE_REASON);
                 table.push(line(artefact.as_str(), environment.as_str(), cell.into()));
             }
             table
@@ -113,12 +113,12 @@ fn lines(listing: &Listing, now: Timestamp) -> Vec<Line> {
     }
 }
 
-fn short(name: &str) -> String {
-    shorten(name, NAME).into_owned()
+fn shorten_name(name: &str) -> String {
+    truncate_middle(name, MAX_NAME).into_owned()
 }
 
 /// `🟢 develop-4f1c2ab · running · 3 h · ⬆ behind`: state in a colour and in words.
-fn describe(cell: &ListCell, now: Timestamp, version: usize, reason: usize) -> String {
+fn describe_cell(cell: &ListCell, now: Timestamp, version: usize, reason: usize) -> String {
     let mut text = String::with_capacity(96);
     text.push_str(match &cell.state {
         RolloutState::Running { .. } => "\u{1f7e2} ",
@@ -128,7 +128,7 @@ fn describe(cell: &ListCell, now: Timestamp, version: usize, reason: usize) -> S
         RolloutState::Unreadable { .. } => "\u{26aa} ",
     });
     if let Some(tag) = &cell.version {
-        text.push_str(&shorten(tag, version));
+        text.push_str(&truncate_middle(tag, version));
         text.push_str(" \u{b7} ");
     }
     // Writing to a string cannot fail.
@@ -136,18 +136,18 @@ fn describe(cell: &ListCell, now: Timestamp, version: usize, reason: usize) -> S
         RolloutState::Running { .. } => text.write_str("running"),
         RolloutState::RollingOut { ready, wanted, delayed_by: None } => write!(text, "rolling out {ready}/{wanted}"),
         RolloutState::RollingOut { ready, wanted, delayed_by: Some(why) } => {
-            write!(text, "rolling out {ready}/{wanted}: {}", tame(why, reason))
+            write!(text, "rolling out {ready}/{wanted}: {}", sanitize_reason(why, reason))
         }
-        RolloutState::Degraded { reason: why } => write!(text, "degraded: {}", tame(why, reason)),
+        RolloutState::Degraded { reason: why } => write!(text, "degraded: {}", sanitize_reason(why, reason)),
         RolloutState::Missing => text.write_str("missing"),
-        RolloutState::Unreadable { why, .. } => write!(text, "unreadable: {}", tame(why, reason)),
+        RolloutState::Unreadable { why, .. } => write!(text, "unreadable: {}", sanitize_reason(why, reason)),
     };
     let since = match &cell.state {
         RolloutState::Unreadable { since, .. } => Some(*since),
         _ => cell.since,
     };
     if let Some(since) = since {
-        let (count, unit) = span(now.duration_since(since));
+        let (count, unit) = humanize_duration(now.duration_since(since));
         let _ = write!(text, " \u{b7} {count} {unit}");
     }
     if cell.is_behind == Some(true) {
@@ -160,12 +160,12 @@ fn describe(cell: &ListCell, now: Timestamp, version: usize, reason: usize) -> S
 }
 
 /// A cluster's words, short, and without the characters that escaping would make five times as long.
-fn tame(words: &str, most: usize) -> String {
-    shorten(words, most).replace('<', "\u{2039}").replace('>', "\u{203a}").replace('&', "+")
+fn sanitize_reason(words: &str, most: usize) -> String {
+    truncate_middle(words, most).replace('<', "\u{2039}").replace('>', "\u{203a}").replace('&', "+")
 }
 
 /// The table's lines as sections, several in each.
-pub(super) fn sections(lines: &[Line]) -> Vec<Block> {
+pub(super) fn render_as_sections(lines: &[TableRow]) -> Vec<Block> {
     let Some((head, lines)) = lines.split_first() else { return Vec::new() };
     // A grid's cells stand under their environments' names; a line's cells speak for themselves.
     let grid = head.last().is_some_and(|title| title.text != WHAT_RUNS);
@@ -180,19 +180,19 @@ pub(super) fn sections(lines: &[Line]) -> Vec<Block> {
                 _ => entry.raw(" \u{b7} ").plain(&cell.text),
             };
         }
-        if text.as_str().len() + entry.as_str().len() > SECTION && !text.as_str().is_empty() {
+        if text.as_str().len() + entry.as_str().len() > MAX_SECTION && !text.as_str().is_empty() {
             sections.push(section(std::mem::take(&mut text)));
         }
-        text = if text.as_str().is_empty() { text } else { text.raw("\n") }.and(&entry);
+        text = if text.as_str().is_empty() { text } else { text.raw("\n") }.append(&entry);
     }
     sections.push(section(text));
     sections
 }
 
 /// For notifications and screen readers: the first lines, in words.
-fn text(head: &Mrkdwn, lines: &[Line]) -> String {
+fn format_fallback_text(head: &Mrkdwn, lines: &[TableRow]) -> String {
     const MOST: usize = 1000;
-    let mut text = Mrkdwn::with_room(MOST / 2).and(head);
+    let mut text = Mrkdwn::with_capacity(MOST / 2).append(head);
     for line in lines.iter().skip(1) {
         for (index, cell) in line.iter().enumerate() {
             text = text.raw(if index == 0 { "\n" } else { " | " }).plain(&cell.text);
@@ -204,7 +204,7 @@ fn text(head: &Mrkdwn, lines: &[Line]) -> String {
     text.into_string()
 }
 
-fn foot(blocks: &mut Vec<Block>, listing: &Listing, whom: For<'_>) {
+fn push_footer(blocks: &mut Vec<Block>, listing: &Listing, whom: Viewer<'_>) {
     let any = |marked: fn(&ListCell) -> bool| match &listing.layout {
         ListLayout::Grid { lines, .. } => lines.iter().flat_map(|(_, cells)| cells).flatten().any(marked),
         ListLayout::Lines(lines) => lines.iter().any(|(_, _, cell)| marked(cell)),
@@ -217,15 +217,15 @@ fn foot(blocks: &mut Vec<Block>, listing: &Listing, whom: For<'_>) {
             "\u{26a0} not from Git: the branch or the manifest of the environment does not explain this version.";
         blocks.push(context(Mrkdwn::new(legend)));
     }
-    if let For::Channel { shared_by: Some(person) } = whom {
+    if let Viewer::Channel { shared_by: Some(person) } = whom {
         blocks.push(context(Mrkdwn::new("Shared by ").person(person).raw(".")));
     }
     let request = |page: usize| PageRequest::List { filter: listing.filter.clone(), page };
     let earlier = (listing.page > 0).then(|| request(listing.page - 1));
     let later = (listing.page + 1 < listing.page_count).then(|| request(listing.page + 1));
-    let mut buttons = turns(whom, earlier.as_ref(), later.as_ref());
-    if let For::Person = whom {
-        buttons.push(button("Share", SHARE, request(listing.page).value()));
+    let mut buttons = build_page_buttons(whom, earlier.as_ref(), later.as_ref());
+    if let Viewer::Person = whom {
+        buttons.push(button("Share", SHARE, request(listing.page).to_button_value()));
     }
     if !buttons.is_empty() {
         blocks.push(actions(buttons));

@@ -1,8 +1,8 @@
 //! Locks: who locked what and why, for the channel, for the one who asks, and for the owner.
 
-use super::Said;
+use super::Rendered;
 use super::blocks::{Block, Button, actions, button, context, section};
-use super::mrkdwn::{Mrkdwn, shorten};
+use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::domain::model::actor::{MemberLabel, PersonId};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
@@ -11,198 +11,248 @@ use crate::domain::rules::lock::Lock;
 pub const TAKE_OVER: &str = "lock_take_over";
 
 /// More than anybody reads in one message.
-const MOST: usize = 20;
-const REASON: usize = 300;
+const MAX_LOCKS: usize = 20;
+const MAX_REASON: usize = 300;
 
 /// For all to see.
-pub fn announced(lock: &Lock) -> Said {
-    let text = Mrkdwn::new(":lock: ").person(&lock.by).raw(" locked ").and(&place(lock)).and(&reason(lock));
+pub fn render_lock_announcement(lock: &Lock) -> Rendered {
+    let text = Mrkdwn::new(":lock: ")
+        .person(&lock.by)
+        .raw(" locked ")
+        .append(&format_lock_scope(lock))
+        .append(&format_reason(lock));
     let what = Mrkdwn::new("Nobody can change it until ");
     let what = match lock.until {
-        Some(until) => what.moment(until),
+        Some(until) => what.date_time(until),
         None => what.raw("somebody unlocks it"),
     };
-    said(text, vec![context(what.raw(": ").code(&unlock(lock)))])
+    render_with_blocks(text, vec![context(what.raw(": ").code(&format_unlock_command(lock)))])
 }
 
 /// For the one who locked it: what that means.
-pub fn locked(lock: &Lock) -> Said {
-    let text = place(lock).raw(" is locked: from now on every change there is refused, yours as well.");
+pub fn render_locked(lock: &Lock) -> Rendered {
+    let text = format_lock_scope(lock).raw(" is locked: from now on every change there is refused, yours as well.");
     let next = match lock.until {
-        Some(until) => Mrkdwn::new("It ends by itself ").moment(until).raw(", or by "),
+        Some(until) => Mrkdwn::new("It ends by itself ").date_time(until).raw(", or by "),
         None => Mrkdwn::new("I ask you every day whether it is still needed. To end it: "),
     };
-    said(text, vec![context(next.code(&unlock(lock)))])
+    render_with_blocks(text, vec![context(next.code(&format_unlock_command(lock)))])
 }
 
 /// Somebody has locked it before; with the way to make it one's own.
-pub fn held(lock: &Lock, by_whoever_asks: bool) -> Said {
+pub fn render_already_locked(lock: &Lock, by_whoever_asks: bool) -> Rendered {
     if by_whoever_asks {
-        let text = Mrkdwn::new("You have locked ").and(&place(lock)).and(&times(lock)).and(&reason(lock));
-        return said(
+        let text = Mrkdwn::new("You have locked ")
+            .append(&format_lock_scope(lock))
+            .append(&format_period(lock))
+            .append(&format_reason(lock));
+        return render_with_blocks(
             text,
-            vec![context(Mrkdwn::new("Next: to lock it otherwise, end this first: ").code(&unlock(lock)))],
+            vec![context(
+                Mrkdwn::new("Next: to lock it otherwise, end this first: ").code(&format_unlock_command(lock)),
+            )],
         );
     }
-    let text = place(lock).raw(" is locked by ").person(&lock.by).and(&times(lock)).and(&reason(lock));
-    said(text, vec![actions(vec![take_over(lock)]), context(Mrkdwn::new("Next: ").and(&ways(lock)))])
+    let text = format_lock_scope(lock)
+        .raw(" is locked by ")
+        .person(&lock.by)
+        .append(&format_period(lock))
+        .append(&format_reason(lock));
+    render_with_blocks(
+        text,
+        vec![
+            actions(vec![build_take_over_button(lock)]),
+            context(Mrkdwn::new("Next: ").append(&describe_options(lock))),
+        ],
+    )
 }
 
-pub(super) fn take_over(lock: &Lock) -> Button {
+pub(super) fn build_take_over_button(lock: &Lock) -> Button {
     button("Take over", TAKE_OVER, lock.id.to_string())
 }
 
 /// What can be done about somebody's lock.
-pub(super) fn ways(lock: &Lock) -> Mrkdwn {
-    Mrkdwn::new("ask ").person(&lock.by).raw(", make the lock yours with *Take over*, or end it: ").code(&unlock(lock))
+pub(super) fn describe_options(lock: &Lock) -> Mrkdwn {
+    Mrkdwn::new("ask ")
+        .person(&lock.by)
+        .raw(", make the lock yours with *Take over*, or end it: ")
+        .code(&format_unlock_command(lock))
 }
 
 /// For all to see.
-pub fn announced_take_over(lock: &Lock, from: &PersonId) -> Said {
+pub fn render_take_over_announcement(lock: &Lock, from: &PersonId) -> Rendered {
     let text = Mrkdwn::new(":lock: ")
         .person(&lock.by)
         .raw(" took over the lock on ")
-        .and(&place(lock))
+        .append(&format_lock_scope(lock))
         .raw(" from ")
         .person(from)
-        .and(&reason(lock));
-    said(text, Vec::new())
+        .append(&format_reason(lock));
+    render_with_blocks(text, Vec::new())
 }
 
 /// For the new owner.
-pub fn taken_over(lock: &Lock) -> Said {
-    let text = Mrkdwn::new("The lock on ").and(&place(lock)).raw(" is yours now").and(&reason(lock));
-    said(text, vec![context(Mrkdwn::new("To end it: ").code(&unlock(lock)))])
+pub fn render_taken_over(lock: &Lock) -> Rendered {
+    let text =
+        Mrkdwn::new("The lock on ").append(&format_lock_scope(lock)).raw(" is yours now").append(&format_reason(lock));
+    render_with_blocks(text, vec![context(Mrkdwn::new("To end it: ").code(&format_unlock_command(lock)))])
 }
 
 /// For the former owner.
-pub fn lost(lock: &Lock) -> Said {
+pub fn render_lock_lost(lock: &Lock) -> Rendered {
     let text = Mrkdwn::default()
         .person(&lock.by)
         .raw(" took over your lock on ")
-        .and(&place(lock))
-        .and(&reason(lock))
+        .append(&format_lock_scope(lock))
+        .append(&format_reason(lock))
         .raw(" It stays locked; you need not do anything.");
-    said(text, Vec::new())
+    render_with_blocks(text, Vec::new())
 }
 
 /// For all to see.
-pub fn announced_unlock(lock: &Lock, by: &PersonId) -> Said {
-    let text = Mrkdwn::new(":unlock: ").person(by).raw(" unlocked ").and(&place(lock));
+pub fn render_unlock_announcement(lock: &Lock, by: &PersonId) -> Rendered {
+    let text = Mrkdwn::new(":unlock: ").person(by).raw(" unlocked ").append(&format_lock_scope(lock));
     let text = if *by == lock.by {
         text.raw(": changes may go there again.")
     } else {
-        text.raw(", which ").person(&lock.by).raw(" had locked").and(&reason(lock))
+        text.raw(", which ").person(&lock.by).raw(" had locked").append(&format_reason(lock))
     };
-    said(text, Vec::new())
+    render_with_blocks(text, Vec::new())
 }
 
-pub fn unlocked(lock: &Lock) -> Said {
-    said(Mrkdwn::new("Unlocked: changes may go to ").and(&place(lock)).raw(" again."), Vec::new())
+pub fn render_unlocked(lock: &Lock) -> Rendered {
+    render_with_blocks(
+        Mrkdwn::new("Unlocked: changes may go to ").append(&format_lock_scope(lock)).raw(" again."),
+        Vec::new(),
+    )
 }
 
 /// For the owner of a lock that somebody else ended.
-pub fn ended(lock: &Lock, by: &PersonId) -> Said {
-    said(Mrkdwn::default().person(by).raw(" ended your lock on ").and(&place(lock)).and(&reason(lock)), Vec::new())
+pub fn render_lock_ended(lock: &Lock, by: &PersonId) -> Rendered {
+    render_with_blocks(
+        Mrkdwn::default()
+            .person(by)
+            .raw(" ended your lock on ")
+            .append(&format_lock_scope(lock))
+            .append(&format_reason(lock)),
+        Vec::new(),
+    )
 }
 
 /// Nothing to unlock. `others` are the locks of that environment that were not meant.
-pub fn not_locked(environment: &EnvironmentName, artefact: Option<&ArtefactName>, others: &[Lock]) -> Said {
-    let text = Mrkdwn::new("There is nothing to unlock: ").and(&at(environment, artefact)).raw(" is not locked.");
+pub fn render_not_locked(environment: &EnvironmentName, artefact: Option<&ArtefactName>, others: &[Lock]) -> Rendered {
+    let text =
+        Mrkdwn::new("There is nothing to unlock: ").append(&format_scope(environment, artefact)).raw(" is not locked.");
     let next = match others.first() {
-        Some(other) => Mrkdwn::new("Next: ").and(&place(other)).raw(" is. To end that: ").code(&unlock(other)),
+        Some(other) => Mrkdwn::new("Next: ")
+            .append(&format_lock_scope(other))
+            .raw(" is. To end that: ")
+            .code(&format_unlock_command(other)),
         None => Mrkdwn::new("Next: ").code("/gantry locks").raw(" shows what is locked."),
     };
-    said(text, vec![context(next)])
+    render_with_blocks(text, vec![context(next)])
 }
 
-pub fn locks(locks: &[Lock], environment: Option<&EnvironmentName>) -> Said {
+pub fn render_locks(locks: &[Lock], environment: Option<&EnvironmentName>) -> Rendered {
     let Some(first) = locks.first() else {
         let text = match environment {
             Some(environment) => Mrkdwn::new("Nothing is locked in ").bold(environment.as_str()).raw("."),
             None => Mrkdwn::new("Nothing is locked."),
         };
         let next = Mrkdwn::new("To lock an environment: ").code("/gantry lock <environment> [for 2h] <reason>");
-        return said(text, vec![context(next)]);
+        return render_with_blocks(text, vec![context(next)]);
     };
     let count = locks.len();
     let head =
         Mrkdwn::default().plain(&format!("{count} {} in force:", if count == 1 { "lock is" } else { "locks are" }));
     let one = |lock: &Lock| {
-        let line = place(lock).raw(" by ").person(&lock.by).and(&times(lock)).and(&reason(lock));
-        section(line.raw(" To end it: ").code(&unlock(lock)))
+        let line = format_lock_scope(lock)
+            .raw(" by ")
+            .person(&lock.by)
+            .append(&format_period(lock))
+            .append(&format_reason(lock));
+        section(line.raw(" To end it: ").code(&format_unlock_command(lock)))
     };
-    let mut blocks: Vec<Block> = locks.iter().take(MOST).map(one).collect();
-    if count > MOST {
+    let mut blocks: Vec<Block> = locks.iter().take(MAX_LOCKS).map(one).collect();
+    if count > MAX_LOCKS {
         let narrow = format!("/gantry locks {}", first.environment);
-        let more = Mrkdwn::default().plain(&format!("and {} more; ", count - MOST)).code(&narrow).raw(" shows fewer");
+        let more =
+            Mrkdwn::default().plain(&format!("and {} more; ", count - MAX_LOCKS)).code(&narrow).raw(" shows fewer");
         blocks.push(context(more));
     }
-    said(head, blocks)
+    render_with_blocks(head, blocks)
 }
 
 /// A button of a lock that is no more.
-pub fn gone() -> Said {
+pub fn render_lock_gone() -> Rendered {
     let text = Mrkdwn::new("This lock is not in force any more: it was ended or taken over since.");
-    said(text, vec![context(Mrkdwn::new("Next: ").code("/gantry locks").raw(" shows what is locked."))])
+    render_with_blocks(text, vec![context(Mrkdwn::new("Next: ").code("/gantry locks").raw(" shows what is locked."))])
 }
 
-pub fn yours(lock: &Lock) -> Said {
-    let text = Mrkdwn::new("The lock on ").and(&place(lock)).raw(" is yours already.");
-    said(text, vec![context(Mrkdwn::new("To end it: ").code(&unlock(lock)))])
+pub fn render_already_yours(lock: &Lock) -> Rendered {
+    let text = Mrkdwn::new("The lock on ").append(&format_lock_scope(lock)).raw(" is yours already.");
+    render_with_blocks(text, vec![context(Mrkdwn::new("To end it: ").code(&format_unlock_command(lock)))])
 }
 
 /// Somebody without the right. `who` has it.
-pub fn may_not(environment: &EnvironmentName, who: &[MemberLabel]) -> Said {
-    let text = Mrkdwn::new("Only ").called(who).raw(" may lock and unlock ").bold(environment.as_str()).raw(".");
-    said(text, vec![context(Mrkdwn::new("Next: ask one of them."))])
+pub fn render_not_permitted(environment: &EnvironmentName, who: &[MemberLabel]) -> Rendered {
+    let text = Mrkdwn::new("Only ").name_people(who).raw(" may lock and unlock ").bold(environment.as_str()).raw(".");
+    render_with_blocks(text, vec![context(Mrkdwn::new("Next: ask one of them."))])
 }
 
 /// Nobody can tell whether the one who asks may: then it is a no.
-pub fn cannot_tell(environment: &EnvironmentName, why: &str) -> Said {
+pub fn render_permission_unknown(environment: &EnvironmentName, why: &str) -> Rendered {
     let text = Mrkdwn::default().plain(why).raw(", so ").bold(environment.as_str()).raw(" stays as it is.");
-    said(text, vec![context(Mrkdwn::new("Next: try again in a minute; if it stays so, ask whoever runs me."))])
+    render_with_blocks(
+        text,
+        vec![context(Mrkdwn::new("Next: try again in a minute; if it stays so, ask whoever runs me."))],
+    )
 }
 
 /// For the owner of a lock that was forgotten, perhaps.
-pub fn nudge(lock: &Lock) -> Said {
-    let text = Mrkdwn::new("You have locked ").and(&place(lock)).and(&times(lock)).and(&reason(lock));
-    let next = Mrkdwn::new("Is it still needed? To end it: ").code(&unlock(lock)).raw(". Else I ask again tomorrow.");
-    said(text, vec![context(next)])
+pub fn render_reminder(lock: &Lock) -> Rendered {
+    let text = Mrkdwn::new("You have locked ")
+        .append(&format_lock_scope(lock))
+        .append(&format_period(lock))
+        .append(&format_reason(lock));
+    let next = Mrkdwn::new("Is it still needed? To end it: ")
+        .code(&format_unlock_command(lock))
+        .raw(". Else I ask again tomorrow.");
+    render_with_blocks(text, vec![context(next)])
 }
 
-pub(super) fn place(lock: &Lock) -> Mrkdwn {
-    at(&lock.environment, lock.artefact.as_ref())
+pub(super) fn format_lock_scope(lock: &Lock) -> Mrkdwn {
+    format_scope(&lock.environment, lock.artefact.as_ref())
 }
 
-fn at(environment: &EnvironmentName, artefact: Option<&ArtefactName>) -> Mrkdwn {
+fn format_scope(environment: &EnvironmentName, artefact: Option<&ArtefactName>) -> Mrkdwn {
     match artefact {
         Some(artefact) => Mrkdwn::default().bold(artefact.as_str()).raw(" in ").bold(environment.as_str()),
         None => Mrkdwn::default().bold(environment.as_str()),
     }
 }
 
-pub(super) fn times(lock: &Lock) -> Mrkdwn {
-    let since = Mrkdwn::new(" since ").moment(lock.since);
+pub(super) fn format_period(lock: &Lock) -> Mrkdwn {
+    let since = Mrkdwn::new(" since ").date_time(lock.since);
     match lock.until {
-        Some(until) => since.raw(" until ").moment(until),
+        Some(until) => since.raw(" until ").date_time(until),
         None => since,
     }
 }
 
-pub(super) fn reason(lock: &Lock) -> Mrkdwn {
-    Mrkdwn::new(": ").plain(shorten(&lock.reason, REASON).trim_end_matches('.')).raw(".")
+pub(super) fn format_reason(lock: &Lock) -> Mrkdwn {
+    Mrkdwn::new(": ").plain(truncate_middle(&lock.reason, MAX_REASON).trim_end_matches('.')).raw(".")
 }
 
-pub(super) fn unlock(lock: &Lock) -> String {
+pub(super) fn format_unlock_command(lock: &Lock) -> String {
     match &lock.artefact {
         Some(artefact) => format!("/gantry unlock {} {artefact}", lock.environment),
         None => format!("/gantry unlock {}", lock.environment),
     }
 }
 
-fn said(text: Mrkdwn, more: Vec<Block>) -> Said {
+fn render_with_blocks(text: Mrkdwn, more: Vec<Block>) -> Rendered {
     let mut blocks = vec![section(text.clone())];
     blocks.extend(more);
-    Said { text: text.into_string(), blocks }
+    Rendered { text: text.into_string(), blocks }
 }

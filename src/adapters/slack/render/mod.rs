@@ -50,9 +50,9 @@ pub const ACTIONS: &[&str] = &[
     command_button::COMMAND,
     lock::TAKE_OVER,
     rollback::ROLL_BACK,
-    rollback::ANOTHER,
-    rollback::INSTEAD,
-    rollback::WAIT,
+    rollback::OTHER_VERSION,
+    rollback::CANCEL_AND_ROLL_BACK,
+    rollback::WAIT_AND_ROLL_BACK,
     page_buttons::EARLIER,
     page_buttons::LATER,
     page_buttons::OPEN_EARLIER,
@@ -68,24 +68,24 @@ pub const ACTIONS: &[&str] = &[
 pub const MODALS: &[&str] = &[approve::REJECT];
 
 /// The inputs of the modals.
-pub const INPUTS: &[&str] = &[approve::REASON];
+pub const INPUTS: &[&str] = &[approve::REASON_INPUT];
 
 /// Something to say, before it is known where.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct Rendered {
     /// What notifications and screen readers get.
     pub text: String,
     pub blocks: Vec<Block>,
 }
 
-impl Said {
-    pub fn to(self, to: Destination) -> Message {
-        let plain = self.plain().as_deref().map(stored);
-        Message { plain, ..Message::new(to, self.text, stored(&self.blocks)) }
+impl Rendered {
+    pub fn into_message(self, to: Destination) -> Message {
+        let plain = self.plain_blocks().as_deref().map(serialize_blocks);
+        Message { plain, ..Message::new(to, self.text, serialize_blocks(&self.blocks)) }
     }
 
     /// As the answer to a slash command, in JSON.
-    pub fn ack(&self, in_channel: bool) -> Vec<u8> {
+    pub fn to_ack_body(&self, in_channel: bool) -> Vec<u8> {
         // A list says in its blocks what it says in its text, and a little more.
         let mut json = String::with_capacity(3 * self.text.len() + 512);
         json.push_str(r#"{"response_type":"#);
@@ -93,7 +93,7 @@ impl Said {
         json.push_str(r#","text":"#);
         json::string(&mut json, &self.text);
         json.push_str(r#","blocks":"#);
-        json::array(&mut json, &self.blocks, Block::write);
+        json::array(&mut json, &self.blocks, Block::write_json);
         json.push('}');
         json.into_bytes()
     }
@@ -102,22 +102,22 @@ impl Said {
     #[must_use]
     pub fn without_tables(self) -> Self {
         let is_table = |block: &Block| matches!(block, Block::Table { .. });
-        match self.plain_where(is_table) {
+        match self.plain_blocks_where(is_table) {
             Some(blocks) => Self { blocks, ..self },
             None => self,
         }
     }
 
     /// The same with the lines of tables and rich text in sections; `None` where there is neither.
-    fn plain(&self) -> Option<Vec<Block>> {
-        self.plain_where(|block| matches!(block, Block::Table { .. } | Block::Rich { .. }))
+    fn plain_blocks(&self) -> Option<Vec<Block>> {
+        self.plain_blocks_where(|block| matches!(block, Block::Table { .. } | Block::RichText { .. }))
     }
 
-    fn plain_where(&self, unknown: impl Fn(&Block) -> bool) -> Option<Vec<Block>> {
+    fn plain_blocks_where(&self, unknown: impl Fn(&Block) -> bool) -> Option<Vec<Block>> {
         self.blocks.iter().any(&unknown).then(|| {
             let plain = |block: &Block| match block {
-                Block::Table { rows } if unknown(block) => list::sections(rows),
-                Block::Rich { pieces } if unknown(block) => vec![text_diff::section(pieces)],
+                Block::Table { rows } if unknown(block) => list::render_as_sections(rows),
+                Block::RichText { pieces } if unknown(block) => vec![text_diff::render_code_section(pieces)],
                 block => vec![block.clone()],
             };
             self.blocks.iter().flat_map(plain).collect()
@@ -126,9 +126,9 @@ impl Said {
 }
 
 /// As a message holds blocks, which is stored until Slack has taken it.
-fn stored(blocks: &[Block]) -> Vec<Value> {
+fn serialize_blocks(blocks: &[Block]) -> Vec<Value> {
     let mut json = String::new();
-    json::array(&mut json, blocks, Block::write);
+    json::array(&mut json, blocks, Block::write_json);
     // What was just written can be read.
     serde_json::from_str(&json).unwrap_or_default()
 }

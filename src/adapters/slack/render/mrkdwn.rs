@@ -13,11 +13,11 @@ pub struct Mrkdwn(String);
 impl Mrkdwn {
     pub fn new(literal: &'static str) -> Self {
         // Most go on with a name or two.
-        Self::with_room(literal.len() + 64).raw(literal)
+        Self::with_capacity(literal.len() + 64).raw(literal)
     }
 
     /// Nothing yet, with room for so many bytes.
-    pub fn with_room(bytes: usize) -> Self {
+    pub fn with_capacity(bytes: usize) -> Self {
         Self(String::with_capacity(bytes))
     }
 
@@ -46,7 +46,7 @@ impl Mrkdwn {
 
     /// Anybody's lines as a block of code.
     #[must_use]
-    pub fn fenced(mut self, lines: &str) -> Self {
+    pub fn code_block(mut self, lines: &str) -> Self {
         self.0.push_str("```\n");
         for line in lines.split('\n') {
             escape_into(&mut self.0, line, true);
@@ -75,7 +75,7 @@ impl Mrkdwn {
 
     /// People as rules name them. Groups are named and not mentioned: that would call all of them.
     #[must_use]
-    pub fn called(self, all: &[MemberLabel]) -> Self {
+    pub fn name_people(self, all: &[MemberLabel]) -> Self {
         let mut text = self;
         for (index, called) in all.iter().enumerate() {
             text = match index {
@@ -105,7 +105,7 @@ impl Mrkdwn {
                 self.0.push('>');
                 self
             }
-            other => self.called(std::slice::from_ref(other)),
+            other => self.name_people(std::slice::from_ref(other)),
         }
     }
 
@@ -126,7 +126,7 @@ impl Mrkdwn {
 
     /// A moment in the reader's own time zone.
     #[must_use]
-    pub fn moment(mut self, at: Timestamp) -> Self {
+    pub fn date_time(mut self, at: Timestamp) -> Self {
         let fallback = at.strftime("%Y-%m-%d %H:%M UTC");
         // Writing to a string cannot fail.
         let _ = write!(self.0, "<!date^{}^{{date_short_pretty}} {{time}}|{fallback}>", at.as_second());
@@ -134,7 +134,7 @@ impl Mrkdwn {
     }
 
     #[must_use]
-    pub fn and(mut self, other: &Self) -> Self {
+    pub fn append(mut self, other: &Self) -> Self {
         self.0.push_str(&other.0);
         self
     }
@@ -152,7 +152,7 @@ fn escape_into(out: &mut String, text: &str, code: bool) {
     // All that stays as it is between two changes is copied at once.
     let mut copied = 0;
     for (at, byte) in text.bytes().enumerate() {
-        if !MAY_CHANGE[usize::from(byte)] {
+        if !NEEDS_ESCAPE[usize::from(byte)] {
             continue;
         }
         let Some(c) = text[at..].chars().next() else { continue };
@@ -179,7 +179,7 @@ pub(super) fn is_hidden(c: char) -> bool {
 }
 
 /// The bytes that begin a character which may not stay as it is. None of them stands within a character.
-static MAY_CHANGE: [bool; 256] = {
+static NEEDS_ESCAPE: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;
     while byte < table.len() {
@@ -190,7 +190,7 @@ static MAY_CHANGE: [bool; 256] = {
 };
 
 /// Shortens to `most` characters, keeping both ends: a tag's end often is its commit.
-pub fn shorten(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
+pub fn truncate_middle(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
     // A text of so few bytes has no more characters.
     if text.len() <= most {
         return text.into();
@@ -207,7 +207,7 @@ pub fn shorten(text: &str, most: usize) -> std::borrow::Cow<'_, str> {
 }
 
 /// How long, in the one unit that people would say.
-pub fn span(duration: SignedDuration) -> (i64, &'static str) {
+pub fn humanize_duration(duration: SignedDuration) -> (i64, &'static str) {
     let seconds = duration.as_secs().max(0);
     match seconds {
         0..60 => (seconds, "s"),
@@ -235,7 +235,7 @@ mod tests {
             assert_eq!(Mrkdwn::default().plain(text).as_str(), plain);
             assert_eq!(Mrkdwn::default().code(text).as_str(), code);
         }
-        let fenced = Mrkdwn::default().fenced("a ```\n<!here>\u{202e}\n\n`");
+        let fenced = Mrkdwn::default().code_block("a ```\n<!here>\u{202e}\n\n`");
         assert_eq!(fenced.as_str(), "```\na \u{2018}\u{2018}\u{2018}\n&lt;!here&gt;\n\n\u{2018}\n```");
     }
 
@@ -243,7 +243,7 @@ mod tests {
     fn people_are_named_without_calling_whole_groups() {
         let group = MemberLabel::Group { id: "S0RELEASE".to_owned(), handle: "release-managers".to_owned() };
         let team = MemberLabel::Team("acme/release".to_owned());
-        let named = |all: &[MemberLabel]| Mrkdwn::default().called(all).into_string();
+        let named = |all: &[MemberLabel]| Mrkdwn::default().name_people(all).into_string();
         assert_eq!(
             named(&[group, MemberLabel::Person(PersonId::new("U0BOB")), team]),
             "@release-managers, <@U0BOB> and the GitHub team `acme/release`"
@@ -263,8 +263,8 @@ mod tests {
 
     #[test]
     fn a_long_text_keeps_both_ends() {
-        assert_eq!(shorten("feature-very-long-name-4f1c2ab", 16), "feature\u{2026}-4f1c2ab");
-        assert_eq!(shorten("short", 16), "short");
+        assert_eq!(truncate_middle("feature-very-long-name-4f1c2ab", 16), "feature\u{2026}-4f1c2ab");
+        assert_eq!(truncate_middle("short", 16), "short");
     }
 
     #[test]
@@ -280,7 +280,7 @@ mod tests {
             (-5, (0, "s")),
         ];
         for (seconds, said) in cases {
-            assert_eq!(span(SignedDuration::from_secs(seconds)), said);
+            assert_eq!(humanize_duration(SignedDuration::from_secs(seconds)), said);
         }
     }
 
@@ -308,7 +308,7 @@ mod tests {
         #[test]
         fn escaped_text_has_no_bracket(text in "\\PC{0,60}") {
             prop_assert!(!Mrkdwn::default().plain(&text).as_str().contains(['<', '>']));
-            prop_assert!(shorten(&text, 16).chars().count() <= 16);
+            prop_assert!(truncate_middle(&text, 16).chars().count() <= 16);
         }
     }
 }

@@ -1,18 +1,18 @@
 //! Short sentences about the conversation itself: received, not for you, not now.
 
-use super::Said;
+use super::Rendered;
 use super::blocks::section;
-use super::mrkdwn::{Mrkdwn, shorten};
+use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::domain::command::Command;
 use crate::domain::model::actor::Role;
 
-fn said(text: Mrkdwn) -> Said {
-    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+fn render_sentence(text: Mrkdwn) -> Rendered {
+    Rendered { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
 
 /// The acknowledgement of a command whose answer needs a look somewhere.
-pub fn looking(command: &Command) -> Said {
-    said(match command {
+pub fn render_acknowledgement(command: &Command) -> Rendered {
+    render_sentence(match command {
         Command::Promote { artefact, environment, .. } => {
             let text = Mrkdwn::new("Looking at ").bold(artefact.as_str());
             match environment {
@@ -31,7 +31,7 @@ pub fn looking(command: &Command) -> Said {
         Command::Diff { source, target, .. } => {
             Mrkdwn::new("Comparing ").bold(source.as_str()).raw(" with ").bold(target.as_str()).raw("...")
         }
-        Command::Where { what, .. } => Mrkdwn::new("Looking for ").code(&shorten(what, 80)).raw("..."),
+        Command::Where { what, .. } => Mrkdwn::new("Looking for ").code(&truncate_middle(what, 80)).raw("..."),
         Command::Why { artefact, environment } => {
             let text = Mrkdwn::new("Looking at what stands between ").bold(artefact.as_str()).raw(" and ");
             match environment {
@@ -54,8 +54,8 @@ pub fn looking(command: &Command) -> Said {
 }
 
 /// Why somebody gets nothing, whatever they ask.
-pub fn not_for(role: Role) -> Said {
-    said(match role {
+pub fn render_role_refusal(role: Role) -> Rendered {
+    render_sentence(match role {
         Role::Guest => Mrkdwn::new(
             "I answer members of this workspace only, and you are a guest here. Ask a member to do it for you.",
         ),
@@ -68,10 +68,14 @@ pub fn not_for(role: Role) -> Said {
     })
 }
 
-pub fn role_unknown() -> Said {
-    said(Mrkdwn::new("Slack does not tell me right now who you are, so I cannot answer. Please try again in a minute."))
+pub fn render_role_unknown() -> Rendered {
+    render_sentence(Mrkdwn::new(
+        "Slack does not tell me right now who you are, so I cannot answer. Please try again in a minute.",
+    ))
 }
 
-pub fn not_stored() -> Said {
-    said(Mrkdwn::new("I could not keep your request, so nothing was done. Please send it again in a minute."))
+pub fn render_not_stored() -> Rendered {
+    render_sentence(Mrkdwn::new(
+        "I could not keep your request, so nothing was done. Please send it again in a minute.",
+    ))
 }

@@ -1,6 +1,6 @@
 //! The buttons that turn pages in place, and what a press of one asks for.
 
-use super::Said;
+use super::Rendered;
 use super::blocks::{Button, actions, button, context, section};
 use super::mrkdwn::Mrkdwn;
 use crate::domain::change::ChangeId;
@@ -18,13 +18,13 @@ pub const OPEN_EARLIER: &str = "page:open:earlier";
 pub const OPEN_LATER: &str = "page:open:later";
 
 /// Slack takes some more in one message; the rest is for the head and the buttons.
-const ROOM: usize = 12_000;
+const MAX_CHARACTERS: usize = 12_000;
 /// What notifications and screen readers get of it.
-const MOST_TEXT: usize = 1000;
+const MAX_FALLBACK_TEXT: usize = 1000;
 
 /// Who sees it: the one who asked, or the channel, with the name of whoever shared it.
 #[derive(Clone, Copy, Debug)]
-pub enum For<'a> {
+pub enum Viewer<'a> {
     Person,
     Channel { shared_by: Option<&'a PersonId> },
 }
@@ -40,37 +40,37 @@ pub enum PageRequest {
 
 /// What becomes of the message with the button.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum PageMode {
     /// It turns its page, for the one who sees it.
     Private,
     /// It turns its page for all.
-    Open,
+    Public,
     /// It stays, and all get what it shows.
     Share,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct PageAction {
     pub request: PageRequest,
-    pub way: Way,
+    pub mode: PageMode,
 }
 
-impl Turn {
+impl PageAction {
     /// `None` for a button that is none of these.
     pub fn parse(action: &str, value: &str) -> Option<Self> {
         use super::list;
         let way = match action {
-            EARLIER | LATER | list::EARLIER | list::LATER => Way::Private,
-            OPEN_EARLIER | OPEN_LATER | list::OPEN_EARLIER | list::OPEN_LATER => Way::Open,
-            list::SHARE => Way::Share,
+            EARLIER | LATER | list::EARLIER | list::LATER => PageMode::Private,
+            OPEN_EARLIER | OPEN_LATER | list::OPEN_EARLIER | list::OPEN_LATER => PageMode::Public,
+            list::SHARE => PageMode::Share,
             _ => return None,
         };
-        Some(Self { request: PageRequest::parse(value)?, way })
+        Some(Self { request: PageRequest::parse(value)?, mode: way })
     }
 }
 
 impl PageRequest {
-    pub(super) fn value(&self) -> String {
+    pub(super) fn to_button_value(&self) -> String {
         let named = |filter: &ListFilter| {
             let artefact = filter.artefact.as_ref().map_or("", |name| name.as_str());
             let environment = filter.environment.as_ref().map_or("", |name| name.as_str());
@@ -80,11 +80,11 @@ impl PageRequest {
             // Every list has one; `format` takes longer.
             Self::List { filter, page } => ["list|", &page.to_string(), "|", &named(filter)].concat(),
             Self::Status { filter, cursor } => {
-                format!("status|{}|{}", cursor_value(cursor, ChangeId::to_string), named(filter))
+                format!("status|{}|{}", format_cursor(cursor, ChangeId::to_string), named(filter))
             }
             Self::History { filter, count, cursor } => {
                 let count = count.map(|count| count.to_string()).unwrap_or_default();
-                let cursor = cursor_value(cursor, |LedgerPosition(number)| number.to_string());
+                let cursor = format_cursor(cursor, |LedgerPosition(number)| number.to_string());
                 format!("history|{count}|{cursor}|{}", named(filter))
             }
             Self::Diff { source, target, page } => format!("diff|{page}|{source}|{target}"),
@@ -97,18 +97,18 @@ impl PageRequest {
         Some(match what {
             "list" => {
                 let (page, names) = rest.split_once('|')?;
-                Self::List { filter: filter(names)?, page: page.parse().ok()? }
+                Self::List { filter: parse_filter(names)?, page: page.parse().ok()? }
             }
             "status" => {
                 let (cursor, names) = rest.split_once('|')?;
-                Self::Status { filter: filter(names)?, cursor: parse_cursor(cursor, ChangeId::parse)? }
+                Self::Status { filter: parse_filter(names)?, cursor: parse_cursor(cursor, ChangeId::parse)? }
             }
             "history" => {
                 let (count, rest) = rest.split_once('|')?;
                 let (cursor, names) = rest.split_once('|')?;
                 let count = if count.is_empty() { None } else { Some(count.parse().ok()?) };
                 let cursor = parse_cursor(cursor, |number| number.parse().ok().map(LedgerPosition))?;
-                Self::History { filter: filter(names)?, count, cursor }
+                Self::History { filter: parse_filter(names)?, count, cursor }
             }
             "diff" => {
                 let (page, names) = rest.split_once('|')?;
@@ -117,12 +117,12 @@ impl PageRequest {
                 Self::Diff { source, target, page: page.parse().ok()? }
             }
             // As lists were sent when nothing else had pages.
-            page => Self::List { filter: filter(rest)?, page: page.parse().ok()? },
+            page => Self::List { filter: parse_filter(rest)?, page: page.parse().ok()? },
         })
     }
 }
 
-fn filter(names: &str) -> Option<ListFilter> {
+fn parse_filter(names: &str) -> Option<ListFilter> {
     let (artefact, environment) = names.split_once('|')?;
     Some(ListFilter {
         artefact: (!artefact.is_empty()).then(|| ArtefactName::new(artefact)),
@@ -130,7 +130,7 @@ fn filter(names: &str) -> Option<ListFilter> {
     })
 }
 
-fn cursor_value<T>(cursor: &Cursor<T>, value: impl Fn(&T) -> String) -> String {
+fn format_cursor<T>(cursor: &Cursor<T>, value: impl Fn(&T) -> String) -> String {
     match cursor {
         Cursor::Start => String::new(),
         Cursor::Earlier(than) => format!("<{}", value(than)),
@@ -150,20 +150,24 @@ fn parse_cursor<T>(text: &str, parse: impl Fn(&str) -> Option<T>) -> Option<Curs
 }
 
 /// The buttons that turn the pages, where there are others.
-pub(super) fn turns(whom: For<'_>, earlier: Option<&PageRequest>, later: Option<&PageRequest>) -> Vec<Button> {
+pub(super) fn build_page_buttons(
+    whom: Viewer<'_>,
+    earlier: Option<&PageRequest>,
+    later: Option<&PageRequest>,
+) -> Vec<Button> {
     let (to_earlier, to_later) = match whom {
-        For::Person => (EARLIER, LATER),
-        For::Channel { shared_by: None } => (OPEN_EARLIER, OPEN_LATER),
+        Viewer::Person => (EARLIER, LATER),
+        Viewer::Channel { shared_by: None } => (OPEN_EARLIER, OPEN_LATER),
         // What somebody shared stays as they saw it.
-        For::Channel { shared_by: Some(_) } => return Vec::new(),
+        Viewer::Channel { shared_by: Some(_) } => return Vec::new(),
     };
-    let earlier = earlier.map(|request| button("Earlier", to_earlier, request.value()));
-    let later = later.map(|request| button("Later", to_later, request.value()));
+    let earlier = earlier.map(|request| button("Earlier", to_earlier, request.to_button_value()));
+    let later = later.map(|request| button("Later", to_later, request.to_button_value()));
     earlier.into_iter().chain(later).collect()
 }
 
 /// One item of a page, and what the pages beside it are named by.
-pub(super) struct Item<C> {
+pub(super) struct PageItem<C> {
     pub(super) cursor: C,
     /// Says by itself what it is about.
     pub(super) first: Mrkdwn,
@@ -171,18 +175,18 @@ pub(super) struct Item<C> {
 }
 
 /// A message of a head, a section for each item that fits, a note and the buttons.
-pub(super) fn paged<C: Copy>(
+pub(super) fn render_page<C: Copy>(
     head: Mrkdwn,
-    page: Page<Item<C>>,
+    page: Page<PageItem<C>>,
     note: Option<Mrkdwn>,
-    whom: For<'_>,
+    whom: Viewer<'_>,
     request: impl Fn(Cursor<C>) -> PageRequest,
-) -> Said {
+) -> Rendered {
     let sections = page.map(|item| {
-        let text = within(item.first.clone(), item.rest);
+        let text = join_fitting_lines(item.first.clone(), item.rest);
         (item.cursor, item.first, text)
     });
-    let sections = sections.truncate_to_fit(ROOM, |(_, _, text)| text.as_str().chars().count());
+    let sections = sections.truncate_to_fit(MAX_CHARACTERS, |(_, _, text)| text.as_str().chars().count());
     let beside = |there: bool, item: Option<&(C, Mrkdwn, Mrkdwn)>, cursor: fn(C) -> Cursor<C>| {
         item.filter(|_| there).map(|(at, ..)| request(cursor(*at)))
     };
@@ -191,27 +195,27 @@ pub(super) fn paged<C: Copy>(
     let mut text = head.clone();
     let mut blocks = vec![section(head)];
     for (_, first, whole) in sections.items() {
-        if text.as_str().len() < MOST_TEXT {
-            text = text.raw("\n").and(first);
+        if text.as_str().len() < MAX_FALLBACK_TEXT {
+            text = text.raw("\n").append(first);
         }
         blocks.push(section(whole.clone()));
     }
     blocks.extend(note.map(context));
-    let buttons = turns(whom, earlier.as_ref(), later.as_ref());
+    let buttons = build_page_buttons(whom, earlier.as_ref(), later.as_ref());
     if !buttons.is_empty() {
         blocks.push(actions(buttons));
     }
-    Said { text: text.into_string(), blocks }
+    Rendered { text: text.into_string(), blocks }
 }
 
 /// Whole lines only, as many as fit into a section: what is cut in the middle of its mark-up would be shown as such.
-pub(super) fn within(first: Mrkdwn, rest: Vec<Mrkdwn>) -> Mrkdwn {
+pub(super) fn join_fitting_lines(first: Mrkdwn, rest: Vec<Mrkdwn>) -> Mrkdwn {
     const MOST: usize = 2400;
     let mut text = first;
     let mut left_out = false;
     for line in rest {
         if text.as_str().chars().count() + line.as_str().chars().count() < MOST {
-            text = text.raw("\n").and(&line);
+            text = text.raw("\n").append(&line);
         } else {
             left_out = true;
         }
@@ -246,7 +250,7 @@ mod tests {
                 cursor: Cursor::Later(LedgerPosition(-7)),
             },
         ] {
-            assert_eq!(PageRequest::parse(&request.value()), Some(request));
+            assert_eq!(PageRequest::parse(&request.to_button_value()), Some(request));
         }
         for forged in [
             "",
@@ -273,19 +277,19 @@ mod tests {
 
     #[test]
     fn the_buttons_of_lists_that_were_sent_before_still_turn() {
-        let before = |action| Turn::parse(action, "3|checkout|").expect("a list");
+        let before = |action| PageAction::parse(action, "3|checkout|").expect("a list");
         let request = PageRequest::List { filter: only("checkout"), page: 3 };
-        assert_eq!(before("list:earlier"), Turn { request: request.clone(), way: Way::Private });
-        assert_eq!(before("list:later"), Turn { request: request.clone(), way: Way::Private });
-        assert_eq!(before("list:open:later"), Turn { request: request.clone(), way: Way::Open });
-        assert_eq!(before("list:share"), Turn { request, way: Way::Share });
-        assert_eq!(Turn::parse("plan_confirm", "3|checkout|"), None);
+        assert_eq!(before("list:earlier"), PageAction { request: request.clone(), mode: PageMode::Private });
+        assert_eq!(before("list:later"), PageAction { request: request.clone(), mode: PageMode::Private });
+        assert_eq!(before("list:open:later"), PageAction { request: request.clone(), mode: PageMode::Public });
+        assert_eq!(before("list:share"), PageAction { request, mode: PageMode::Share });
+        assert_eq!(PageAction::parse("plan_confirm", "3|checkout|"), None);
     }
 
     #[test]
     fn a_line_that_does_not_fit_is_left_out_as_a_whole() {
         let line = |length| Mrkdwn::default().plain(&"x".repeat(length));
-        let text = within(line(10), vec![line(3000), line(5)]).into_string();
+        let text = join_fitting_lines(line(10), vec![line(3000), line(5)]).into_string();
         assert_eq!(text, "xxxxxxxxxx\nxxxxx\n\u{2026}");
     }
 }

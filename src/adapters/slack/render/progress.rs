@@ -4,8 +4,8 @@
 use jiff::Timestamp;
 
 use super::blocks::{Block, section};
-use super::card::{REASON, lasted};
-use super::mrkdwn::{Mrkdwn, shorten};
+use super::card::{MAX_REASON, format_elapsed};
+use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::adapters::slack::render::approve;
 use crate::domain::change::approval::ApprovalState;
 use crate::domain::change::plan::Plan;
@@ -22,13 +22,13 @@ const FAILED: &str = ":x: ";
 const UNKNOWN: &str = ":grey_question: ";
 
 /// What the steps are called: done, and while they are under way.
-struct Names {
+struct ProgressLabels {
     merged: (&'static str, &'static str),
     built: (&'static str, &'static str),
 }
 
-impl Names {
-    fn of(plan: &Plan) -> Self {
+impl ProgressLabels {
+    fn from_plan(plan: &Plan) -> Self {
         // By manifest the image is there already: what is waited for is the controller.
         match (&plan.manifest, &plan.rollback) {
             (Some(_), _) => Self { merged: ("written", "writing"), built: ("picked up", "to be picked up") },
@@ -40,19 +40,19 @@ impl Names {
 
 /// One line of steps.
 #[derive(Default)]
-struct Bar(Vec<(&'static str, String)>);
+struct ProgressBar(Vec<(&'static str, String)>);
 
-impl Bar {
-    fn step(mut self, mark: &'static str, text: impl Into<String>) -> Self {
+impl ProgressBar {
+    fn push_mark(mut self, mark: &'static str, text: impl Into<String>) -> Self {
         self.0.push((mark, text.into()));
         self
     }
 
-    fn took(self, name: &str, from: Timestamp, to: Timestamp) -> Self {
-        self.step(DONE, format!("{name} {}", lasted(from, to)))
+    fn push_completed(self, name: &str, from: Timestamp, to: Timestamp) -> Self {
+        self.push_mark(DONE, format!("{name} {}", format_elapsed(from, to)))
     }
 
-    fn words(self) -> Mrkdwn {
+    fn into_mrkdwn(self) -> Mrkdwn {
         let steps = self.0.iter().enumerate();
         steps.fold(Mrkdwn::default(), |text, (at, (mark, step))| {
             let text = if at == 0 { text } else { text.raw("  \u{203a}  ") };
@@ -62,79 +62,79 @@ impl Bar {
 }
 
 /// `None` for what ended before Git had it.
-pub(super) fn bar(change: &Change) -> Option<Mrkdwn> {
-    let names = Names::of(&change.plan);
+pub(super) fn format_progress_bar(change: &Change) -> Option<Mrkdwn> {
+    let names = ProgressLabels::from_plan(&change.plan);
     let bar = match &change.stage {
-        Stage::AwaitingApproval(awaiting) => waiting(change, awaiting).step(LATER, names.merged.0),
+        Stage::AwaitingApproval(awaiting) => build_waiting_bar(change, awaiting).push_mark(LATER, names.merged.0),
         Stage::Merging(merging) => match &merging.awaiting {
-            Some(awaiting) => approved(change, awaiting).0.step(NOW, names.merged.1),
-            None => Bar::default().step(NOW, names.merged.1),
+            Some(awaiting) => build_approved_bar(change, awaiting).0.push_mark(NOW, names.merged.1),
+            None => ProgressBar::default().push_mark(NOW, names.merged.1),
         },
-        stage => return stage.deploying().map(|deploying| merged(change, deploying, &names).words()),
+        stage => return stage.deploying().map(|deploying| build_merged_bar(change, deploying, &names).into_mrkdwn()),
     };
-    Some(bar.step(LATER, names.built.0).step(LATER, "rollout").step(LATER, "running").words())
+    Some(bar.push_mark(LATER, names.built.0).push_mark(LATER, "rollout").push_mark(LATER, "running").into_mrkdwn())
 }
 
-fn waiting(change: &Change, awaiting: &ApprovalState) -> Bar {
+fn build_waiting_bar(change: &Change, awaiting: &ApprovalState) -> ProgressBar {
     match awaiting.count_missing() {
-        0 if awaiting.required == 0 => Bar::default().step(":raised_hand: ", "waiting for GitHub"),
-        0 => approved(change, awaiting).0,
-        _ => Bar::default().step(":raised_hand: ", "waiting for approval"),
+        0 if awaiting.required == 0 => ProgressBar::default().push_mark(":raised_hand: ", "waiting for GitHub"),
+        0 => build_approved_bar(change, awaiting).0,
+        _ => ProgressBar::default().push_mark(":raised_hand: ", "waiting for approval"),
     }
 }
 
 /// With the time at which the last of them came.
-fn approved(change: &Change, awaiting: &ApprovalState) -> (Bar, Timestamp) {
-    approved_by(change, awaiting.approvals.iter().map(|approval| approval.at).max())
+fn build_approved_bar(change: &Change, awaiting: &ApprovalState) -> (ProgressBar, Timestamp) {
+    build_bar_approved_at(change, awaiting.approvals.iter().map(|approval| approval.at).max())
 }
 
-fn approved_by(change: &Change, last: Option<Timestamp>) -> (Bar, Timestamp) {
+fn build_bar_approved_at(change: &Change, last: Option<Timestamp>) -> (ProgressBar, Timestamp) {
     match last {
-        Some(last) => (Bar::default().took("approved", change.began_at(), last), last),
-        None => (Bar::default(), change.began_at()),
+        Some(last) => (ProgressBar::default().push_completed("approved", change.began_at(), last), last),
+        None => (ProgressBar::default(), change.began_at()),
     }
 }
 
-fn merged(change: &Change, deploying: &DeployState, names: &Names) -> Bar {
-    let (bar, since) = approved_by(change, deploying.approved_at());
-    let bar = bar.took(names.merged.0, since, deploying.merged_at);
+fn build_merged_bar(change: &Change, deploying: &DeployState, names: &ProgressLabels) -> ProgressBar {
+    let (bar, since) = build_bar_approved_at(change, deploying.approved_at());
+    let bar = bar.push_completed(names.merged.0, since, deploying.merged_at);
     let built_at = deploying.effective_built_at();
     let bar = match built_at {
-        Some(built_at) => bar.took(names.built.0, deploying.merged_at, built_at),
+        Some(built_at) => bar.push_completed(names.built.0, deploying.merged_at, built_at),
         None => bar,
     };
     let since = built_at.unwrap_or(deploying.merged_at);
     let counted = |RolloutProgress { ready, wanted, .. }: &RolloutProgress| format!("rolling out {ready}/{wanted}");
     match &change.stage {
-        Stage::Deployed { at, .. } => {
-            bar.took("rolled out", since, *at).step(DONE, format!("running after {}", lasted(change.began_at(), *at)))
-        }
+        Stage::Deployed { at, .. } => bar
+            .push_completed("rolled out", since, *at)
+            .push_mark(DONE, format!("running after {}", format_elapsed(change.began_at(), *at))),
         Stage::Failed { at, .. } => {
             let what = if deploying.seen_at.is_some() { "rollout failed" } else { "failed" };
-            bar.step(FAILED, format!("{what} after {}", lasted(since, *at))).step(LATER, "running")
+            bar.push_mark(FAILED, format!("{what} after {}", format_elapsed(since, *at))).push_mark(LATER, "running")
         }
         Stage::Stalled { .. } => {
-            let waited = lasted(since, deploying.deadline);
+            let waited = format_elapsed(since, deploying.deadline);
             let bar = match (&deploying.rollout, deploying.seen_at) {
-                (Some(progress), _) => bar.step(UNKNOWN, format!("{} after {waited}", counted(progress))),
-                (None, Some(_)) => bar.step(UNKNOWN, format!("not rolled out after {waited}")),
-                (None, None) => bar.step(UNKNOWN, format!("not seen after {waited}")),
+                (Some(progress), _) => bar.push_mark(UNKNOWN, format!("{} after {waited}", counted(progress))),
+                (None, Some(_)) => bar.push_mark(UNKNOWN, format!("not rolled out after {waited}")),
+                (None, None) => bar.push_mark(UNKNOWN, format!("not seen after {waited}")),
             };
-            bar.step(LATER, "running")
+            bar.push_mark(LATER, "running")
         }
         _ => match (&deploying.rollout, deploying.seen_at) {
-            (Some(progress), _) => bar.step(NOW, counted(progress)),
-            (None, Some(_)) => bar.step(NOW, "rolling out"),
-            (None, None) if built_at.is_some() => bar.step(NOW, "to be picked up"),
-            (None, None) => bar.step(NOW, names.built.1).step(LATER, "rollout"),
+            (Some(progress), _) => bar.push_mark(NOW, counted(progress)),
+            (None, Some(_)) => bar.push_mark(NOW, "rolling out"),
+            (None, None) if built_at.is_some() => bar.push_mark(NOW, "to be picked up"),
+            (None, None) => bar.push_mark(NOW, names.built.1).push_mark(LATER, "rollout"),
         }
-        .step(LATER, "running"),
+        .push_mark(LATER, "running"),
     }
 }
 
 /// The line of steps, and what there is to know of them.
-pub(super) fn steps(change: &Change) -> Option<Block> {
-    let bar = bar(change)?;
+pub(super) fn render_progress(change: &Change) -> Option<Block> {
+    let bar = format_progress_bar(change)?;
     let Some(deploying) = change.stage.deploying() else { return Some(section(bar)) };
     let plan = &change.plan;
     let merged = match (&plan.manifest, &plan.rollback) {
@@ -142,7 +142,7 @@ pub(super) fn steps(change: &Change) -> Option<Block> {
         (None, Some(_)) => Mrkdwn::new("\nrestored on ").code(&plan.branch),
         (None, None) => Mrkdwn::new("\nmerged into ").code(&plan.branch),
     };
-    let merged = merged.raw(" as ").and(&commit(plan, &deploying.result));
+    let merged = merged.raw(" as ").append(&link_commit(plan, &deploying.result));
     let merged = match &deploying.by_hand {
         None => merged,
         Some(by) if by.is_empty() => merged.raw(" \u{b7} by hand"),
@@ -162,20 +162,24 @@ pub(super) fn steps(change: &Change) -> Option<Block> {
         }),
         _ => merged,
     };
-    let text = bar.and(&merged).and(&unseen(change, deploying)).and(&approve::given(&deploying.approvals));
-    let text = if matches!(change.stage, Stage::Deploying(_)) { text.and(&delay(deploying)) } else { text };
-    let text = text.and(&untagged(deploying)).and(&nudged(deploying));
-    Some(section(deploying.others.iter().fold(text, |text, one| text.raw("\n").and(&other(one)))))
+    let text = bar
+        .append(&merged)
+        .append(&warn_branch_moved(change, deploying))
+        .append(&approve::list_approvals(&deploying.approvals));
+    let text =
+        if matches!(change.stage, Stage::Deploying(_)) { text.append(&warn_rollout_delayed(deploying)) } else { text };
+    let text = text.append(&warn_tag_missing(deploying)).append(&warn_trigger_failed(deploying));
+    Some(section(deploying.others.iter().fold(text, |text, one| text.raw("\n").append(&describe_co_deployed(one)))))
 }
 
 /// GitHub guards what is merged, but not what it is merged into.
-fn unseen(change: &Change, deploying: &DeployState) -> Mrkdwn {
+fn warn_branch_moved(change: &Change, deploying: &DeployState) -> Mrkdwn {
     match &deploying.unseen {
         None => Mrkdwn::default(),
         Some(head) => Mrkdwn::new("\n:warning: ")
             .code(change.plan.write_target().1)
             .raw(" moved to ")
-            .and(&commit(&change.plan, head))
+            .append(&link_commit(&change.plan, head))
             .raw(if change.plan.rollback.is_some() && change.plan.promote == PromotionMethod::Merge {
                 " at the last moment: what came with that is taken back as well"
             } else {
@@ -185,7 +189,7 @@ fn unseen(change: &Change, deploying: &DeployState) -> Mrkdwn {
 }
 
 /// A commit of the repository that the change moved.
-pub(super) fn commit(plan: &Plan, sha: &Sha) -> Mrkdwn {
+pub(super) fn link_commit(plan: &Plan, sha: &Sha) -> Mrkdwn {
     match plan.repository_url() {
         Some(repository) => Mrkdwn::default().link(&format!("{repository}/commit/{sha}"), sha.short()),
         None => Mrkdwn::default().code(sha.short()),
@@ -193,7 +197,7 @@ pub(super) fn commit(plan: &Plan, sha: &Sha) -> Mrkdwn {
 }
 
 /// An artefact that is carried along.
-fn other(other: &CoDeployedStatus) -> Mrkdwn {
+fn describe_co_deployed(other: &CoDeployedStatus) -> Mrkdwn {
     let text = Mrkdwn::new(match other.state {
         CoDeployedState::Runs { .. } => ":small_blue_diamond: ",
         CoDeployedState::RollsOut { .. } => NOW,
@@ -208,31 +212,31 @@ fn other(other: &CoDeployedStatus) -> Mrkdwn {
     match &other.state {
         CoDeployedState::Runs { ready } => text.plain(&format!(" runs, {ready} of {ready} ready")),
         CoDeployedState::RollsOut { ready, wanted } => text.plain(&format!(" rolls out, {ready} of {wanted} ready")),
-        CoDeployedState::Fails { reason } => text.raw(" fails: ").plain(&shorten(reason, REASON)),
+        CoDeployedState::Fails { reason } => text.raw(" fails: ").plain(&truncate_middle(reason, MAX_REASON)),
         CoDeployedState::Unknown => text.raw(" is not seen"),
     }
 }
 
 /// A condition that the cluster may still overcome: a reason to show, and no failure.
-fn delay(deploying: &DeployState) -> Mrkdwn {
+fn warn_rollout_delayed(deploying: &DeployState) -> Mrkdwn {
     match deploying.rollout.as_ref().and_then(|progress| progress.delayed_by.as_deref()) {
-        Some(reason) => Mrkdwn::new("\n:warning: the rollout is delayed: ").plain(&shorten(reason, REASON)),
+        Some(reason) => Mrkdwn::new("\n:warning: the rollout is delayed: ").plain(&truncate_middle(reason, MAX_REASON)),
         None => Mrkdwn::default(),
     }
 }
 
-fn untagged(deploying: &DeployState) -> Mrkdwn {
+fn warn_tag_missing(deploying: &DeployState) -> Mrkdwn {
     match &deploying.tag {
-        ResultTag::Missing { why } => Mrkdwn::new("\n:warning: not tagged: ").plain(&shorten(why, REASON)),
+        ResultTag::Missing { why } => Mrkdwn::new("\n:warning: not tagged: ").plain(&truncate_middle(why, MAX_REASON)),
         ResultTag::NotYet | ResultTag::Chosen { .. } | ResultTag::Made { .. } => Mrkdwn::default(),
     }
 }
 
-fn nudged(deploying: &DeployState) -> Mrkdwn {
+fn warn_trigger_failed(deploying: &DeployState) -> Mrkdwn {
     match &deploying.nudge {
         Some(TriggerOutcome::Failed { why }) => {
             Mrkdwn::new("\n:warning: the controller could not be told, it looks by itself: ")
-                .plain(&shorten(why, REASON))
+                .plain(&truncate_middle(why, MAX_REASON))
         }
         None | Some(TriggerOutcome::Done) => Mrkdwn::default(),
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::blocks::{Button, button};
-use super::mrkdwn::shorten;
+use super::mrkdwn::truncate_middle;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Sha, Version};
@@ -13,20 +13,25 @@ use crate::domain::model::version::{Sha, Version};
 pub const PROMOTE: &str = "shown_promote";
 
 /// The same where several stand side by side.
-pub fn promote_one_of(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
-    let label = format!("Promote {}", shorten(artefact.as_str(), 60));
-    Button::labelled(&label, PROMOTE, value(artefact, environment, version))
+pub fn build_promote_artefact_button(
+    artefact: &ArtefactName,
+    environment: &EnvironmentName,
+    version: &Version,
+) -> Button {
+    let label = format!("Promote {}", truncate_middle(artefact.as_str(), 60));
+    Button::with_label(&label, PROMOTE, encode_value(artefact, environment, version))
 }
 
 /// The same where it must be said where it goes.
-pub fn promote_to(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
-    let label = format!("Promote {} to {}", shorten(artefact.as_str(), 30), shorten(environment.as_str(), 30));
-    Button::labelled(&label, PROMOTE, value(artefact, environment, version))
+pub fn build_promote_to_button(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
+    let label =
+        format!("Promote {} to {}", truncate_middle(artefact.as_str(), 30), truncate_middle(environment.as_str(), 30));
+    Button::with_label(&label, PROMOTE, encode_value(artefact, environment, version))
 }
 
 /// `version` goes as it was seen: pinned to its commit or, by manifest, to its image.
-pub fn promote(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
-    button("Promote", PROMOTE, value(artefact, environment, version)).primary()
+pub fn build_promote_button(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> Button {
+    button("Promote", PROMOTE, encode_value(artefact, environment, version)).primary()
 }
 
 /// The version as the button's value has it. Buttons of old messages are clicked, too, so the names stay.
@@ -37,14 +42,14 @@ struct ShownVersion {
     commit: Option<Sha>,
 }
 
-fn value(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> String {
+fn encode_value(artefact: &ArtefactName, environment: &EnvironmentName, version: &Version) -> String {
     let Version { tag, digest, commit } = version.clone();
     // Names and versions can be written.
     serde_json::to_string(&(artefact, environment, ShownVersion { tag, digest, commit })).unwrap_or_default()
 }
 
 /// What the button carries; `None` for what is none of ours.
-pub fn shown(value: &str) -> Option<(ArtefactName, EnvironmentName, Version)> {
+pub fn decode_value(value: &str) -> Option<(ArtefactName, EnvironmentName, Version)> {
     let (artefact, environment, ShownVersion { tag, digest, commit }) = serde_json::from_str(value).ok()?;
     Some((artefact, environment, Version { tag, digest, commit }))
 }
@@ -58,12 +63,13 @@ mod tests {
     fn a_button_carries_what_was_shown_and_a_forged_one_nothing() {
         let plan = sample::plan();
         let mut json = String::new();
-        super::super::blocks::actions(vec![promote(&plan.artefact, &plan.environment, &plan.version)]).write(&mut json);
+        super::super::blocks::actions(vec![build_promote_button(&plan.artefact, &plan.environment, &plan.version)])
+            .write_json(&mut json);
         let json: serde_json::Value = serde_json::from_str(&json).unwrap();
         let value = json["elements"][0]["value"].as_str().unwrap();
-        assert_eq!(shown(value), Some((plan.artefact, plan.environment, plan.version)));
+        assert_eq!(decode_value(value), Some((plan.artefact, plan.environment, plan.version)));
         for forged in ["", "x", "[]", "[\"a\"]", "[\"a\", \"b\", {\"commit\": \"not one\"}]"] {
-            assert_eq!(shown(forged), None, "{forged}");
+            assert_eq!(decode_value(forged), None, "{forged}");
         }
     }
 }

@@ -1,73 +1,77 @@
 //! A no by the rules, in a sentence that names what stands in the way, and what to do next.
 
-use super::Said;
-use super::blocks::{Button, Confirm, actions, button, context, section};
-use super::mrkdwn::{Mrkdwn, shorten};
+use super::Rendered;
+use super::blocks::{Button, ConfirmDialog, actions, button, context, section};
+use super::mrkdwn::{Mrkdwn, truncate_middle};
 use super::{card, lock, rollback};
 use crate::adapters::slack::render::approve;
-use crate::adapters::slack::render::command_button::{runs, sent};
+use crate::adapters::slack::render::command_button::{build_command_button, escape_argument};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::{Sha, Version};
 use crate::domain::rules::promotion::{AskerRole, ChangeInProgress, Refusal, RestrictedAction};
 use crate::domain::rules::quarantine::Quarantine;
 
-const REASON: usize = 600;
-const MOST_NAMES: usize = 8;
+const MAX_REASON: usize = 600;
+const MAX_NAMES: usize = 8;
 
-pub fn refusal(refusal: &Refusal) -> Said {
-    let (why, next) = words(refusal);
+pub fn render_refusal(refusal: &Refusal) -> Rendered {
+    let (why, next) = explain_refusal(refusal);
     let text = why.as_str().to_owned();
     let mut blocks = vec![section(why)];
-    let buttons = buttons(refusal);
+    let buttons = build_buttons(refusal);
     if !buttons.is_empty() {
         blocks.push(actions(buttons));
     }
-    blocks.push(context(Mrkdwn::new("Next: ").and(&next)));
-    Said { text, blocks }
+    blocks.push(context(Mrkdwn::new("Next: ").append(&next)));
+    Rendered { text, blocks }
 }
 
 /// What resolves it with one click, as far as a click can.
-pub(super) fn buttons(refusal: &Refusal) -> Vec<Button> {
+pub(super) fn build_buttons(refusal: &Refusal) -> Vec<Button> {
     match refusal {
-        Refusal::Locked { lock, .. } => vec![lock::take_over(lock)],
-        Refusal::Quarantined { artefact, quarantine, by_rollback: false, .. } => vec![release(artefact, quarantine)],
-        Refusal::Unhealthy { artefact, below, can_roll_back: true, .. } => vec![roll_back(artefact, below)],
-        Refusal::ChangeInProgress(under_way) => decisions(under_way),
+        Refusal::Locked { lock, .. } => vec![lock::build_take_over_button(lock)],
+        Refusal::Quarantined { artefact, quarantine, by_rollback: false, .. } => {
+            vec![build_release_button(artefact, quarantine)]
+        }
+        Refusal::Unhealthy { artefact, below, can_roll_back: true, .. } => vec![build_rollback_button(artefact, below)],
+        Refusal::ChangeInProgress(under_way) => build_decision_buttons(under_way),
         _ => Vec::new(),
     }
 }
 
-fn release(artefact: &ArtefactName, quarantine: &Quarantine) -> Button {
+fn build_release_button(artefact: &ArtefactName, quarantine: &Quarantine) -> Button {
     let label = quarantine.version.label();
     let text = Mrkdwn::default()
         .bold(artefact.as_str())
         .raw(" ")
-        .code(&shorten(label, 80))
+        .code(&truncate_middle(label, 80))
         .raw(" may come back to ")
         .bold(quarantine.environment.as_str())
         .raw(" and above.");
-    let confirm = Confirm { title: "Let it come back?", text, yes: "Release", no: "Back" };
-    runs("Release", format!("release {artefact} @{}", sent(label))).confirmed(confirm)
+    let confirm = ConfirmDialog { title: "Let it come back?", text, confirm_label: "Release", deny_label: "Back" };
+    build_command_button("Release", format!("release {artefact} @{}", escape_argument(label))).with_confirm(confirm)
 }
 
 /// Of what does not run well.
-fn roll_back(artefact: &ArtefactName, environment: &EnvironmentName) -> Button {
+fn build_rollback_button(artefact: &ArtefactName, environment: &EnvironmentName) -> Button {
     let text = Mrkdwn::default()
         .bold(artefact.as_str())
         .raw(" goes back to what ran well in ")
         .bold(environment.as_str())
         .raw(" before.");
-    let confirm = Confirm { title: "Roll this back?", text, yes: "Roll back", no: "Back" };
-    runs("Roll back", rollback::typed(artefact, environment, None, None)).danger().confirmed(confirm)
+    let confirm = ConfirmDialog { title: "Roll this back?", text, confirm_label: "Roll back", deny_label: "Back" };
+    build_command_button("Roll back", rollback::format_command(artefact, environment, None, None))
+        .danger()
+        .with_confirm(confirm)
 }
 
 /// What whoever asks may decide of a change that is under way.
-fn decisions(under_way: &ChangeInProgress) -> Vec<Button> {
+fn build_decision_buttons(under_way: &ChangeInProgress) -> Vec<Button> {
     let waits = under_way.awaiting_approval.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
     let approve = waits
         .filter(|(_, awaiting)| under_way.asker_role == AskerRole::Approver && !awaiting.is_approved())
-        .and_then(|(change, _)| Some(approve::approve(change, approve::value(change)?)));
+        .and_then(|(change, _)| Some(approve::build_approve_button(change, approve::encode_button_value(change)?)));
     let cancel = (under_way.can_cancel && under_way.asker_role != AskerRole::Other).then(|| {
         let text = Mrkdwn::default()
             .raw("What ")
@@ -75,44 +79,45 @@ fn decisions(under_way: &ChangeInProgress) -> Vec<Button> {
             .raw(" asked for does not happen in ")
             .bold(under_way.environment.as_str())
             .raw(".");
-        let confirm = Confirm { title: "Cancel this change?", text, yes: "Cancel it", no: "Back" };
-        button("Cancel", card::CANCEL, under_way.id.to_string()).confirmed(confirm)
+        let confirm =
+            ConfirmDialog { title: "Cancel this change?", text, confirm_label: "Cancel it", deny_label: "Back" };
+        button("Cancel", card::CANCEL, under_way.id.to_string()).with_confirm(confirm)
     });
     approve.into_iter().chain(cancel).collect()
 }
 
 /// Somebody whom we must ask could not be asked, or refuses to answer.
-pub fn cannot_ask(why: &str) -> Said {
-    let text = Mrkdwn::new("Nothing was done: ").plain(shorten(why, REASON).trim_end_matches('.')).raw(".");
+pub fn render_lookup_failure(why: &str) -> Rendered {
+    let text = Mrkdwn::new("Nothing was done: ").plain(truncate_middle(why, MAX_REASON).trim_end_matches('.')).raw(".");
     let next = Mrkdwn::new("Next: try again in a minute; if it stays so, ask whoever runs me.");
-    Said { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
+    Rendered { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
 }
 
-fn promote(artefact: &ArtefactName, environment: &EnvironmentName) -> String {
+fn format_promote_command(artefact: &ArtefactName, environment: &EnvironmentName) -> String {
     format!("/promote {artefact} {environment}")
 }
 
-fn list(artefact: &ArtefactName) -> String {
+fn format_list_command(artefact: &ArtefactName) -> String {
     format!("/list {artefact}")
 }
 
-fn named(artefact: &ArtefactName, version: &Version) -> Mrkdwn {
+fn format_version(artefact: &ArtefactName, version: &Version) -> Mrkdwn {
     Mrkdwn::default().bold(artefact.as_str()).raw(" ").code(version.label())
 }
 
-fn all<T: AsRef<str>>(text: Mrkdwn, names: &[T]) -> Mrkdwn {
+fn append_names<T: AsRef<str>>(text: Mrkdwn, names: &[T]) -> Mrkdwn {
     let mut text = text;
-    for (at, name) in names.iter().take(MOST_NAMES).enumerate() {
+    for (at, name) in names.iter().take(MAX_NAMES).enumerate() {
         text = if at > 0 { text.raw(", ") } else { text };
-        text = text.code(&shorten(name.as_ref(), 80));
+        text = text.code(&truncate_middle(name.as_ref(), 80));
     }
-    match names.len().saturating_sub(MOST_NAMES) {
+    match names.len().saturating_sub(MAX_NAMES) {
         0 => text,
         left => text.plain(&format!(" and {left} more")),
     }
 }
 
-fn on_commit(url: Option<&String>, pinned: &Sha) -> Mrkdwn {
+fn link_commit(url: Option<&String>, pinned: &Sha) -> Mrkdwn {
     match url {
         Some(url) => Mrkdwn::default().link(url, pinned.short()),
         None => Mrkdwn::default().code(pinned.short()),
@@ -120,14 +125,14 @@ fn on_commit(url: Option<&String>, pinned: &Sha) -> Mrkdwn {
 }
 
 #[expect(clippy::too_many_lines, reason = "one sentence for each refusal, and they are read side by side")]
-pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
+pub(super) fn explain_refusal(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
     let text = Mrkdwn::new;
     match refusal {
         Refusal::NotInEnvironment { artefact, environment, environments: there } => {
             let there: Vec<_> = there.iter().map(EnvironmentName::as_str).collect();
             (
                 Mrkdwn::default().bold(artefact.as_str()).raw(" is not in ").bold(environment.as_str()).raw("."),
-                all(text("choose one of "), &there).raw("."),
+                append_names(text("choose one of "), &there).raw("."),
             )
         }
         Refusal::FirstEnvironment { artefact, environment, branch, next_environment: above } => {
@@ -135,7 +140,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             (
                 text("Nothing is promoted to ").bold(environment.as_str()).raw(": it is fed by pushes."),
                 match above {
-                    Some(above) => next.raw(", or ").code(&promote(artefact, above)).raw("."),
+                    Some(above) => next.raw(", or ").code(&format_promote_command(artefact, above)).raw("."),
                     None => next.raw("."),
                 },
             )
@@ -147,16 +152,16 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             text("repair it by a push to ").code(branch).raw(", for example of a ").code("git revert").raw("."),
         ),
         Refusal::Quarantined { artefact, environment, version, quarantine, by_rollback } => (
-            named(artefact, version)
+            format_version(artefact, version)
                 .raw(" may not come back to ")
                 .bold(environment.as_str())
                 .raw(": ")
-                .and(&rollback::quarantined(quarantine))
+                .append(&rollback::describe_quarantine(quarantine))
                 .raw("."),
             text(if *by_rollback { "choose another version" } else { "promote what repairs it" })
                 .raw("; or, if it was not to blame, ")
                 .code(&format!("/gantry release {artefact} {}", quarantine.version.label()))
-                .and(&if *by_rollback { Mrkdwn::new(".") } else { or_override() }),
+                .append(&if *by_rollback { Mrkdwn::new(".") } else { suggest_override() }),
         ),
         Refusal::RolledBackBelow {
             artefact,
@@ -190,7 +195,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             Mrkdwn::default()
                 .bold(environment.as_str())
                 .raw(" had ")
-                .and(&named(artefact, version))
+                .append(&format_version(artefact, version))
                 .raw(" before it was rolled back, so there is nothing to merge."),
             text("bring it back as what it was: ")
                 .code(&format!("/rollback {artefact} {environment} {ran_as}"))
@@ -213,21 +218,21 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             )
         }
         Refusal::SameCode { artefact, environment, version } => (
-            named(artefact, version)
+            format_version(artefact, version)
                 .raw(" is what ")
                 .bold(environment.as_str())
                 .raw(" has already, so there is nothing to roll back."),
             text("choose another version: ")
                 .code(&format!("/rollback {artefact} {environment} <version>"))
                 .raw("; ")
-                .code(&list(artefact))
+                .code(&format_list_command(artefact))
                 .raw(" shows what runs where."),
         ),
         Refusal::TagMoved { artefact, environment, tag, version, current_commit: now } => (
             text("The tag ")
-                .code(&shorten(tag, 80))
+                .code(&truncate_middle(tag, 80))
                 .raw(" was of ")
-                .and(&named(artefact, version))
+                .append(&format_version(artefact, version))
                 .raw(", and somebody moved it to ")
                 .code(now.short())
                 .raw(", so I do not know which of them you mean."),
@@ -236,7 +241,8 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw("."),
         ),
         Refusal::NoLongerDeployed { artefact, environment, version, current } => {
-            let why = named(artefact, version).raw(" is not what ").bold(environment.as_str()).raw(" has any more");
+            let why =
+                format_version(artefact, version).raw(" is not what ").bold(environment.as_str()).raw(" has any more");
             (
                 match current {
                     Some(current) => why.raw(": ").code(current.label()).raw(" is. Nothing was rolled back."),
@@ -246,7 +252,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             )
         }
         Refusal::ImageMissing { artefact, environment, version, tag_moved: moved, alternative: instead } => {
-            let why = text("The image of ").and(&named(artefact, version));
+            let why = text("The image of ").append(&format_version(artefact, version));
             let why = if *moved {
                 why.raw(" is another one now: its tag was moved in the registry since it ran there.")
             } else {
@@ -270,7 +276,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw(" of ")
                 .code(&repository.to_string())
                 .raw(": ")
-                .plain(shorten(problem, REASON).trim_end_matches('.'))
+                .plain(truncate_middle(problem, MAX_REASON).trim_end_matches('.'))
                 .raw("."),
             text("repair the file, or tell me under ").code("delivery").raw(" where the version stands."),
         ),
@@ -289,13 +295,13 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                     Mrkdwn::new("name them under ").code("overriders").raw(" in my configuration, or wait."),
                 );
             }
-            (text.bold(environment.as_str()).raw("."), Mrkdwn::new("ask ").called(who).raw(" to do it."))
+            (text.bold(environment.as_str()).raw("."), Mrkdwn::new("ask ").name_people(who).raw(" to do it."))
         }
         Refusal::NothingToPromote { artefact } => (
             text("Nothing to promote: every environment of ")
                 .bold(artefact.as_str())
                 .raw(" has what the one below runs."),
-            text("push something new; ").code(&list(artefact)).raw(" shows what runs where."),
+            text("push something new; ").code(&format_list_command(artefact)).raw(" shows what runs where."),
         ),
         Refusal::NotRunningBelow { artefact, below } => (
             Mrkdwn::default()
@@ -303,24 +309,26 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .raw(" does not run in ")
                 .bold(below.as_str())
                 .raw(", so there is nothing to promote."),
-            text("get it running there first; ").code(&list(artefact)).raw(" shows what runs where."),
+            text("get it running there first; ").code(&format_list_command(artefact)).raw(" shows what runs where."),
         ),
         Refusal::RollingOut { artefact, below, version, ready, wanted } => (
-            named(artefact, version)
+            format_version(artefact, version)
                 .raw(" is still rolling out in ")
                 .bold(below.as_str())
                 .plain(&format!(": {ready} of {wanted} ready.")),
-            text("wait until it runs there, then type it again; ").code(&list(artefact)).raw(" shows how far it is."),
+            text("wait until it runs there, then type it again; ")
+                .code(&format_list_command(artefact))
+                .raw(" shows how far it is."),
         ),
         Refusal::Unhealthy { artefact, below, version, reason, .. } => {
             let name = version
                 .as_ref()
-                .map_or_else(|| Mrkdwn::default().bold(artefact.as_str()), |version| named(artefact, version));
+                .map_or_else(|| Mrkdwn::default().bold(artefact.as_str()), |version| format_version(artefact, version));
             (
                 name.raw(" does not run well in ")
                     .bold(below.as_str())
                     .raw(": ")
-                    .plain(shorten(reason, REASON).trim_end_matches('.'))
+                    .plain(truncate_middle(reason, MAX_REASON).trim_end_matches('.'))
                     .raw("."),
                 text("repair it there, or name a version that ran well there before: ")
                     .code(&format!("/promote {artefact} @version"))
@@ -331,26 +339,29 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             text("I cannot read what runs in ")
                 .bold(below.as_str())
                 .raw(" since ")
-                .moment(*since)
+                .date_time(*since)
                 .raw(": ")
-                .plain(shorten(why, REASON).trim_end_matches('.'))
+                .plain(truncate_middle(why, MAX_REASON).trim_end_matches('.'))
                 .raw("."),
             text("try again when its cluster answers."),
         ),
         Refusal::NeverRanHealthy { artefact, below, version, healthy_versions: ran } => (
-            named(artefact, &Version { tag: Some(shorten(version, 80).as_ref().into()), ..Version::default() })
-                .raw(" has never run well in ")
-                .bold(below.as_str())
-                .raw(", as far as I have seen."),
+            format_version(
+                artefact,
+                &Version { tag: Some(truncate_middle(version, 80).as_ref().into()), ..Version::default() },
+            )
+            .raw(" has never run well in ")
+            .bold(below.as_str())
+            .raw(", as far as I have seen."),
             if ran.is_empty() {
                 text("deploy it there first.")
             } else {
-                all(text("choose one that has: "), ran).raw(".")
+                append_names(text("choose one that has: "), ran).raw(".")
             },
         ),
         Refusal::CommitUnknown { artefact, below, version } => (
             text("Nothing tells which commit ")
-                .and(&named(artefact, version))
+                .append(&format_version(artefact, version))
                 .raw(" in ")
                 .bold(below.as_str())
                 .raw(" was built from, so I cannot pin it."),
@@ -358,7 +369,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 .code("org.opencontainers.image.revision")
                 .raw(" when it is built, or tag the commit with the image's tag in Git."),
         ),
-        Refusal::ChangeInProgress(under_way) => under_way_words(under_way),
+        Refusal::ChangeInProgress(under_way) => explain_under_way(under_way),
         Refusal::Locked { lock, environment } => {
             let place = Mrkdwn::default().bold(environment.as_str());
             let place = match &lock.artefact {
@@ -367,7 +378,7 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
                 None => place,
             };
             let owner = place.raw(" is locked by ").person(&lock.by);
-            (owner.and(&lock::times(lock)).and(&lock::reason(lock)), lock::ways(lock))
+            (owner.append(&lock::format_period(lock)).append(&lock::format_reason(lock)), lock::describe_options(lock))
         }
         Refusal::BranchMissing { environment, repository, branch, pinned } => (
             text("The branch ")
@@ -396,18 +407,18 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             let head = Mrkdwn::default()
                 .bold(environment.as_str())
                 .raw(" has everything of ")
-                .and(&named(artefact, version))
+                .append(&format_version(artefact, version))
                 .raw(" already");
             (
                 match runs {
                     Some(runs) if same => head.raw(": ").code(runs.label()).raw(" runs there."),
                     _ => head.raw("."),
                 },
-                text("push something new; ").code(&list(artefact)).raw(" shows what runs where."),
+                text("push something new; ").code(&format_list_command(artefact)).raw(" shows what runs where."),
             )
         }
         Refusal::NothingForIt { artefact, environment, commits, paths } => (
-            all(
+            append_names(
                 Mrkdwn::default()
                     .plain(&format!("{commits} {} new for ", if *commits == 1 { "commit is" } else { "commits are" }))
                     .bold(environment.as_str())
@@ -420,8 +431,10 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             text("promote the artefact that changed; ").code("/list").raw(" shows what is behind."),
         ),
         Refusal::Downgrade { artefact, environment, version, running: runs } => {
-            let head =
-                Mrkdwn::default().bold(environment.as_str()).raw(" is newer than ").and(&named(artefact, version));
+            let head = Mrkdwn::default()
+                .bold(environment.as_str())
+                .raw(" is newer than ")
+                .append(&format_version(artefact, version));
             (
                 match runs {
                     Some(runs) => head.raw(": ").code(runs.label()).raw(" runs there. A promotion never goes back."),
@@ -431,33 +444,39 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
             )
         }
         Refusal::RedChecks { pinned, names, url } => (
-            all(text("Checks are red on ").and(&on_commit(url.as_ref(), pinned)).raw(": "), names).raw("."),
+            append_names(text("Checks are red on ").append(&link_commit(url.as_ref(), pinned)).raw(": "), names)
+                .raw("."),
             text("repair them, or run them again on GitHub, and type it again."),
         ),
         Refusal::RunningChecks { pinned, names, url } => (
-            all(text("Checks are still running on ").and(&on_commit(url.as_ref(), pinned)).raw(": "), names).raw("."),
+            append_names(
+                text("Checks are still running on ").append(&link_commit(url.as_ref(), pinned)).raw(": "),
+                names,
+            )
+            .raw("."),
             text("wait for them, and type it again."),
         ),
         Refusal::Frozen { environment, until, reason } => {
-            let why = Mrkdwn::default().bold(environment.as_str()).raw(" is frozen until ").moment(*until);
+            let why = Mrkdwn::default().bold(environment.as_str()).raw(" is frozen until ").date_time(*until);
             let why = match reason {
-                Some(reason) => why.raw(": ").plain(shorten(reason, REASON).trim_end_matches('.')),
+                Some(reason) => why.raw(": ").plain(truncate_middle(reason, MAX_REASON).trim_end_matches('.')),
                 None => why,
             };
-            (why.raw("."), text("type it again then").and(&or_override()))
+            (why.raw("."), text("type it again then").append(&suggest_override()))
         }
         Refusal::Soaking { artefact, environment, below, version, soak, until } => {
-            let why = named(artefact, version)
+            let why = format_version(artefact, version)
                 .raw(" has not run well in ")
                 .bold(below.as_str())
                 .plain(&format!(" for {soak:#} yet, as "))
                 .bold(environment.as_str())
                 .raw(" asks for.");
             let next = match until {
-                Some(until) => {
-                    text("type it again at ").moment(*until).raw(", if nothing interrupts it").and(&or_override())
-                }
-                None => text("let it run there again, or promote what runs there now").and(&or_override()),
+                Some(until) => text("type it again at ")
+                    .date_time(*until)
+                    .raw(", if nothing interrupts it")
+                    .append(&suggest_override()),
+                None => text("let it run there again, or promote what runs there now").append(&suggest_override()),
             };
             (why, next)
         }
@@ -473,11 +492,11 @@ pub(super) fn words(refusal: &Refusal) -> (Mrkdwn, Mrkdwn) {
 }
 
 /// What those can do who answer for it.
-fn or_override() -> Mrkdwn {
+fn suggest_override() -> Mrkdwn {
     Mrkdwn::new(", or pass it with ").code("--override reason").raw(" where you may.")
 }
 
-fn under_way_words(under_way: &ChangeInProgress) -> (Mrkdwn, Mrkdwn) {
+fn explain_under_way(under_way: &ChangeInProgress) -> (Mrkdwn, Mrkdwn) {
     let why = Mrkdwn::default()
         .person(&under_way.requester)
         .raw(if under_way.is_rollback { " rolls back " } else { " is promoting " })
@@ -485,13 +504,13 @@ fn under_way_words(under_way: &ChangeInProgress) -> (Mrkdwn, Mrkdwn) {
         .raw(if under_way.is_rollback { " in " } else { " to " })
         .bold(under_way.environment.as_str())
         .raw(" since ")
-        .moment(under_way.since)
+        .date_time(under_way.since)
         .raw(": it is ")
         .raw(under_way.stage)
         .raw(", <{link}|follow it here>.");
     let waits = under_way.awaiting_approval.as_deref().and_then(|change| Some((change, change.stage.awaiting()?)));
     let why = match waits {
-        Some((change, awaiting)) => why.and(&approve::still(change, awaiting)),
+        Some((change, awaiting)) => why.append(&approve::describe_open_conditions(change, awaiting)),
         None => why,
     };
     let next = if under_way.can_cancel {

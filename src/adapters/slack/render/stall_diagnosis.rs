@@ -1,17 +1,17 @@
 //! A change that Git has and that shows no sign of life: what was last seen of it, and where to look.
 
-use super::mrkdwn::{Mrkdwn, shorten};
-use crate::adapters::slack::render::progress::commit;
+use super::mrkdwn::{Mrkdwn, truncate_middle};
+use crate::adapters::slack::render::progress::link_commit;
 use crate::domain::change::{
     BranchFinding, BuildFinding, Change, ControllerMessage, DeployState, ImageFinding, ReportedOutcome, Stage,
     StallDiagnosis,
 };
 
-const WORDS: usize = 200;
-const NAMES: usize = 5;
+const MAX_TEXT: usize = 200;
+const MAX_NAMES: usize = 5;
 
 /// What the card says while it lasts, and after it was given up.
-pub(super) fn silence(change: &Change) -> Option<Mrkdwn> {
+pub(super) fn describe_stall(change: &Change) -> Option<Mrkdwn> {
     let (deploying, silence) = change.stage.deploying().and_then(|it| Some((it, it.silence.as_deref()?)))?;
     let head = match &change.stage {
         Stage::Deploying(_) => {
@@ -20,49 +20,59 @@ pub(super) fn silence(change: &Change) -> Option<Mrkdwn> {
                 (None, Some(_)) => ":warning: Restored ",
                 (None, None) => ":warning: Merged ",
             };
-            Mrkdwn::new(merged).moment(deploying.merged_at).raw(", and no sign of life since. Last seen:")
+            Mrkdwn::new(merged).date_time(deploying.merged_at).raw(", and no sign of life since. Last seen:")
         }
         _ => Mrkdwn::new("*Last seen:*"),
     };
-    let text = facts(change, deploying, silence).iter().fold(head, |text, fact| text.raw("\n\u{2022} ").and(fact));
+    let text = describe_observations(change, deploying, silence)
+        .iter()
+        .fold(head, |text, fact| text.raw("\n\u{2022} ").append(fact));
     Some(match &change.stage {
-        Stage::Deploying(_) => text.raw("\n").raw(next(silence)).raw(" I keep looking."),
+        Stage::Deploying(_) => text.raw("\n").raw(suggest_next_step(silence)).raw(" I keep looking."),
         _ => text,
     })
 }
 
-fn facts(change: &Change, deploying: &DeployState, silence: &StallDiagnosis) -> Vec<Mrkdwn> {
+fn describe_observations(change: &Change, deploying: &DeployState, silence: &StallDiagnosis) -> Vec<Mrkdwn> {
     let plan = &change.plan;
     let branch = Mrkdwn::new("branch ").code(plan.write_target().1);
     let branch = match &silence.branch {
-        BranchFinding::AsMerged => branch.raw(" is at ").and(&commit(plan, &deploying.result)).raw(", as merged"),
+        BranchFinding::AsMerged => {
+            branch.raw(" is at ").append(&link_commit(plan, &deploying.result)).raw(", as merged")
+        }
         // By manifest it is everybody's branch.
-        BranchFinding::MovedOn { to } => branch.raw(" has moved on to ").and(&commit(plan, to)),
+        BranchFinding::MovedOn { to } => branch.raw(" has moved on to ").append(&link_commit(plan, to)),
         BranchFinding::Gone => branch.raw(" is gone"),
-        BranchFinding::Unread { why } => branch.raw(" cannot be read: ").and(&words(why)),
+        BranchFinding::Unread { why } => branch.raw(" cannot be read: ").append(&shorten_text(why)),
     };
     // What was given up says itself what runs instead.
     let given_up = !matches!(change.stage, Stage::Deploying(_));
     let runs = silence.runs.as_ref().filter(|runs| runs.untold || !given_up).map(|runs| {
-        let text = Mrkdwn::new("the cluster runs ").code(&shorten(&runs.version, WORDS));
+        let text = Mrkdwn::new("the cluster runs ").code(&truncate_middle(&runs.version, MAX_TEXT));
         if runs.untold { text.raw(", and nothing tells which commit that was built from") } else { text }
     });
-    [Some(branch), build(&silence.build), image(&silence.image), silence.word.as_ref().map(said), runs]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        Some(branch),
+        describe_build(&silence.build),
+        describe_image(&silence.image),
+        silence.word.as_ref().map(describe_controller_message),
+        runs,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
-fn build(build: &BuildFinding) -> Option<Mrkdwn> {
+fn describe_build(build: &BuildFinding) -> Option<Mrkdwn> {
     let named = |names: &[String]| {
-        let all = names.iter().take(NAMES).enumerate();
+        let all = names.iter().take(MAX_NAMES).enumerate();
         let text = all.fold(
             Mrkdwn::new("CI: "),
             |text, (at, name)| {
                 if at == 0 { text.code(name) } else { text.raw(", ").code(name) }
             },
         );
-        match names.len().saturating_sub(NAMES) {
+        match names.len().saturating_sub(MAX_NAMES) {
             0 => text,
             left => text.plain(&format!(" and {left} more")),
         }
@@ -82,23 +92,25 @@ fn build(build: &BuildFinding) -> Option<Mrkdwn> {
             }
         }
         BuildFinding::Done => Mrkdwn::new("CI: all is green"),
-        BuildFinding::Unread { why } => Mrkdwn::new("CI: cannot be asked: ").and(&words(why)),
+        BuildFinding::Unread { why } => Mrkdwn::new("CI: cannot be asked: ").append(&shorten_text(why)),
     })
 }
 
-fn image(image: &ImageFinding) -> Option<Mrkdwn> {
+fn describe_image(image: &ImageFinding) -> Option<Mrkdwn> {
     Some(match image {
-        ImageFinding::There { tag } => Mrkdwn::new("image: ").code(&shorten(tag, WORDS)).raw(" is in the registry"),
+        ImageFinding::There { tag } => {
+            Mrkdwn::new("image: ").code(&truncate_middle(tag, MAX_TEXT)).raw(" is in the registry")
+        }
         ImageFinding::Missing { name } => {
-            Mrkdwn::new("image: the registry has none for ").code(&shorten(name, WORDS)).raw(" yet")
+            Mrkdwn::new("image: the registry has none for ").code(&truncate_middle(name, MAX_TEXT)).raw(" yet")
         }
         ImageFinding::Untold => return None,
-        ImageFinding::Unread { why } => Mrkdwn::new("image: the registry cannot be asked: ").and(&words(why)),
+        ImageFinding::Unread { why } => Mrkdwn::new("image: the registry cannot be asked: ").append(&shorten_text(why)),
     })
 }
 
-fn said(word: &ControllerMessage) -> Mrkdwn {
-    let text = Mrkdwn::default().plain(&word.by).raw(" said ").moment(word.at).raw(" that ");
+fn describe_controller_message(word: &ControllerMessage) -> Mrkdwn {
+    let text = Mrkdwn::default().plain(&word.by).raw(" said ").date_time(word.at).raw(" that ");
     let text = match &word.commit {
         Some(commit) => text.code(commit.short()),
         None => text.raw("something"),
@@ -108,15 +120,15 @@ fn said(word: &ControllerMessage) -> Mrkdwn {
         ReportedOutcome::Failed => " failed",
         ReportedOutcome::Progressing => " is under way",
     });
-    if word.text.trim().is_empty() { text } else { text.raw(": ").and(&words(&word.text)) }
+    if word.text.trim().is_empty() { text } else { text.raw(": ").append(&shorten_text(&word.text)) }
 }
 
-fn words(text: &str) -> Mrkdwn {
-    Mrkdwn::default().plain(shorten(text.trim(), WORDS).trim_end_matches('.'))
+fn shorten_text(text: &str) -> Mrkdwn {
+    Mrkdwn::default().plain(truncate_middle(text.trim(), MAX_TEXT).trim_end_matches('.'))
 }
 
 /// Where it is stuck most likely.
-fn next(silence: &StallDiagnosis) -> &'static str {
+fn suggest_next_step(silence: &StallDiagnosis) -> &'static str {
     match (&silence.build, &silence.image) {
         (_, ImageFinding::There { .. }) => "Next: look why the controller does not pick it up.",
         (BuildFinding::Failed { .. }, _) => "Next: run the build again, or push a repair and promote it.",

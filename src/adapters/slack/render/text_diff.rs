@@ -1,52 +1,56 @@
 //! The difference of two texts: what went and what came, the words that differ in bold, and how much more there is.
 
-use super::blocks::{self, Block, Piece, context, rich};
+use super::blocks::{self, Block, StyledText, context, rich_text};
 use super::mrkdwn::{self, Mrkdwn};
 use crate::domain::git::text_diff::{DiffLine, DiffMark, Hunk, LineDiff, OmissionReason};
 
 /// The most that is worth reading in a message. It leaves room for the fences around it in a section of 3000 characters.
-pub const MOST: usize = 2_500;
+pub const MAX_CHARACTERS: usize = 2_500;
 /// Of a line, in characters; of what is the same beside what differs in a longer one, and of what differs.
-const LINE: usize = 240;
-const SAME: usize = 48;
-const DIFFERENT: usize = 96;
-const HEADING: usize = 80;
+const MAX_LINE: usize = 240;
+const MAX_SAME: usize = 48;
+const MAX_DIFFERENT: usize = 96;
+const MAX_HEADING: usize = 80;
 /// What a piece costs beside its text, so that a thousand single letters are no thousand pieces.
-const PIECE: usize = 4;
+const PIECE_COST: usize = 4;
 /// For the words about what is not shown.
-const REST: usize = 40;
+const REMAINDER_COST: usize = 40;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Shown {
+pub struct RenderedTextDiff {
     /// None where nothing differs.
     pub blocks: Vec<Block>,
     /// Not all of it is shown: the rest belongs into a file.
-    pub cut: bool,
+    pub is_truncated: bool,
 }
 
-/// In at most `most` characters, and never more than [`MOST`].
-pub fn difference(difference: &LineDiff, most: usize) -> Shown {
+/// In at most `most` characters, and never more than [`MAX_CHARACTERS`].
+pub fn render_text_diff(difference: &LineDiff, most: usize) -> RenderedTextDiff {
     match difference.omitted {
-        Some(unseen) => return Shown { blocks: vec![context(why_unseen(unseen))], cut: false },
-        None if difference.hunks.is_empty() => return Shown { blocks: vec![], cut: false },
+        Some(unseen) => return RenderedTextDiff { blocks: vec![context(explain_unseen(unseen))], is_truncated: false },
+        None if difference.hunks.is_empty() => return RenderedTextDiff { blocks: vec![], is_truncated: false },
         None => {}
     }
-    let mut page = Page { pieces: Vec::new(), left: most.min(MOST).saturating_sub(REST), cut: false };
+    let mut page = DiffPage {
+        pieces: Vec::new(),
+        left: most.min(MAX_CHARACTERS).saturating_sub(REMAINDER_COST),
+        is_truncated: false,
+    };
     let mut rest = difference.count_lines();
     'all: for hunk in &difference.hunks {
-        let mut above = Some(heading(hunk));
+        let mut above = Some(format_heading(hunk));
         for line in &hunk.lines {
-            if !page.takes(above.take(), line) {
+            if !page.try_push_line(above.take(), line) {
                 break 'all;
             }
             rest -= 1;
         }
     }
-    page.say_rest(rest, difference.count_lines());
-    Shown { cut: page.cut, blocks: vec![rich(page.pieces)] }
+    page.push_remaining_count(rest, difference.count_lines());
+    RenderedTextDiff { is_truncated: page.is_truncated, blocks: vec![rich_text(page.pieces)] }
 }
 
-fn why_unseen(unseen: OmissionReason) -> Mrkdwn {
+fn explain_unseen(unseen: OmissionReason) -> Mrkdwn {
     match unseen {
         OmissionReason::TooLong => Mrkdwn::new("They differ, and are too long to be compared here."),
         OmissionReason::Binary => Mrkdwn::new("They differ, and are no text."),
@@ -54,25 +58,25 @@ fn why_unseen(unseen: OmissionReason) -> Mrkdwn {
 }
 
 /// The same as a block of code, for a workspace that does not know rich text.
-pub(super) fn section(pieces: &[Piece]) -> Block {
+pub(super) fn render_code_section(pieces: &[StyledText]) -> Block {
     let text: String = pieces.iter().map(|piece| piece.text.as_str()).collect();
-    blocks::section(Mrkdwn::default().fenced(&text))
+    blocks::section(Mrkdwn::default().code_block(&text))
 }
 
-struct Page {
-    pieces: Vec<Piece>,
+struct DiffPage {
+    pieces: Vec<StyledText>,
     left: usize,
-    cut: bool,
+    is_truncated: bool,
 }
 
-impl Page {
+impl DiffPage {
     /// The line, with what stands above it, if there is room for both.
-    fn takes(&mut self, above: Option<Piece>, line: &DiffLine) -> bool {
-        let (shown, shortened) = pieces(line);
-        let mut all: Vec<Piece> = Vec::new();
-        let begin = |all: &mut Vec<Piece>| {
+    fn try_push_line(&mut self, above: Option<StyledText>, line: &DiffLine) -> bool {
+        let (shown, shortened) = style_line(line);
+        let mut all: Vec<StyledText> = Vec::new();
+        let begin = |all: &mut Vec<StyledText>| {
             if !self.pieces.is_empty() || !all.is_empty() {
-                all.push(Piece { text: "\n".to_owned(), styles: &[] });
+                all.push(StyledText { text: "\n".to_owned(), styles: &[] });
             }
         };
         if let Some(above) = above {
@@ -81,56 +85,56 @@ impl Page {
         }
         begin(&mut all);
         all.extend(shown);
-        let Some(left) = self.left.checked_sub(all.iter().map(cost).sum()) else { return false };
+        let Some(left) = self.left.checked_sub(all.iter().map(count_escaped_characters).sum()) else { return false };
         self.left = left;
-        self.cut |= shortened;
+        self.is_truncated |= shortened;
         self.pieces.extend(all);
         true
     }
 
-    fn say_rest(&mut self, rest: usize, of: usize) {
+    fn push_remaining_count(&mut self, rest: usize, of: usize) {
         let lines = if rest == 1 { "line" } else { "lines" };
         let text = match rest {
             0 => return,
             rest if rest == of => format!("{rest} {lines}"),
             rest => format!("\nand {rest} more {lines}"),
         };
-        self.cut = true;
-        self.pieces.push(Piece { text, styles: &["italic"] });
+        self.is_truncated = true;
+        self.pieces.push(StyledText { text, styles: &["italic"] });
     }
 }
 
 /// As many characters as it has once it is escaped, because the section that may stand for it is.
-fn cost(piece: &Piece) -> usize {
+fn count_escaped_characters(piece: &StyledText) -> usize {
     let escaped = |c| match c {
         '&' => 5,
         '<' | '>' => 4,
         _ => 1,
     };
-    PIECE + piece.text.chars().map(escaped).sum::<usize>()
+    PIECE_COST + piece.text.chars().map(escaped).sum::<usize>()
 }
 
-fn heading(hunk: &Hunk) -> Piece {
+fn format_heading(hunk: &Hunk) -> StyledText {
     let mut text = hunk.to_range_header();
     if !hunk.heading.is_empty() {
         text.push(' ');
-        text.push_str(&mrkdwn::shorten(&visible(&hunk.heading), HEADING));
+        text.push_str(&mrkdwn::truncate_middle(&escape_invisible(&hunk.heading), MAX_HEADING));
     }
-    Piece { text, styles: &["italic"] }
+    StyledText { text, styles: &["italic"] }
 }
 
 /// The line with its mark, and whether something of it was left out.
-fn pieces(line: &DiffLine) -> (Vec<Piece>, bool) {
+fn style_line(line: &DiffLine) -> (Vec<StyledText>, bool) {
     let texts: Vec<(bool, String)> =
-        line.segments.iter().map(|segment| (segment.emphasised, visible(&segment.text))).collect();
-    let too_long = texts.iter().map(|(_, text)| text.chars().count()).sum::<usize>() > LINE;
-    let same = if texts.iter().any(|(emphasised, _)| *emphasised) { SAME } else { LINE };
-    let mut room = LINE;
+        line.segments.iter().map(|segment| (segment.emphasised, escape_invisible(&segment.text))).collect();
+    let too_long = texts.iter().map(|(_, text)| text.chars().count()).sum::<usize>() > MAX_LINE;
+    let same = if texts.iter().any(|(emphasised, _)| *emphasised) { MAX_SAME } else { MAX_LINE };
+    let mut room = MAX_LINE;
     let mut pieces = vec![(false, format!("{} ", line.mark.as_char()))];
     for (emphasised, text) in texts {
         let text = match (too_long, emphasised) {
-            (true, true) => mrkdwn::shorten(&text, DIFFERENT).into_owned(),
-            (true, false) => mrkdwn::shorten(&text, same).into_owned(),
+            (true, true) => mrkdwn::truncate_middle(&text, MAX_DIFFERENT).into_owned(),
+            (true, false) => mrkdwn::truncate_middle(&text, same).into_owned(),
             (false, _) => text,
         };
         let Some(left) = room.checked_sub(text.chars().count()) else {
@@ -143,7 +147,7 @@ fn pieces(line: &DiffLine) -> (Vec<Piece>, bool) {
             _ => pieces.push((emphasised, text)),
         }
     }
-    let styled = |(emphasised, text)| Piece {
+    let styled = |(emphasised, text)| StyledText {
         text,
         styles: match (emphasised, line.mark) {
             (false, _) | (true, DiffMark::Unchanged) => &["code"],
@@ -151,15 +155,15 @@ fn pieces(line: &DiffLine) -> (Vec<Piece>, bool) {
             (true, DiffMark::Added) => &["bold", "code"],
         },
     };
-    let mut pieces: Vec<Piece> = pieces.into_iter().map(styled).collect();
+    let mut pieces: Vec<StyledText> = pieces.into_iter().map(styled).collect();
     if !line.has_newline {
-        pieces.push(Piece { text: " no line break at the end".to_owned(), styles: &["italic"] });
+        pieces.push(StyledText { text: " no line break at the end".to_owned(), styles: &["italic"] });
     }
     (pieces, too_long)
 }
 
 /// What nobody would see is shown by its number: in a difference, it may be all that differs.
-fn visible(text: &str) -> String {
+fn escape_invisible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut before = None;
     for c in text.chars() {

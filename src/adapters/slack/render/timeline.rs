@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 
 use super::blocks::{Block, section};
-use super::card::lasted;
-use super::mrkdwn::{Mrkdwn, shorten};
+use super::card::format_elapsed;
+use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::domain::change::approval::ApprovalPlatform;
 use crate::domain::change::{Change, Stage};
 use crate::domain::model::actor::Actor;
 use crate::domain::view::history::ChangeEvent;
 
 /// Oldest first, at most `most` lines; of more, the first and the last.
-pub(super) fn timeline(change: &Change, steps: &[ChangeEvent], most: usize, now: Timestamp) -> Vec<Block> {
-    let steps = all(change, steps);
+pub(super) fn render_timeline(change: &Change, steps: &[ChangeEvent], most: usize, now: Timestamp) -> Vec<Block> {
+    let steps = merge_github_reviews(change, steps);
     let left_out = steps.len().saturating_sub(most);
     let mut lines = Vec::new();
     let mut before: Option<Timestamp> = None;
@@ -22,27 +22,30 @@ pub(super) fn timeline(change: &Change, steps: &[ChangeEvent], most: usize, now:
                 lines.push(Mrkdwn::default().plain(&format!("\u{2022} {left_out} more are left out here")));
             }
         } else {
-            lines.push(line(change, step, before));
+            lines.push(format_entry(change, step, before));
         }
         before = Some(step.at);
     }
     if let (Some(first), Some(last)) = (steps.first(), steps.last()) {
         lines.push(if change.stage.is_active() {
-            Mrkdwn::new("So far ").plain(&lasted(first.at, now))
+            Mrkdwn::new("So far ").plain(&format_elapsed(first.at, now))
         } else {
-            Mrkdwn::new("In all ").plain(&lasted(first.at, last.at))
+            Mrkdwn::new("In all ").plain(&format_elapsed(first.at, last.at))
         });
     }
-    lines.chunks(12).map(|some| section(joined(some))).collect()
+    lines.chunks(12).map(|some| section(join_lines(some))).collect()
 }
 
-fn joined(lines: &[Mrkdwn]) -> Mrkdwn {
+fn join_lines(lines: &[Mrkdwn]) -> Mrkdwn {
     let lines = lines.iter().enumerate();
-    lines.fold(Mrkdwn::default(), |text, (at, line)| if at == 0 { text.and(line) } else { text.raw("\n").and(line) })
+    lines.fold(
+        Mrkdwn::default(),
+        |text, (at, line)| if at == 0 { text.append(line) } else { text.raw("\n").append(line) },
+    )
 }
 
 /// What was approved by reviews on GitHub stands with the change and not in the ledger.
-fn all(change: &Change, steps: &[ChangeEvent]) -> Vec<ChangeEvent> {
+fn merge_github_reviews(change: &Change, steps: &[ChangeEvent]) -> Vec<ChangeEvent> {
     let approvals = match &change.stage {
         Stage::AwaitingApproval(awaiting) | Stage::Expired { awaiting, .. } => &awaiting.approvals[..],
         stage => stage.deploying().map_or(&[][..], |deploying| &deploying.approvals),
@@ -57,9 +60,9 @@ fn all(change: &Change, steps: &[ChangeEvent]) -> Vec<ChangeEvent> {
     all
 }
 
-fn line(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) -> Mrkdwn {
+fn format_entry(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) -> Mrkdwn {
     let plan = &change.plan;
-    let text = Mrkdwn::new("\u{2022} ").moment(step.at).raw(" ");
+    let text = Mrkdwn::new("\u{2022} ").date_time(step.at).raw(" ");
     let text = match step.kind.as_str() {
         "begun" => text.raw("asked for"),
         "retried" => text.raw("taken up again"),
@@ -69,9 +72,9 @@ fn line(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) -> Mrkdw
         "voided" => text.raw("made anew: approvals before do not count"),
         "merging" => text.raw("all that it waited for holds"),
         "deploying" => match (&plan.manifest, &plan.rollback) {
-            (Some(at), _) => text.raw("written to ").code(&shorten(&at.file, 80)),
-            (None, Some(_)) => text.raw("restored on ").code(&shorten(&plan.branch, 80)),
-            (None, None) => text.raw("merged into ").code(&shorten(&plan.branch, 80)),
+            (Some(at), _) => text.raw("written to ").code(&truncate_middle(&at.file, 80)),
+            (None, Some(_)) => text.raw("restored on ").code(&truncate_middle(&plan.branch, 80)),
+            (None, None) => text.raw("merged into ").code(&truncate_middle(&plan.branch, 80)),
         },
         "deployed" => text.raw("seen running"),
         "failed" => text.raw("failed"),
@@ -86,16 +89,18 @@ fn line(change: &Change, step: &ChangeEvent, before: Option<Timestamp>) -> Mrkdw
         "quarantined" => text.raw("what it took back is quarantined"),
         "released" => text.raw("what it took back is released"),
         // Another version of us wrote it.
-        other => text.plain(&shorten(other, 40).replace('_', " ")),
+        other => text.plain(&truncate_middle(other, 40).replace('_', " ")),
     };
     let text = match &step.by {
         Some(Actor::Person(person)) => text.raw(" by ").person(person),
-        Some(Actor::Github(login)) if !login.is_empty() => text.raw(" by ").code(&shorten(login, 40)).raw(" on GitHub"),
+        Some(Actor::Github(login)) if !login.is_empty() => {
+            text.raw(" by ").code(&truncate_middle(login, 40)).raw(" on GitHub")
+        }
         Some(Actor::Github(_)) => text.raw(" on GitHub"),
         Some(Actor::Controller) | None => text,
     };
     match before {
-        Some(before) => text.raw(" \u{b7} after ").plain(&lasted(before, step.at)),
+        Some(before) => text.raw(" \u{b7} after ").plain(&format_elapsed(before, step.at)),
         None => text,
     }
 }

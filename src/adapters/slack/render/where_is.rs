@@ -1,8 +1,8 @@
 //! The answer to `where`: the commit, and for each artefact a line for each rung, in signs and in words.
 
-use super::Said;
+use super::Rendered;
 use super::blocks::{Block, Button, actions, context, section};
-use super::mrkdwn::{Mrkdwn, shorten};
+use super::mrkdwn::{Mrkdwn, truncate_middle};
 use crate::adapters::slack::render::command_button::COMMAND;
 use crate::domain::model::artefact::{ArtefactName, Repository};
 use crate::domain::model::version::{Commit, Sha};
@@ -10,39 +10,39 @@ use crate::domain::view::where_is::{
     ArtefactLocations, CodeRemoval, CommitLocations, CommitPresence, EnvironmentPresence, Prerequisite, QueryMatch,
 };
 
-const SUBJECT: usize = 150;
-const NAME: usize = 60;
-const WHY: usize = 160;
-const WHAT: usize = 80;
-const LABEL: usize = 70;
+const MAX_SUBJECT: usize = 150;
+const MAX_NAME: usize = 60;
+const MAX_REASON: usize = 160;
+const MAX_QUERY: usize = 80;
+const MAX_LABEL: usize = 70;
 /// A section is cut at 3000 characters, in the middle of whatever stands there.
-const SECTION: usize = 2700;
+const MAX_SECTION: usize = 2700;
 /// All sections together, so that the message is taken.
-const ALL: usize = 9500;
+const MAX_SECTIONS_TOTAL: usize = 9500;
 
-pub fn whereabouts(found: &CommitLocations) -> Said {
+pub fn render_where_is(found: &CommitLocations) -> Rendered {
     let linked = found.find_single_change().is_some();
-    let mut blocks = vec![section(commit(found))];
+    let mut blocks = vec![section(describe_found_commit(found))];
     let (mut shown, mut length) = (0, 0);
     for places in &found.artefacts {
-        let text = artefact(places, linked);
+        let text = describe_artefact(places, linked);
         length += text.as_str().chars().count();
-        if length > ALL && shown > 0 {
+        if length > MAX_SECTIONS_TOTAL && shown > 0 {
             break;
         }
         blocks.push(section(text));
         shown += 1;
     }
-    blocks.extend(left_out(found, shown));
-    Said { text: summary(found), blocks }
+    blocks.extend(render_omitted(found, shown));
+    Rendered { text: format_summary(found), blocks }
 }
 
 /// The commit as people know it, and where it lives.
-fn commit(found: &CommitLocations) -> Mrkdwn {
-    described(&found.sha, found.commit.as_ref()).raw("\nin ").code(&found.repository.to_string())
+fn describe_found_commit(found: &CommitLocations) -> Mrkdwn {
+    format_commit(&found.sha, found.commit.as_ref()).raw("\nin ").code(&found.repository.to_string())
 }
 
-fn described(sha: &Sha, commit: Option<&Commit>) -> Mrkdwn {
+fn format_commit(sha: &Sha, commit: Option<&Commit>) -> Mrkdwn {
     let Some(commit) = commit else { return Mrkdwn::default().code(sha.short()) };
     let pull = commit.parse_pull_request();
     let subject = match &pull {
@@ -50,40 +50,43 @@ fn described(sha: &Sha, commit: Option<&Commit>) -> Mrkdwn {
         Some((number, _)) => commit.subject.strip_suffix(&format!(" (#{number})")).unwrap_or(&commit.subject),
         None => &commit.subject,
     };
-    let line = Mrkdwn::default().link(&commit.url, sha.short()).raw(" ").plain(&shorten(subject, SUBJECT));
-    let line = if commit.author.is_empty() { line } else { line.raw(" \u{b7} ").plain(&shorten(&commit.author, NAME)) };
+    let line = Mrkdwn::default().link(&commit.url, sha.short()).raw(" ").plain(&truncate_middle(subject, MAX_SUBJECT));
+    let line = if commit.author.is_empty() {
+        line
+    } else {
+        line.raw(" \u{b7} ").plain(&truncate_middle(&commit.author, MAX_NAME))
+    };
     match pull {
         Some((number, url)) => line.raw(" \u{b7} ").link(&url, &format!("#{number}")),
         None => line,
     }
 }
 
-fn artefact(places: &ArtefactLocations, linked: bool) -> Mrkdwn {
-    let name = Mrkdwn::default().bold(&shorten(places.artefact.as_str(), NAME));
-    let nowhere = places
-        .environments
-        .iter()
-        .all(|rung| rung.presence == CommitPresence::Absent { removal: None } && rung.unreadable.is_none());
+fn describe_artefact(places: &ArtefactLocations, linked: bool) -> Mrkdwn {
+    let name = Mrkdwn::default().bold(&truncate_middle(places.artefact.as_str(), MAX_NAME));
+    let nowhere = places.environments.iter().all(|environment| {
+        environment.presence == CommitPresence::Absent { removal: None } && environment.unreadable.is_none()
+    });
     if nowhere {
         let text = name.raw(": in no environment yet");
         return match &places.prerequisite {
-            Some((environment, waits)) => text.and(&waits_for(places, environment.as_str(), waits, linked)),
+            Some((environment, waits)) => text.append(&describe_wait(places, environment.as_str(), waits, linked)),
             None => text,
         };
     }
     let mut text = name;
     for (at, one) in places.environments.iter().enumerate() {
-        let line = Mrkdwn::new("\n").and(&rung(places, at, one, linked));
-        if text.as_str().chars().count() + line.as_str().chars().count() > SECTION {
+        let line = Mrkdwn::new("\n").append(&describe_environment(places, at, one, linked));
+        if text.as_str().chars().count() + line.as_str().chars().count() > MAX_SECTION {
             return text.raw("\n").plain(&format!("and {} more environments", places.environments.len() - at));
         }
-        text = text.and(&line);
+        text = text.append(&line);
     }
     text
 }
 
-fn rung(places: &ArtefactLocations, at: usize, rung: &EnvironmentPresence, linked: bool) -> Mrkdwn {
-    let environment = shorten(rung.environment.as_str(), NAME);
+fn describe_environment(places: &ArtefactLocations, at: usize, rung: &EnvironmentPresence, linked: bool) -> Mrkdwn {
+    let environment = truncate_middle(rung.environment.as_str(), MAX_NAME);
     let further_up = places.environments[at + 1..].iter().any(|above| above.presence.has_commit());
     let text = match &rung.presence {
         CommitPresence::Present { since, problem: trouble } => {
@@ -93,18 +96,18 @@ fn rung(places: &ArtefactLocations, at: usize, rung: &EnvironmentPresence, linke
             };
             let text = text.bold(&environment);
             let text = match since {
-                Some(since) => text.raw(" since ").moment(*since),
+                Some(since) => text.raw(" since ").date_time(*since),
                 None => text,
             };
             match trouble {
-                Some(why) => text.raw(", where it does not run as it should: ").plain(&short(why)),
+                Some(why) => text.raw(", where it does not run as it should: ").plain(&shorten_reason(why)),
                 None => text,
             }
         }
         CommitPresence::RollingOut { ready, wanted } => Mrkdwn::new(":hourglass_flowing_sand: rolling out in ")
             .bold(&environment)
             .plain(&format!(", {ready} of {wanted} ready")),
-        CommitPresence::Absent { removal: Some(back) } => taken_back(&environment, back),
+        CommitPresence::Absent { removal: Some(back) } => describe_rollback(&environment, back),
         CommitPresence::Absent { removal: None } if further_up => {
             Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment)
         }
@@ -115,41 +118,45 @@ fn rung(places: &ArtefactLocations, at: usize, rung: &EnvironmentPresence, linke
             Mrkdwn::new(":heavy_minus_sign: not in ").bold(&environment).raw(", where nothing runs")
         }
         CommitPresence::Unknown { why } => {
-            Mrkdwn::new(":grey_question: not known for ").bold(&environment).raw(": ").plain(&short(why))
+            Mrkdwn::new(":grey_question: not known for ").bold(&environment).raw(": ").plain(&shorten_reason(why))
         }
     };
     let text = match &places.prerequisite {
-        Some((next, waits)) if *next == rung.environment => text.and(&waits_for(places, next.as_str(), waits, linked)),
+        Some((next, waits)) if *next == rung.environment => {
+            text.append(&describe_wait(places, next.as_str(), waits, linked))
+        }
         _ => text,
     };
     match &rung.unreadable {
-        Some(why) => text.raw(" (what was last seen: the cluster cannot be read now, ").plain(&short(why)).raw(")"),
+        Some(why) => {
+            text.raw(" (what was last seen: the cluster cannot be read now, ").plain(&shorten_reason(why)).raw(")")
+        }
         None => text,
     }
 }
 
-fn taken_back(environment: &str, back: &CodeRemoval) -> Mrkdwn {
+fn describe_rollback(environment: &str, back: &CodeRemoval) -> Mrkdwn {
     let text = Mrkdwn::new(":leftwards_arrow_with_hook: not in ").bold(environment).raw(": it was rolled back there");
     let text = match &back.by {
         Some(person) => text.raw(" by ").person(person),
         None => text,
     };
     let text = match back.at {
-        Some(at) => text.raw(" ").moment(at),
+        Some(at) => text.raw(" ").date_time(at),
         None => text,
     };
     match &back.reason {
-        Some(reason) => text.raw(" (").plain(&short(reason)).raw(")"),
+        Some(reason) => text.raw(" (").plain(&shorten_reason(reason)).raw(")"),
         None => text,
     }
 }
 
-fn waits_for(places: &ArtefactLocations, environment: &str, waits: &Prerequisite, linked: bool) -> Mrkdwn {
+fn describe_wait(places: &ArtefactLocations, environment: &str, waits: &Prerequisite, linked: bool) -> Mrkdwn {
     let promote = format!("/promote {} {environment}", places.artefact);
     match waits {
-        Prerequisite::Push { branch } => {
-            Mrkdwn::new(": it waits to be merged into ").code(&shorten(branch, NAME)).raw(" and deployed from there")
-        }
+        Prerequisite::Push { branch } => Mrkdwn::new(": it waits to be merged into ")
+            .code(&truncate_middle(branch, MAX_NAME))
+            .raw(" and deployed from there"),
         Prerequisite::Change { id, stage_text: words, contains_commit: brings } => {
             let text = Mrkdwn::new(": change ").code(&id.to_short_id());
             let text = match brings {
@@ -165,7 +172,7 @@ fn waits_for(places: &ArtefactLocations, environment: &str, waits: &Prerequisite
         Prerequisite::Promotion { below, problem: Some(why) } => Mrkdwn::new(": it waits to run well in ")
             .bold(below.as_str())
             .raw(" (")
-            .plain(&short(why))
+            .plain(&shorten_reason(why))
             .raw("), then for ")
             .code(&promote),
         Prerequisite::Repair { below } => Mrkdwn::new(". It waits for a repair that runs in ")
@@ -173,18 +180,18 @@ fn waits_for(places: &ArtefactLocations, environment: &str, waits: &Prerequisite
             .raw(", with which ")
             .code(&promote)
             .raw(" brings it back"),
-        Prerequisite::BackMerge { branch } => {
-            Mrkdwn::new(": it came past it, and waits to be merged into ").code(&shorten(branch, NAME)).raw(" as well")
-        }
+        Prerequisite::BackMerge { branch } => Mrkdwn::new(": it came past it, and waits to be merged into ")
+            .code(&truncate_middle(branch, MAX_NAME))
+            .raw(" as well"),
     }
 }
 
-fn short(why: &str) -> String {
-    shorten(why.trim_end_matches('.'), WHY).into_owned()
+fn shorten_reason(why: &str) -> String {
+    truncate_middle(why.trim_end_matches('.'), MAX_REASON).into_owned()
 }
 
 /// What does not stand there, and how to see it.
-fn left_out(found: &CommitLocations, shown: usize) -> Option<Block> {
+fn render_omitted(found: &CommitLocations, shown: usize) -> Option<Block> {
     let all = found.tally.as_ref().map_or(found.artefacts.len(), |tally| tally.artefacts);
     if shown >= all {
         return None;
@@ -194,7 +201,7 @@ fn left_out(found: &CommitLocations, shown: usize) -> Option<Block> {
         text = text.raw("; of all, as far as I know without asking GitHub, have it");
         for (at, (environment, having, there)) in tally.environments.iter().enumerate().take(10) {
             text = text.raw(if at == 0 { ": " } else { ", " });
-            text = text.plain(&format!("{having} of {there} in {}", shorten(environment.as_str(), NAME)));
+            text = text.plain(&format!("{having} of {there} in {}", truncate_middle(environment.as_str(), MAX_NAME)));
         }
     }
     let command = format!("/gantry where {} <artefact>", found.sha.short());
@@ -202,12 +209,12 @@ fn left_out(found: &CommitLocations, shown: usize) -> Option<Block> {
 }
 
 /// For notifications and screen readers.
-fn summary(found: &CommitLocations) -> String {
+fn format_summary(found: &CommitLocations) -> String {
     const NAMED: usize = 5;
     let mut text = Mrkdwn::default().plain(found.sha.short()).raw(" is");
     for (at, places) in found.artefacts.iter().take(NAMED).enumerate() {
-        let having = places.environments.iter().filter(|rung| rung.presence.has_commit()).take(10);
-        let having: Vec<&str> = having.map(|rung| rung.environment.as_str()).collect();
+        let having = places.environments.iter().filter(|environment| environment.presence.has_commit()).take(10);
+        let having: Vec<&str> = having.map(|environment| environment.environment.as_str()).collect();
         let having = if having.is_empty() { "nowhere yet".to_owned() } else { format!("in {}", having.join(", ")) };
         text = text.raw(if at == 0 { " " } else { "; " });
         text = text.plain(&format!("{having} ({})", places.artefact));
@@ -216,39 +223,44 @@ fn summary(found: &CommitLocations) -> String {
 }
 
 /// A pull request that nothing can contain.
-pub fn unmerged(candidate: &QueryMatch) -> Said {
+pub fn render_unmerged(candidate: &QueryMatch) -> Rendered {
     let text = match candidate {
         QueryMatch::Unmerged { is_closed: true, .. } => {
-            named(candidate).raw(" was closed without a merge: it is nowhere.")
+            describe_candidate(candidate).raw(" was closed without a merge: it is nowhere.")
         }
-        _ => named(candidate).raw(" is not merged: it is nowhere yet."),
+        _ => describe_candidate(candidate).raw(" is not merged: it is nowhere yet."),
     };
-    said(text)
+    render_sentence(text)
 }
 
-fn named(candidate: &QueryMatch) -> Mrkdwn {
+fn describe_candidate(candidate: &QueryMatch) -> Mrkdwn {
     match candidate {
         QueryMatch::Commit { repository, sha, commit } => {
-            described(sha, commit.as_ref()).raw(" in ").code(&repository.to_string())
+            format_commit(sha, commit.as_ref()).raw(" in ").code(&repository.to_string())
         }
         QueryMatch::Unmerged { repository, pull, title, .. } => Mrkdwn::default()
             .link(&pull.url, &format!("{repository}#{}", pull.number))
             .raw(" ")
-            .plain(&shorten(title, SUBJECT)),
+            .plain(&truncate_middle(title, MAX_SUBJECT)),
     }
 }
 
 /// More than one can be meant: whoever asked chooses.
-pub fn which(what: &str, candidates: &[QueryMatch], most: usize, artefact: Option<&ArtefactName>) -> Said {
-    let text = Mrkdwn::new("Which ").code(&shorten(what, WHAT)).raw(" is meant?");
+pub fn render_candidate_choice(
+    what: &str,
+    candidates: &[QueryMatch],
+    most: usize,
+    artefact: Option<&ArtefactName>,
+) -> Rendered {
+    let text = Mrkdwn::new("Which ").code(&truncate_middle(what, MAX_QUERY)).raw(" is meant?");
     let mut lines = text.clone();
     let mut buttons = Vec::new();
     for (at, candidate) in candidates.iter().take(most).enumerate() {
-        lines = lines.raw("\n").plain(&format!("{}. ", at + 1)).and(&named(candidate));
+        lines = lines.raw("\n").plain(&format!("{}. ", at + 1)).append(&describe_candidate(candidate));
         if let QueryMatch::Unmerged { is_closed: closed, .. } = candidate {
             lines = lines.raw(if *closed { " (closed)" } else { " (not merged)" });
         }
-        buttons.push(choice(at + 1, candidate, artefact));
+        buttons.push(build_choice_button(at + 1, candidate, artefact));
     }
     let mut blocks = vec![section(lines), actions(buttons)];
     match candidates.len().saturating_sub(most) {
@@ -259,52 +271,54 @@ pub fn which(what: &str, candidates: &[QueryMatch], most: usize, artefact: Optio
                 .code("/gantry where 4f1c2ab <artefact>"),
         )),
     }
-    Said { text: text.into_string(), blocks }
+    Rendered { text: text.into_string(), blocks }
 }
 
 /// Carries the whole command, as if it was typed.
-fn choice(number: usize, candidate: &QueryMatch, artefact: Option<&ArtefactName>) -> Button {
+fn build_choice_button(number: usize, candidate: &QueryMatch, artefact: Option<&ArtefactName>) -> Button {
     let repository = candidate.repository();
     let (label, meant) = match candidate {
         QueryMatch::Commit { sha, .. } => (sha.short().to_owned(), format!("{repository}@{sha}")),
         QueryMatch::Unmerged { pull, .. } => (format!("#{}", pull.number), format!("{repository}#{}", pull.number)),
     };
-    let label = shorten(&format!("{number}. {label} in {}", repository.name()), LABEL).into_owned();
+    let label = truncate_middle(&format!("{number}. {label} in {}", repository.name()), MAX_LABEL).into_owned();
     let artefact = artefact.map(|name| format!(" {name}")).unwrap_or_default();
-    Button::labelled(&label, COMMAND, format!("where {meant}{artefact}"))
+    Button::with_label(&label, COMMAND, format!("where {meant}{artefact}"))
 }
 
 /// Nobody knows it.
-pub fn unknown(what: &str, artefact: Option<&ArtefactName>, repositories: usize) -> Said {
-    let text = Mrkdwn::new("I find no commit, pull request or tag ").code(&shorten(what, WHAT)).raw(" in ");
+pub fn render_not_found(what: &str, artefact: Option<&ArtefactName>, repositories: usize) -> Rendered {
+    let text =
+        Mrkdwn::new("I find no commit, pull request or tag ").code(&truncate_middle(what, MAX_QUERY)).raw(" in ");
     let text = match (artefact, repositories) {
         (Some(artefact), _) => text.raw("the repository of ").bold(artefact.as_str()).raw("."),
         (None, 1) => text.raw("the repository."),
         (None, count) => text.plain(&format!("the {count} repositories that artefacts are built from.")),
     };
-    said_next(text, examples())
+    render_with_next_step(text, suggest_examples())
 }
 
 /// It can be none of the three.
-pub fn meaningless(what: &str) -> Said {
-    let text = Mrkdwn::new("I can make no commit, pull request or tag of ").code(&shorten(what, WHAT)).raw(".");
-    said_next(text, examples())
+pub fn render_unparsable(what: &str) -> Rendered {
+    let text =
+        Mrkdwn::new("I can make no commit, pull request or tag of ").code(&truncate_middle(what, MAX_QUERY)).raw(".");
+    render_with_next_step(text, suggest_examples())
 }
 
 /// An image's tag that was seen, of which nothing tells the commit.
-pub fn untold(what: &str, artefact: &ArtefactName) -> Said {
+pub fn render_commit_unknown(what: &str, artefact: &ArtefactName) -> Rendered {
     let text = Mrkdwn::default()
-        .code(&shorten(what, WHAT))
+        .code(&truncate_middle(what, MAX_QUERY))
         .raw(" is an image of ")
         .bold(artefact.as_str())
         .raw(" that I have seen, but nothing tells which commit it was built from.");
     let next =
         Mrkdwn::new("Next: name the commit itself; ").code(&format!("/list {artefact}")).raw(" shows what runs.");
-    said_next(text, next)
+    render_with_next_step(text, next)
 }
 
 /// Nothing that we know is built from there.
-pub fn not_ours(repository: Option<&Repository>, artefact: Option<&ArtefactName>) -> Said {
+pub fn render_foreign_repository(repository: Option<&Repository>, artefact: Option<&ArtefactName>) -> Rendered {
     let text = match (repository, artefact) {
         (Some(repository), Some(artefact)) => {
             Mrkdwn::default().bold(artefact.as_str()).raw(" is not built from ").code(&repository.to_string()).raw(".")
@@ -312,10 +326,10 @@ pub fn not_ours(repository: Option<&Repository>, artefact: Option<&ArtefactName>
         (Some(repository), None) => Mrkdwn::new("No artefact is built from ").code(&repository.to_string()).raw("."),
         (None, _) => Mrkdwn::new("There are no artefacts."),
     };
-    said_next(text, Mrkdwn::new("Next: ").code("/list").raw(" shows which artefacts there are."))
+    render_with_next_step(text, Mrkdwn::new("Next: ").code("/list").raw(" shows which artefacts there are."))
 }
 
-fn examples() -> Mrkdwn {
+fn suggest_examples() -> Mrkdwn {
     Mrkdwn::new("Next: ")
         .code("/gantry where 4f1c2ab")
         .raw(", ")
@@ -323,12 +337,12 @@ fn examples() -> Mrkdwn {
         .raw(", or paste the address of the pull request or the commit.")
 }
 
-fn said(text: Mrkdwn) -> Said {
-    Said { text: text.as_str().to_owned(), blocks: vec![section(text)] }
+fn render_sentence(text: Mrkdwn) -> Rendered {
+    Rendered { text: text.as_str().to_owned(), blocks: vec![section(text)] }
 }
 
-fn said_next(text: Mrkdwn, next: Mrkdwn) -> Said {
-    Said { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
+fn render_with_next_step(text: Mrkdwn, next: Mrkdwn) -> Rendered {
+    Rendered { text: text.as_str().to_owned(), blocks: vec![section(text), context(next)] }
 }
 
 #[cfg(test)]

@@ -33,45 +33,45 @@ stored! {
         plan: StoredPlan,
         stage: StoredStage,
         request: Option<String>,
-        frozen: Option<StoredFrozen>,
+        frozen: Option<StoredResultBranch>,
     }
 
-    struct StoredFrozen for ResultBranch {
+    struct StoredResultBranch for ResultBranch {
         branch: String,
-        result: Option<StoredFrozenResult>,
-        making: Option<StoredFrozenResult>,
-        pull: Option<StoredPull>,
+        result: Option<StoredResultCommit>,
+        making: Option<StoredResultCommit>,
+        pull: Option<StoredPullRequestRef>,
         tidy: bool,
     }
 
-    struct StoredFrozenResult for ResultCommit {
+    struct StoredResultCommit for ResultCommit {
         base: Sha,
         head: Sha,
     }
 
-    struct StoredPull for PullRequestRef {
+    struct StoredPullRequestRef for PullRequestRef {
         number: u64,
         url: String,
     }
 
     enum StoredStage for Stage {
-        AwaitingApproval(inner: StoredAwaiting),
-        Merging(inner: StoredMerging),
-        Deploying(inner: StoredDeploying),
+        AwaitingApproval(inner: StoredApprovalState),
+        Merging(inner: StoredMergeState),
+        Deploying(inner: StoredDeployState),
         Deployed {
-            deploying: StoredDeploying,
+            deploying: StoredDeployState,
             at: Timestamp,
             ready: u32,
             proof: StoredProof,
         },
         Failed {
-            deploying: StoredDeploying,
+            deploying: StoredDeployState,
             at: Timestamp,
             reason: String,
             evidence: StoredFailureEvidence,
         },
         Stalled {
-            deploying: StoredDeploying,
+            deploying: StoredDeployState,
             at: Timestamp,
             runs: Option<String>,
             unread: bool,
@@ -83,11 +83,11 @@ stored! {
         Errored {
             at: Timestamp,
             why: String,
-            merging: StoredMerging,
+            merging: StoredMergeState,
         },
         Cancelled {
             at: Timestamp,
-            by: StoredBy,
+            by: StoredCancelledBy,
         },
         Rejected {
             at: Timestamp,
@@ -96,61 +96,61 @@ stored! {
         },
         Expired {
             at: Timestamp,
-            awaiting: StoredAwaiting,
+            awaiting: StoredApprovalState,
         },
         Superseded {
             at: Timestamp,
             by: ChangeId,
-            deploying: Option<Box<StoredDeploying>>,
+            deploying: Option<Box<StoredDeployState>>,
         },
     }
 
-    enum StoredBy for CancelledBy {
+    enum StoredCancelledBy for CancelledBy {
         Person(inner: PersonId),
         Github {
             github: Option<String>,
         },
     }
 
-    struct StoredMerging for MergeState {
+    struct StoredMergeState for MergeState {
         begun: bool,
-        trouble: Option<StoredTrouble>,
-        awaiting: Option<Box<StoredAwaiting>>,
+        trouble: Option<StoredRetryState>,
+        awaiting: Option<Box<StoredApprovalState>>,
     }
 
-    struct StoredTrouble for RetryState {
+    struct StoredRetryState for RetryState {
         since: Timestamp,
         tries: u32,
         why: String,
     }
 
-    struct StoredDeploying for DeployState {
+    struct StoredDeployState for DeployState {
         result: Sha,
         merged_at: Timestamp,
         deadline: Timestamp,
-        tag: StoredTag,
-        nudge: Option<StoredNudge>,
-        rollout: Option<StoredProgress>,
-        others: Vec<StoredOther>,
-        trouble: Option<StoredTrouble>,
+        tag: StoredResultTag,
+        nudge: Option<StoredTriggerOutcome>,
+        rollout: Option<StoredRolloutProgress>,
+        others: Vec<StoredCoDeployedStatus>,
+        trouble: Option<StoredRetryState>,
         approvals: Vec<StoredApproval>,
         by_hand: Option<String>,
         unseen: Option<Sha>,
         runs_as: Option<String>,
-        rolled_back: Option<StoredRolledBack>,
+        rolled_back: Option<StoredRollbackStatus>,
         built_at: Option<Timestamp>,
         seen_at: Option<Timestamp>,
-        silence: Option<Box<StoredSilence>>,
+        silence: Option<Box<StoredStallDiagnosis>>,
         authors: Option<Vec<PersonId>>,
     }
 
-    enum StoredRolledBack for RollbackStatus {
+    enum StoredRollbackStatus for RollbackStatus {
         Done { by: ChangeId, at: Timestamp, },
         Begun { by: ChangeId, },
         Impossible { why: String, },
     }
 
-    enum StoredTag for ResultTag {
+    enum StoredResultTag for ResultTag {
         NotYet,
         Chosen {
             name: String,
@@ -165,25 +165,25 @@ stored! {
         },
     }
 
-    enum StoredNudge for TriggerOutcome {
+    enum StoredTriggerOutcome for TriggerOutcome {
         Done,
         Failed { why: String, },
     }
 
-    struct StoredOther for CoDeployedStatus {
+    struct StoredCoDeployedStatus for CoDeployedStatus {
         artefact: ArtefactName,
         version: Option<String>,
-        state: StoredOtherState,
+        state: StoredCoDeployedState,
     }
 
-    enum StoredOtherState for CoDeployedState {
+    enum StoredCoDeployedState for CoDeployedState {
         Runs { ready: u32, },
         RollsOut { ready: u32, wanted: u32, },
         Fails { reason: String, },
         Unknown,
     }
 
-    struct StoredProgress for RolloutProgress {
+    struct StoredRolloutProgress for RolloutProgress {
         ready: u32,
         wanted: u32,
         delayed_by: Option<String>,
@@ -209,28 +209,28 @@ stored! {
     struct StoredApproval for Approval {
         by: PersonId,
         at: Timestamp,
-        way: StoredWay,
+        way: StoredApprovalPlatform,
     }
 
-    enum StoredWay for ApprovalPlatform {
+    enum StoredApprovalPlatform for ApprovalPlatform {
         Slack,
         Github,
     }
 
-    struct StoredAwaiting for ApprovalState {
+    struct StoredApprovalState for ApprovalState {
         required: u32,
-        asked: Vec<StoredCalled>,
+        asked: Vec<StoredMemberLabel>,
         approvals: Vec<StoredApproval>,
         since: Timestamp,
         deadline: Timestamp,
         nudged: bool,
-        waits_for: Vec<StoredWaits>,
-        ignored: Vec<StoredIgnored>,
-        voided: Option<StoredVoided>,
-        trouble: Option<StoredTrouble>,
+        waits_for: Vec<StoredMergeCondition>,
+        ignored: Vec<StoredIgnoredReview>,
+        voided: Option<StoredVoidedApprovals>,
+        trouble: Option<StoredRetryState>,
     }
 
-    enum StoredWaits for MergeCondition {
+    enum StoredMergeCondition for MergeCondition {
         ChecksRunning {
             names: Vec<String>,
         },
@@ -264,12 +264,12 @@ stored! {
         },
     }
 
-    struct StoredIgnored for IgnoredReview {
+    struct StoredIgnoredReview for IgnoredReview {
         login: String,
-        why: StoredIgnoredBecause,
+        why: StoredIgnoredReviewReason,
     }
 
-    enum StoredIgnoredBecause for IgnoredReviewReason {
+    enum StoredIgnoredReviewReason for IgnoredReviewReason {
         Unmapped,
         RequesterUnmapped,
         Requester,
@@ -277,18 +277,18 @@ stored! {
         NoAccess,
     }
 
-    struct StoredVoided for VoidedApprovals {
+    struct StoredVoidedApprovals for VoidedApprovals {
         at: Timestamp,
         count: u32,
-        why: StoredVoidedBecause,
+        why: StoredVoidReason,
     }
 
-    enum StoredVoidedBecause for VoidReason {
+    enum StoredVoidReason for VoidReason {
         BranchMoved,
         Pushed { commit: String, },
     }
 
-    enum StoredCalled for MemberLabel {
+    enum StoredMemberLabel for MemberLabel {
         Group {
             id: String,
             handle: String,
@@ -299,23 +299,23 @@ stored! {
         Everyone,
     }
 
-    struct StoredSilence for StallDiagnosis {
+    struct StoredStallDiagnosis for StallDiagnosis {
         looked_at: Timestamp,
-        branch: StoredBranchSeen,
-        build: StoredBuildSeen,
-        image: StoredImageSeen,
-        word: Option<StoredWord>,
-        runs: Option<StoredRuns>,
+        branch: StoredBranchFinding,
+        build: StoredBuildFinding,
+        image: StoredImageFinding,
+        word: Option<StoredControllerMessage>,
+        runs: Option<StoredRunningInstead>,
     }
 
-    enum StoredBranchSeen for BranchFinding {
+    enum StoredBranchFinding for BranchFinding {
         AsMerged,
         MovedOn { to: Sha, },
         Gone,
         Unread { why: String, },
     }
 
-    enum StoredBuildSeen for BuildFinding {
+    enum StoredBuildFinding for BuildFinding {
         NotNeeded,
         NotBegun,
         Running {
@@ -331,7 +331,7 @@ stored! {
         },
     }
 
-    enum StoredImageSeen for ImageFinding {
+    enum StoredImageFinding for ImageFinding {
         There {
             tag: String,
         },
@@ -344,21 +344,21 @@ stored! {
         },
     }
 
-    struct StoredWord for ControllerMessage {
+    struct StoredControllerMessage for ControllerMessage {
         by: String,
-        said: StoredWordSaid,
+        said: StoredReportedOutcome,
         text: String,
         commit: Option<Sha>,
         at: Timestamp,
     }
 
-    enum StoredWordSaid for ReportedOutcome {
+    enum StoredReportedOutcome for ReportedOutcome {
         Succeeded,
         Failed,
         Progressing,
     }
 
-    struct StoredRuns for RunningInstead {
+    struct StoredRunningInstead for RunningInstead {
         version: String,
         untold: bool,
     }

@@ -6,7 +6,7 @@ use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
 
 use super::*;
-use crate::adapters::store::{Said, Transaction};
+use crate::adapters::store::{PostedMessage, Transaction};
 use crate::clock::Clock;
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
@@ -28,7 +28,7 @@ impl House {
     }
 
     async fn happens(&self, kind: LedgerKind, artefact: Option<&str>, environment: &str) {
-        self.store.commit(Transaction::new().ledger(entry(kind, artefact, environment))).await.unwrap();
+        self.store.commit(Transaction::new().append_to_ledger(entry(kind, artefact, environment))).await.unwrap();
     }
 
     async fn told(
@@ -37,13 +37,13 @@ impl House {
         environment: Option<&str>,
         cursor: Cursor<LedgerPosition>,
     ) -> Vec<(i64, LedgerKind)> {
-        let past = self.store.past(&filter(artefact, environment), cursor, 10).await.unwrap();
+        let past = self.store.list_history_entries(&filter(artefact, environment), cursor, 10).await.unwrap();
         past.into_iter().map(|past| (past.number.0, past.entry.kind)).collect()
     }
 }
 
-fn entry(kind: LedgerKind, artefact: Option<&str>, environment: &str) -> Entry {
-    Entry {
+fn entry(kind: LedgerKind, artefact: Option<&str>, environment: &str) -> LedgerEntry {
+    LedgerEntry {
         at: sample::change().asked_at,
         change: None,
         kind,
@@ -121,21 +121,21 @@ async fn a_page_begins_beside_an_item_whatever_happens_meanwhile() {
 async fn a_change_comes_as_it_stands_now() {
     let house = House::new().await;
     let change = sample::change();
-    let begun = Entry { change: Some(change.id.to_string()), ..entry(LedgerKind::Begun, Some("checkout"), "qa") };
-    let step = Entry {
+    let begun = LedgerEntry { change: Some(change.id.to_string()), ..entry(LedgerKind::Begun, Some("checkout"), "qa") };
+    let step = LedgerEntry {
         kind: LedgerKind::Deploying,
         at: change.asked_at + jiff::SignedDuration::from_secs(9),
         ..begun.clone()
     };
-    house.store.commit(Transaction::new().begin(change.clone()).ledger(begun)).await.unwrap();
-    let past = house.store.past(&ListFilter::default(), Cursor::Start, 9).await.unwrap();
+    house.store.commit(Transaction::new().begin_change(change.clone()).append_to_ledger(begun)).await.unwrap();
+    let past = house.store.list_history_entries(&ListFilter::default(), Cursor::Start, 9).await.unwrap();
     assert_eq!(past[0].change.as_ref(), Some(&change));
-    let since = async || house.store.stages_since(&[change.id]).await.unwrap().remove(&change.id);
+    let since = async || house.store.find_stage_starts(&[change.id]).await.unwrap().remove(&change.id);
     assert_eq!(since().await, Some(change.asked_at));
-    house.store.commit(Transaction::new().ledger(step.clone())).await.unwrap();
-    house.store.commit(Transaction::new().ledger(entry(LedgerKind::Approved, None, "qa"))).await.unwrap();
+    house.store.commit(Transaction::new().append_to_ledger(step.clone())).await.unwrap();
+    house.store.commit(Transaction::new().append_to_ledger(entry(LedgerKind::Approved, None, "qa"))).await.unwrap();
     assert_eq!(since().await, Some(step.at));
-    assert!(house.store.stages_since(&[]).await.unwrap().is_empty());
+    assert!(house.store.find_stage_starts(&[]).await.unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -144,17 +144,17 @@ async fn the_places_of_messages_are_told_at_once() {
     let key = MessageKey::new("card:1");
     let to = Destination::Post { channel: "C0DEPLOYS".into(), key: key.clone(), thread: None, asked: None };
     let message = Message::new(to, "card".into(), Vec::new());
-    house.store.commit(Transaction::new().say(message)).await.unwrap();
-    let turn = house.store.turns().await.unwrap().remove(0);
-    let outgoing = house.store.outgoing(turn.id).await.unwrap().unwrap();
-    let unsaid = house.store.places(std::slice::from_ref(&key)).await.unwrap();
+    house.store.commit(Transaction::new().enqueue_message(message)).await.unwrap();
+    let turn = house.store.list_next_messages().await.unwrap().remove(0);
+    let outgoing = house.store.find_outgoing_message(turn.id).await.unwrap().unwrap();
+    let unsaid = house.store.find_message_locations(std::slice::from_ref(&key)).await.unwrap();
     assert!(unsaid.is_empty(), "it is on its way");
     let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.2".into() };
-    let said = Said { place: place.clone(), note: None };
-    house.store.commit(Transaction::new().sent(turn.id, outgoing.revision, Some(said))).await.unwrap();
-    let known = house.store.places(&[key.clone(), MessageKey::new("card:2")]).await.unwrap();
+    let said = PostedMessage { location: place.clone(), note: None };
+    house.store.commit(Transaction::new().mark_sent(turn.id, outgoing.revision, Some(said))).await.unwrap();
+    let known = house.store.find_message_locations(&[key.clone(), MessageKey::new("card:2")]).await.unwrap();
     assert_eq!(known, HashMap::from([(key, place)]));
-    assert!(house.store.places(&[]).await.unwrap().is_empty());
+    assert!(house.store.find_message_locations(&[]).await.unwrap().is_empty());
 }
 
 /// Ten times as much as a busy team leaves in a year, most of it reports.
@@ -187,7 +187,7 @@ async fn a_ledger_of_many_years_is_read_quickly() {
             let mut best = Duration::MAX;
             for _ in 0..5 {
                 let begin = Instant::now();
-                house.store.past(&filter(artefact, environment), cursor, 21).await.unwrap();
+                house.store.list_history_entries(&filter(artefact, environment), cursor, 21).await.unwrap();
                 best = best.min(begin.elapsed());
             }
             // Without optimisation, and with others at work on the machine.

@@ -6,9 +6,10 @@ use super::*;
 async fn a_channel_has_one_queue_by_its_name_and_by_its_id() {
     let house = House::new().await;
     house.says(post("#deploys", "card", "merging")).await;
-    let turn = house.store.turns().await.unwrap().remove(0);
-    let said = Said { place: MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.1".into() }, note: None };
-    house.store.commit(Transaction::new().sent(turn.id, 0, Some(said))).await.unwrap();
+    let turn = house.store.list_next_messages().await.unwrap().remove(0);
+    let said =
+        PostedMessage { location: MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.1".into() }, note: None };
+    house.store.commit(Transaction::new().mark_sent(turn.id, 0, Some(said))).await.unwrap();
 
     house.says(post("C0DEPLOYS", "by its id", "a")).await;
     house.says(post("#deploys", "by its name", "b")).await;
@@ -41,18 +42,22 @@ async fn a_patient_edit_waits_until_its_message_has_stood_for_a_moment() {
     for (name, said, due, text) in cases {
         let house = House::new().await;
         house.says(post("#deploys", "card", "merging").with_coalescing()).await;
-        let turn = house.store.turns().await.unwrap().remove(0);
+        let turn = house.store.list_next_messages().await.unwrap().remove(0);
         assert_eq!(turn.due_at, start(), "{name}: what nobody has read yet waits for nothing");
         let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
-        house.store.commit(Transaction::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
+        house
+            .store
+            .commit(Transaction::new().mark_sent(turn.id, 0, Some(PostedMessage { location: place, note: None })))
+            .await
+            .unwrap();
         for (at, patient, text) in said {
             house.clock.advance_to(start() + SignedDuration::from_millis(*at));
             let edit = edit("card", text);
             house.says(if *patient { edit.with_coalescing() } else { edit }).await;
         }
-        let turn = house.store.turns().await.unwrap().remove(0);
+        let turn = house.store.list_next_messages().await.unwrap().remove(0);
         assert_eq!(turn.due_at, start() + SignedDuration::from_millis(due), "{name}");
-        assert_eq!(house.store.pending().await.unwrap().next_due, Some(turn.due_at), "{name}");
+        assert_eq!(house.store.measure_outstanding_work().await.unwrap().next_due, Some(turn.due_at), "{name}");
         assert_eq!(house.turns().await, [("#deploys".into(), text.into())], "{name}");
     }
 }
@@ -61,9 +66,13 @@ async fn a_patient_edit_waits_until_its_message_has_stood_for_a_moment() {
 async fn a_patient_edit_holds_up_nobody_and_keeps_its_place() {
     let house = House::new().await;
     house.says(post("#deploys", "card", "merging")).await;
-    let turn = house.store.turns().await.unwrap().remove(0);
+    let turn = house.store.list_next_messages().await.unwrap().remove(0);
     let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
-    house.store.commit(Transaction::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
+    house
+        .store
+        .commit(Transaction::new().mark_sent(turn.id, 0, Some(PostedMessage { location: place, note: None })))
+        .await
+        .unwrap();
     house.says(edit("card", "1/3").with_coalescing()).await;
     house.says(post("#deploys", "other", "first")).await;
     house.says(post("#deploys", "another", "second")).await;
@@ -78,11 +87,15 @@ async fn a_patient_edit_holds_up_nobody_and_keeps_its_place() {
 async fn a_patient_text_that_came_while_another_was_on_its_way_waits_as_well() {
     let house = House::new().await;
     house.says(post("#deploys", "card", "merging")).await;
-    let turn = house.store.turns().await.unwrap().remove(0);
+    let turn = house.store.list_next_messages().await.unwrap().remove(0);
     house.says(edit("card", "1/3").with_coalescing()).await;
     let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
-    house.store.commit(Transaction::new().sent(turn.id, 0, Some(Said { place, note: None }))).await.unwrap();
-    let turn = house.store.turns().await.unwrap().remove(0);
+    house
+        .store
+        .commit(Transaction::new().mark_sent(turn.id, 0, Some(PostedMessage { location: place, note: None })))
+        .await
+        .unwrap();
+    let turn = house.store.list_next_messages().await.unwrap().remove(0);
     assert_eq!(turn.due_at, start() + SignedDuration::from_secs(3));
 }
 
@@ -93,7 +106,7 @@ async fn only_the_newest_unsent_text_of_a_message_is_kept_in_its_place() {
     house.says(post("#deploys", "other", "another")).await;
     house.says(edit("card", "deploying")).await;
     house.says(post("#elsewhere", "card", "deployed")).await;
-    assert_eq!(house.store.pending().await.unwrap().outbox, 2);
+    assert_eq!(house.store.measure_outstanding_work().await.unwrap().outbox, 2);
     assert_eq!(house.turns().await, [("#deploys".into(), "deployed".into())]);
 }
 
@@ -102,19 +115,25 @@ async fn an_edit_that_came_while_its_message_was_being_sent_is_sent_after_it() {
     let house = House::new().await;
     let place = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.1".into() };
     house.says(post("#deploys", "card", "merging")).await;
-    let turn = house.store.turns().await.unwrap().remove(0);
-    let on_its_way = house.store.outgoing(turn.id).await.unwrap().unwrap();
+    let turn = house.store.list_next_messages().await.unwrap().remove(0);
+    let on_its_way = house.store.find_outgoing_message(turn.id).await.unwrap().unwrap();
     house.says(edit("card", "deploying")).await;
-    let sent =
-        Transaction::new().sent(on_its_way.id, on_its_way.revision, Some(Said { place: place.clone(), note: None }));
+    let sent = Transaction::new().mark_sent(
+        on_its_way.id,
+        on_its_way.revision,
+        Some(PostedMessage { location: place.clone(), note: None }),
+    );
     house.store.commit(sent).await.unwrap();
 
     assert_eq!(house.turns().await, [("#deploys".into(), "deploying".into())]);
-    assert_eq!(house.store.said(&MessageKey::new("card")).await.unwrap().unwrap().place, place);
+    assert_eq!(house.store.find_posted_message(&MessageKey::new("card")).await.unwrap().unwrap().location, place);
 
-    let newer = house.store.outgoing(turn.id).await.unwrap().unwrap();
-    house.store.commit(Transaction::new().sent(newer.id, newer.revision, None)).await.unwrap();
-    assert_eq!(house.store.pending().await.unwrap(), Pending { inbox: 0, outbox: 0, changes: 0, next_due: None });
+    let newer = house.store.find_outgoing_message(turn.id).await.unwrap().unwrap();
+    house.store.commit(Transaction::new().mark_sent(newer.id, newer.revision, None)).await.unwrap();
+    assert_eq!(
+        house.store.measure_outstanding_work().await.unwrap(),
+        OutstandingWork { inbox: 0, outbox: 0, changes: 0, next_due: None }
+    );
 }
 
 #[tokio::test]
@@ -137,6 +156,6 @@ async fn what_belongs_to_a_message_goes_into_its_queue() {
             ..edit("", "hi")
         })
         .await;
-    let queues = house.store.turns().await.unwrap();
+    let queues = house.store.list_next_messages().await.unwrap();
     assert!(queues.iter().all(|turn| !turn.queue.contains("secret")), "{queues:?}");
 }

@@ -87,23 +87,23 @@ async fn every_query_that_is_built_at_run_time_can_be_run() {
     assert_eq!(queries().built, 9, "a query was added or removed: run it below");
     let House { store, .. } = &House::new().await;
     let (checkout, qa) = (ArtefactName::new("checkout"), EnvironmentName::new("qa"));
-    for line in [Line::Requests, Line::Webhooks] {
-        assert!(store.waiting(line, 1).await.unwrap().is_empty());
-        assert_eq!(store.next_waiting(line, start()).await.unwrap(), None);
+    for line in [InboxQueue::Requests, InboxQueue::Webhooks] {
+        assert!(store.list_due_inbox_items(line, 1).await.unwrap().is_empty());
+        assert_eq!(store.find_next_inbox_due(line, start()).await.unwrap(), None);
     }
-    assert!(store.sightings_of(&[&checkout], 1).await.unwrap().is_empty());
-    assert_eq!(store.newest(LedgerKind::Report, 1).await.unwrap(), []);
+    assert!(store.list_recent_sightings(&[&checkout], 1).await.unwrap().is_empty());
+    assert_eq!(store.list_newest_entries(LedgerKind::Report, 1).await.unwrap(), []);
     for artefact in [None, Some(checkout)] {
         for environment in [None, Some(qa.clone())] {
             for cursor in [Cursor::Start, Cursor::Earlier(LedgerPosition(9)), Cursor::Later(LedgerPosition(1))] {
                 let filter = ListFilter { artefact: artefact.clone(), environment: environment.clone() };
-                assert!(store.past(&filter, cursor, 1).await.unwrap().is_empty());
+                assert!(store.list_history_entries(&filter, cursor, 1).await.unwrap().is_empty());
             }
         }
     }
-    assert!(store.stages_since(&[sample::change().id]).await.unwrap().is_empty());
-    assert!(store.places(&[MessageKey::new("card:1")]).await.unwrap().is_empty());
+    assert!(store.find_stage_starts(&[sample::change().id]).await.unwrap().is_empty());
+    assert!(store.find_message_locations(&[MessageKey::new("card:1")]).await.unwrap().is_empty());
     let (shop, sha) = ("acme/shop".parse().unwrap(), sample::sha('a'));
-    assert!(store.pairs(&shop, &sha, &[&sha]).await.unwrap().is_empty());
-    assert!(store.restored_by(&shop, &[&sha]).await.unwrap().is_empty());
+    assert!(store.list_compared_pairs(&shop, &sha, &[&sha]).await.unwrap().is_empty());
+    assert!(store.find_restored_commits(&shop, &[&sha]).await.unwrap().is_empty());
 }

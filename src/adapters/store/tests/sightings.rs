@@ -15,7 +15,7 @@ async fn the_same_version_stays_and_another_one_ends_its_stay() {
     };
     house.sees(degraded).await;
 
-    let now = house.store.sightings_now().await.unwrap();
+    let now = house.store.list_current_sightings().await.unwrap();
     assert_eq!(now.len(), 1);
     assert_eq!(now[0].seen_at, later(0));
     assert_eq!(now[0].running_at, Some(later(20)), "the first time it was complete");
@@ -27,18 +27,18 @@ async fn the_same_version_stays_and_another_one_ends_its_stay() {
     let (checkout, qa) = (ArtefactName::new("checkout"), EnvironmentName::new("qa"));
     let all: Vec<_> = house
         .store
-        .sightings(&checkout, &qa, 10)
+        .list_sightings(&checkout, &qa, 10)
         .await
         .unwrap()
         .iter()
         .map(|s| (s.version.label().to_owned(), s.ended_at.map(|at| at.duration_since(start()).as_secs())))
         .collect();
     assert_eq!(all, [("1.5".into(), None), ("1.4".into(), Some(60)), ("1.3".into(), Some(-50))]);
-    let two = house.store.sightings_of(&[&checkout, &ArtefactName::new("search")], 2).await.unwrap();
+    let two = house.store.list_recent_sightings(&[&checkout, &ArtefactName::new("search")], 2).await.unwrap();
     assert_eq!(two.iter().map(|stay| stay.version.label()).collect::<Vec<_>>(), ["1.5", "1.4"], "the newest of each");
 
     house.sees(Sighting { ended_at: Some(later(90)), ..sighting("1.5", later(60)) }).await;
-    assert!(house.store.sightings_now().await.unwrap().is_empty(), "the workload is gone");
+    assert!(house.store.list_current_sightings().await.unwrap().is_empty(), "the workload is gone");
 }
 
 #[tokio::test]
@@ -52,13 +52,14 @@ async fn an_interruption_is_kept_although_the_first_run_is() {
     };
     for well_since in [Some(later(20)), None, Some(later(60)), Some(later(60)), None] {
         house.sees(runs(well_since)).await;
-        let now = house.store.sightings_now().await.unwrap();
+        let now = house.store.list_current_sightings().await.unwrap();
         assert_eq!((now.len(), now[0].healthy_since, now[0].running_at), (1, well_since, Some(later(20))));
     }
 
     house.sees(runs(Some(later(80)))).await;
     house.sees(Sighting { healthy_since: Some(later(90)), ..sighting("1.5", later(90)) }).await;
-    let stays = house.store.sightings(&ArtefactName::new("checkout"), &EnvironmentName::new("qa"), 10).await.unwrap();
+    let stays =
+        house.store.list_sightings(&ArtefactName::new("checkout"), &EnvironmentName::new("qa"), 10).await.unwrap();
     let well_since: Vec<_> = stays.iter().map(|stay| stay.healthy_since).collect();
     assert_eq!(well_since, [Some(later(90)), Some(later(80))], "each stay has its own");
 }
@@ -77,18 +78,22 @@ async fn what_is_learned_is_kept() {
         ChangedFiles::default(),
     );
     let comparison = Comparison { base, head, ahead_by: 1, behind_by: 1, commits, files, url: None };
-    let learn = |transaction: Transaction| transaction.comparison(shop.clone(), comparison.clone());
-    let transaction = learn(learn(Transaction::new().image_commit(image).image_commit(learned.clone())));
-    house.store.commit(transaction.ledger(entry(LedgerKind::Begun)).ledger(entry(LedgerKind::Merging))).await.unwrap();
+    let learn = |transaction: Transaction| transaction.record_comparison(shop.clone(), comparison.clone());
+    let transaction = learn(learn(Transaction::new().record_image_commit(image).record_image_commit(learned.clone())));
+    house
+        .store
+        .commit(transaction.append_to_ledger(entry(LedgerKind::Begun)).append_to_ledger(entry(LedgerKind::Merging)))
+        .await
+        .unwrap();
 
-    assert_eq!(house.store.image_commits().await.unwrap(), [learned]);
-    let asked = house.store.comparison(&shop, &comparison.base, &comparison.head).await.unwrap();
+    assert_eq!(house.store.list_image_commits().await.unwrap(), [learned]);
+    let asked = house.store.find_comparison(&shop, &comparison.base, &comparison.head).await.unwrap();
     assert_eq!(asked, Some(comparison.clone()));
-    let turned = house.store.comparison(&shop, &comparison.head, &comparison.base).await.unwrap();
+    let turned = house.store.find_comparison(&shop, &comparison.head, &comparison.base).await.unwrap();
     assert_eq!(turned, None);
 
-    let all = house.store.ledger(&LedgerFilter::default(), 10).await.unwrap();
+    let all = house.store.list_ledger_entries(&LedgerFilter::default(), 10).await.unwrap();
     assert_eq!(all, [entry(LedgerKind::Merging), entry(LedgerKind::Begun)]);
     let first = LedgerFilter { kind: Some(LedgerKind::Begun), ..LedgerFilter::default() };
-    assert_eq!(house.store.ledger(&first, 10).await.unwrap(), [entry(LedgerKind::Begun)]);
+    assert_eq!(house.store.list_ledger_entries(&first, 10).await.unwrap(), [entry(LedgerKind::Begun)]);
 }

@@ -54,7 +54,7 @@ impl Left {
 
     /// The moment in which it was left.
     async fn left_at(connection: &mut SqliteConnection) -> Timestamp {
-        timestamp(sqlx::query_scalar("SELECT MAX(at) FROM ledger").fetch_one(connection).await.unwrap())
+        to_timestamp(sqlx::query_scalar("SELECT MAX(at) FROM ledger").fetch_one(connection).await.unwrap())
     }
 }
 
@@ -180,7 +180,7 @@ async fn all_that_earlier_versions_wrote_can_be_read() {
             stages.insert(change.stage.name().to_owned());
         }
         for (plan, row) in read::<StoredPlan>(&store, "plan", "id, person").await {
-            let shown = store.shown_plan(ChangeId::parse(row.get(1)).unwrap()).await.unwrap().unwrap();
+            let shown = store.find_shown_plan(ChangeId::parse(row.get(1)).unwrap()).await.unwrap().unwrap();
             assert_eq!((shown.plan, shown.person.as_str()), (plan, row.get(2)));
         }
         for (message, row) in read::<StoredMessage>(&store, "outbox", "key").await {
@@ -196,16 +196,16 @@ async fn all_that_earlier_versions_wrote_can_be_read() {
             assert_eq!((comparison.base.as_str(), comparison.head.as_str()), (row.get(1), row.get(2)));
         }
         read::<StoredCommit>(&store, "found_commit", "sha").await;
-        assert_eq!(store.locks(None).await.unwrap().len(), count(&store, "lock").await);
-        assert_eq!(store.unmapped().await.unwrap().len(), count(&store, "unmapped_report").await);
-        assert_eq!(store.image_commits().await.unwrap().len(), count(&store, "image_commit").await);
+        assert_eq!(store.list_locks(None).await.unwrap().len(), count(&store, "lock").await);
+        assert_eq!(store.list_unmapped_reports().await.unwrap().len(), count(&store, "unmapped_report").await);
+        assert_eq!(store.list_image_commits().await.unwrap().len(), count(&store, "image_commit").await);
 
-        let happened = store.past(&ListFilter::default(), Cursor::Start, 1000).await.unwrap();
+        let happened = store.list_history_entries(&ListFilter::default(), Cursor::Start, 1000).await.unwrap();
         assert!(happened.iter().any(|past| past.entry.kind == LedgerKind::Arrived), "{happened:?}");
         for past in happened.iter().filter(|past| past.entry.kind == LedgerKind::Begun) {
             assert!(past.change.is_some() && past.entry.actor.is_some(), "{past:?}");
         }
-        let entries = store.ledger(&LedgerFilter::default(), 10_000).await.unwrap();
+        let entries = store.list_ledger_entries(&LedgerFilter::default(), 10_000).await.unwrap();
         assert_eq!(entries.len(), count(&store, "ledger").await);
         let bare = entries.iter().filter(|entry| entry.details.is_none()).count();
         assert_eq!(bare, count(&store, "ledger WHERE body IS NULL").await, "a body that cannot be read");
@@ -220,7 +220,7 @@ async fn all_that_earlier_versions_wrote_can_be_read() {
         }
         let sources: Vec<String> =
             sqlx::query_scalar("SELECT DISTINCT source FROM inbox").fetch_all(&store.0.readers).await.unwrap();
-        assert!(sources.iter().all(|source| Source::parse(source).is_some()), "{sources:?}");
+        assert!(sources.iter().all(|source| InboxOrigin::parse(source).is_some()), "{sources:?}");
         store.close().await;
     }
     let expected = ["awaiting_approval", "deployed", "deploying", "failed"];
@@ -291,9 +291,9 @@ async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
         let at_start = Store::open(&url(dir.path()), Clock::by_hand(start())).await.unwrap_err().to_string();
         assert!(at_start.contains("gantry.db` was written by a Gantry from before its first release"), "{at_start}");
         assert!(at_start.contains("Move the file away"), "{at_start}");
-        let by_doctor = look(&url(dir.path()), false).await.unwrap_err().to_string();
+        let by_doctor = probe(&url(dir.path()), false).await.unwrap_err().to_string();
         assert_eq!(by_doctor, at_start, "the doctor says the same");
-        assert_eq!(reported(&url(dir.path()), &[], start()).await.unwrap(), None);
+        assert_eq!(read_report_summary(&url(dir.path()), &[], start()).await.unwrap(), None);
         assert_eq!(rows(&mut side(dir.path()).await, &columns).await, before);
     }
 }

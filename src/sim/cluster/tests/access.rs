@@ -72,7 +72,7 @@ async fn the_bot_may_do_what_the_rules_grant_and_is_told_no_in_the_servers_words
 async fn whoever_asks_about_itself_is_told_what_the_rules_say() {
     let bench = Bench::open().await;
     let client = as_bot(&bench);
-    for ask in crate::adapters::cluster::access::asks() {
+    for ask in crate::adapters::cluster::access::list_required_permissions() {
         assert!(may(&client, &ask.verb, &ask.group, &ask.resource, "qa").await, "{ask}");
     }
     for (verb, group, resource) in [("get", "", "secrets"), ("patch", "apps", "deployments"), ("get", "", "pods/log")] {

@@ -4,14 +4,14 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::check_message;
-use crate::adapters::slack::render::Said;
+use crate::adapters::slack::render::Rendered;
 use crate::adapters::slack::render::{refusal, why};
 use crate::domain::model::message::{Destination, MessageKey};
 use crate::domain::sample;
 
 /// Slack takes it, and nothing from outside has become mark-up.
-fn holds(said: Said) -> Result<(), TestCaseError> {
-    let message = said.to(Destination::Edit { key: MessageKey::new("ours") });
+fn holds(said: Rendered) -> Result<(), TestCaseError> {
+    let message = said.into_message(Destination::Edit { key: MessageKey::new("ours") });
     let taken = check_message(&Value::Array(message.blocks.clone()), false);
     prop_assert!(taken.is_ok(), "{:?}", taken);
     prop_assert!(message.text.chars().count() <= 40_000);
@@ -82,12 +82,12 @@ proptest! {
     fn why_is_within_the_limits(text in words(), picks in prop::collection::vec(0..16_usize, 1..40), unasked in any::<bool>()) {
         let all = sample::blockers(&text);
         for blocker in &all {
-            holds(refusal::refusal(blocker))?;
+            holds(refusal::render_refusal(blocker))?;
         }
         let some = picks.iter().filter_map(|at| all.get(*at)).cloned().collect();
         let mut stands = sample::why(some);
         stands.lookup_failure = unasked.then(|| text.clone());
-        holds(why::why(&stands))?;
-        holds(why::why(&sample::free(&text)))?;
+        holds(why::render_why(&stands))?;
+        holds(why::render_why(&sample::free(&text)))?;
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::adapters::slack::client::{Client, Known};
+use crate::adapters::slack::client::{Client, PostedPlaces};
 use crate::domain::model::message::{Destination, Message, MessageFile, MessageKey, MessageLocation};
 
 impl Town {
@@ -34,14 +34,14 @@ async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
         asked: None,
     };
     let card = Message::new(to("card"), "deployed".into(), vec![]);
-    let at = client.send(&card, &Known::default()).await.unwrap().at.unwrap();
+    let at = client.send_message(&card, &PostedPlaces::default()).await.unwrap().place.unwrap();
     let file =
         MessageFile {
             name: "a & b.diff".into(), title: "All lines".into(), text: "-старе\n+нове \u{1f6d2}\n".into()
         };
     let more = Message { to: to("more"), text: "what differs".into(), ..card }.with_file(file.clone());
-    let sent = client.send(&more, &Known { at: None, thread: Some(at.clone()) }).await.unwrap();
-    assert!(sent.with_file);
+    let sent = client.send_message(&more, &PostedPlaces { message: None, thread: Some(at.clone()) }).await.unwrap();
+    assert!(sent.includes_file);
 
     let message = town.slack.messages("deploys", None).remove(1);
     assert_eq!((message.thread, message.text.as_str()), (Some(at.ts), "what differs"));
@@ -53,7 +53,10 @@ async fn our_client_puts_a_file_into_a_thread_and_people_can_read_it() {
     assert_eq!(town.strays.all(), Vec::<String>::new());
 
     let nowhere = MessageLocation { channel: "C0DEPLOYS".into(), ts: "1.0".into() };
-    let refused = client.send(&more, &Known { at: None, thread: Some(nowhere) }).await.expect_err("no such thread");
+    let refused = client
+        .send_message(&more, &PostedPlaces { message: None, thread: Some(nowhere) })
+        .await
+        .expect_err("no such thread");
     assert_eq!(refused.to_string(), "Slack does not take the file: thread_not_found");
 }
 

@@ -4,11 +4,11 @@ use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 
 use crate::adapters::slack::render::commit_summary::Authors;
-use crate::adapters::slack::render::history::history;
-use crate::adapters::slack::render::list::list;
-use crate::adapters::slack::render::page_buttons::For;
-use crate::adapters::slack::render::status::{A_PAGE, Count, Known, details, status};
-use crate::adapters::slack::render::{Said, diff, text_diff};
+use crate::adapters::slack::render::history::render_history;
+use crate::adapters::slack::render::list::render_list;
+use crate::adapters::slack::render::page_buttons::Viewer;
+use crate::adapters::slack::render::status::{PAGE_SIZE, StatusCounts, StatusDetails, render_details, render_status};
+use crate::adapters::slack::render::{Rendered, diff, text_diff};
 use crate::domain::change::approval::{ApprovalState, MergeCondition};
 use crate::domain::change::plan::CoDeployed;
 use crate::domain::change::{
@@ -63,8 +63,8 @@ proptest! {
             is_behind: Some(true),
             not_from_git: true,
         });
-        let said = list(&listing, For::Person, Timestamp::UNIX_EPOCH);
-        let message = said.to(Destination::Edit { key: MessageKey::new("list") });
+        let said = render_list(&listing, Viewer::Person, Timestamp::UNIX_EPOCH);
+        let message = said.into_message(Destination::Edit { key: MessageKey::new("list") });
         prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
         prop_assert_eq!(check_blocks(message.plain.as_ref().unwrap_or(&message.blocks)), Ok(()));
     }
@@ -74,12 +74,12 @@ proptest! {
     ) {
         for (old, new) in [(&old, &new), (&new, &chars), (&chars, &old)] {
             for difference in [LineDiff::from_texts(old, new), LineDiff::from_patch(&LineDiff::from_texts(old, new).to_unified_patch(&chars))] {
-                let shown = text_diff::difference(&difference, most);
+                let shown = text_diff::render_text_diff(&difference, most);
                 if shown.blocks.is_empty() {
                     continue;
                 }
-                let said = Said { text: "what differs".to_owned(), blocks: shown.blocks };
-                let message = said.to(Destination::Edit { key: MessageKey::new("diff") });
+                let said = Rendered { text: "what differs".to_owned(), blocks: shown.blocks };
+                let message = said.into_message(Destination::Edit { key: MessageKey::new("diff") });
                 prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
                 let plain = message.plain.as_ref().unwrap_or(&message.blocks);
                 prop_assert_eq!(check_blocks(plain), Ok(()));
@@ -145,10 +145,10 @@ fn change(number: u64, text: &str, stage: usize) -> Change {
 }
 
 /// Slack takes it, and nothing in it that is not ours is mark-up.
-pub(super) fn is_sound(said: Said) -> Result<(), TestCaseError> {
+pub(super) fn is_sound(said: Rendered) -> Result<(), TestCaseError> {
     let text = said.text.clone();
-    let ack = said.ack(false);
-    let message = said.to(Destination::Edit { key: MessageKey::new("x") });
+    let ack = said.to_ack_body(false);
+    let message = said.into_message(Destination::Edit { key: MessageKey::new("x") });
     prop_assert_eq!(check_blocks(&message.blocks), Ok(()));
     prop_assert!(serde_json::from_slice::<serde_json::Value>(&ack).is_ok());
     let mut texts = vec![text];
@@ -184,17 +184,17 @@ proptest! {
         let now = Timestamp::UNIX_EPOCH;
         let changes: Vec<Change> = (0..count).map(|n| change(n as u64, &text, (stage + n) % 8)).collect();
         let card = |it: &Change| (it.id, "https://acme.slack.com/archives/C0DEPLOYS/p1".to_owned());
-        let known = Known {
-            since: changes.iter().map(|it| (it.id, now)).collect(),
-            cards: changes.iter().map(card).collect(),
+        let known = StatusDetails {
+            stage_since: changes.iter().map(|it| (it.id, now)).collect(),
+            card_links: changes.iter().map(card).collect(),
         };
-        let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), A_PAGE);
-        is_sound(status(&ListFilter::default(), page, Count { under_way: count, watched: 0 }, &known, For::Person, now))?;
+        let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), PAGE_SIZE);
+        is_sound(render_status(&ListFilter::default(), page, StatusCounts { under_way: count, watched: 0 }, &known, Viewer::Person, now))?;
         let step = ChangeEvent { at: now, kind: text.clone(), by: Some(Actor::Github(text.clone())) };
         let detailed: Vec<_> = changes.into_iter().map(|change| (change, vec![step.clone(); steps])).collect();
         if !detailed.is_empty() {
-            is_sound(details(&detailed, &known, now))?;
-            is_sound(details(&detailed[..1], &known, now))?;
+            is_sound(render_details(&detailed, &known, now))?;
+            is_sound(render_details(&detailed[..1], &known, now))?;
         }
     }
 
@@ -224,7 +224,7 @@ proptest! {
         let links: std::collections::HashMap<_, _> = std::iter::once((MessageKey::new("card"), "https://acme.slack.com/archives/C0/p1".to_owned())).collect();
         let cursor = if back { Cursor::Later(LedgerPosition(0)) } else { Cursor::Start };
         let page = Page::from_cursor(Order::NewestFirst, &cursor, (0..count).map(happening).collect(), 20);
-        is_sound(history(&ListFilter::default(), Some(99), page, &links, For::Person, now))?;
+        is_sound(render_history(&ListFilter::default(), Some(99), page, &links, Viewer::Person, now))?;
     }
 }
 
@@ -288,12 +288,12 @@ proptest! {
             compared_commits: None,
             manifest_diff: Some(words.clone()),
         };
-        let one = diff::one(&diff, Some(&vec![words; files.min(30)]), &ladder, &Authors::new(), now);
-        is_sound(one.said)?;
-        is_sound(diff::whole(&diff))?;
+        let one = diff::render_artefact_diff(&diff, Some(&vec![words; files.min(30)]), &ladder, &Authors::new(), now);
+        is_sound(one.rendered)?;
+        is_sound(diff::render_file_comment(&diff))?;
         let pair = (&EnvironmentName::new(source), &EnvironmentName::new(target));
-        let all = diff::all(&vec![diff; count], count + waiting, pair, page, For::Person, &ladder, now);
-        prop_assert_eq!(check_blocks(all.clone().without_tables().to(Destination::Edit { key: MessageKey::new("x") }).blocks.as_slice()), Ok(()));
+        let all = diff::render_all_diffs(&vec![diff; count], count + waiting, pair, page, Viewer::Person, &ladder, now);
+        prop_assert_eq!(check_blocks(all.clone().without_tables().into_message(Destination::Edit { key: MessageKey::new("x") }).blocks.as_slice()), Ok(()));
         is_sound(all)?;
     }
 }

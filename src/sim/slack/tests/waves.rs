@@ -61,11 +61,11 @@ proptest! {
         if first && count > 1 {
             all.members[0].version.commit = Some(sample::sha('d'));
         }
-        is_sound(arrival_batch::wave(&all))?;
-        is_sound(arrival_batch::failed(&member(0), &environment, &people))?;
-        is_sound(arrival_batch::recovered(&member(0), &environment))?;
+        is_sound(arrival_batch::render_arrival_batch(&all))?;
+        is_sound(arrival_batch::render_failure(&member(0), &environment, &people))?;
+        is_sound(arrival_batch::render_recovery(&member(0), &environment))?;
         let names: Vec<&str> = all.members.iter().map(|member| member.artefact.as_str()).collect();
-        is_sound(arrival_batch::failed_too(&names, &environment, &people))?;
+        is_sound(arrival_batch::render_more_failures(&names, &environment, &people))?;
 
         let one = Arrival {
             message_key: MessageKey::new("arrival"),
@@ -84,8 +84,8 @@ proptest! {
             next_environment: first.then(|| environment.clone()),
             is_first_environment: first,
         };
-        is_sound(arrival::arrival(&one))?;
-        is_sound(arrival::recovered(&one))?;
-        is_sound(arrival::concerned(&one))?;
+        is_sound(arrival::render_arrival(&one))?;
+        is_sound(arrival::render_recovery(&one))?;
+        is_sound(arrival::render_authors_found(&one))?;
     }
 }

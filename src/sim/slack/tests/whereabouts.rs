@@ -52,14 +52,14 @@ proptest! {
             artefacts: (0..artefacts).map(places).collect(),
             tally: Some(Tally { artefacts: all, environments: (0..rungs).map(|n| (environment(n), n, rungs)).collect() }),
         };
-        is_sound(where_is::whereabouts(&found))?;
+        is_sound(where_is::render_where_is(&found))?;
         let pull = PullRequestRef { number: 42, url: words.clone() };
         let open = QueryMatch::Unmerged { repository: repository.clone(), pull, title: words.clone(), is_closed: true };
         let candidate = QueryMatch::Commit { repository, sha: commit.sha.clone(), commit: Some(commit) };
-        is_sound(where_is::unmerged(&open))?;
-        is_sound(where_is::which(&words, &vec![candidate; 9], 5, Some(&ArtefactName::new("mailer"))))?;
-        is_sound(where_is::which(&words, &[open.clone(), open], 5, None))?;
-        is_sound(where_is::unknown(&what, None, 200))?;
-        is_sound(where_is::meaningless(&words))?;
+        is_sound(where_is::render_unmerged(&open))?;
+        is_sound(where_is::render_candidate_choice(&words, &vec![candidate; 9], 5, Some(&ArtefactName::new("mailer"))))?;
+        is_sound(where_is::render_candidate_choice(&words, &[open.clone(), open], 5, None))?;
+        is_sound(where_is::render_not_found(&what, None, 200))?;
+        is_sound(where_is::render_unparsable(&words))?;
     }
 }

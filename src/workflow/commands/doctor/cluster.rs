@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 
-use crate::adapters::cluster::access::{Ask, asks};
-use crate::adapters::cluster::{Container, Greeting};
+use crate::adapters::cluster::access::{ClusterPermission, list_required_permissions};
+use crate::adapters::cluster::{ClusterInfo, Container};
 use crate::domain::change::Proof;
 use crate::domain::doctor::clock::ClockReading;
 use crate::domain::doctor::cluster::{self, ConfiguredWorkload, NamespaceAccess, VersionProof};
@@ -40,7 +40,7 @@ impl DoctorRun<'_> {
             if let Ok(greeting) = &greeting {
                 let name =
                     context.as_ref().map_or("the cluster".to_owned(), |context| format!("the cluster {context}"));
-                heard.extend(self.build_clock_reading(&name, greeting.date));
+                heard.extend(self.build_clock_reading(&name, greeting.server_time));
                 reachable_contexts.insert(context.clone());
             }
             checks.push(cluster::check_reachable(context.as_deref(), &greeting.map(|greeting| greeting.version)));
@@ -68,8 +68,8 @@ impl DoctorRun<'_> {
         catalogue.artefacts.iter().flat_map(of).collect()
     }
 
-    async fn probe_cluster(&self, context: Option<Arc<str>>) -> (ProbeResult<Greeting>, Option<Arc<str>>) {
-        (self.ask_with_timeout(self.doctor.cluster_clients.greet(context.as_ref())).await, context)
+    async fn probe_cluster(&self, context: Option<Arc<str>>) -> (ProbeResult<ClusterInfo>, Option<Arc<str>>) {
+        (self.ask_with_timeout(self.doctor.cluster_clients.fetch_cluster_info(context.as_ref())).await, context)
     }
 
     async fn probe_permissions(&self, places: &[(&Artefact, EnvironmentName, &Place)]) -> Vec<NamespaceAccess> {
@@ -81,14 +81,15 @@ impl DoctorRun<'_> {
     }
 
     async fn probe_namespace_permissions(&self, namespace: &Namespace) -> NamespaceAccess {
-        let asks = asks();
+        let asks = list_required_permissions();
         let answers = join_all_bounded(
             asks.iter()
-                .map(|ask| self.ask_with_timeout(self.doctor.cluster_clients.may(namespace, ask)).boxed())
+                .map(|ask| self.ask_with_timeout(self.doctor.cluster_clients.is_permitted(namespace, ask)).boxed())
                 .collect(),
         )
         .await;
-        let refused = |(ask, may): (&Ask, ProbeResult<bool>)| may.map(|may| (!may).then(|| ask.to_string()));
+        let refused =
+            |(ask, may): (&ClusterPermission, ProbeResult<bool>)| may.map(|may| (!may).then(|| ask.to_string()));
         let refused: ProbeResult<Vec<Option<String>>> = asks.iter().zip(answers).map(refused).collect();
         let refused = refused.map(|refused| refused.into_iter().flatten().collect());
         NamespaceAccess { namespace: namespace.clone(), refused, asked: asks.len() }
@@ -113,7 +114,8 @@ impl DoctorRun<'_> {
         place: &Place,
         workload: &Workload,
     ) -> (ConfiguredWorkload, &'a Artefact, Vec<Container>) {
-        let found = self.ask_with_timeout(self.doctor.cluster_clients.containers(&place.namespace, workload)).await;
+        let found =
+            self.ask_with_timeout(self.doctor.cluster_clients.fetch_containers(&place.namespace, workload)).await;
         let containers = found.as_ref().ok().and_then(|found| found.as_deref()).unwrap_or_default().to_vec();
         let told = |found: Option<Box<[Container]>>| {
             let one = |container: &Container| (container.name.to_string(), container.image.name.to_string());
@@ -172,12 +174,12 @@ impl DoctorRun<'_> {
     async fn probe_image(&self, name: &str, references: Vec<&Image>) -> RegistryImage {
         let registry = &self.doctor.registry;
         let held = if references.is_empty() {
-            self.ask_with_timeout(registry.tags(name))
+            self.ask_with_timeout(registry.list_tags(name))
                 .await
                 .map(|tags| ImageUsage::Unused { has_tags: !tags.is_empty() })
         } else {
             let answers = join_all_bounded(
-                references.iter().map(|image| self.ask_with_timeout(registry.digest(image)).boxed()).collect(),
+                references.iter().map(|image| self.ask_with_timeout(registry.fetch_digest(image)).boxed()).collect(),
             )
             .await;
             let missing = |(image, digest): (&&Image, ProbeResult<Option<String>>)| {

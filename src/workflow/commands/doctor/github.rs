@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::FutureExt;
 use jiff::Timestamp;
 
-use crate::adapters::github::probe::{BranchRule, Bypass, Hour};
+use crate::adapters::github::probe::{BranchRule, GithubRateLimit, RulesetBypass};
 use crate::config::GithubAuth;
 use crate::domain::doctor::clock::ClockReading;
 use crate::domain::doctor::github::{
@@ -82,8 +82,8 @@ impl DoctorRun<'_> {
         if self.doctor.secrets.github.is_none() {
             return Ok(None);
         }
-        let hour = self.ask_with_timeout(self.doctor.github.hour()).await?;
-        Ok(hour.map(|Hour { limit, left, resets_at }| RequestQuota { limit, left, resets_at }))
+        let hour = self.ask_with_timeout(self.doctor.github.fetch_rate_limit()).await?;
+        Ok(hour.map(|GithubRateLimit { limit, remaining: left, resets_at }| RequestQuota { limit, left, resets_at }))
     }
 
     /// And what GitHub's clock said.
@@ -92,26 +92,28 @@ impl DoctorRun<'_> {
         match &self.doctor.secrets.github {
             None => Ok((GithubIdentity::Anonymous, None)),
             Some(GithubAuth::Token(_)) => {
-                let owner = self.ask_with_timeout(client.owner()).await?;
+                let owner = self.ask_with_timeout(client.fetch_token_owner()).await?;
                 let scopes = owner.scopes.filter(|scopes| !scopes.is_empty());
-                Ok((GithubIdentity::Token { login: owner.login, scopes }, owner.date))
+                Ok((GithubIdentity::Token { login: owner.login, scopes }, owner.server_time))
             }
             Some(GithubAuth::App { .. }) => {
-                let (app, hook) =
-                    tokio::join!(self.ask_with_timeout(client.app()), self.ask_with_timeout(client.app_hook()));
+                let (app, hook) = tokio::join!(
+                    self.ask_with_timeout(client.fetch_app_installation()),
+                    self.ask_with_timeout(client.fetch_app_webhook())
+                );
                 let Some(app) = app? else { return Ok((GithubIdentity::Anonymous, None)) };
                 let hook = hook.map(|hook| {
                     let (url, signed) = hook.map_or((None, false), |hook| (hook.url, hook.signed));
                     AppWebhook { url, signed }
                 });
                 let (permissions, events, suspended) = (app.permissions, app.events, app.suspended);
-                Ok((GithubIdentity::App { name: app.slug, permissions, events, suspended, hook }, app.date))
+                Ok((GithubIdentity::App { name: app.slug, permissions, events, suspended, hook }, app.server_time))
             }
         }
     }
 
     async fn probe_team(&self, organisation: String, team: String) -> (String, ProbeResult<bool>) {
-        let seen = self.ask_with_timeout(self.doctor.github.sees_team(&organisation, &team)).await;
+        let seen = self.ask_with_timeout(self.doctor.github.can_see_team(&organisation, &team)).await;
         (format!("{organisation}/{team}"), seen)
     }
 
@@ -168,11 +170,11 @@ impl DoctorRun<'_> {
         wanted: BTreeMap<Option<String>, BranchUsage>,
         untold: bool,
     ) -> RepositoryProbe {
-        let settings = self.ask_with_timeout(self.doctor.github.settings(&name)).await;
+        let settings = self.ask_with_timeout(self.doctor.github.fetch_repository_settings(&name)).await;
         let default = settings.as_ref().ok().and_then(|settings| Some(settings.as_ref()?.default_branch.clone()));
         let has_code = self.doctor.config.catalogue.artefacts.iter().any(|artefact| artefact.repository == name);
         let checks = match default.as_ref().filter(|_| untold && has_code) {
-            Some(branch) => Some(self.ask_with_timeout(self.doctor.github.sees_checks(&name, branch)).await),
+            Some(branch) => Some(self.ask_with_timeout(self.doctor.github.probe_checks_access(&name, branch)).await),
             None => None,
         };
         let mut branches: Vec<(String, BranchUsage)> = Vec::new();
@@ -198,7 +200,7 @@ impl DoctorRun<'_> {
             settings.map(|settings| RepositoryAccess {
                 archived: settings.archived,
                 may_push: settings.may_push,
-                allows_merge_commits: settings.merge_commits,
+                allows_merge_commits: settings.allows_merge_commits,
             })
         });
         RepositoryProbe { name, access: shown, branches, checks }
@@ -208,7 +210,7 @@ impl DoctorRun<'_> {
         let client = &self.doctor.github;
         let entered = !ways.by_merge.is_empty() || !ways.by_pull_request.is_empty();
         let (protected, rules) =
-            tokio::join!(self.ask_with_timeout(client.branch_protected(repository, &name)), async {
+            tokio::join!(self.ask_with_timeout(client.is_branch_protected(repository, &name)), async {
                 if entered { Some(self.probe_branch_rules(repository, &name).await) } else { None }
             });
         let names = |all: BTreeSet<EnvironmentName>| all.iter().map(ToString::to_string).collect();
@@ -229,24 +231,26 @@ impl DoctorRun<'_> {
     /// What the rules say to us: those that we may bypass say nothing.
     async fn probe_branch_rules(&self, repository: &Repository, branch: &str) -> ProbeResult<EffectiveBranchRules> {
         let client = &self.doctor.github;
-        let all = self.ask_with_timeout(client.branch_rules(repository, branch)).await?;
-        let mut bypasses: BTreeMap<u64, Bypass> = BTreeMap::new();
+        let all = self.ask_with_timeout(client.fetch_branch_rules(repository, branch)).await?;
+        let mut bypasses: BTreeMap<u64, RulesetBypass> = BTreeMap::new();
         let mut rules = EffectiveBranchRules::default();
-        for BranchRule { kind, ruleset, checks, merge_methods } in all {
+        for BranchRule { kind, ruleset_id: ruleset, required_checks: checks, merge_methods } in all {
             if HARMLESS_RULES.contains(&kind.as_str()) {
                 continue;
             }
             let bypass = match ruleset.map(|ruleset| (ruleset, bypasses.get(&ruleset))) {
-                None => Bypass::Never,
+                None => RulesetBypass::Never,
                 Some((_, Some(known))) => *known,
                 Some((ruleset, None)) => {
-                    let asked =
-                        self.ask_with_timeout(client.bypass(repository, ruleset)).await.unwrap_or(Bypass::Never);
+                    let asked = self
+                        .ask_with_timeout(client.fetch_ruleset_bypass(repository, ruleset))
+                        .await
+                        .unwrap_or(RulesetBypass::Never);
                     bypasses.insert(ruleset, asked);
                     asked
                 }
             };
-            if bypass == Bypass::Always {
+            if bypass == RulesetBypass::Always {
                 continue;
             }
             match kind.as_str() {
@@ -256,7 +260,7 @@ impl DoctorRun<'_> {
                 }
                 "update" => {
                     rules.restricted = true;
-                    rules.restricted_by_pull |= bypass == Bypass::Never;
+                    rules.restricted_by_pull |= bypass == RulesetBypass::Never;
                 }
                 "required_status_checks" => rules.required_checks.extend(checks),
                 "required_linear_history" => rules.requires_linear_history = true,
@@ -286,12 +290,12 @@ impl DoctorRun<'_> {
         let branch = match branch {
             Some(branch) => Ok(Some(branch.clone())),
             None => self
-                .ask_with_timeout(client.settings(repository))
+                .ask_with_timeout(client.fetch_repository_settings(repository))
                 .await
                 .map(|found| found.map(|found| found.default_branch)),
         };
         let text = match branch {
-            Ok(Some(branch)) => self.ask_with_timeout(client.file(repository, &branch, &file)).await,
+            Ok(Some(branch)) => self.ask_with_timeout(client.fetch_file(repository, &branch, &file)).await,
             Ok(None) => Ok(None),
             Err(trouble) => Err(trouble),
         };

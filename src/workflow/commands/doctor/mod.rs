@@ -12,14 +12,14 @@ use futures::future::BoxFuture;
 use futures::{FutureExt, StreamExt};
 use tokio::time::Instant;
 
-use crate::adapters::cluster::{Clients, ClusterError};
+use crate::adapters::cluster::{ClusterClients, ClusterError};
 use crate::adapters::github::{self as hub, GithubError};
 use crate::adapters::registry::{self, RegistryError};
 use crate::adapters::reports::Report;
 use crate::adapters::slack as chat;
 use crate::adapters::slack::client::SendError;
-use crate::adapters::slack::render::{self, Said};
-use crate::adapters::store::{self, LedgerDetails, Looked, Reported, StoreError};
+use crate::adapters::slack::render::{self, Rendered};
+use crate::adapters::store::{self, DatabaseProbe, LedgerDetails, ReportSummary, StoreError};
 use crate::clock::Clock;
 use crate::config::{Config, Secrets};
 use crate::domain::change::Proof;
@@ -50,7 +50,7 @@ pub struct Doctor {
     pub slack: Option<chat::client::Client>,
     pub github: hub::Client,
     pub registry: registry::Client,
-    pub cluster_clients: Clients,
+    pub cluster_clients: ClusterClients,
     /// This process uses the database itself.
     pub owns_database: bool,
 }
@@ -117,11 +117,11 @@ impl DoctorRun<'_> {
     /// The database, and what it keeps of reports.
     async fn check_store(&self) -> Vec<HealthCheck> {
         let looked =
-            self.ask_with_timeout(store::look(&self.doctor.secrets.database_url, self.doctor.owns_database)).await;
+            self.ask_with_timeout(store::probe(&self.doctor.secrets.database_url, self.doctor.owns_database)).await;
         let mut checks = vec![found_store::check_store(&match looked {
-            Ok(Looked::New { file }) => found_store::DatabaseState::New { file },
-            Ok(Looked::Held { file, by }) => found_store::DatabaseState::InUse { file, by },
-            Ok(Looked::Writable { file, schema, ours }) => {
+            Ok(DatabaseProbe::New { file }) => found_store::DatabaseState::New { file },
+            Ok(DatabaseProbe::InUse { file, by }) => found_store::DatabaseState::InUse { file, by },
+            Ok(DatabaseProbe::Writable { file, schema, ours }) => {
                 found_store::DatabaseState::Writable { file, schema, known_schema: ours }
             }
             Err(trouble) => found_store::DatabaseState::Broken(trouble.to_string()),
@@ -131,8 +131,12 @@ impl DoctorRun<'_> {
         let reported = if checks[0].health == Health::Bad {
             Ok(None)
         } else {
-            self.ask_with_timeout(store::reported(&self.doctor.secrets.database_url, &rungs, self.doctor.clock.now()))
-                .await
+            self.ask_with_timeout(store::read_report_summary(
+                &self.doctor.secrets.database_url,
+                &rungs,
+                self.doctor.clock.now(),
+            ))
+            .await
         };
         checks.extend(match reported {
             Ok(reported) => self.check_reports(&rungs, reported),
@@ -141,17 +145,17 @@ impl DoctorRun<'_> {
         checks
     }
 
-    fn check_reports(&self, rungs: &[EnvironmentName], reported: Option<Reported>) -> Vec<HealthCheck> {
+    fn check_reports(&self, rungs: &[EnvironmentName], reported: Option<ReportSummary>) -> Vec<HealthCheck> {
         let policies = &self.doctor.config.environments;
         let has_secret = |name| policies.get(name).is_some_and(|policy| policy.webhook_secret.is_some());
-        let Some(Reported { strays, last }) = reported else {
+        let Some(ReportSummary { unmapped: strays, last_reports: last }) = reported else {
             return reports::check_missing_secrets(rungs.iter().filter(|name| !has_secret(name)));
         };
         let last = |name: &EnvironmentName| {
             let entry = last.iter().find(|entry| entry.environment.as_ref() == Some(name))?;
             let Some(LedgerDetails::Report { report, .. }) = &entry.details else { return None };
             let report: Report = serde_json::from_value(report.clone()).ok()?;
-            Some((entry.at, report.sender.name().to_owned()))
+            Some((entry.at, report.sender.display_name().to_owned()))
         };
         let environments: Vec<_> = rungs
             .iter()
@@ -166,11 +170,11 @@ impl DoctorRun<'_> {
 }
 
 impl Context {
-    pub(crate) async fn run_doctor(&self) -> Said {
+    pub(crate) async fn run_doctor(&self) -> Rendered {
         let lookup_proof = |artefact: &ArtefactName, environment: &EnvironmentName, version: &Version| {
             self.find_known_proof(artefact, environment, version)
         };
-        render::doctor::doctor(&self.doctor.run_checks(None, &lookup_proof).await, self.clock.now())
+        render::doctor::render_doctor(&self.doctor.run_checks(None, &lookup_proof).await, self.clock.now())
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::adapters::slack::client::{Client, Group, needed_scopes};
+use crate::adapters::slack::client::{Client, UserGroup, required_scopes};
 use crate::adapters::slack::signature_probe;
-use crate::adapters::slack::signature_probe::Knocked;
+use crate::adapters::slack::signature_probe::SignatureProbeResult;
 use crate::domain::doctor::clock::ClockReading;
 use crate::domain::doctor::slack::{self, Channel, ResolvedPrincipal, RulePrincipal, SignatureProbe, Workspace};
 use crate::domain::doctor::{HealthCheck, ProbeResult, RedactedUrl};
@@ -22,17 +22,19 @@ impl DoctorRun<'_> {
                 .chain(slack::check_signing_secret(&self.probe_signature(url).await));
             return (checks.collect(), Vec::new());
         };
-        let (token, trip) = tokio::join!(self.ask_with_timeout(client.token_as_seen()), self.probe_signature(url));
+        let (token, trip) = tokio::join!(self.ask_with_timeout(client.inspect_token()), self.probe_signature(url));
         let heard = token.as_ref().ok().and_then(|token| self.build_clock_reading("Slack", token.date));
         let workspace = token.map(|token| Workspace { name: token.team, bot: token.bot, scopes: token.scopes });
         let mut checks = vec![slack::check_token(&workspace)];
         let (joined, named, sockets) = tokio::join!(
-            async { if workspace.is_ok() { Some(self.ask_with_timeout(client.joined()).await) } else { None } },
+            async {
+                if workspace.is_ok() { Some(self.ask_with_timeout(client.list_joined_channels()).await) } else { None }
+            },
             async { if workspace.is_ok() { self.resolve_rule_members(client).await } else { Vec::new() } },
             self.probe_app_token(client),
         );
         if let Ok(workspace) = &workspace {
-            checks.push(slack::check_scopes(workspace.scopes.as_deref(), &needed_scopes()));
+            checks.push(slack::check_scopes(workspace.scopes.as_deref(), &required_scopes()));
             let joined = joined.map(|joined| joined.map(|all| all.into_iter().map(to_channel).collect()));
             if let Some(joined) = joined {
                 checks.extend(slack::check_channels(&self.list_configured_channels(), &joined, &workspace.bot));
@@ -47,7 +49,7 @@ impl DoctorRun<'_> {
 
     async fn probe_app_token(&self, client: &Client) -> Option<ProbeResult<()>> {
         let token = self.doctor.secrets.slack_app_token.as_ref()?;
-        Some(self.ask_with_timeout(client.opens_sockets(token)).await)
+        Some(self.ask_with_timeout(client.check_app_token(token)).await)
     }
 
     async fn probe_signature(&self, url: Option<&str>) -> SignatureProbe {
@@ -66,10 +68,10 @@ impl DoctorRun<'_> {
         };
         let Some(url) = url else { return SignatureProbe::NotProbed };
         let shown = RedactedUrl::from_url(&url);
-        match signature_probe::at(&url, secret, &self.doctor.clock).await {
-            Knocked::LetIn => SignatureProbe::Accepted(shown),
-            Knocked::Refused(status) => SignatureProbe::Refused { url: shown, status },
-            Knocked::Away(why) => SignatureProbe::Unreachable { url: shown, why },
+        match signature_probe::probe_signature(&url, secret, &self.doctor.clock).await {
+            SignatureProbeResult::Accepted => SignatureProbe::Accepted(shown),
+            SignatureProbeResult::Refused(status) => SignatureProbe::Refused { url: shown, status },
+            SignatureProbeResult::Unreachable(why) => SignatureProbe::Unreachable { url: shown, why },
         }
     }
 
@@ -91,14 +93,17 @@ impl DoctorRun<'_> {
             rules.extend(policy.overriders.iter().map(|member| (format!("{environment}'s overriders"), member)));
         }
         let by_group = |(_, member): &(String, &Member)| matches!(member, Member::Handle(_) | Member::Group(_));
-        let groups =
-            if rules.iter().any(by_group) { self.ask_with_timeout(client.groups()).await } else { Ok(Vec::new()) };
+        let groups = if rules.iter().any(by_group) {
+            self.ask_with_timeout(client.list_user_groups()).await
+        } else {
+            Ok(Vec::new())
+        };
         let mut people: BTreeMap<PersonId, ResolvedPrincipal> = BTreeMap::new();
         for (_, member) in &rules {
             if let Member::Person(person) = member
                 && !people.contains_key(person)
             {
-                let who = match self.ask_with_timeout(client.account(person)).await {
+                let who = match self.ask_with_timeout(client.fetch_account(person)).await {
                     Ok(Some(account)) if account.role == Role::Member => {
                         ResolvedPrincipal::Person { id: person.to_string() }
                     }
@@ -113,7 +118,7 @@ impl DoctorRun<'_> {
             .map(|(rule, member)| {
                 let (written, who) = match member {
                     Member::Handle(handle) => {
-                        let found = |group: &&Group| group.handle.eq_ignore_ascii_case(handle);
+                        let found = |group: &&UserGroup| group.handle.eq_ignore_ascii_case(handle);
                         (format!("@{handle}"), resolve_group(&groups, found, ResolvedPrincipal::Handle))
                     }
                     Member::Group(id) => {
@@ -142,8 +147,8 @@ impl DoctorRun<'_> {
 }
 
 fn resolve_group(
-    groups: &ProbeResult<Vec<Group>>,
-    is_it: impl Fn(&&Group) -> bool,
+    groups: &ProbeResult<Vec<UserGroup>>,
+    is_it: impl Fn(&&UserGroup) -> bool,
     otherwise: ResolvedPrincipal,
 ) -> ResolvedPrincipal {
     match groups {
@@ -154,6 +159,6 @@ fn resolve_group(
     }
 }
 
-fn to_channel(joined: crate::adapters::slack::client::Joined) -> Channel {
+fn to_channel(joined: crate::adapters::slack::client::JoinedChannel) -> Channel {
     Channel { id: joined.id, name: joined.name, archived: joined.is_archived }
 }

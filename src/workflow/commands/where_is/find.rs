@@ -3,8 +3,8 @@
 use futures::StreamExt;
 use jiff::SignedDuration;
 
-use crate::adapters::github::PullState;
-use crate::adapters::store::{Home, Transaction};
+use crate::adapters::github::PullRequestState;
+use crate::adapters::store::{CommitMention, Transaction};
 use crate::domain::model::artefact::{Artefact, ArtefactName, Repository};
 use crate::domain::model::version::{Commit, Sha};
 use crate::domain::view::where_is::QueryMatch;
@@ -96,8 +96,8 @@ impl Context {
         let tags_since = self.clock.now() - TAG_TTL;
         for kind in &sought.interpretations {
             let mut here = Vec::new();
-            for kept in self.store.kept(kind, tags_since).await? {
-                let Some((repository, artefact)) = self.find_repository_of(&kept.home) else { continue };
+            for kept in self.store.find_commit_candidates(kind, tags_since).await? {
+                let Some((repository, artefact)) = self.find_repository_of(&kept.mentioned_by) else { continue };
                 // A tag is of one image; a commit is of all that are built from it.
                 let other = matches!(kind, QueryInterpretation::Tag(_))
                     && artefact.is_some_and(|artefact| named.is_some_and(|named| named.name != artefact.name));
@@ -122,16 +122,16 @@ impl Context {
     }
 
     /// Where something is kept: in a repository of the catalogue, and of which artefact, where it is of one.
-    fn find_repository_of(&self, home: &Home) -> Option<(&Repository, Option<&Artefact>)> {
+    fn find_repository_of(&self, home: &CommitMention) -> Option<(&Repository, Option<&Artefact>)> {
         let catalogue = &self.config.catalogue;
         let artefact = match home {
-            Home::Repository(name) => {
+            CommitMention::Repository(name) => {
                 let name: Repository = name.parse().ok()?;
                 let of_it = catalogue.artefacts.iter().find(|artefact| artefact.repository.is_same_as(&name))?;
                 return Some((&of_it.repository, None));
             }
-            Home::Artefact(name) => catalogue.find_artefact(name)?,
-            Home::Image(image) => catalogue.artefacts.iter().find(|artefact| *artefact.image == **image)?,
+            CommitMention::Artefact(name) => catalogue.find_artefact(name)?,
+            CommitMention::Image(image) => catalogue.artefacts.iter().find(|artefact| *artefact.image == **image)?,
         };
         Some((&artefact.repository, Some(artefact)))
     }
@@ -148,7 +148,7 @@ impl Context {
             if !several {
                 certain.push((repository.clone(), sha.clone()));
             } else if !certain.iter().any(|(other, _)| other == repository) {
-                let merged = match self.store.pull_commit(repository, number).await? {
+                let merged = match self.store.find_pull_commit(repository, number).await? {
                     Some(merged) => Some(merged),
                     None => {
                         match self.search_repository(repository, &QueryInterpretation::PullRequest(number)).await? {
@@ -168,10 +168,10 @@ impl Context {
 
     /// A commit as people know it: from what is kept, else once from GitHub. Without it the answer is only poorer.
     async fn describe_commit(&self, repository: &Repository, sha: &Sha) -> Option<Commit> {
-        if let Ok(Some(known)) = self.store.described(repository, sha).await {
+        if let Ok(Some(known)) = self.store.find_commit(repository, sha).await {
             return Some(known);
         }
-        let commit: Commit = self.github.commit(repository, sha.as_str()).await.ok()??.into();
+        let commit: Commit = self.github.resolve_commit(repository, sha.as_str()).await.ok()??.into();
         self.store_found_commit(repository, &commit, &QueryInterpretation::Commit(sha.to_string())).await;
         Some(commit)
     }
@@ -212,7 +212,7 @@ impl Context {
         }
         let found = match kind {
             QueryInterpretation::Commit(hex) => {
-                let named = self.github.commit(repository, hex).await?;
+                let named = self.github.resolve_commit(repository, hex).await?;
                 if named.is_none() {
                     // To Git a tag of that name comes first: there is none either.
                     let tag = (repository.clone(), QueryInterpretation::Tag(hex.clone()));
@@ -222,28 +222,30 @@ impl Context {
                 named.filter(|commit| commit.sha.as_str().starts_with(hex.as_str())).map(Commit::from)
             }
             QueryInterpretation::Tag(tag) => {
-                self.github.commit(repository, &format!("tags/{tag}")).await?.map(Commit::from)
+                self.github.resolve_commit(repository, &format!("tags/{tag}")).await?.map(Commit::from)
             }
-            QueryInterpretation::PullRequest(number) => match self.github.pull(repository, *number).await? {
-                None => None,
-                Some(found) => {
-                    let PullState::Merged { commit: sha, .. } = found.state else {
-                        let closed = found.state == PullState::Closed;
-                        let (repository, pull, title) = (repository.clone(), found.pull, found.title);
-                        return Ok(Some(QueryMatch::Unmerged { repository, pull, title, is_closed: closed }));
-                    };
-                    let page = found.pull.url.rsplit_once("/pull/").map(|(page, _)| page).unwrap_or_default();
-                    Some(Commit {
-                        url: format!("{page}/commit/{sha}"),
-                        sha,
-                        subject: format!("{} (#{number})", found.title),
-                        author: found.author.clone().unwrap_or_default(),
-                        login: found.author,
-                        only_moves: false,
-                        brings: Vec::new(),
-                    })
+            QueryInterpretation::PullRequest(number) => {
+                match self.github.fetch_pull_request(repository, *number).await? {
+                    None => None,
+                    Some(found) => {
+                        let PullRequestState::Merged { commit: sha, .. } = found.state else {
+                            let closed = found.state == PullRequestState::Closed;
+                            let (repository, pull, title) = (repository.clone(), found.pull, found.title);
+                            return Ok(Some(QueryMatch::Unmerged { repository, pull, title, is_closed: closed }));
+                        };
+                        let page = found.pull.url.rsplit_once("/pull/").map(|(page, _)| page).unwrap_or_default();
+                        Some(Commit {
+                            url: format!("{page}/commit/{sha}"),
+                            sha,
+                            subject: format!("{} (#{number})", found.title),
+                            author: found.author.clone().unwrap_or_default(),
+                            login: found.author,
+                            only_moves: false,
+                            brings: Vec::new(),
+                        })
+                    }
                 }
-            },
+            }
         };
         let Some(commit) = found else {
             self.not_found_cache.0.insert(key, (), self.clock.now());
@@ -255,7 +257,7 @@ impl Context {
 
     /// A failure to keep it costs only another question later.
     async fn store_found_commit(&self, repository: &Repository, commit: &Commit, by: &QueryInterpretation) {
-        let transaction = Transaction::new().find(repository.clone(), commit.clone(), by.clone());
+        let transaction = Transaction::new().record_found_commit(repository.clone(), commit.clone(), by.clone());
         if let Err(error) = self.store.commit(transaction).await {
             tracing::warn!(%error, "a commit that was found could not be kept");
         }

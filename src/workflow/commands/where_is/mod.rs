@@ -45,7 +45,9 @@ impl Context {
         artefact: Option<&ArtefactName>,
     ) -> Result<Response, RetryLater> {
         let named = artefact.and_then(|name| self.config.catalogue.find_artefact(name.as_str()));
-        let Some(sought) = WhereQuery::parse(what) else { return Ok(asked.reply_private(render::meaningless(what))) };
+        let Some(sought) = WhereQuery::parse(what) else {
+            return Ok(asked.reply_private(render::render_unparsable(what)));
+        };
         let meant = match Box::pin(self.find_commit(&sought, named)).await {
             Ok(meant) => meant,
             Err(error) => return asked.reply_lookup_error(&error),
@@ -54,19 +56,23 @@ impl Context {
             CommitMatch::Unique(QueryMatch::Commit { repository, sha, commit }) => {
                 match Box::pin(self.trace_commit(repository, sha, commit, named)).await {
                     Ok(found) => {
-                        asked.reply_with_visibility(render::whereabouts(&found), openly, found.find_single_change())
+                        asked.reply_with_visibility(render::render_where_is(&found), openly, found.find_single_change())
                     }
                     Err(error) => return asked.reply_lookup_error(&error),
                 }
             }
             CommitMatch::Unique(unmerged @ QueryMatch::Unmerged { .. }) => {
-                asked.reply_with_visibility(render::unmerged(&unmerged), openly, None)
+                asked.reply_with_visibility(render::render_unmerged(&unmerged), openly, None)
             }
-            CommitMatch::Ambiguous(all) => asked.reply_private(render::which(what, &all, MAX_CHOICES, artefact)),
-            CommitMatch::CommitUnknown(of) => asked.reply_private(render::untold(what, &of)),
-            CommitMatch::NotFound(repositories) => asked.reply_private(render::unknown(what, artefact, repositories)),
+            CommitMatch::Ambiguous(all) => {
+                asked.reply_private(render::render_candidate_choice(what, &all, MAX_CHOICES, artefact))
+            }
+            CommitMatch::CommitUnknown(of) => asked.reply_private(render::render_commit_unknown(what, &of)),
+            CommitMatch::NotFound(repositories) => {
+                asked.reply_private(render::render_not_found(what, artefact, repositories))
+            }
             CommitMatch::UnknownRepository => {
-                asked.reply_private(render::not_ours(sought.repository.as_ref(), artefact))
+                asked.reply_private(render::render_foreign_repository(sought.repository.as_ref(), artefact))
             }
         })
     }
@@ -85,7 +91,7 @@ impl Context {
         let shown: Vec<&ArtefactName> =
             artefacts.iter().take(MAX_SHOWN_ARTEFACTS).map(|artefact| &artefact.name).collect();
         let mut past = TraceHistory::default();
-        for stay in self.store.sightings_of(&shown, MAX_SIGHTINGS).await? {
+        for stay in self.store.list_recent_sightings(&shown, MAX_SIGHTINGS).await? {
             past.sightings.entry((stay.artefact.clone(), stay.environment.clone())).or_default().push(stay);
         }
         let mut traces = Vec::with_capacity(artefacts.len());
@@ -93,7 +99,8 @@ impl Context {
             traces.push(self.trace_artefact(artefact, at < MAX_SHOWN_ARTEFACTS, &mut past).await?);
         }
         let running: HashSet<&Sha> = traces.iter().flat_map(ArtefactTrace::image_commits).collect();
-        past.restored_commits = self.store.restored_by(&repository, &running.into_iter().collect::<Vec<_>>()).await?;
+        past.restored_commits =
+            self.store.find_restored_commits(&repository, &running.into_iter().collect::<Vec<_>>()).await?;
         for here in traces.iter_mut().flat_map(|trace| &mut trace.environments) {
             here.code_commit =
                 here.image_commit.as_ref().map(|raw| past.resolve_code_commit(here.change_lock_key.as_ref(), raw));
@@ -156,7 +163,7 @@ impl Context {
             let by_branch = artefact.delivery == Delivery::Branch;
             // By branch all artefacts of the repository share what happened.
             if (by_branch || shown) && !past.changes.contains_key(moves.as_str()) {
-                let changes = self.store.changes_of(&moves, MAX_CHANGES).await?;
+                let changes = self.store.list_changes_of(&moves, MAX_CHANGES).await?;
                 past.source_maps.insert(moves.as_str().to_owned(), SourceMap::from_changes(&changes, &artefact.name));
                 past.changes.insert(moves.as_str().to_owned(), changes);
             }
@@ -164,7 +171,7 @@ impl Context {
             let stays = past.sightings.remove(&(artefact.name.clone(), environment.name.clone())).unwrap_or_default();
             rungs.push(EnvironmentState {
                 environment,
-                rollout: self.cluster_view.rollout(place, &artefact.image),
+                rollout: self.cluster_view.read_rollout(place, &artefact.image),
                 image_commit: sighting.as_ref().and_then(|sighting| sighting.version.commit.clone()),
                 code_commit: None,
                 sighting,
@@ -192,7 +199,7 @@ impl Context {
             commits.extend(ran.map(|commit| past.resolve_code_commit(here.change_lock_key.as_ref(), commit)));
         }
         commits.extend(self.open_changes.all().iter().filter_map(|change| change.plan.pinned.clone()));
-        let pairs = self.store.pairs(repository, sha, &commits.iter().collect::<Vec<_>>()).await?;
+        let pairs = self.store.list_compared_pairs(repository, sha, &commits.iter().collect::<Vec<_>>()).await?;
         Ok(Containment::from_pairs(sha, &pairs))
     }
 

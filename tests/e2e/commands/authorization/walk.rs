@@ -294,7 +294,7 @@ async fn enter(town: &Town, role: Role, way: Way) -> Option<String> {
         }
         Way::Submits { modal } => {
             let about = format!("C0RELEASES {}", shown_value(town, modal).expect("a button that opens it"));
-            let reason = json!({ approve::REASON: { approve::REASON: { "value": "not today" } } });
+            let reason = json!({ approve::REASON_INPUT: { approve::REASON_INPUT: { "value": "not today" } } });
             interaction(&json!({
                 "type": "view_submission", "team": { "id": team }, "user": { "id": person }, "trigger_id": trigger,
                 "view": { "callback_id": modal, "private_metadata": about, "state": { "values": reason } },
@@ -363,7 +363,7 @@ fn waiting(town: &Town) -> Option<String> {
 
 /// What was rolled back from.
 async fn quarantined(town: &Town) -> Option<String> {
-    let quarantines = town.bot.store.quarantines().await.unwrap();
+    let quarantines = town.bot.store.list_quarantines().await.unwrap();
     quarantines.first().map(|quarantine| quarantine.version.label().to_owned())
 }
 
@@ -386,13 +386,13 @@ impl World {
             let branches = github.branches(&name).into_iter().filter(|(branch, _)| !branch.starts_with("gantry/"));
             branches.map(move |(branch, sha)| ((name.clone(), branch), sha)).collect::<Vec<_>>()
         });
-        let ledger = town.bot.store.ledger(&LedgerFilter::default(), 1000).await.unwrap();
+        let ledger = town.bot.store.list_ledger_entries(&LedgerFilter::default(), 1000).await.unwrap();
         let of_changes = ledger.into_iter().filter(|entry| entry.change.is_some());
         Self {
             heads: heads.collect(),
             ledger: of_changes.map(|entry| entry.kind.as_str().to_owned()).collect(),
             plans: everything(town).iter().filter(|message| has_button(message, "Confirm")).count(),
-            locks: town.bot.store.locks(None).await.unwrap().iter().map(|lock| lock.id.to_string()).collect(),
+            locks: town.bot.store.list_locks(None).await.unwrap().iter().map(|lock| lock.id.to_string()).collect(),
             modals: town.sim.slack.calls().get("views.open").copied().unwrap_or_default(),
         }
     }

@@ -114,7 +114,7 @@ impl Life<'_> {
                 self.says_yes("bob").await;
             }
             17 => {
-                let quarantines = town.bot.store.quarantines().await.unwrap();
+                let quarantines = town.bot.store.list_quarantines().await.unwrap();
                 if let Some(quarantine) = quarantines.first() {
                     let label = quarantine.version.label().to_owned();
                     self.types("bob", &format!("/gantry release checkout {label}")).await;
@@ -146,8 +146,10 @@ impl Life<'_> {
         let checkout = catalogue.find_artefact("checkout").expect("an artefact");
         let place = &checkout.places[&catalogue.ladder.find(namespace).expect("a rung").name];
         for _ in 0..500 {
-            let unreadable =
-                matches!(town.bot.cluster_view.rollout(place, &checkout.image).state, RolloutState::Unreadable { .. });
+            let unreadable = matches!(
+                town.bot.cluster_view.read_rollout(place, &checkout.image).state,
+                RolloutState::Unreadable { .. }
+            );
             if unreadable != readable {
                 return;
             }
@@ -161,7 +163,7 @@ impl Life<'_> {
         self.town.quiet().await;
         // Slack's pace may hold an answer up for a second or two.
         for _ in 0..10 {
-            let due = self.town.bot.store.pending().await.unwrap().next_due;
+            let due = self.town.bot.store.measure_outstanding_work().await.unwrap().next_due;
             let soon = self.town.clock.now() + SignedDuration::from_secs(2);
             let Some(due) = due.filter(|due| *due <= soon) else { return };
             self.town.clock.advance_to(due);
@@ -239,7 +241,7 @@ impl Life<'_> {
 
     /// How many changes began, or were taken up again.
     async fn begun(&self) -> usize {
-        let all = self.town.bot.store.ledger(&LedgerFilter::default(), 10_000).await.unwrap();
+        let all = self.town.bot.store.list_ledger_entries(&LedgerFilter::default(), 10_000).await.unwrap();
         all.iter().filter(|entry| matches!(entry.kind.as_str(), "begun" | "retried")).count()
     }
 }

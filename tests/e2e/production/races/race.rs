@@ -366,7 +366,7 @@ impl<'a> Race<'a> {
     /// Until what people did has been worked off, though GitHub is still waited for.
     async fn answered(&self) {
         for _ in 0..500 {
-            if self.town.bot.store.pending().await.unwrap().inbox == 0 {
+            if self.town.bot.store.measure_outstanding_work().await.unwrap().inbox == 0 {
                 return;
             }
             tokio::time::sleep(std::time::Duration::from_millis(4)).await;

@@ -31,8 +31,8 @@ fn change(awaiting: ApprovalState) -> Change {
 }
 
 fn shown(blocks: &[Block]) -> String {
-    let message = Said { text: String::new(), blocks: blocks.to_vec() };
-    let json: Value = serde_json::from_slice(&message.ack(false)).unwrap();
+    let message = Rendered { text: String::new(), blocks: blocks.to_vec() };
+    let json: Value = serde_json::from_slice(&message.to_ack_body(false)).unwrap();
     let text = |block: &Value| block["text"]["text"].as_str().unwrap_or_default().to_owned();
     json["blocks"].as_array().unwrap().iter().map(text).collect::<Vec<_>>().join("\n")
 }
@@ -56,7 +56,7 @@ fn everything_that_a_change_can_wait_for_has_its_words() {
         MergeCondition::RightsUnknown { why: "Slack cannot tell me who is in @developers right now.".into() },
     ];
     let change = change(awaiting(1));
-    let words: Vec<_> = all.iter().map(|waits| waits_for(&change, waits).into_string()).collect();
+    let words: Vec<_> = all.iter().map(|waits| describe_merge_condition(&change, waits).into_string()).collect();
     assert_snapshot!(words.join("\n"), @"
     :hourglass_flowing_sand: checks are still running: `build`, `browser &lt;tests&gt;`
     :no_entry: checks are red: `check-0`, `check-1`, `check-2`, `check-3`, `check-4`, `check-5`, `check-6`, `check-7` and 2 more. Repair them, or run them again on GitHub
@@ -80,7 +80,7 @@ fn a_review_that_does_not_count_says_why_and_what_to_do() {
     let change = change(awaiting(1));
     let words = [Unmapped, RequesterUnmapped, Requester, NotAsked, NoAccess].map(|why| {
         let ignored = IgnoredReview { login: "octo<cat>".into(), why };
-        ignored_words(&change, &ignored).into_string()
+        describe_ignored_review(&change, &ignored).into_string()
     });
     assert_snapshot!(words.join("\n"), @"
     :grey_question: the review of `octo&lt;cat&gt;` does not count: I do not know who that is in Slack. Name them under `people` in my configuration, or let their e-mail addresses be the same
@@ -100,7 +100,7 @@ fn the_card_shows_how_far_it_is() {
     waits.voided = Some(VoidedApprovals { at: at(30), count: 2, why: VoidReason::BranchMoved });
     waits.waits_for = vec![MergeCondition::Mergeability, MergeCondition::NoCheck];
     let full = change(waits.clone());
-    assert_snapshot!(shown(&waiting(&full, &waits)), @"
+    assert_snapshot!(shown(&render_waiting(&full, &waits)), @"
     :twisted_rightwards_arrows: pull request <https://github.com/acme/checkout/pull/12|#12>, frozen at `2222222`
     1 of 2 approvals, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     :white_check_mark: approved by <@U0BOB> · <!date^1763283660^{date_short_pretty} {time}|2025-11-16 09:01 UTC> · by a review on GitHub
@@ -108,13 +108,13 @@ fn the_card_shows_how_far_it_is() {
     :no_entry: *qa* requires a green check, and none ran on the frozen branch
     ");
     let making = Change { frozen: Some(ResultBranch::from_change_id(full.id)), ..full.clone() };
-    assert_snapshot!(shown(&waiting(&making, &awaiting(1))), @"
+    assert_snapshot!(shown(&render_waiting(&making, &awaiting(1))), @"
     :hourglass_flowing_sand: making the frozen branch and its pull request
     0 of 1 approval, asked of <!subteam^S0RELEASE|@release-managers>; not of <@U0ALICE>
     ");
-    assert_eq!(value(&making), None, "nobody approves what is not there yet");
+    assert_eq!(encode_button_value(&making), None, "nobody approves what is not there yet");
     let straight = Change { frozen: None, ..full };
-    assert_eq!(waiting(&straight, &awaiting(0)), [], "where nothing is to be said, nothing is");
+    assert_eq!(render_waiting(&straight, &awaiting(0)), [], "where nothing is to be said, nothing is");
 }
 
 #[test]
@@ -124,13 +124,13 @@ fn the_words_in_the_thread_and_to_those_who_press() {
         Some(VoidedApprovals { at: at(30), count: 1, why: VoidReason::Pushed { commit: "9be01d7c1f0f".into() } });
     let change = change(waits.clone());
     let all = [
-        voided(&change).unwrap(),
-        nudge(&change, &waits),
-        moved_on(&change),
-        changed_since(&change),
-        own_change(),
-        approved_before(),
-        no_modal(&change),
+        render_approvals_voided(&change).unwrap(),
+        render_reminder(&change, &waits),
+        render_already_decided(&change),
+        render_changed_since(&change),
+        render_own_change(),
+        render_already_approved(),
+        render_modal_failed(&change),
     ];
     let words: Vec<_> = all.into_iter().map(|said| said.text).collect();
     assert_snapshot!(words.join("\n"), @"
@@ -147,9 +147,9 @@ fn the_words_in_the_thread_and_to_those_who_press() {
 #[test]
 fn a_modal_comes_back_to_where_its_button_was() {
     let change = change(awaiting(1));
-    let value = value(&change).unwrap();
-    let modal = reject_modal(&change, &value, "C0RELEASES");
-    assert_eq!(modal_about(modal["private_metadata"].as_str().unwrap()), Some(("C0RELEASES", value.as_str())));
+    let value = encode_button_value(&change).unwrap();
+    let modal = build_reject_modal(&change, &value, "C0RELEASES");
+    assert_eq!(parse_modal_metadata(modal["private_metadata"].as_str().unwrap()), Some(("C0RELEASES", value.as_str())));
     assert!(modal["title"]["text"].as_str().unwrap().chars().count() <= 24, "Slack takes no longer title");
 }
 
@@ -157,8 +157,8 @@ fn a_modal_comes_back_to_where_its_button_was() {
 fn nobody_is_asked_for_an_approval_that_was_given() {
     let labels = |awaiting: ApprovalState| {
         let change = change(awaiting.clone());
-        let message = Said { text: String::new(), blocks: vec![buttons(&change, &awaiting)] };
-        let json: Value = serde_json::from_slice(&message.ack(false)).unwrap();
+        let message = Rendered { text: String::new(), blocks: vec![render_buttons(&change, &awaiting)] };
+        let json: Value = serde_json::from_slice(&message.to_ack_body(false)).unwrap();
         let all = json["blocks"][0]["elements"].as_array().unwrap();
         all.iter().map(|button| button["text"]["text"].as_str().unwrap().to_owned()).collect::<Vec<_>>().join(" ")
     };

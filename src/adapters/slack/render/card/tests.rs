@@ -28,8 +28,8 @@ fn deploying() -> Stage {
 
 /// Everything above the plan, which is the same on every card, and below it.
 fn shown(change: &Change) -> String {
-    let said = card(change, Some(&EnvironmentName::new("staging")));
-    let blocks = said.to(Destination::Edit { key: MessageKey::new("card") }).blocks;
+    let said = render_card(change, Some(&EnvironmentName::new("staging")));
+    let blocks = said.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -41,9 +41,10 @@ fn shown(change: &Change) -> String {
 
 #[test]
 fn a_card_says_what_moves_and_who_asked() {
-    let said = card(&sample::change(), None);
+    let said = render_card(&sample::change(), None);
     assert_eq!(said.text, "*checkout* `develop-4f1c2ab`: merging into *qa*");
-    let text = serde_json::to_string(&said.to(Destination::Edit { key: MessageKey::new("card") }).blocks).unwrap();
+    let text =
+        serde_json::to_string(&said.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks).unwrap();
     for part in [
         "`qa-1111111` \u{2192} `develop-4f1c2ab`, commit `4f1c2ab` as it runs in development",
         "2 commits:",
@@ -163,13 +164,13 @@ fn every_stage_says_how_far_it_is_and_what_is_next() {
 #[test]
 fn many_commits_are_listed_whole_and_counted_truly() {
     let mut change = sample::change();
-    assert_eq!(details(&change), None, "the card itself has them");
+    assert_eq!(render_all_commits(&change), None, "the card itself has them");
     let one = change.plan.drift.commits[0].clone();
     change.plan.drift.commits = vec![crate::domain::model::version::Commit { subject: "x".repeat(200), ..one }; 20];
     change.plan.drift.commits_in_all = 120;
-    let said = details(&change).unwrap();
+    let said = render_all_commits(&change).unwrap();
     assert_eq!(said.text, "The newest 20 of 120 commits of this change");
-    let blocks = said.to(Destination::Edit { key: MessageKey::new("card") }).blocks;
+    let blocks = said.into_message(Destination::Edit { key: MessageKey::new("card") }).blocks;
     let texts: Vec<&str> = blocks.iter().map(|block| block["text"]["text"].as_str().unwrap()).collect();
     assert_eq!(texts.concat().matches("Alice Adler").count(), 20);
     assert!(texts.iter().all(|text| text.chars().count() < 3000 && !text.ends_with('\u{2026}')));
@@ -179,9 +180,9 @@ fn many_commits_are_listed_whole_and_counted_truly() {
 fn the_end_mentions_the_one_who_asked() {
     let done = deploying().into_deployed(2, Proof::TagPattern, after(9)).unwrap();
     let running = "*checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready.";
-    assert_eq!(end(&at(done.clone()), &deploying()).text, format!("<@U0ALICE> {running}"));
+    assert_eq!(render_outcome(&at(done.clone()), &deploying()).text, format!("<@U0ALICE> {running}"));
     let stalled = deploying().into_stalled(None, false, after(902)).unwrap();
-    assert_eq!(end(&at(done), &stalled).text, format!("<@U0ALICE> It runs after all. {running}"));
+    assert_eq!(render_outcome(&at(done), &stalled).text, format!("<@U0ALICE> It runs after all. {running}"));
 }
 
 #[test]
@@ -193,14 +194,14 @@ fn those_who_wrote_what_failed_are_told_once() {
     };
     let both = named(vec![bob, carol]);
     let head = "<@U0ALICE> *checkout* `develop-4f1c2ab`: failed in *qa*.";
-    assert_eq!(end(&at(both.clone()), &deploying()).text, format!("{head} Written by <@U0BOB> <@U0CAROL>."));
-    assert_eq!(end(&at(both.clone()), &both).text, head, "they were told");
-    assert_eq!(end(&at(named(vec![])), &deploying()).text, head, "nobody is known");
+    assert_eq!(render_outcome(&at(both.clone()), &deploying()).text, format!("{head} Written by <@U0BOB> <@U0CAROL>."));
+    assert_eq!(render_outcome(&at(both.clone()), &both).text, head, "they were told");
+    assert_eq!(render_outcome(&at(named(vec![])), &deploying()).text, head, "nobody is known");
 }
 
 /// The line of steps of a change.
 fn bar(change: &Change) -> String {
-    progress::bar(change).map(Mrkdwn::into_string).unwrap_or_default()
+    progress::format_progress_bar(change).map(Mrkdwn::into_string).unwrap_or_default()
 }
 
 #[test]

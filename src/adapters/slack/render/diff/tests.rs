@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::*;
-use crate::adapters::slack::render::page_buttons::For;
+use crate::adapters::slack::render::page_buttons::Viewer;
 use crate::domain::git::commit_summary::FileSummary;
 use crate::domain::git::comparison::ChangedFile;
 use crate::domain::model::artefact::ArtefactName;
@@ -106,11 +106,11 @@ fn largest() -> CommitSummary {
     }
 }
 
-fn read(said: &Said) -> String {
+fn read(said: &Rendered) -> String {
     let mut text = String::new();
     for block in said
         .clone()
-        .to(crate::domain::model::message::Destination::Edit {
+        .into_message(crate::domain::model::message::Destination::Edit {
             key: crate::domain::model::message::MessageKey::new("x"),
         })
         .blocks
@@ -133,7 +133,7 @@ fn read(said: &Said) -> String {
 
 fn one_said(diff: &Diff) -> String {
     let authors = Authors::from([("alice".to_owned(), crate::domain::model::actor::PersonId::new("U0ALICE"))]);
-    read(&one(diff, None, &sample::catalogue().ladder, &authors, now()).said)
+    read(&render_artefact_diff(diff, None, &sample::catalogue().ladder, &authors, now()).rendered)
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn the_largest_is_cut_and_leads_on() {
 fn all_in_lines() {
     let pair = (&EnvironmentName::new("staging"), &EnvironmentName::new("prod"));
     let ladder = sample::catalogue().ladder;
-    let said = |diffs: &[Diff], count| read(&all(diffs, count, pair, 0, For::Person, &ladder, now()));
+    let said = |diffs: &[Diff], count| read(&render_all_diffs(diffs, count, pair, 0, Viewer::Person, &ladder, now()));
     assert_snapshot!(said(&[], 0), @"Nothing is meant to be in *staging* and *prod*.");
     assert_snapshot!(said(&[diff(DiffResult::Same)], 1), @"*staging* and *prod* run the same code of 1 artefact.");
     let some = [diff(differs(usual())), diff(DiffResult::Same), diff(DiffResult::Unknown("GitHub is away".to_owned()))];

@@ -38,8 +38,8 @@ fn happened(what: HistoryEvent) -> HistoryEntry {
     HistoryEntry { position: LedgerPosition(7), at: after(60), event: what, message_key: Some(MessageKey::new("card")) }
 }
 
-fn shown(said: &Said) -> String {
-    let blocks = said.clone().to(Destination::Edit { key: MessageKey::new("x") }).blocks;
+fn shown(said: &Rendered) -> String {
+    let blocks = said.clone().into_message(Destination::Edit { key: MessageKey::new("x") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -58,7 +58,7 @@ fn page(happenings: Vec<HistoryEntry>, cursor: &Cursor<LedgerPosition>) -> Page<
 fn told(happenings: Vec<HistoryEntry>) -> String {
     let links = HashMap::from([(MessageKey::new("card"), "https://acme.slack.com/archives/C0DEPLOYS/p1".to_owned())]);
     let page = page(happenings, &Cursor::Start);
-    shown(&history(&ListFilter::default(), None, page, &links, For::Person, after(240)))
+    shown(&render_history(&ListFilter::default(), None, page, &links, Viewer::Person, after(240)))
 }
 
 /// Without the title.
@@ -74,8 +74,9 @@ fn nothing_that_happened_is_said_in_one_line_with_what_to_do() {
     ");
     let filter =
         ListFilter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
-    let nothing =
-        |cursor| shown(&history(&filter, None, page(Vec::new(), &cursor), &HashMap::new(), For::Person, after(0)));
+    let nothing = |cursor| {
+        shown(&render_history(&filter, None, page(Vec::new(), &cursor), &HashMap::new(), Viewer::Person, after(0)))
+    };
     assert_snapshot!(nothing(Cursor::Start), @"
     What happened to *checkout* in *qa*: nothing yet that I know of.
     Next: `/list checkout` shows what of it runs where.
@@ -248,7 +249,8 @@ fn more_than_fit_are_cut_and_that_is_said() {
         happenings.collect(),
         MAX_PAGE_SIZE as usize,
     );
-    let text = shown(&history(&ListFilter::default(), Some(500), page, &HashMap::new(), For::Person, after(0)));
+    let text =
+        shown(&render_history(&ListFilter::default(), Some(500), page, &HashMap::new(), Viewer::Person, after(0)));
     assert_eq!(text.matches(":lock:").count(), 20);
     let end = text.lines().rev().take(2).collect::<Vec<_>>().join("\n");
     assert_snapshot!(end, @r#"

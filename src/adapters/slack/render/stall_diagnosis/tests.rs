@@ -33,7 +33,7 @@ fn deploying(silence: StallDiagnosis) -> Stage {
 }
 
 fn said(stage: Stage) -> String {
-    silence(&Change { stage, ..sample::change() }).map(Mrkdwn::into_string).unwrap_or_default()
+    describe_stall(&Change { stage, ..sample::change() }).map(Mrkdwn::into_string).unwrap_or_default()
 }
 
 #[test]

@@ -38,14 +38,14 @@ fn waiting() -> Change {
     Change { frozen, ..at(Stage::new_awaiting_approval(awaiting)) }
 }
 
-fn known() -> Known {
+fn known() -> StatusDetails {
     let id = sample::change().id;
     let card = "https://acme.slack.com/archives/C0DEPLOYS/p1763283600000100".to_owned();
-    Known { since: HashMap::from([(id, after(30))]), cards: HashMap::from([(id, card)]) }
+    StatusDetails { stage_since: HashMap::from([(id, after(30))]), card_links: HashMap::from([(id, card)]) }
 }
 
-fn shown(said: &Said) -> String {
-    let blocks = said.clone().to(Destination::Edit { key: MessageKey::new("x") }).blocks;
+fn shown(said: &Rendered) -> String {
+    let blocks = said.clone().into_message(Destination::Edit { key: MessageKey::new("x") }).blocks;
     let lines = blocks.iter().map(|block| match block["type"].as_str() {
         Some("section") => block["text"]["text"].as_str().unwrap_or_default().to_owned(),
         Some("context") => block["elements"][0]["text"].as_str().unwrap_or_default().to_owned(),
@@ -54,23 +54,24 @@ fn shown(said: &Said) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn listed(changes: &[Change], known: &Known) -> String {
-    let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), A_PAGE);
+fn listed(changes: &[Change], known: &StatusDetails) -> String {
+    let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, changes.iter().collect(), PAGE_SIZE);
     let watched = changes.iter().filter(|change| change.stage.is_watched()).count();
-    let count = Count { under_way: changes.len() - watched, watched };
-    shown(&status(&ListFilter::default(), page, count, known, For::Person, after(240)))
+    let count = StatusCounts { under_way: changes.len() - watched, watched };
+    shown(&render_status(&ListFilter::default(), page, count, known, Viewer::Person, after(240)))
 }
 
 #[test]
 fn nothing_under_way_is_said_with_what_to_do() {
-    assert_snapshot!(listed(&[], &Known::default()), @"
+    assert_snapshot!(listed(&[], &StatusDetails::default()), @"
     Nothing is under way.
     Next: `/list` shows what runs where, `/gantry history` what happened.
     ");
     let filter =
         ListFilter { artefact: Some(ArtefactName::new("checkout")), environment: Some(EnvironmentName::new("qa")) };
-    let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, Vec::new(), A_PAGE);
-    let said = status(&filter, page, Count::default(), &Known::default(), For::Person, after(0));
+    let page = Page::from_cursor(Order::OldestFirst, &Cursor::<ChangeId>::Start, Vec::new(), PAGE_SIZE);
+    let said =
+        render_status(&filter, page, StatusCounts::default(), &StatusDetails::default(), Viewer::Person, after(0));
     assert_snapshot!(said.text, @"Nothing is under way with *checkout* in *qa*.");
 }
 
@@ -79,7 +80,7 @@ fn a_change_of_which_little_is_known_has_no_links_to_nowhere() {
     let mut change = sample::change();
     change.plan.drift.commits.clear();
     change.plan.from = None;
-    assert_snapshot!(listed(&[change], &Known::default()), @"
+    assert_snapshot!(listed(&[change], &StatusDetails::default()), @"
     1 change is under way:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
     nothing → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -181,7 +182,7 @@ fn one_change_in_detail_has_its_time_line() {
         step(92, "deploying", None),
         step(122, "deployed", None),
     ];
-    let said = details(&[(at(deployed), steps)], &known(), after(7200));
+    let said = render_details(&[(at(deployed), steps)], &known(), after(7200));
     assert_snapshot!(shown(&said), @"
     :large_green_circle: *checkout* `develop-4f1c2ab`: running in *qa*, 2 of 2 ready
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
@@ -195,7 +196,7 @@ fn one_change_in_detail_has_its_time_line() {
     In all 2 min
     ");
     let steps = vec![step(0, "begun", Some("U0ALICE"))];
-    assert_snapshot!(shown(&details(&[(waiting(), steps)], &known(), after(240))), @"
+    assert_snapshot!(shown(&render_details(&[(waiting(), steps)], &known(), after(240))), @"
     :raised_hand: *checkout* `develop-4f1c2ab` for *qa*: waiting for 1 approval
     `qa-1111111` → `develop-4f1c2ab` · asked by <@U0ALICE> <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>
     under way for 4 min · in this stage since <!date^1763283630^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, for 3 min
@@ -212,7 +213,7 @@ fn one_change_in_detail_has_its_time_line() {
 
 #[test]
 fn two_changes_of_the_same_digits_are_both_shown() {
-    let said = details(&[(sample::change(), Vec::new()), (at(deploying()), Vec::new())], &known(), after(240));
+    let said = render_details(&[(sample::change(), Vec::new()), (at(deploying()), Vec::new())], &known(), after(240));
     assert_snapshot!(said.text, @"
     2 changes are called the same:
     :hourglass_flowing_sand: *checkout* `develop-4f1c2ab`: merging into *qa*
@@ -224,8 +225,8 @@ fn two_changes_of_the_same_digits_are_both_shown() {
 fn of_a_long_time_line_the_first_and_the_last_are_shown() {
     let steps: Vec<ChangeEvent> =
         (0..100).map(|n| ChangeEvent { at: after(n), kind: "voided".into(), by: Some(Actor::Controller) }).collect();
-    let text = shown(&details(&[(waiting(), steps)], &known(), after(240)));
-    assert_eq!(text.matches("made anew").count(), STEPS, "{text}");
+    let text = shown(&render_details(&[(waiting(), steps)], &known(), after(240)));
+    assert_eq!(text.matches("made anew").count(), MAX_TIMELINE_LINES, "{text}");
     assert!(text.contains("77 more are left out here"), "with the review on GitHub: {text}");
 }
 

@@ -4,13 +4,13 @@ use insta::assert_snapshot;
 use serde_json::Value;
 
 use super::*;
-use crate::adapters::slack::render::Said;
+use crate::adapters::slack::render::Rendered;
 use crate::domain::model::message::{Destination, Message, MessageKey};
 
 fn message(old: &str, new: &str, most: usize) -> (Message, bool) {
-    let shown = difference(&LineDiff::from_texts(old, new), most);
-    let said = Said { text: "what differs".into(), blocks: shown.blocks };
-    (said.to(Destination::Edit { key: MessageKey::new("diff") }), shown.cut)
+    let shown = render_text_diff(&LineDiff::from_texts(old, new), most);
+    let said = Rendered { text: "what differs".into(), blocks: shown.blocks };
+    (said.into_message(Destination::Edit { key: MessageKey::new("diff") }), shown.is_truncated)
 }
 
 fn pieces_of(message: &Message) -> Vec<Value> {
@@ -28,7 +28,7 @@ fn shown(old: &str, new: &str) -> String {
         }
         text
     };
-    pieces_of(&message(old, new, MOST).0).iter().map(mark).collect()
+    pieces_of(&message(old, new, MAX_CHARACTERS).0).iter().map(mark).collect()
 }
 
 fn plain(message: &Message) -> &str {
@@ -37,7 +37,7 @@ fn plain(message: &Message) -> &str {
 
 #[test]
 fn the_smallest_is_one_line() {
-    let (message, cut) = message("", "a\n", MOST);
+    let (message, cut) = message("", "a\n", MAX_CHARACTERS);
     assert_snapshot!(serde_json::to_string(&message.blocks).unwrap(), @r#"[{"elements":[{"elements":[{"style":{"italic":true},"text":"@@ -0,0 +1 @@","type":"text"},{"text":"\n","type":"text"},{"style":{"code":true},"text":"+ a","type":"text"}],"type":"rich_text_section"}],"type":"rich_text"}]"#);
     assert_snapshot!(plain(&message), @"
     ```
@@ -46,7 +46,10 @@ fn the_smallest_is_one_line() {
     ```
     ");
     assert!(!cut);
-    assert_eq!(difference(&LineDiff::from_texts("a", "a"), MOST), Shown { blocks: vec![], cut: false });
+    assert_eq!(
+        render_text_diff(&LineDiff::from_texts("a", "a"), MAX_CHARACTERS),
+        RenderedTextDiff { blocks: vec![], is_truncated: false }
+    );
 }
 
 #[test]
@@ -66,7 +69,7 @@ fn the_usual_shows_which_words_went_and_came() {
     - end
     + end_ no line break at the end_
     ");
-    let (message, cut) = message(old, new, MOST);
+    let (message, cut) = message(old, new, MAX_CHARACTERS);
     assert!(!cut);
     assert_snapshot!(plain(&message), @"
     ```
@@ -114,8 +117,8 @@ fn of_a_long_line_what_differs_is_kept() {
     - minified;minified;minif…fied;minified;minified; ~*one*~ minified;minified;mini…ified;minified;minified;
     + minified;minified;minif…fied;minified;minified; *two* minified;minified;mini…ified;minified;minified;
     ");
-    assert!(message(&old, &new, MOST).1, "it was shortened");
-    let (message, cut) = message("", &"x".repeat(100_000), MOST);
+    assert!(message(&old, &new, MAX_CHARACTERS).1, "it was shortened");
+    let (message, cut) = message("", &"x".repeat(100_000), MAX_CHARACTERS);
     assert!(cut && plain(&message).len() < 400);
 }
 
@@ -151,7 +154,7 @@ fn what_cannot_be_compared_is_said_in_a_sentence() {
     for (new, words) in
         [("\0", "They differ, and are no text."), (long.as_str(), "They differ, and are too long to be compared here.")]
     {
-        let (message, cut) = message("", new, MOST);
+        let (message, cut) = message("", new, MAX_CHARACTERS);
         assert_eq!((message.blocks[0]["elements"][0]["text"].as_str(), cut), (Some(words), false));
         assert_eq!(message.plain, None);
     }
@@ -160,9 +163,9 @@ fn what_cannot_be_compared_is_said_in_a_sentence() {
 #[test]
 fn a_heading_stands_above_its_hunk_and_cannot_become_mark_up() {
     let patch = "@@ -1 +1 @@ fn <!here>\u{202e} {\n-a\n+b\n@@ -9 +9 @@\n-c\n+d\n";
-    let shown = difference(&LineDiff::from_patch(patch), MOST);
-    let said = Said { text: String::new(), blocks: shown.blocks };
-    assert_snapshot!(plain(&said.to(Destination::Edit { key: MessageKey::new("diff") })), @r"
+    let shown = render_text_diff(&LineDiff::from_patch(patch), MAX_CHARACTERS);
+    let said = Rendered { text: String::new(), blocks: shown.blocks };
+    assert_snapshot!(plain(&said.into_message(Destination::Edit { key: MessageKey::new("diff") })), @r"
     ```
     @@ -1 +1 @@ fn &lt;!here&gt;\u{202e} {
     - a

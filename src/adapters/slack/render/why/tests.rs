@@ -8,7 +8,7 @@ use crate::domain::model::artefact::ArtefactName;
 use crate::domain::sample;
 
 fn shown(why: &WhyAnswer) -> String {
-    let json: Value = serde_json::from_slice(&super::why(why).ack(false)).unwrap();
+    let json: Value = serde_json::from_slice(&super::render_why(why).to_ack_body(false)).unwrap();
     let labels = |block: &Value| {
         let elements = block["elements"].as_array().cloned().unwrap_or_default();
         elements.iter().map(|one| format!("[{}]", one["text"]["text"].as_str().unwrap_or_default())).collect::<Vec<_>>()
@@ -47,7 +47,7 @@ fn the_usual_names_each_blocker_with_its_button() {
     | Next: type it again at <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>, if nothing interrupts it, or pass it with `--override reason` where you may.
     | *prod* is the first environment behind the one below. Also behind: `/gantry why checkout qa`
     ");
-    assert_snapshot!(super::why(&why).text, @"
+    assert_snapshot!(super::render_why(&why).text, @"
     2 things stand between *checkout* `develop-4f1c2ab` and *prod*:
     *prod* is locked by <@U0BOB> since <!date^1763283600^{date_short_pretty} {time}|2025-11-16 09:00 UTC>: the database moves.
     *checkout* `the database moves` has not run well in *staging* for 30m yet, as *prod* asks for.
