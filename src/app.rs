@@ -45,18 +45,18 @@ use readiness::Readiness;
 
 /// How long what is under way may take to finish once the end was asked for: a cluster gives a pod 30 s, people who restart
 /// it by hand expect ten.
-const FINISH_WITHIN: Duration = Duration::from_secs(7);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(7);
 
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     #[error("{0}")]
     Store(#[from] StoreError),
     #[error("{0}")]
-    Missing(String),
+    MissingSecret(String),
     #[error("{0}")]
     Client(String),
     #[error("A part of Gantry ended in a panic, which is a mistake of ours; the log has it. Start Gantry again.")]
-    Broken,
+    Panicked,
 }
 
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub struct Setup {
 
 /// The bot, running. Dropping it breaks the tasks off; [`App::stop`] lets them finish.
 pub struct App {
-    pub bot: Context,
+    pub context: Context,
     router: Router,
     readiness: Readiness,
     tasks: JoinSet<()>,
@@ -83,14 +83,14 @@ impl App {
         let config = Arc::new(config);
         let needed = |secret: &Option<SecretString>, name: &str| {
             let why = || {
-                AppError::Missing(format!(
+                AppError::MissingSecret(format!(
                     "`{name}` is not set: Slack cannot be spoken to without it. Set it, or `{name}_FILE`."
                 ))
             };
             secret.clone().ok_or_else(why)
         };
         if secrets.slack_signing_secret.is_none() && secrets.slack_app_token.is_none() {
-            return Err(AppError::Missing(
+            return Err(AppError::MissingSecret(
                 "Neither `SLACK_SIGNING_SECRET` nor `SLACK_APP_TOKEN` is set: Slack cannot reach Gantry. Set the first, or \
                  `SLACK_SIGNING_SECRET_FILE`, where Slack sends its requests over HTTP; or the second, or \
                  `SLACK_APP_TOKEN_FILE`, for Socket Mode, which needs no public address."
@@ -99,14 +99,14 @@ impl App {
         }
         let bot_token = needed(&secrets.slack_bot_token, "SLACK_BOT_TOKEN")?;
 
-        let auth = github::client::Auth::from(secrets.github.clone());
+        let auth = github::client::Auth::from(secrets.github_auth.clone());
         let client = |error: &dyn std::fmt::Display| AppError::Client(error.to_string());
         let slack = slack::client::Client::new(&config.slack.api_url, &config.slack.hooks_origin, bot_token)
             .map_err(|error| client(&error))?;
         let github =
             github::Client::new(&config.github.api_url, auth, clock.clone()).map_err(|error| client(&error))?;
-        let registry =
-            registry::Client::new(&config.registry.mirrors, &secrets.registries).map_err(|error| client(&error))?;
+        let registry = registry::Client::new(&config.registry.mirrors, &secrets.registry_logins)
+            .map_err(|error| client(&error))?;
 
         let clients = ClusterClients::new(config.kubeconfig.clone());
         let doctor = Doctor {
@@ -121,8 +121,8 @@ impl App {
         };
         let controller = controller::Client::new().map_err(AppError::Client)?;
         let changes = OpenChanges::default();
-        for rung in config.catalogue.ladder.environments() {
-            changes.init_counters(&rung.name);
+        for environment in config.catalogue.ladder.environments() {
+            changes.init_counters(&environment.name);
         }
         changes.load(store.list_open_changes().await?);
         let seen = SightingCache::default();
@@ -130,8 +130,8 @@ impl App {
         let sources = ImageCommitCache::default();
         sources.load_stored(store.list_image_commits().await?);
         let people = People::new(slack.clone(), clock.clone());
-        let bot = Context::new(ContextParts {
-            permissions: Rights::new(people.clone(), github.clone(), clock.clone(), config.people.clone()),
+        let ctx = Context::new(ContextParts {
+            permissions: Rights::new(people.clone(), github.clone(), clock.clone(), config.github_logins.clone()),
             people,
             table_support: TableSupportCache::load(&store).await?,
             cluster_view: ClusterView::new(clock.clone()),
@@ -155,24 +155,24 @@ impl App {
             home_readers: home::HomeReaders::default(),
             socket_status: slack::socket::ConnectionWatch::default(),
         });
-        bot.replay_reports().await?;
-        bot.recall_builds().await?;
-        say_what_is_missing(&bot.config, &secrets);
-        let answering = bot.clone();
+        ctx.replay_reports().await?;
+        ctx.recall_builds().await?;
+        warn_about_missing_secrets(&ctx.config, &secrets);
+        let answering = ctx.clone();
         let answer: slack::receive::RequestHandler = Arc::new(move |incoming| {
-            let bot = answering.clone();
-            Box::pin(async move { bot.acknowledge(incoming).await })
+            let ctx = answering.clone();
+            Box::pin(async move { ctx.acknowledge(incoming).await })
         });
         let cancel = CancellationToken::new();
-        let readiness = Readiness::new(bot.clone(), cancel.clone());
-        let router = router(&bot, answer.clone(), &secrets).merge(readiness.clone().router());
-        let mut tasks = start(&bot, &cancel);
+        let readiness = Readiness::new(ctx.clone(), cancel.clone());
+        let router = build_router(&ctx, answer.clone(), &secrets).merge(readiness.clone().into_router());
+        let mut tasks = spawn_tasks(&ctx, &cancel);
         if let Some(token) = secrets.slack_app_token {
-            let (client, clock, standing) = (bot.slack.clone(), bot.clock.clone(), bot.socket_status.clone());
+            let (client, clock, standing) = (ctx.slack.clone(), ctx.clock.clone(), ctx.socket_status.clone());
             let socket = slack::socket::Socket { client, token, clock, connection: standing, handler: answer };
             tasks.spawn(socket.run(cancel.clone()));
         }
-        Ok(Self { bot, router, readiness, tasks, metrics: None, cancel })
+        Ok(Self { context: ctx, router, readiness, tasks, metrics: None, cancel })
     }
 
     /// The bot's endpoints.
@@ -181,13 +181,13 @@ impl App {
     }
 
     /// `/metrics`, which stands on a listener of its own: what it tells is for operators alone.
-    pub fn metrics(&self) -> Router {
-        metrics::router(self.bot.clone(), self.readiness.clone())
+    pub fn metrics_router(&self) -> Router {
+        metrics::build_router(self.context.clone(), self.readiness.clone())
     }
 
     /// Serves the metrics until the process ends, so that a scrape still shows the shutdown.
     pub fn serve_metrics(&mut self, listener: TcpListener) {
-        self.metrics = Some(Server::start(listener, self.metrics()));
+        self.metrics = Some(Server::start(listener, self.metrics_router()));
     }
 
     /// Waits until a long-lived task or the store's writer panics, or the metrics server stops. The process must then end,
@@ -200,8 +200,8 @@ impl App {
             }
         };
         tokio::select! {
-            () = a_panic(&mut self.tasks) => {}
-            () = self.bot.store.wait_for_writer_panic() => {}
+            () = wait_for_panic(&mut self.tasks) => {}
+            () = self.context.store.wait_for_writer_panic() => {}
             () = metrics => {}
         }
     }
@@ -226,25 +226,25 @@ impl App {
             tracing::info!("asked to end; finishing what is under way");
         }
         let answered = async {
-            if timeout(FINISH_WITHIN, server.close()).await.is_err() {
+            if timeout(SHUTDOWN_TIMEOUT, server.close()).await.is_err() {
                 tracing::warn!("a request was still under way at the end, and was not waited for");
             }
         };
-        tokio::join!(answered, self.finish(FINISH_WITHIN));
-        self.bot.store.close().await;
+        tokio::join!(answered, self.finish_tasks(SHUTDOWN_TIMEOUT));
+        self.context.store.close().await;
         tracing::info!("ended");
-        if broken { Err(AppError::Broken) } else { Ok(()) }
+        if broken { Err(AppError::Panicked) } else { Ok(()) }
     }
 
     /// Ends the tasks, then the store: nothing that was taken on is lost, the rest waits in the store.
     pub async fn stop(mut self, within: Duration) {
-        self.finish(within).await;
-        self.bot.store.close().await;
+        self.finish_tasks(within).await;
+        self.context.store.close().await;
     }
 
     /// The tasks take up nothing new and finish what they are at. What takes longer is broken off: each step is stored
     /// before and after, so the next start carries it on.
-    async fn finish(&mut self, within: Duration) {
+    async fn finish_tasks(&mut self, within: Duration) {
         self.cancel.cancel();
         let all = async { while self.tasks.join_next().await.is_some() {} };
         if timeout(within, all).await.is_err() {
@@ -255,7 +255,7 @@ impl App {
 }
 
 /// Waits until one of the tasks ends in a panic: none of them ends otherwise before it is asked to.
-async fn a_panic(tasks: &mut JoinSet<()>) {
+async fn wait_for_panic(tasks: &mut JoinSet<()>) {
     while let Some(ended) = tasks.join_next().await {
         if ended.is_err() {
             return;
@@ -266,78 +266,78 @@ async fn a_panic(tasks: &mut JoinSet<()>) {
 
 /// A listener that is being served.
 pub struct Server {
-    over: CancellationToken,
-    serving: JoinHandle<std::io::Result<()>>,
+    shutdown: CancellationToken,
+    task: JoinHandle<std::io::Result<()>>,
 }
 
 impl Server {
     pub fn start(listener: TcpListener, router: Router) -> Self {
         let over = CancellationToken::new();
         let serving = axum::serve(listener, router).with_graceful_shutdown(over.clone().cancelled_owned());
-        Self { over, serving: tokio::spawn(serving.into_future()) }
+        Self { shutdown: over, task: tokio::spawn(serving.into_future()) }
     }
 
     /// Waits until the server stops without `close`, and logs the result.
     pub async fn wait_for_end(&mut self) {
-        let ended = (&mut self.serving).await;
+        let ended = (&mut self.task).await;
         tracing::error!(?ended, "an HTTP server stopped unexpectedly");
     }
 
     /// Takes no more connections, and waits until those that are open have their answers.
     pub async fn close(self) {
-        self.over.cancel();
+        self.shutdown.cancel();
         // A `JoinHandle` panics if it is polled after completion, and `wait_for_end` may have completed it.
-        if !self.serving.is_finished() {
-            let _ = self.serving.await;
+        if !self.task.is_finished() {
+            let _ = self.task.await;
         }
     }
 }
 
-fn start(bot: &Context, cancel: &CancellationToken) -> JoinSet<()> {
+fn spawn_tasks(ctx: &Context, cancel: &CancellationToken) -> JoinSet<()> {
     let mut tasks = JoinSet::new();
     tasks.spawn(outbox::run(
-        bot.store.clone(),
-        bot.slack.clone(),
-        bot.clock.clone(),
-        bot.table_support.clone(),
+        ctx.store.clone(),
+        ctx.slack.clone(),
+        ctx.clock.clone(),
+        ctx.table_support.clone(),
         cancel.clone(),
     ));
-    tasks.spawn(inbox::run(bot.clone(), cancel.clone()));
-    tasks.spawn(record_reports::run(bot.clone(), cancel.clone()));
+    tasks.spawn(inbox::run(ctx.clone(), cancel.clone()));
+    tasks.spawn(record_reports::run(ctx.clone(), cancel.clone()));
     // What these do is nobody's request and no change: their lines say where they come from.
     let task = |task: &str| tracing::error_span!("task", task);
-    tasks.spawn(observer::run(bot.clone(), cancel.clone()).instrument(task("observe")));
-    tasks.spawn(runner::run(bot.clone(), cancel.clone()));
-    tasks.spawn(lock::run(bot.clone(), cancel.clone()).instrument(task("locks")));
-    tasks.spawn(home::run(bot.clone(), cancel.clone()).instrument(task("home")));
-    tasks.spawn(observer::run_commit_lookups(bot.clone(), cancel.clone()).instrument(task("sources")));
+    tasks.spawn(observer::run(ctx.clone(), cancel.clone()).instrument(task("observe")));
+    tasks.spawn(runner::run(ctx.clone(), cancel.clone()));
+    tasks.spawn(lock::run(ctx.clone(), cancel.clone()).instrument(task("locks")));
+    tasks.spawn(home::run(ctx.clone(), cancel.clone()).instrument(task("home")));
+    tasks.spawn(observer::run_commit_lookups(ctx.clone(), cancel.clone()).instrument(task("sources")));
     tasks.spawn(cluster::watch::run(
-        bot.cluster_clients.clone(),
-        watched(&bot.config),
-        bot.cluster_view.clone(),
+        ctx.cluster_clients.clone(),
+        list_watched_namespaces(&ctx.config),
+        ctx.cluster_view.clone(),
         cancel.clone(),
     ));
     tasks
 }
 
 /// What Gantry starts without, and what then does not work: nobody reads that from a refusal days later.
-fn say_what_is_missing(config: &Config, secrets: &Secrets) {
-    if secrets.github.is_none() {
+fn warn_about_missing_secrets(config: &Config, secrets: &Secrets) {
+    if secrets.github_auth.is_none() {
         tracing::warn!(
             "there is no way in to GitHub, so nothing can be promoted, rolled back or compared: set GITHUB_TOKEN, or \
              GITHUB_APP_ID, GITHUB_APP_PRIVATE_KEY and GITHUB_APP_INSTALLATION_ID"
         );
     }
     for environment in config.catalogue.ladder.environments().iter().map(|rung| &rung.name) {
-        let named = config.environments.get(environment).is_some_and(|policy| policy.webhook_secret.is_some());
-        if named && !secrets.webhooks.contains_key(environment) {
+        let named = config.policies.get(environment).is_some_and(|policy| policy.webhook_secret.is_some());
+        if named && !secrets.webhook_secrets.contains_key(environment) {
             tracing::warn!(%environment, "its webhook secret is not set, so reports of its deployments are refused");
         }
     }
 }
 
 /// Each namespace with the kinds that stand in it.
-fn watched(config: &Config) -> Vec<(Namespace, Vec<WorkloadKind>)> {
+fn list_watched_namespaces(config: &Config) -> Vec<(Namespace, Vec<WorkloadKind>)> {
     let mut watched: std::collections::BTreeMap<Namespace, std::collections::BTreeSet<WorkloadKind>> =
         std::collections::BTreeMap::new();
     for place in config.catalogue.artefacts.iter().flat_map(|artefact| artefact.places.values()) {
@@ -347,26 +347,26 @@ fn watched(config: &Config) -> Vec<(Namespace, Vec<WorkloadKind>)> {
     watched.into_iter().map(|(namespace, kinds)| (namespace, kinds.into_iter().collect())).collect()
 }
 
-fn router(bot: &Context, answer: slack::receive::RequestHandler, secrets: &Secrets) -> Router {
+fn build_router(ctx: &Context, answer: slack::receive::RequestHandler, secrets: &Secrets) -> Router {
     let signing_secret = secrets.slack_signing_secret.as_ref();
-    let hearing = bot.clone();
+    let hearing = ctx.clone();
     let keep: reports::receive::StoreWebhook = Arc::new(move |heard| {
-        let bot = hearing.clone();
-        Box::pin(async move { bot.store_webhook_event(heard).await })
+        let ctx = hearing.clone();
+        Box::pin(async move { ctx.store_webhook_event(heard).await })
     });
-    let config = bot.config.clone();
+    let config = ctx.config.clone();
     let find: reports::receive::FindEnvironment =
         Arc::new(move |name| config.catalogue.ladder.find(name).map(|environment| environment.name.clone()));
     let doors = reports::receive::WebhookReceiver {
-        secrets: secrets.webhooks.clone(),
+        secrets: secrets.webhook_secrets.clone(),
         github_secret: secrets.github_webhook_secret.clone(),
         find_environment: find,
         store_webhook: keep,
-        dispositions: bot.metrics.reports.clone(),
+        dispositions: ctx.metrics.reports.clone(),
     };
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
-        .merge(slack::receive::Receiver::new(signing_secret, bot.clock.clone(), answer).into_router())
+        .merge(slack::receive::Receiver::new(signing_secret, ctx.clock.clone(), answer).into_router())
         .merge(reports::receive::build_router(doors))
 }
 
@@ -378,7 +378,7 @@ mod tests {
     async fn a_server_that_ended_by_itself_can_be_closed() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut server = Server::start(listener, Router::new());
-        server.serving.abort();
+        server.task.abort();
         server.wait_for_end().await;
         server.close().await;
     }
@@ -388,9 +388,9 @@ mod tests {
         let mut tasks = JoinSet::new();
         tasks.spawn(async {});
         let brief = Duration::from_millis(50);
-        assert!(timeout(brief, a_panic(&mut tasks)).await.is_err(), "one that has nothing to do may end");
+        assert!(timeout(brief, wait_for_panic(&mut tasks)).await.is_err(), "one that has nothing to do may end");
         tasks.spawn(std::future::pending());
         tasks.spawn(async { panic!("a bug") });
-        timeout(Duration::from_secs(5), a_panic(&mut tasks)).await.expect("it is noticed");
+        timeout(Duration::from_secs(5), wait_for_panic(&mut tasks)).await.expect("it is noticed");
     }
 }

@@ -9,29 +9,29 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 
 #[derive(Clone, Debug)]
-pub struct Clock(Source);
+pub struct Clock(ClockMode);
 
 #[derive(Clone, Debug)]
-enum Source {
+enum ClockMode {
     System,
-    ByHand(Arc<watch::Sender<Timestamp>>),
+    Manual(Arc<watch::Sender<Timestamp>>),
 }
 
 impl Clock {
-    pub fn system() -> Self {
-        Self(Source::System)
+    pub fn new_system() -> Self {
+        Self(ClockMode::System)
     }
 
     /// A clock that stands still until [`Clock::advance`] or [`Clock::advance_to`] moves it.
-    pub fn by_hand(start: Timestamp) -> Self {
-        Self(Source::ByHand(Arc::new(watch::channel(start).0)))
+    pub fn new_manual(start: Timestamp) -> Self {
+        Self(ClockMode::Manual(Arc::new(watch::channel(start).0)))
     }
 
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             #[expect(clippy::disallowed_methods, reason = "this is the one place that asks the system for the time")]
-            Source::System => Timestamp::now(),
-            Source::ByHand(hand) => *hand.borrow(),
+            ClockMode::System => Timestamp::now(),
+            ClockMode::Manual(hand) => *hand.borrow(),
         }
     }
 
@@ -41,7 +41,7 @@ impl Clock {
 
     pub async fn sleep_until(&self, until: Timestamp) {
         match &self.0 {
-            Source::System => {
+            ClockMode::System => {
                 // The wall clock may be set back while we sleep, so look again after each nap.
                 while let Ok(rest) = std::time::Duration::try_from(until.duration_since(self.now())) {
                     if rest.is_zero() {
@@ -50,7 +50,7 @@ impl Clock {
                     tokio::time::sleep(rest).await;
                 }
             }
-            Source::ByHand(hand) => {
+            ClockMode::Manual(hand) => {
                 let mut moved = hand.subscribe();
                 // The sender lives as long as `self`, so this can only end because time came.
                 let _ = moved.wait_for(|now| *now >= until).await;
@@ -65,7 +65,7 @@ impl Clock {
 
     /// Moves forward only: an earlier `to` changes nothing.
     pub fn advance_to(&self, to: Timestamp) {
-        if let Source::ByHand(hand) = &self.0 {
+        if let ClockMode::Manual(hand) = &self.0 {
             hand.send_if_modified(|now| {
                 let forward = to > *now;
                 if forward {
@@ -83,7 +83,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_sleeper_wakes_only_when_the_hand_moves_far_enough() {
-        let clock = Clock::by_hand(Timestamp::UNIX_EPOCH);
+        let clock = Clock::new_manual(Timestamp::UNIX_EPOCH);
         let sleeper = tokio::spawn({
             let clock = clock.clone();
             async move { clock.sleep(SignedDuration::from_secs(10)).await }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_hand_never_moves_back() {
-        let clock = Clock::by_hand(Timestamp::UNIX_EPOCH);
+        let clock = Clock::new_manual(Timestamp::UNIX_EPOCH);
         clock.advance(SignedDuration::from_secs(5));
         clock.advance_to(Timestamp::UNIX_EPOCH);
         assert_eq!(clock.now().as_second(), 5);

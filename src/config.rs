@@ -24,57 +24,57 @@ use crate::domain::model::environment::{Catalogue, EnvironmentName, PromotionMet
 use crate::domain::rules::freeze::Freeze;
 use crate::domain::runtime::attribution::AttributionRule;
 
-pub use problem::Problem;
-use problem::{Findings, Position, Wrong, wrong};
-pub use reference::reference;
-pub use schema::schema;
+pub use problem::ConfigProblem;
+use problem::{Findings, Position, ProblemDescription, describe_problem};
+pub use reference::render_reference;
+pub use schema::build_schema;
 pub use secrets::{GithubAuth, RegistryLogin, Secrets};
 
 #[derive(Clone, Debug)]
 pub struct Config {
-    pub slack: Slack,
-    pub github: Github,
-    pub registry: Registry,
+    pub slack: SlackConfig,
+    pub github: GithubConfig,
+    pub registry: RegistryConfig,
     /// `None`: `$KUBECONFIG`, else the cluster that Gantry runs in.
     pub kubeconfig: Option<PathBuf>,
     /// How often ledger and cluster are compared, whatever watches and webhooks tell.
     pub look_every: SignedDuration,
     pub catalogue: Catalogue,
     /// An entry for every environment of the ladder.
-    pub environments: BTreeMap<EnvironmentName, Policy>,
+    pub policies: BTreeMap<EnvironmentName, Policy>,
     /// Who else is told.
     pub audience: SubscriptionRules,
     /// Whom reports are about; the first that fits is taken.
-    pub reports: Vec<AttributionRule>,
+    pub attribution_rules: Vec<AttributionRule>,
     /// Logins on GitHub, where the e-mail address does not tell.
-    pub people: BTreeMap<PersonId, String>,
+    pub github_logins: BTreeMap<PersonId, String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Slack {
+pub struct SlackConfig {
     /// Without a slash at its end.
     pub api_url: String,
     /// Scheme, host and port; the only place a `response_url` may point to.
     pub hooks_origin: String,
     /// The default channel. Every environment of the catalogue has its own already.
     pub channel: Option<String>,
-    pub list_to: ListTo,
+    pub list_to: ListVisibility,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ListTo {
+pub enum ListVisibility {
     Person,
     Channel,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Github {
+pub struct GithubConfig {
     /// Without a slash at its end.
     pub api_url: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Registry {
+pub struct RegistryConfig {
     /// From a registry's host (`ghcr.io`) to the origin where it is reached (`http://127.0.0.1:8484`).
     pub mirrors: BTreeMap<String, String>,
     /// The file with the logins; `None`: no registry needs one.
@@ -93,7 +93,7 @@ pub struct Policy {
     pub overriders: Vec<Member>,
     pub freezes: Vec<Freeze>,
     /// How a rollback enters the branch.
-    pub rollback: PromotionMethod,
+    pub rollback_method: PromotionMethod,
     /// A promotion that fails here is rolled back without asking.
     pub auto_rollback: bool,
     /// How long what Git has may show no sign of life before the card says so.
@@ -101,11 +101,11 @@ pub struct Policy {
     /// How long a version must have run well in the environment below.
     pub soak: Option<SignedDuration>,
     pub webhook_secret: Option<SecretSource>,
-    pub trigger: Option<Trigger>,
+    pub trigger: Option<ReconcileTrigger>,
     /// A commit without any green check may not be promoted into it.
     pub checks_required: bool,
     /// The template of its tags, with `{environment}`, `{artefact}`, `{date}` and `{n}`; `None`: the default of the delivery.
-    pub tag: Option<String>,
+    pub tag_template: Option<String>,
 }
 
 impl Default for Policy {
@@ -116,14 +116,14 @@ impl Default for Policy {
             promoters: Vec::new(),
             overriders: Vec::new(),
             freezes: Vec::new(),
-            rollback: PromotionMethod::Merge,
+            rollback_method: PromotionMethod::Merge,
             auto_rollback: false,
             stall_after: SignedDuration::from_mins(5),
             soak: None,
             webhook_secret: None,
             trigger: None,
             checks_required: false,
-            tag: None,
+            tag_template: None,
         }
     }
 }
@@ -133,7 +133,7 @@ pub struct Approvals {
     /// At least 1.
     pub required: u32,
     /// Whose yes counts; empty means everyone in the workspace.
-    pub from: Vec<Member>,
+    pub approvers: Vec<Member>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -145,13 +145,13 @@ pub enum SecretSource {
 
 /// What to call after Git has moved, so that the controller looks at once.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Trigger {
+pub enum ReconcileTrigger {
     FluxReceiver(String),
     ArgocdWebhook(String),
 }
 
 /// Without the address, which is all that it takes to use it.
-impl std::fmt::Debug for Trigger {
+impl std::fmt::Debug for ReconcileTrigger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::FluxReceiver(_) => "FluxReceiver",
@@ -161,9 +161,9 @@ impl std::fmt::Debug for Trigger {
 }
 
 impl Config {
-    pub fn load(path: &Path) -> Result<Self, Vec<Problem>> {
+    pub fn load(path: &Path) -> Result<Self, Vec<ConfigProblem>> {
         let file = path.display().to_string();
-        let whole = |wrong: Wrong| {
+        let whole = |wrong: ProblemDescription| {
             let mut findings = Findings::new(&file);
             findings.add(Position::WHOLE_FILE, wrong);
             findings.into_problems()
@@ -171,36 +171,39 @@ impl Config {
         let mut bytes = Vec::new();
         std::fs::File::open(path)
             // One byte more than is allowed is enough to know, and `/dev/zero` has no end.
-            .and_then(|file| file.take(tree::MOST_BYTES as u64 + 1).read_to_end(&mut bytes))
+            .and_then(|file| file.take(tree::MAX_BYTES as u64 + 1).read_to_end(&mut bytes))
             .map_err(|error| {
                 whole(match error.kind() {
-                    std::io::ErrorKind::NotFound => wrong(
+                    std::io::ErrorKind::NotFound => describe_problem(
                         "there is no such file",
                         "copy the commented example `config/gantry.yaml` of Gantry's repository to that place and adapt it, \
                          or name another file with `--config`",
                     ),
-                    std::io::ErrorKind::IsADirectory => wrong("this is a directory", "name a file with `--config`"),
-                    _ => wrong(format!("it cannot be read ({error})"), "make it readable for the user that runs Gantry"),
+                    std::io::ErrorKind::IsADirectory => describe_problem("this is a directory", "name a file with `--config`"),
+                    _ => describe_problem(format!("it cannot be read ({error})"), "make it readable for the user that runs Gantry"),
                 })
             })?;
         Self::parse_bytes(&file, &bytes)
     }
 
-    /// The same, and what a variable says where the file does not. `environment` is [`process_environment`], except in tests.
-    pub fn load_with(path: &Path, environment: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Problem>> {
+    /// The same, and what a variable says where the file does not. `environment` is [`read_process_variable`], except in tests.
+    pub fn load_with_variables(
+        path: &Path,
+        read_variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Vec<ConfigProblem>> {
         let mut config = Self::load(path)?;
-        let named = || environment("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let named = || read_variable("KUBECONFIG").filter(|path| !path.is_empty()).map(PathBuf::from);
         config.kubeconfig = config.kubeconfig.or_else(named);
         Ok(config)
     }
 
-    fn parse_bytes(file: &str, bytes: &[u8]) -> Result<Self, Vec<Problem>> {
+    fn parse_bytes(file: &str, bytes: &[u8]) -> Result<Self, Vec<ConfigProblem>> {
         std::str::from_utf8(bytes).map_or_else(
             |error| {
                 let sound = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
                 let mut findings = Findings::new(file);
                 let advice = "save the file in UTF-8, the only encoding that is read";
-                findings.add(Position::of_end(&sound), wrong("this is not UTF-8", advice));
+                findings.add(Position::from_text_end(&sound), describe_problem("this is not UTF-8", advice));
                 Err(findings.into_problems())
             },
             |text| Self::parse(file, text),
@@ -208,9 +211,9 @@ impl Config {
     }
 
     /// `file` is only what problems call it.
-    pub fn parse(file: &str, text: &str) -> Result<Self, Vec<Problem>> {
+    pub fn parse(file: &str, text: &str) -> Result<Self, Vec<ConfigProblem>> {
         let mut findings = Findings::new(file);
-        let config = read(text, &mut findings);
+        let config = parse_text(text, &mut findings);
         match config {
             Some(config) if findings.is_empty() => Ok(config),
             _ => Err(findings.into_problems()),
@@ -218,23 +221,23 @@ impl Config {
     }
 }
 
-fn read(text: &str, findings: &mut Findings) -> Option<Config> {
+fn parse_text(text: &str, findings: &mut Findings) -> Option<Config> {
     let mut note = |(at, wrong)| findings.add(at, wrong);
-    let tree: tree::Node = tree::read(text).map_err(&mut note).ok()?;
-    if matches!(tree.value, tree::Value::Nothing) {
+    let tree: tree::ConfigNode = tree::parse_yaml(text).map_err(&mut note).ok()?;
+    if matches!(tree.value, tree::ConfigValue::Null) {
         let advice = "start from the commented example, `config/gantry.yaml` of Gantry's repository";
-        note((Position::WHOLE_FILE, wrong("the file is empty", advice)));
+        note((Position::WHOLE_FILE, describe_problem("the file is empty", advice)));
         return None;
     }
-    if shape::check(&schema(), &tree, findings) == shape::Verdict::Unreadable {
+    if shape::check_shape(&build_schema(), &tree, findings) == shape::ShapeVerdict::Unreadable {
         return None;
     }
-    let file: file::File = tree::read(text).map_err(|(at, wrong)| findings.add(at, wrong)).ok()?;
-    Some(validate::validate(&file, findings))
+    let file: file::RawConfig = tree::parse_yaml(text).map_err(|(at, wrong)| findings.add(at, wrong)).ok()?;
+    Some(validate::validate_config(&file, findings))
 }
 
 /// A variable of this process. One that is not text counts as set, so that it is refused and not overlooked.
-pub fn process_environment(name: &str) -> Option<String> {
+pub fn read_process_variable(name: &str) -> Option<String> {
     #[expect(clippy::disallowed_methods, reason = "this is the one place that reads variables; callers pass it on")]
     match std::env::var(name) {
         Ok(value) => Some(value),

@@ -11,41 +11,43 @@ use futures::FutureExt;
 use tokio::sync::Semaphore;
 
 /// A sender that needs longer for its few kilobytes is none of those we wait for.
-const READ_WITHIN: Duration = Duration::from_secs(5);
+const READ_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Bodies that are read at the same time. Nobody has proved anything before theirs is read, so this bounds what strangers
 /// can make us hold.
-static READING: Semaphore = Semaphore::const_new(64);
+static BODY_READERS: Semaphore = Semaphore::const_new(64);
 
 /// An answer in words for whoever sent the request.
-pub fn refuse(status: StatusCode, sentence: &str) -> Response {
+pub fn refuse_request(status: StatusCode, sentence: &str) -> Response {
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], format!("{sentence}\n")).into_response()
 }
 
 /// A panic is a bug of ours; whoever met it gets a 500, and everybody else is served on. Not a layer of the router: that
 /// would box each request twice, and `list` is answered in a few microseconds.
-pub async fn without_panic(work: impl Future<Output = Response>) -> Response {
+pub async fn catch_panic(work: impl Future<Output = Response>) -> Response {
     let done = AssertUnwindSafe(work).catch_unwind().await;
-    done.unwrap_or_else(|_| refuse(StatusCode::INTERNAL_SERVER_ERROR, "This is a mistake of mine. Please try again."))
+    done.unwrap_or_else(|_| {
+        refuse_request(StatusCode::INTERNAL_SERVER_ERROR, "This is a mistake of mine. Please try again.")
+    })
 }
 
 /// What a `Date` header says.
-pub fn date(text: &str) -> Option<jiff::Timestamp> {
+pub fn parse_date_header(text: &str) -> Option<jiff::Timestamp> {
     jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()
 }
 
 /// The bytes that hex digits spell, in either case.
-pub fn from_hex(digits: &str) -> Option<Vec<u8>> {
+pub fn decode_hex(digits: &str) -> Option<Vec<u8>> {
     let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
     let mut bytes = Vec::with_capacity(pairs.len());
     for pair in pairs {
-        bytes.push(hex_byte(*pair)?);
+        bytes.push(decode_hex_byte(*pair)?);
     }
     Some(bytes)
 }
 
 /// The byte that two hex digits spell.
-pub fn hex_byte(digits: [u8; 2]) -> Option<u8> {
+pub fn decode_hex_byte(digits: [u8; 2]) -> Option<u8> {
     let value = |digit: u8| match digit {
         b'0'..=b'9' => Some(digit - b'0'),
         b'a'..=b'f' => Some(digit - b'a' + 10),
@@ -58,7 +60,8 @@ pub fn hex_byte(digits: [u8; 2]) -> Option<u8> {
 /// Reads the body, but never more than `limit` bytes: a longer one is refused by its `Content-Length`,
 /// before reading, or as soon as it is seen to be longer.
 pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Response> {
-    let too_large = || refuse(StatusCode::PAYLOAD_TOO_LARGE, &format!("The body is larger than {limit} bytes."));
+    let too_large =
+        || refuse_request(StatusCode::PAYLOAD_TOO_LARGE, &format!("The body is larger than {limit} bytes."));
     let declared =
         request.headers().get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<u64>().ok());
     if declared.is_some_and(|length| length > limit as u64) {
@@ -66,16 +69,20 @@ pub async fn read_body(request: Request, limit: usize) -> Result<Bytes, Response
     }
     let reading = async {
         // The semaphore is never closed.
-        let _turn = READING.acquire().await;
+        let _turn = BODY_READERS.acquire().await;
         axum::body::to_bytes(request.into_body(), limit).await
     };
-    let Ok(read) = tokio::time::timeout(READ_WITHIN, reading).await else {
-        return Err(refuse(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time."));
+    let Ok(read) = tokio::time::timeout(READ_TIMEOUT, reading).await else {
+        return Err(refuse_request(StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time."));
     };
     read.map_err(|error| {
         use std::error::Error;
         let limited = error.source().is_some_and(<dyn Error>::is::<http_body_util::LengthLimitError>);
-        if limited { too_large() } else { refuse(StatusCode::BAD_REQUEST, "The body could not be read to its end.") }
+        if limited {
+            too_large()
+        } else {
+            refuse_request(StatusCode::BAD_REQUEST, "The body could not be read to its end.")
+        }
     })
 }
 
@@ -86,7 +93,7 @@ mod tests {
     #[tokio::test]
     async fn a_panic_is_answered_and_not_passed_on() {
         let broken = async { if true { panic!("a bug") } else { StatusCode::OK.into_response() } };
-        assert_eq!(without_panic(broken).await.status(), StatusCode::INTERNAL_SERVER_ERROR);
-        assert_eq!(without_panic(async { StatusCode::OK.into_response() }).await.status(), StatusCode::OK);
+        assert_eq!(catch_panic(broken).await.status(), StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(catch_panic(async { StatusCode::OK.into_response() }).await.status(), StatusCode::OK);
     }
 }

@@ -20,11 +20,11 @@ use tokio::signal::unix::{SignalKind, signal};
 #[command(version, about, max_term_width = 100)]
 struct Arguments {
     #[command(subcommand)]
-    word: Word,
+    command: CliCommand,
 }
 
 #[derive(Subcommand)]
-enum Word {
+enum CliCommand {
     /// Everything simulated, on one page: try it without installing anything
     #[cfg(feature = "demo")]
     Demo {
@@ -40,7 +40,7 @@ enum Word {
         listen: SocketAddr,
         /// Where `/metrics` is, for operators alone; `off` for nowhere
         #[arg(long, default_value = "127.0.0.1:9090", value_name = "ADDRESS|off")]
-        metrics_listen: MetricsListen,
+        metrics_listen: MetricsAddress,
     },
     /// Is the configuration right? Asks nobody
     Check {
@@ -68,9 +68,9 @@ enum Word {
 
 /// An address, or none.
 #[derive(Clone, Copy)]
-struct MetricsListen(Option<SocketAddr>);
+struct MetricsAddress(Option<SocketAddr>);
 
-impl std::str::FromStr for MetricsListen {
+impl std::str::FromStr for MetricsAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -85,22 +85,22 @@ impl std::str::FromStr for MetricsListen {
 }
 
 /// A sentence for whoever typed the command.
-type Said<T> = Result<T, String>;
+type CliResult<T> = Result<T, String>;
 
 fn main() -> ExitCode {
     // Two providers would make the first TLS call panic; this is the one.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let arguments = Arguments::parse();
     // Doctor says itself what does not work, and libraries would say it between its lines.
-    let quiet = matches!(arguments.word, Word::Doctor { .. }).then(|| "off,gantry=error".to_owned());
-    telemetry::start(config::process_environment("RUST_LOG").or(quiet).as_deref());
-    let done = match arguments.word {
-        Word::Check { config } => check(&config),
-        Word::Schema { markdown } => schema(markdown),
+    let quiet = matches!(arguments.command, CliCommand::Doctor { .. }).then(|| "off,gantry=error".to_owned());
+    telemetry::init_logging(config::read_process_variable("RUST_LOG").or(quiet).as_deref());
+    let done = match arguments.command {
+        CliCommand::Check { config } => check_config(&config),
+        CliCommand::Schema { markdown } => print_schema(markdown),
         #[cfg(feature = "demo")]
-        Word::Demo { listen } => run(demo(listen)),
-        Word::Serve { config, listen, metrics_listen } => run(serve(&config, listen, metrics_listen)),
-        Word::Doctor { config, url } => match run(doctor(&config, url.as_deref())) {
+        CliCommand::Demo { listen } => run(run_demo(listen)),
+        CliCommand::Serve { config, listen, metrics_listen } => run(serve_bot(&config, listen, metrics_listen)),
+        CliCommand::Doctor { config, url } => match run(run_doctor(&config, url.as_deref())) {
             Ok(worst) => return worst,
             Err(sentence) => Err(sentence),
         },
@@ -114,7 +114,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run<T>(work: impl Future<Output = Said<T>>) -> Said<T> {
+fn run<T>(work: impl Future<Output = CliResult<T>>) -> CliResult<T> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("The system gives no threads: {error}."))?;
     let done = runtime.block_on(work);
@@ -123,23 +123,27 @@ fn run<T>(work: impl Future<Output = Said<T>>) -> Said<T> {
     done
 }
 
-fn check(path: &Path) -> Said<()> {
-    let config = load(path)?;
+fn check_config(path: &Path) -> CliResult<()> {
+    let config = load_config(path)?;
     let catalogue = &config.catalogue;
-    let rungs: Vec<_> = catalogue.ladder.environments().iter().map(|rung| rung.name.as_str()).collect();
+    let environments: Vec<_> = catalogue.ladder.environments().iter().map(|rung| rung.name.as_str()).collect();
     let artefacts = match catalogue.artefacts.len() {
         1 => "1 artefact".to_owned(),
         many => format!("{many} artefacts"),
     };
-    say(&format!("{}: right. {artefacts} on {}.", path.display(), rungs.join(" -> ")))
+    print_line(&format!("{}: right. {artefacts} on {}.", path.display(), environments.join(" -> ")))
 }
 
-fn schema(markdown: bool) -> Said<()> {
-    if markdown { say(config::reference().trim_end()) } else { say(&format!("{:#}", config::schema())) }
+fn print_schema(markdown: bool) -> CliResult<()> {
+    if markdown {
+        print_line(config::render_reference().trim_end())
+    } else {
+        print_line(&format!("{:#}", config::build_schema()))
+    }
 }
 
 /// `println!` panics when the reader has gone, as in `gantry schema | head`.
-fn say(line: &str) -> Said<()> {
+fn print_line(line: &str) -> CliResult<()> {
     let mut out = std::io::stdout();
     match writeln!(out, "{line}").and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
@@ -149,13 +153,13 @@ fn say(line: &str) -> Said<()> {
     }
 }
 
-fn load(path: &Path) -> Said<Config> {
-    Config::load_with(path, config::process_environment)
+fn load_config(path: &Path) -> CliResult<Config> {
+    Config::load_with_variables(path, config::read_process_variable)
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
 }
 
 /// `option` is what to choose another address with.
-async fn bind(listen: SocketAddr, option: &str) -> Said<(TcpListener, SocketAddr)> {
+async fn bind_listener(listen: SocketAddr, option: &str) -> CliResult<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(listen).await.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
             format!("{listen} is taken by another program. Stop that, or choose another with `{option} 127.0.0.1:0`.")
@@ -166,17 +170,17 @@ async fn bind(listen: SocketAddr, option: &str) -> Said<(TcpListener, SocketAddr
     Ok((listener, bound))
 }
 
-async fn serve(path: &Path, listen: SocketAddr, metrics: MetricsListen) -> Said<()> {
-    let mut end = std::pin::pin!(asked_to_end());
+async fn serve_bot(path: &Path, listen: SocketAddr, metrics: MetricsAddress) -> CliResult<()> {
+    let mut end = std::pin::pin!(listen_for_shutdown());
     let starting = async {
-        let config = load(path)?;
-        let secrets = Secrets::read(&config, config::process_environment).map_err(|wrong| wrong.join("\n"))?;
-        let (listener, bound) = bind(listen, "--listen").await?;
+        let config = load_config(path)?;
+        let secrets = Secrets::read(&config, config::read_process_variable).map_err(|wrong| wrong.join("\n"))?;
+        let (listener, bound) = bind_listener(listen, "--listen").await?;
         let metrics = match metrics {
-            MetricsListen(Some(listen)) => Some(bind(listen, "--metrics-listen").await?),
-            MetricsListen(None) => None,
+            MetricsAddress(Some(listen)) => Some(bind_listener(listen, "--metrics-listen").await?),
+            MetricsAddress(None) => None,
         };
-        let clock = Clock::system();
+        let clock = Clock::new_system();
         let store = Store::open(&secrets.database_url, clock.clone()).await.map_err(|error| error.to_string())?;
         let app = App::build(Setup { config, secrets, clock, store }).await.map_err(|error| error.to_string())?;
         tracing::info!(%bound, "listening");
@@ -195,10 +199,10 @@ async fn serve(path: &Path, listen: SocketAddr, metrics: MetricsListen) -> Said<
     app.serve(listener, router, end).await.map_err(|error| error.to_string())
 }
 
-async fn doctor(path: &Path, url: Option<&str>) -> Said<ExitCode> {
-    let clock = Clock::system();
-    let checks = gantry::app::doctor::look(path, url, &clock, config::process_environment).await;
-    say(render_terminal(&checks, clock.now()).trim_end())?;
+async fn run_doctor(path: &Path, url: Option<&str>) -> CliResult<ExitCode> {
+    let clock = Clock::new_system();
+    let checks = gantry::app::doctor::run_checks(path, url, &clock, config::read_process_variable).await;
+    print_line(render_terminal(&checks, clock.now()).trim_end())?;
     Ok(match worst_health(&checks) {
         Health::Good => ExitCode::SUCCESS,
         Health::Warning => ExitCode::from(1),
@@ -207,12 +211,12 @@ async fn doctor(path: &Path, url: Option<&str>) -> Said<ExitCode> {
 }
 
 #[cfg(feature = "demo")]
-async fn demo(listen: SocketAddr) -> Said<()> {
+async fn run_demo(listen: SocketAddr) -> CliResult<()> {
     use gantry::sim::demo::Demo;
     use gantry::sim::pace::Pace;
 
-    let end = asked_to_end();
-    let (listener, bound) = bind(listen, "--listen").await?;
+    let end = listen_for_shutdown();
+    let (listener, bound) = bind_listener(listen, "--listen").await?;
     // All interfaces are no place to go to, but this machine is among them.
     let reached = if bound.ip().is_unspecified() {
         SocketAddr::new(std::net::Ipv4Addr::LOCALHOST.into(), bound.port())
@@ -220,17 +224,17 @@ async fn demo(listen: SocketAddr) -> Said<()> {
         bound
     };
     let origin = format!("http://{reached}");
-    let demo = Demo::build(Clock::system(), Pace::default(), &origin).await.map_err(|error| error.to_string())?;
-    say(&format!("Gantry's demo is at {origin}/"))?;
+    let demo = Demo::build(Clock::new_system(), Pace::default(), &origin).await.map_err(|error| error.to_string())?;
+    print_line(&format!("Gantry's demo is at {origin}/"))?;
     if std::io::IsTerminal::is_terminal(&std::io::stdout()) {
-        say("Open it in a browser. Ctrl-C ends it.")?;
+        print_line("Open it in a browser. Ctrl-C ends it.")?;
     }
     demo.serve(listener, end).await.map_err(|error| error.to_string())
 }
 
 /// Ctrl-C, or the signal by which a cluster ends a pod. Listens from the call on and not from the first wait: who is asked to
 /// end while it starts ends in order, too.
-fn asked_to_end() -> impl Future<Output = ()> {
+fn listen_for_shutdown() -> impl Future<Output = ()> {
     let heard = |kind: SignalKind| {
         let signals = signal(kind);
         async move {

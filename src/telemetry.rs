@@ -19,55 +19,56 @@ use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 /// What is logged where nobody says otherwise: the life of changes, and the troubles of libraries.
-const DEFAULT: &str = "warn,gantry=info";
+const DEFAULT_FILTER: &str = "warn,gantry=info";
 
 /// How lines look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum LogFormat {
     /// For a person at a terminal.
     Plain,
     Json,
 }
 
 /// `filter` as in `RUST_LOG`. One that says nothing is said to, and the default is taken.
-pub fn start(filter: Option<&str>) {
-    let shape = if std::io::stderr().is_terminal() { Shape::Plain } else { Shape::Json };
-    let wrong = filter.and_then(|filter| understood(filter).err());
+pub fn init_logging(filter: Option<&str>) {
+    let shape = if std::io::stderr().is_terminal() { LogFormat::Plain } else { LogFormat::Json };
+    let wrong = filter.and_then(|filter| check_filter(filter).err());
     let filter = filter.filter(|_| wrong.is_none());
     // A second start in one process (tests) keeps the first.
-    let _ = subscriber(filter, shape, std::io::stderr).try_init();
+    let _ = build_subscriber(filter, shape, std::io::stderr).try_init();
     // Like everything else: a line, and with the ids of what it happened in.
     std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a panic, which is a mistake of ours")));
     if let Some(why) = wrong {
-        tracing::warn!(why, "RUST_LOG is not understood; logging as without it: {DEFAULT}");
+        tracing::warn!(why, "RUST_LOG is not understood; logging as without it: {DEFAULT_FILTER}");
     }
 }
 
 /// All that is logged goes through this, and through nothing else.
-pub fn subscriber<W>(filter: Option<&str>, shape: Shape, writer: W) -> Box<dyn Subscriber + Send + Sync>
+pub fn build_subscriber<W>(filter: Option<&str>, shape: LogFormat, writer: W) -> Box<dyn Subscriber + Send + Sync>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let wanted = EnvFilter::try_new(filter.unwrap_or(DEFAULT)).unwrap_or_else(|_| EnvFilter::new(DEFAULT));
-    let filter = filter_fn(is_harmless).and(wanted);
+    let wanted =
+        EnvFilter::try_new(filter.unwrap_or(DEFAULT_FILTER)).unwrap_or_else(|_| EnvFilter::new(DEFAULT_FILTER));
+    let filter = filter_fn(is_safe_to_log).and(wanted);
     let registry = tracing_subscriber::registry();
     match shape {
-        Shape::Plain => {
+        LogFormat::Plain => {
             Box::new(registry.with(tracing_subscriber::fmt::layer().with_writer(writer).with_filter(filter)))
         }
-        Shape::Json => Box::new(registry.with(lines::Lines::new(writer).with_filter(filter))),
+        LogFormat::Json => Box::new(registry.with(lines::JsonLogLayer::new(writer).with_filter(filter))),
     }
 }
 
 /// Below `info` only what we say ourselves. hyper, h2 and reqwest log headers there, octocrab, kube and slack-morphism whole
 /// requests, tungstenite whole messages: tokens, response URLs and tickets. No `RUST_LOG` can want that by mistake, and whichever
 /// library comes next is kept quiet before anybody has read what it logs.
-fn is_harmless(meta: &Metadata<'_>) -> bool {
+fn is_safe_to_log(meta: &Metadata<'_>) -> bool {
     *meta.level() <= Level::INFO || meta.target() == "gantry" || meta.target().starts_with("gantry::")
 }
 
 /// A lone word that is no level is taken for the name of a library by the parser, and so silences everything else.
-fn understood(filter: &str) -> Result<(), String> {
+fn check_filter(filter: &str) -> Result<(), String> {
     EnvFilter::try_new(filter).map_err(|error| error.to_string())?;
     let levels = ["off", "error", "warn", "info", "debug", "trace"];
     let is_level =
@@ -81,7 +82,7 @@ fn understood(filter: &str) -> Result<(), String> {
 }
 
 /// What a request is called in the log: the same for each try of the same request, and of no use to anybody else.
-pub fn request_id(source: &str, key: &str) -> String {
+pub fn derive_request_id(source: &str, key: &str) -> String {
     let digest = Sha256::new().chain_update(source).chain_update(":").chain_update(key).finalize();
     format!("{digest:x}").chars().take(12).collect()
 }
@@ -110,7 +111,7 @@ mod tests {
     fn logged(filter: &str, work: impl FnOnce()) -> Vec<serde_json::Value> {
         let paper = Paper::default();
         let writer = paper.clone();
-        let subscriber = subscriber(Some(filter), Shape::Json, move || writer.clone());
+        let subscriber = build_subscriber(Some(filter), LogFormat::Json, move || writer.clone());
         tracing::subscriber::with_default(subscriber, work);
         let text = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -156,17 +157,17 @@ mod tests {
             "gantry::adapters::github=trace,warn",
             "",
         ] {
-            assert_eq!(understood(right), Ok(()), "{right}");
+            assert_eq!(check_filter(right), Ok(()), "{right}");
         }
         for wrong in ["verbose", "gantry=loud", "info,debgu"] {
-            assert!(understood(wrong).is_err(), "{wrong}");
+            assert!(check_filter(wrong).is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn a_request_has_one_name_whoever_asks_for_it() {
-        let id = request_id("slack_command", "13345224609.738474920");
-        assert_eq!((id.len(), &id), (12, &request_id("slack_command", "13345224609.738474920")));
-        assert_ne!(id, request_id("slack_event", "13345224609.738474920"));
+        let id = derive_request_id("slack_command", "13345224609.738474920");
+        assert_eq!((id.len(), &id), (12, &derive_request_id("slack_command", "13345224609.738474920")));
+        assert_ne!(id, derive_request_id("slack_event", "13345224609.738474920"));
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::config::Trigger;
+use crate::config::ReconcileTrigger;
 use crate::domain::change::plan::Plan;
 use crate::domain::model::version::Sha;
 
@@ -22,7 +22,7 @@ impl Client {
     }
 
     /// Says that a branch has moved. The error is a sentence without the address, which is a secret of Flux's.
-    pub async fn trigger_reconcile(&self, trigger: &Trigger, plan: &Plan, after: &Sha) -> Result<(), String> {
+    pub async fn trigger_reconcile(&self, trigger: &ReconcileTrigger, plan: &Plan, after: &Sha) -> Result<(), String> {
         // Argo CD reads GitHub's push event; a generic receiver of Flux takes any body.
         let (repository, branch) = plan.write_target();
         let repository = repository.to_string();
@@ -33,7 +33,7 @@ impl Client {
             "repository": { "full_name": repository, "html_url": html_url, "default_branch": branch },
         });
         let url = match trigger {
-            Trigger::FluxReceiver(url) | Trigger::ArgocdWebhook(url) => url,
+            ReconcileTrigger::FluxReceiver(url) | ReconcileTrigger::ArgocdWebhook(url) => url,
         };
         let sent = self.0.post(url).header("X-GitHub-Event", "push").json(&body).send().await;
         let answer = sent.map_err(|error| {

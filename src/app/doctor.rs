@@ -11,36 +11,36 @@ use crate::config::{Config, Secrets};
 use crate::domain::doctor::HealthCheck;
 use crate::workflow::commands::doctor::{Doctor, build_configuration_checks};
 
-/// `environment` is [`crate::config::process_environment`], except in tests; `url` is where a Gantry serves.
-pub async fn look(
+/// `environment` is [`crate::config::read_process_variable`], except in tests; `url` is where a Gantry serves.
+pub async fn run_checks(
     path: &Path,
     url: Option<&str>,
     clock: &Clock,
-    environment: impl Fn(&str) -> Option<String>,
+    read_variable: impl Fn(&str) -> Option<String>,
 ) -> Vec<HealthCheck> {
-    let config = match Config::load_with(path, &environment) {
+    let config = match Config::load_with_variables(path, &read_variable) {
         Ok(config) => config,
         Err(problems) => {
             return build_configuration_checks(&problems.iter().map(ToString::to_string).collect::<Vec<_>>());
         }
     };
-    let (mut secrets, mut wrong) = Secrets::read_what_is_right(&config, &environment);
+    let (mut secrets, mut wrong) = Secrets::read_with_problems(&config, &read_variable);
     let mut say = |error: &dyn std::fmt::Display| wrong.push(error.to_string());
 
     let slack = secrets.slack_bot_token.clone().and_then(|token| {
         let client = slack::client::Client::new(&config.slack.api_url, &config.slack.hooks_origin, token);
         client.map_err(|error| say(&error)).ok()
     });
-    let auth = github::client::Auth::from(secrets.github.clone());
+    let auth = github::client::Auth::from(secrets.github_auth.clone());
     let github = match github::Client::new(&config.github.api_url, auth, clock.clone()) {
         Ok(client) => Ok(client),
         Err(error) => {
             say(&error);
-            secrets.github = None;
+            secrets.github_auth = None;
             github::Client::new(&config.github.api_url, github::client::Auth::None, clock.clone())
         }
     };
-    let registry = registry::Client::new(&config.registry.mirrors, &secrets.registries);
+    let registry = registry::Client::new(&config.registry.mirrors, &secrets.registry_logins);
     let (github, registry) = match (github, registry) {
         (Ok(github), Ok(registry)) => (github, registry),
         (github, registry) => {

@@ -20,77 +20,79 @@ use crate::adapters::store::StoreError;
 use crate::workflow::context::Context;
 
 /// A cluster asks every few seconds, and waits for one.
-const PATIENCE: Duration = Duration::from_millis(500);
+const STORE_TIMEOUT: Duration = Duration::from_millis(500);
 /// So long an answer of the store's stands, whoever asks how often.
-const STANDS: Duration = Duration::from_secs(5);
+const STORE_CHECK_TTL: Duration = Duration::from_secs(5);
 
 /// Clones share what is known of the store.
 #[derive(Clone)]
 pub(super) struct Readiness {
-    bot: Context,
-    ending: CancellationToken,
-    looked: Arc<Mutex<Option<Looked>>>,
+    context: Context,
+    shutdown: CancellationToken,
+    last_store_check: Arc<Mutex<Option<CachedStoreCheck>>>,
 }
 
-struct Looked {
-    at: Instant,
-    trouble: Option<String>,
+struct CachedStoreCheck {
+    checked_at: Instant,
+    problem: Option<String>,
 }
 
 impl Readiness {
     /// From `ending` on it is not ready any more.
-    pub(super) fn new(bot: Context, ending: CancellationToken) -> Self {
-        Self { bot, ending, looked: Arc::default() }
+    pub(super) fn new(ctx: Context, ending: CancellationToken) -> Self {
+        Self { context: ctx, shutdown: ending, last_store_check: Arc::default() }
     }
 
-    pub(super) fn router(self) -> Router {
-        Router::new().route("/readyz", get(ready)).with_state(self)
+    pub(super) fn into_router(self) -> Router {
+        Router::new().route("/readyz", get(handle_readyz)).with_state(self)
     }
 
     /// What keeps it from being ready, each in a sentence; nothing where nothing does.
-    pub(super) async fn missing(&self) -> Vec<String> {
+    pub(super) async fn list_unready_reasons(&self) -> Vec<String> {
         let mut missing = Vec::new();
-        if self.ending.is_cancelled() {
+        if self.shutdown.is_cancelled() {
             missing.push("Gantry is shutting down.".to_owned());
         }
-        missing.extend(self.store_trouble().await);
+        missing.extend(self.check_store().await);
         missing
     }
 
     /// Writes a few bytes: a disk that is full, or a file that somebody else holds, is noticed by nothing else.
-    async fn store_trouble(&self) -> Option<String> {
-        let mut looked = self.looked.lock().await;
-        if let Some(known) = looked.as_ref().filter(|known| known.at.elapsed() < STANDS) {
-            return known.trouble.clone();
+    async fn check_store(&self) -> Option<String> {
+        let mut looked = self.last_store_check.lock().await;
+        if let Some(known) = looked.as_ref().filter(|known| known.checked_at.elapsed() < STORE_CHECK_TTL) {
+            return known.problem.clone();
         }
-        let trouble = match timeout(PATIENCE, self.bot.store.test_write()).await {
+        let trouble = match timeout(STORE_TIMEOUT, self.context.store.test_write()).await {
             Ok(Ok(())) => None,
             Ok(Err(error @ StoreError::Closed)) => Some(error.to_string()),
             Ok(Err(error)) => Some(format!("The store cannot be written. {error}")),
-            Err(_) => Some(format!("The store was not written within {} ms.", PATIENCE.as_millis())),
+            Err(_) => Some(format!("The store was not written within {} ms.", STORE_TIMEOUT.as_millis())),
         };
-        *looked = Some(Looked { at: Instant::now(), trouble: trouble.clone() });
+        *looked = Some(CachedStoreCheck { checked_at: Instant::now(), problem: trouble.clone() });
         trouble
     }
 }
 
-async fn ready(State(readiness): State<Readiness>) -> Response {
-    let missing = readiness.missing().await;
+async fn handle_readyz(State(readiness): State<Readiness>) -> Response {
+    let missing = readiness.list_unready_reasons().await;
     let clusters: Vec<_> = readiness
-        .bot
+        .context
         .cluster_view
         .list_readability()
         .into_iter()
-        .map(|(namespace, reading)| json!({ "namespace": namespace.to_string(), "reading": describe(&reading) }))
+        .map(
+            |(namespace, reading)| json!({ "namespace": namespace.to_string(), "reading": describe_reading(&reading) }),
+        )
         .collect();
     let status = if missing.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let slack = reached(&readiness.bot.socket_status.current_state());
+    let slack = describe_slack_connection(&readiness.context.socket_status.current_state());
     let body = json!({ "ready": missing.is_empty(), "missing": missing, "slack": slack, "clusters": clusters });
     (status, Json(body)).into_response()
 }
 
 /// How Slack's requests come in. A socket that is not open is opened again for ever, and webhooks come meanwhile.
-fn reached(connection: &ConnectionState) -> String {
+fn describe_slack_connection(connection: &ConnectionState) -> String {
     match connection {
         ConnectionState::Unused => "over HTTP".to_owned(),
         ConnectionState::Opening => "by a socket that is not open yet".to_owned(),
@@ -99,7 +101,7 @@ fn reached(connection: &ConnectionState) -> String {
     }
 }
 
-fn describe(reading: &NamespaceReadability) -> String {
+fn describe_reading(reading: &NamespaceReadability) -> String {
     match reading {
         NamespaceReadability::Readable { .. } => "readable".to_owned(),
         NamespaceReadability::NotReadYet { .. } => "not read yet".to_owned(),

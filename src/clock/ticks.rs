@@ -10,33 +10,33 @@ use super::Clock;
 
 /// Our clock as governor wants it.
 #[derive(Clone, Debug)]
-pub struct Ticks(Clock);
+pub struct GovernorClock(Clock);
 
-impl Ticks {
+impl GovernorClock {
     pub fn new(clock: Clock) -> Self {
         Self(clock)
     }
 }
 
-impl governor::clock::Clock for Ticks {
-    type Instant = Instant;
+impl governor::clock::Clock for GovernorClock {
+    type Instant = GovernorInstant;
 
-    fn now(&self) -> Instant {
-        Instant(u64::try_from(self.0.now().as_nanosecond()).unwrap_or_default())
+    fn now(&self) -> GovernorInstant {
+        GovernorInstant(u64::try_from(self.0.now().as_nanosecond()).unwrap_or_default())
     }
 }
 
 /// Nanoseconds since 1970.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Instant(u64);
+pub struct GovernorInstant(u64);
 
-impl Instant {
-    pub fn timestamp(self) -> Timestamp {
+impl GovernorInstant {
+    pub fn to_timestamp(self) -> Timestamp {
         Timestamp::from_nanosecond(i128::from(self.0)).unwrap_or(Timestamp::MAX)
     }
 }
 
-impl Add<Nanos> for Instant {
+impl Add<Nanos> for GovernorInstant {
     type Output = Self;
 
     fn add(self, more: Nanos) -> Self {
@@ -44,7 +44,7 @@ impl Add<Nanos> for Instant {
     }
 }
 
-impl Reference for Instant {
+impl Reference for GovernorInstant {
     fn duration_since(&self, earlier: Self) -> Nanos {
         self.0.saturating_sub(earlier.0).into()
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 /// Displays as `config/gantry.yaml:12:5: unknown key `brnach`: did you mean `branch`?`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+pub struct ConfigProblem {
     pub file: String,
     /// From 1; 0 where the file as a whole is meant.
     pub line: u64,
@@ -14,7 +14,7 @@ pub struct Problem {
     pub advice: String,
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for ConfigProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;
         if self.line > 0 {
@@ -24,7 +24,7 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for ConfigProblem {}
 
 /// A place in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,7 +37,7 @@ impl Position {
     pub(super) const WHOLE_FILE: Self = Self { line: 0, column: 0 };
 
     /// Where the character after `text` stands.
-    pub(super) fn of_end(text: &str) -> Self {
+    pub(super) fn from_text_end(text: &str) -> Self {
         let last_line = text.rsplit('\n').next().unwrap_or_default();
         Self { line: text.matches('\n').count() as u64 + 1, column: last_line.chars().count() as u64 + 1 }
     }
@@ -45,21 +45,21 @@ impl Position {
 
 /// What is wrong with a value that does not know where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Wrong {
+pub(super) struct ProblemDescription {
     pub(super) message: String,
     pub(super) advice: String,
 }
 
-pub(super) fn wrong(message: impl Into<String>, advice: impl Into<String>) -> Wrong {
-    Wrong { message: message.into(), advice: advice.into() }
+pub(super) fn describe_problem(message: impl Into<String>, advice: impl Into<String>) -> ProblemDescription {
+    ProblemDescription { message: message.into(), advice: advice.into() }
 }
 
 /// The sentences of the domain say both in one: `what is wrong: what would be right`.
-impl From<String> for Wrong {
+impl From<String> for ProblemDescription {
     fn from(sentence: String) -> Self {
         match sentence.split_once(": ") {
-            Some((message, advice)) => wrong(message, advice),
-            None => wrong(sentence, "see the commented example in `config/gantry.yaml`"),
+            Some((message, advice)) => describe_problem(message, advice),
+            None => describe_problem(sentence, "see the commented example in `config/gantry.yaml`"),
         }
     }
 }
@@ -67,56 +67,56 @@ impl From<String> for Wrong {
 /// Collects everything that is wrong, so that a person repairs a file once and not ten times.
 pub(super) struct Findings {
     file: String,
-    found: Vec<Problem>,
-    left_out: usize,
+    problems: Vec<ConfigProblem>,
+    omitted: usize,
 }
 
 impl Findings {
     /// More would be noise; and a hostile file shall not cost memory for every one of its errors.
-    const MOST: usize = 100;
+    const MAX_PROBLEMS: usize = 100;
 
     pub(super) fn new(file: &str) -> Self {
-        Self { file: file.to_owned(), found: Vec::new(), left_out: 0 }
+        Self { file: file.to_owned(), problems: Vec::new(), omitted: 0 }
     }
 
-    pub(super) fn add(&mut self, at: Position, Wrong { message, advice }: Wrong) {
-        if self.found.len() == Self::MOST {
-            self.left_out += 1;
+    pub(super) fn add(&mut self, at: Position, ProblemDescription { message, advice }: ProblemDescription) {
+        if self.problems.len() == Self::MAX_PROBLEMS {
+            self.omitted += 1;
             return;
         }
         let Position { line, column } = at;
-        let (message, advice) = (on_one_line(&message), on_one_line(&advice));
-        self.found.push(Problem { file: self.file.clone(), line, column, message, advice });
+        let (message, advice) = (escape_and_truncate(&message), escape_and_truncate(&advice));
+        self.problems.push(ConfigProblem { file: self.file.clone(), line, column, message, advice });
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.found.is_empty()
+        self.problems.is_empty()
     }
 
     /// In the order of the file.
-    pub(super) fn into_problems(mut self) -> Vec<Problem> {
-        self.found.sort_by_key(|problem| (problem.line, problem.column));
-        self.found.dedup();
-        if self.left_out > 0 {
-            self.found.push(Problem {
+    pub(super) fn into_problems(mut self) -> Vec<ConfigProblem> {
+        self.problems.sort_by_key(|problem| (problem.line, problem.column));
+        self.problems.dedup();
+        if self.omitted > 0 {
+            self.problems.push(ConfigProblem {
                 file: self.file,
                 line: 0,
                 column: 0,
-                message: format!("{} more problems are not shown", self.left_out),
+                message: format!("{} more problems are not shown", self.omitted),
                 advice: "repair these first".to_owned(),
             });
         }
-        self.found
+        self.problems
     }
 }
 
 /// The file's own words are quoted back, and go to a terminal or a log: no line breaks, no escapes, no novels.
-fn on_one_line(text: &str) -> String {
-    const LONGEST: usize = 400;
+fn escape_and_truncate(text: &str) -> String {
+    const MAX_LENGTH: usize = 400;
     let unseen = |c: char| c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let mut line = String::new();
     for (at, c) in text.chars().enumerate() {
-        if at == LONGEST {
+        if at == MAX_LENGTH {
             line.push_str("...");
             break;
         }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::schema::schema;
-use super::secrets::OWN_VARIABLES;
+use super::schema::build_schema;
+use super::secrets::KNOWN_VARIABLES;
 
 const HEAD: &str = "# The configuration
 
@@ -30,76 +30,79 @@ empty, or set both ways, refuses to start; one that is missing refuses only what
 |---|---|
 ";
 
-const NO_SECRETS: &str = "
+const PLAIN_VARIABLES: &str = "
 These two are no secrets, and have no `_FILE`: `KUBECONFIG` is the path of a kubeconfig where the file names none, and `RUST_LOG`
 says what is logged (`warn,gantry=info` when absent).
 ";
 
 /// The whole page, in Markdown.
-pub fn reference() -> String {
-    let schema = schema();
-    let mut page = Page { root: &schema, text: HEAD.to_owned() };
-    page.section(None, &schema);
+pub fn render_reference() -> String {
+    let schema = build_schema();
+    let mut page = ReferencePage { root: &schema, text: HEAD.to_owned() };
+    page.write_section(None, &schema);
     let mut text = page.text + VARIABLES;
-    for (name, what) in OWN_VARIABLES {
+    for (name, what) in KNOWN_VARIABLES {
         let _ = writeln!(text, "| `{name}` | {what} |");
     }
-    text + NO_SECRETS
+    text + PLAIN_VARIABLES
 }
 
-struct Page<'a> {
+struct ReferencePage<'a> {
     root: &'a Value,
     text: String,
 }
 
-impl<'a> Page<'a> {
+impl<'a> ReferencePage<'a> {
     /// A table of the keys that stand at `path`, then a section for each that has keys of its own.
-    fn section(&mut self, path: Option<&str>, schema: &'a Value) {
+    fn write_section(&mut self, path: Option<&str>, schema: &'a Value) {
         let heading = path.map_or_else(|| "The file".to_owned(), |path| format!("`{path}`"));
         let _ = writeln!(self.text, "\n## {heading}\n\n| key | what it says | value | example |\n|---|---|---|---|");
         let mut inner = Vec::new();
-        for (key, property) in keys(schema) {
+        for (key, property) in list_keys(schema) {
             let at = path.map_or_else(|| key.to_owned(), |path| format!("{path}.{key}"));
-            let value = self.value(&at, property, &mut inner);
+            let value = self.describe_value(&at, property, &mut inner);
             let must = if is_required(schema, key) { "**" } else { "" };
             // The one key of a choice is told by the choice.
             let what = property["description"].as_str().or(schema["description"].as_str()).unwrap_or_default();
             let what = what.replace('\n', " ");
             let example = property["examples"][0].clone();
-            let example = if example.is_null() { String::new() } else { format!("`{}`", yaml(&example)) };
+            let example = if example.is_null() { String::new() } else { format!("`{}`", format_yaml(&example)) };
             let _ = writeln!(self.text, "| {must}`{key}`{must} | {what} | {value} | {example} |");
         }
         for (path, schema) in inner {
-            self.section(Some(&path), schema);
+            self.write_section(Some(&path), schema);
         }
     }
 
     /// What may stand there, in words; what has keys of its own is put into `inner`.
-    fn value(&self, path: &str, schema: &'a Value, inner: &mut Vec<(String, &'a Value)>) -> String {
+    fn describe_value(&self, path: &str, schema: &'a Value, inner: &mut Vec<(String, &'a Value)>) -> String {
         if let Some(reference) = schema["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
-            return self.root.pointer(reference).map_or_else(String::new, |found| self.value(path, found, inner));
+            return self
+                .root
+                .pointer(reference)
+                .map_or_else(String::new, |found| self.describe_value(path, found, inner));
         }
         if let Some(choices) = schema["oneOf"].as_array().or(schema["anyOf"].as_array()) {
-            let choices: Vec<_> = choices.iter().map(|choice| self.value(path, choice, inner)).collect();
+            let choices: Vec<_> = choices.iter().map(|choice| self.describe_value(path, choice, inner)).collect();
             return choices.join(" or ");
         }
         if let Some(choices) = schema["enum"].as_array() {
-            let choices: Vec<_> = choices.iter().map(|choice| format!("`{}`", yaml(choice))).collect();
+            let choices: Vec<_> = choices.iter().map(|choice| format!("`{}`", format_yaml(choice))).collect();
             return choices.join(" or ");
         }
         if !schema["const"].is_null() {
-            return format!("`{}`", yaml(&schema["const"]));
+            return format!("`{}`", format_yaml(&schema["const"]));
         }
         match schema["type"].as_str() {
             Some("boolean") => "`true` or `false`".to_owned(),
             Some("integer") => format!("{} to {}", schema["minimum"], schema["maximum"]),
-            Some("array") => format!("a list: {}", self.value(&format!("{path}[]"), &schema["items"], inner)),
+            Some("array") => format!("a list: {}", self.describe_value(&format!("{path}[]"), &schema["items"], inner)),
             Some("object") if schema["additionalProperties"].is_object() => {
                 let path = format!("{path}.<name>");
-                format!("for each name: {}", self.value(&path, &schema["additionalProperties"], inner))
+                format!("for each name: {}", self.describe_value(&path, &schema["additionalProperties"], inner))
             }
             Some("object") => {
-                let link = format!("[its keys](#{})", anchor(path));
+                let link = format!("[its keys](#{})", format_anchor(path));
                 inner.push((path.to_owned(), schema));
                 link
             }
@@ -109,7 +112,7 @@ impl<'a> Page<'a> {
 }
 
 /// What must be there first, as it is declared; then the rest by name.
-fn keys(schema: &Value) -> Vec<(&str, &Value)> {
+fn list_keys(schema: &Value) -> Vec<(&str, &Value)> {
     let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let first = required.filter_map(|key| Some((key, properties.get(key)?)));
@@ -122,7 +125,7 @@ fn is_required(schema: &Value, key: &str) -> bool {
 }
 
 /// As it can be copied into the file: YAML takes JSON, and plain words need no quotes.
-fn yaml(value: &Value) -> String {
+fn format_yaml(value: &Value) -> String {
     let is_plain = |text: &&str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./:".contains(&byte));
     match value.as_str().filter(is_plain) {
         Some(text) => text.to_owned(),
@@ -131,7 +134,7 @@ fn yaml(value: &Value) -> String {
 }
 
 /// By what a heading is linked to on GitHub.
-fn anchor(heading: &str) -> String {
+fn format_anchor(heading: &str) -> String {
     heading.chars().filter(|sign| sign.is_alphanumeric() || "-_".contains(*sign)).collect::<String>().to_lowercase()
 }
 
@@ -145,7 +148,7 @@ mod tests {
     fn the_page_in_the_repository_is_this_one() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/config/README.md");
         let kept = std::fs::read_to_string(path).unwrap();
-        assert!(kept == reference(), "make it anew: cargo run -- schema --markdown > config/README.md");
+        assert!(kept == render_reference(), "make it anew: cargo run -- schema --markdown > config/README.md");
     }
 
     #[test]
@@ -154,12 +157,12 @@ mod tests {
             let here = schema["properties"].as_object().map_or(0, serde_json::Map::len);
             here + schema["$defs"].as_object().into_iter().flatten().map(|(_, schema)| count(schema)).sum::<usize>()
         }
-        let page = reference();
+        let page = render_reference();
         let file = page.split("## Variables").next().unwrap();
         let rows = file.lines().filter(|line| line.starts_with("| `") || line.starts_with("| **`")).count();
         // `manifest` is the one key that stands inside a choice.
-        assert_eq!(rows, count(&schema()) + 1);
-        let headings: Vec<_> = file.lines().filter_map(|line| line.strip_prefix("## ")).map(anchor).collect();
+        assert_eq!(rows, count(&build_schema()) + 1);
+        let headings: Vec<_> = file.lines().filter_map(|line| line.strip_prefix("## ")).map(format_anchor).collect();
         assert_eq!(headings.iter().collect::<BTreeSet<_>>().len(), headings.len());
         let links = file.split("](#").skip(1).filter_map(|rest| rest.split(')').next());
         for link in links {

@@ -6,64 +6,73 @@ mod slack;
 mod time;
 mod web;
 
-pub(super) use git::{branch, glob, login, manifest_file, path_inside, tag};
-pub(super) use slack::{channel, member, person};
-pub(super) use time::{Bound, bound, duration, timezone};
-pub(super) use web::{base_url, hook, image, origin, registry_host};
+pub(super) use git::{parse_branch, parse_glob, parse_login, parse_manifest_file, parse_tag_template, parse_yaml_path};
+pub(super) use slack::{parse_channel, parse_member, parse_person};
+pub(super) use time::{FreezeBound, parse_duration, parse_freeze_bound, parse_timezone};
+pub(super) use web::{parse_base_url, parse_hook_url, parse_image, parse_origin, parse_registry_host};
 
-use super::problem::{Wrong, wrong};
+use super::problem::{ProblemDescription, describe_problem};
 use crate::domain::command::is_reserved;
 
-type Checked<T> = Result<T, Wrong>;
+type ScalarResult<T> = Result<T, ProblemDescription>;
 
 /// A name that people type into a command, that stands in a URL and in a Git tag.
-pub(super) fn name(text: &str) -> Checked<()> {
+pub(super) fn check_name(text: &str) -> ScalarResult<()> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.');
     let ends = |b: Option<&u8>| b.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();
     if !bytes.iter().all(|b| legal(*b)) || !ends(bytes.first()) || !ends(bytes.last()) || text.contains("..") {
         let advice = "people type it, so use letters, digits, `-`, `_` and `.`, with a letter or digit at both ends";
-        return Err(wrong(format!("`{text}` cannot be a name"), advice));
+        return Err(describe_problem(format!("`{text}` cannot be a name"), advice));
     }
     if text.len() > 63 {
-        return Err(wrong(format!("`{text}` is too long for a name"), "use at most 63 characters"));
+        return Err(describe_problem(format!("`{text}` is too long for a name"), "use at most 63 characters"));
     }
     if is_reserved(text) {
-        return Err(wrong(format!("`{text}` is a word of the commands"), "choose a name that is none of them"));
+        return Err(describe_problem(
+            format!("`{text}` is a word of the commands"),
+            "choose a name that is none of them",
+        ));
     }
     if text.len() == 8 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(wrong(format!("`{text}` reads like the id of a change"), "choose a name that is not 8 hex digits"));
+        return Err(describe_problem(
+            format!("`{text}` reads like the id of a change"),
+            "choose a name that is not 8 hex digits",
+        ));
     }
     if text.to_ascii_lowercase().ends_with(".lock") {
-        return Err(wrong(format!("`{text}` cannot stand in a Git tag"), "choose a name that does not end in `.lock`"));
+        return Err(describe_problem(
+            format!("`{text}` cannot stand in a Git tag"),
+            "choose a name that does not end in `.lock`",
+        ));
     }
     Ok(())
 }
 
 /// A DNS label, as namespaces and containers are named.
-pub(super) fn label(text: &str, what: &str) -> Checked<String> {
+pub(super) fn parse_label(text: &str, what: &str) -> ScalarResult<String> {
     let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
     if text.is_empty() || text.len() > 63 || !text.bytes().all(legal) || text.starts_with('-') || text.ends_with('-') {
         let advice = "Kubernetes takes lower-case letters, digits and `-`, at most 63 of them";
-        return Err(wrong(format!("`{text}` cannot be the name of a {what}"), advice));
+        return Err(describe_problem(format!("`{text}` cannot be the name of a {what}"), advice));
     }
     Ok(text.to_owned())
 }
 
 /// A pattern for the kind, the namespace or the name of an object of Kubernetes.
-pub(super) fn name_glob(text: &str) -> Checked<String> {
+pub(super) fn parse_name_glob(text: &str) -> ScalarResult<String> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'*');
     if text.is_empty() || text.len() > 253 || !text.bytes().all(legal) {
         let advice = "Kubernetes takes letters, digits, `-` and `.`; `*` stands for anything, for example `apps-*`";
-        return Err(wrong(format!("`{text}` fits the name of no object"), advice));
+        return Err(describe_problem(format!("`{text}` fits the name of no object"), advice));
     }
     Ok(text.to_owned())
 }
 
 /// A context of a kubeconfig, whose names are free.
-pub(super) fn context(text: &str) -> Checked<String> {
+pub(super) fn parse_context(text: &str) -> ScalarResult<String> {
     if text.trim().is_empty() {
-        return Err(wrong(
+        return Err(describe_problem(
             "the context is empty",
             "write one that `kubectl config get-contexts` shows, or remove the key",
         ));
@@ -72,23 +81,23 @@ pub(super) fn context(text: &str) -> Checked<String> {
 }
 
 /// The name of an environment variable.
-pub(super) fn variable(text: &str) -> Checked<String> {
+pub(super) fn parse_variable_name(text: &str) -> ScalarResult<String> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
     if text.is_empty() || !text.bytes().all(legal) || text.as_bytes()[0].is_ascii_digit() {
         let advice = "write the variable's name here, never the secret itself; for example `FLUX_PROD_SECRET`";
-        return Err(wrong("this is not the name of an environment variable", advice));
+        return Err(describe_problem("this is not the name of an environment variable", advice));
     }
     Ok(text.to_owned())
 }
 
 /// A path on this machine.
-pub(super) fn path(text: &str) -> Checked<std::path::PathBuf> {
+pub(super) fn parse_path(text: &str) -> ScalarResult<std::path::PathBuf> {
     if text.is_empty() || text.contains('\0') {
-        return Err(wrong("the path is empty", "write the path of a file, or remove the key"));
+        return Err(describe_problem("the path is empty", "write the path of a file, or remove the key"));
     }
     if text.starts_with('~') {
         let advice = "write the directory out: `~` means something to a shell only";
-        return Err(wrong(format!("`{text}` begins with `~`"), advice));
+        return Err(describe_problem(format!("`{text}` begins with `~`"), advice));
     }
     Ok(text.into())
 }

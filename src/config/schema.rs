@@ -2,11 +2,11 @@
 
 use schemars::generate::SchemaSettings;
 
-use super::file::File;
+use super::file::RawConfig;
 
 /// For editors, and for ourselves: `shape` checks every file against it before anything else.
-pub fn schema() -> serde_json::Value {
-    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<File>();
+pub fn build_schema() -> serde_json::Value {
+    let mut schema = SchemaSettings::draft2020_12().into_generator().into_root_schema_for::<RawConfig>();
     schema.insert("title".to_owned(), "Gantry's configuration".into());
     schema.to_value()
 }

@@ -15,7 +15,7 @@ use super::{Config, SecretSource};
 use crate::domain::model::environment::EnvironmentName;
 
 /// The variables that have a meaning of their own, and what it is; no environment's webhook secret may be one of them.
-pub(super) const OWN_VARIABLES: [(&str, &str); 9] = [
+pub(super) const KNOWN_VARIABLES: [(&str, &str); 9] = [
     ("SLACK_SIGNING_SECRET", "The app's signing secret, by which Slack's requests are known"),
     ("SLACK_BOT_TOKEN", "The bot's token, `xoxb-...`"),
     ("SLACK_APP_TOKEN", "The app-level token, `xapp-...`, for Socket Mode: then Slack needs no address of ours"),
@@ -28,7 +28,7 @@ pub(super) const OWN_VARIABLES: [(&str, &str); 9] = [
 ];
 
 /// A private key of 16 kbit is 13 KB.
-const MOST_BYTES: u64 = 64 * 1024;
+const MAX_BYTES: u64 = 64 * 1024;
 
 /// What is missing is `None`, and refuses only what needs it.
 #[derive(Clone)]
@@ -37,17 +37,17 @@ pub struct Secrets {
     pub slack_bot_token: Option<SecretString>,
     /// For Socket Mode.
     pub slack_app_token: Option<SecretString>,
-    pub github: Option<GithubAuth>,
+    pub github_auth: Option<GithubAuth>,
     pub github_webhook_secret: Option<SecretString>,
     /// All different. An environment that is not here answers its webhooks with 401.
-    pub webhooks: BTreeMap<EnvironmentName, SecretString>,
+    pub webhook_secrets: BTreeMap<EnvironmentName, SecretString>,
     /// By the host that is spoken to, with its port where it has one; Docker Hub is `index.docker.io`. The others are asked
     /// without a login.
-    pub registries: BTreeMap<String, RegistryLogin>,
+    pub registry_logins: BTreeMap<String, RegistryLogin>,
     /// May hold a password.
     pub database_url: String,
     /// The variables that are set, or by a file, whether or not what they hold is of use.
-    given: BTreeSet<&'static str>,
+    given_variables: BTreeSet<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,102 +63,104 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// `environment` is [`super::process_environment`], except in tests. Everything that is wrong is said at once.
-    pub fn read(config: &Config, environment: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<String>> {
-        let (secrets, wrong) = Self::read_what_is_right(config, environment);
+    /// `environment` is [`super::read_process_variable`], except in tests. Everything that is wrong is said at once.
+    pub fn read(config: &Config, read_variable: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<String>> {
+        let (secrets, wrong) = Self::read_with_problems(config, read_variable);
         if wrong.is_empty() { Ok(secrets) } else { Err(wrong) }
     }
 
     /// The same; what is wrong counts as missing, and is said.
-    pub fn read_what_is_right(config: &Config, environment: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
-        let mut reader = Reader { environment, wrong: Vec::new() };
+    pub fn read_with_problems(config: &Config, read_variable: impl Fn(&str) -> Option<String>) -> (Self, Vec<String>) {
+        let mut reader = SecretReader { read_variable, problems: Vec::new() };
         let secrets = Self {
-            slack_signing_secret: reader.secret("SLACK_SIGNING_SECRET"),
-            slack_bot_token: reader.slack_token(
+            slack_signing_secret: reader.read_secret("SLACK_SIGNING_SECRET"),
+            slack_bot_token: reader.read_slack_token(
                 "SLACK_BOT_TOKEN",
                 "xapp-",
                 "an app-level token, not a bot's (`xoxb-`)",
             ),
-            slack_app_token: reader.slack_token(
+            slack_app_token: reader.read_slack_token(
                 "SLACK_APP_TOKEN",
                 "xoxb-",
                 "a bot's token, not an app-level one (`xapp-`)",
             ),
-            github: reader.github(),
-            github_webhook_secret: reader.secret("GITHUB_WEBHOOK_SECRET"),
-            webhooks: reader.webhooks(config),
-            registries: reader.registries(config),
-            database_url: reader.line("DATABASE_URL").unwrap_or_else(|| "sqlite://gantry.db".to_owned()),
-            given: OWN_VARIABLES.iter().map(|(name, _)| *name).filter(|name| reader.is_given(name)).collect(),
+            github_auth: reader.read_github_auth(),
+            github_webhook_secret: reader.read_secret("GITHUB_WEBHOOK_SECRET"),
+            webhook_secrets: reader.read_webhook_secrets(config),
+            registry_logins: reader.read_registry_logins(config),
+            database_url: reader.read_line("DATABASE_URL").unwrap_or_else(|| "sqlite://gantry.db".to_owned()),
+            given_variables: KNOWN_VARIABLES.iter().map(|(name, _)| *name).filter(|name| reader.is_set(name)).collect(),
         };
-        (secrets, reader.wrong)
+        (secrets, reader.problems)
     }
 
     /// Is one of these variables set, or by a file? What it holds may have been wrong.
-    pub fn is_any_given(&self, names: &[&str]) -> bool {
-        names.iter().any(|name| self.given.contains(name))
+    pub fn is_any_set(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.given_variables.contains(name))
     }
 }
 
-struct Reader<E> {
-    environment: E,
-    wrong: Vec<String>,
+struct SecretReader<E> {
+    read_variable: E,
+    problems: Vec<String>,
 }
 
-impl<E: Fn(&str) -> Option<String>> Reader<E> {
-    fn say(&mut self, sentence: String) {
-        self.wrong.push(sentence);
+impl<E: Fn(&str) -> Option<String>> SecretReader<E> {
+    fn add_problem(&mut self, sentence: String) {
+        self.problems.push(sentence);
     }
 
-    fn is_given(&self, name: &str) -> bool {
-        (self.environment)(name).is_some() || (self.environment)(&format!("{name}_FILE")).is_some()
+    fn is_set(&self, name: &str) -> bool {
+        (self.read_variable)(name).is_some() || (self.read_variable)(&format!("{name}_FILE")).is_some()
     }
 
     /// The value of `name`, or of the file that `<name>_FILE` names; `None` if missing, or wrong and said so.
-    fn value(&mut self, name: &str) -> Option<String> {
+    fn read_value(&mut self, name: &str) -> Option<String> {
         let by_file = format!("{name}_FILE");
-        match ((self.environment)(name), (self.environment)(&by_file)) {
+        match ((self.read_variable)(name), (self.read_variable)(&by_file)) {
             (Some(_), Some(_)) => {
-                self.say(format!("Both {name} and {by_file} are set: unset one of them."));
+                self.add_problem(format!("Both {name} and {by_file} are set: unset one of them."));
                 None
             }
             (Some(value), None) if value.trim().is_empty() => {
-                self.say(format!("{name} is set but empty: give it a value, or unset it."));
+                self.add_problem(format!("{name} is set but empty: give it a value, or unset it."));
                 None
             }
             (Some(value), None) => Some(value),
             (None, Some(path)) if path.trim().is_empty() => {
-                self.say(format!("{by_file} is set but empty: name a file, or unset it."));
+                self.add_problem(format!("{by_file} is set but empty: name a file, or unset it."));
                 None
             }
-            (None, Some(path)) => self.file(Path::new(&path), &format!("{by_file} names")),
+            (None, Some(path)) => self.read_file(Path::new(&path), &format!("{by_file} names")),
             (None, None) => None,
         }
     }
 
-    fn file(&mut self, path: &Path, who: &str) -> Option<String> {
+    fn read_file(&mut self, path: &Path, who: &str) -> Option<String> {
         let shown = path.display();
         let mut text = String::new();
-        let read = std::fs::File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+        let read = std::fs::File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
         match read {
             Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                self.say(format!("{who} the file {shown}, which is not UTF-8 text: write the secret into it as text."));
+                self.add_problem(format!(
+                    "{who} the file {shown}, which is not UTF-8 text: write the secret into it as text."
+                ));
                 None
             }
             Err(error) => {
-                self.say(format!(
+                self.add_problem(format!(
                     "{who} the file {shown}, which cannot be read ({error}): check the path and its rights."
                 ));
                 None
             }
-            Ok(length) if length as u64 > MOST_BYTES => {
-                self.say(format!(
-                    "{who} the file {shown}, which is too large for a secret: {MOST_BYTES} bytes are the most."
+            Ok(length) if length as u64 > MAX_BYTES => {
+                self.add_problem(format!(
+                    "{who} the file {shown}, which is too large for a secret: {MAX_BYTES} bytes are the most."
                 ));
                 None
             }
             Ok(_) if text.trim().is_empty() => {
-                self.say(format!("{who} the file {shown}, which is empty: write the secret into it."));
+                self.add_problem(format!("{who} the file {shown}, which is empty: write the secret into it."));
                 None
             }
             Ok(_) => {
@@ -170,100 +172,110 @@ impl<E: Fn(&str) -> Option<String>> Reader<E> {
     }
 
     /// A value that stands on one line.
-    fn line(&mut self, name: &str) -> Option<String> {
-        let value = self.value(name)?;
-        self.one_line(name, value)
+    fn read_line(&mut self, name: &str) -> Option<String> {
+        let value = self.read_value(name)?;
+        self.require_one_line(name, value)
     }
 
-    fn one_line(&mut self, name: &str, value: String) -> Option<String> {
+    fn require_one_line(&mut self, name: &str, value: String) -> Option<String> {
         if value.contains(char::is_control) || value.trim() != value {
-            self.say(format!("{name} has a line break or a space at its edge: it was probably copied with too much."));
+            self.add_problem(format!(
+                "{name} has a line break or a space at its edge: it was probably copied with too much."
+            ));
             return None;
         }
         Some(value)
     }
 
-    fn secret(&mut self, name: &str) -> Option<SecretString> {
-        self.line(name).map(SecretString::from)
+    fn read_secret(&mut self, name: &str) -> Option<SecretString> {
+        self.read_line(name).map(SecretString::from)
     }
 
-    fn slack_token(&mut self, name: &str, other: &str, mistaken: &str) -> Option<SecretString> {
-        let token = self.line(name)?;
+    fn read_slack_token(&mut self, name: &str, other: &str, mistaken: &str) -> Option<SecretString> {
+        let token = self.read_line(name)?;
         if token.starts_with(other) {
-            self.say(format!("{name} holds {mistaken}: swap the two."));
+            self.add_problem(format!("{name} holds {mistaken}: swap the two."));
             return None;
         }
         Some(token.into())
     }
 
-    fn number(&mut self, name: &str) -> Option<u64> {
-        let text = self.line(name)?;
+    fn read_number(&mut self, name: &str) -> Option<u64> {
+        let text = self.read_line(name)?;
         let number = text.parse().ok();
         if number.is_none() {
-            self.say(format!("{name} is not a number: take it from the settings of the GitHub App."));
+            self.add_problem(format!("{name} is not a number: take it from the settings of the GitHub App."));
         }
         number
     }
 
-    fn github(&mut self) -> Option<GithubAuth> {
+    fn read_github_auth(&mut self) -> Option<GithubAuth> {
         const APP: [&str; 3] = ["GITHUB_APP_ID", "GITHUB_APP_PRIVATE_KEY", "GITHUB_APP_INSTALLATION_ID"];
-        let missing: Vec<&str> = APP.into_iter().filter(|name| !self.is_given(name)).collect();
-        if missing.len() < APP.len() && self.is_given("GITHUB_TOKEN") {
-            self.say("Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used.".to_owned());
+        let missing: Vec<&str> = APP.into_iter().filter(|name| !self.is_set(name)).collect();
+        if missing.len() < APP.len() && self.is_set("GITHUB_TOKEN") {
+            self.add_problem(
+                "Both GITHUB_TOKEN and GITHUB_APP_... are set: unset the one that is not to be used.".to_owned(),
+            );
             return None;
         }
         if missing.len() == APP.len() {
-            return self.secret("GITHUB_TOKEN").map(GithubAuth::Token);
+            return self.read_secret("GITHUB_TOKEN").map(GithubAuth::Token);
         }
         if !missing.is_empty() {
-            self.say(format!("A GitHub App needs {} too: set what is missing.", missing.join(" and ")));
+            self.add_problem(format!("A GitHub App needs {} too: set what is missing.", missing.join(" and ")));
         }
-        let (id, private_key, installation) = (self.number(APP[0]), self.private_key(APP[1]), self.number(APP[2]));
+        let (id, private_key, installation) =
+            (self.read_number(APP[0]), self.read_private_key(APP[1]), self.read_number(APP[2]));
         Some(GithubAuth::App { id: id?, private_key: private_key?, installation: installation? })
     }
 
-    fn private_key(&mut self, name: &str) -> Option<SecretString> {
-        let mut key = self.value(name)?;
+    fn read_private_key(&mut self, name: &str) -> Option<SecretString> {
+        let mut key = self.read_value(name)?;
         // Where a variable cannot hold line breaks, people write them as `\n`.
         if !key.contains('\n') {
             key = key.replace("\\n", "\n");
         }
         if !key.trim_start().starts_with("-----BEGIN ") {
-            self.say(format!("{name} is not a private key: give the content of the `.pem` file that GitHub made."));
+            self.add_problem(format!(
+                "{name} is not a private key: give the content of the `.pem` file that GitHub made."
+            ));
             return None;
         }
         Some(key.into())
     }
 
-    fn webhooks(&mut self, config: &Config) -> BTreeMap<EnvironmentName, SecretString> {
+    fn read_webhook_secrets(&mut self, config: &Config) -> BTreeMap<EnvironmentName, SecretString> {
         let mut secrets: BTreeMap<EnvironmentName, SecretString> = BTreeMap::new();
-        for rung in config.catalogue.ladder.environments() {
-            let source = config.environments.get(&rung.name).and_then(|policy| policy.webhook_secret.as_ref());
+        for environment in config.catalogue.ladder.environments() {
+            let source = config.policies.get(&environment.name).and_then(|policy| policy.webhook_secret.as_ref());
             let value = match source {
                 None => None,
-                Some(SecretSource::Variable(name)) => self.secret(name),
+                Some(SecretSource::Variable(name)) => self.read_secret(name),
                 Some(SecretSource::File(path)) => self
-                    .file(path, &format!("The `webhook_secret` of {} is", rung.name))
-                    .and_then(|value| self.one_line(&format!("The webhook secret of {}", rung.name), value))
+                    .read_file(path, &format!("The `webhook_secret` of {} is", environment.name))
+                    .and_then(|value| {
+                        self.require_one_line(&format!("The webhook secret of {}", environment.name), value)
+                    })
                     .map(SecretString::from),
             };
             let Some(value) = value else { continue };
             let same = secrets.iter().find(|(_, other)| other.expose_secret() == value.expose_secret());
             if let Some((other, _)) = same {
                 // The secret that verifies a report names the environment that it is about.
-                self.wrong.push(format!("{other} and {} have the same webhook secret: make one for each.", rung.name));
+                self.problems
+                    .push(format!("{other} and {} have the same webhook secret: make one for each.", environment.name));
             }
-            secrets.insert(rung.name.clone(), value);
+            secrets.insert(environment.name.clone(), value);
         }
         secrets
     }
 
-    fn registries(&mut self, config: &Config) -> BTreeMap<String, RegistryLogin> {
+    fn read_registry_logins(&mut self, config: &Config) -> BTreeMap<String, RegistryLogin> {
         let Some(path) = &config.registry.docker_config else { return BTreeMap::new() };
         let who = "`registry.docker_config` is";
-        let Some(text) = self.file(path, who) else { return BTreeMap::new() };
-        docker::logins(&text).unwrap_or_else(|wrong| {
-            self.say(format!("{who} the file {}, {wrong}", path.display()));
+        let Some(text) = self.read_file(path, who) else { return BTreeMap::new() };
+        docker::parse_logins(&text).unwrap_or_else(|wrong| {
+            self.add_problem(format!("{who} the file {}, {wrong}", path.display()));
             BTreeMap::new()
         })
     }

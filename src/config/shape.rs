@@ -5,136 +5,142 @@ use std::collections::BTreeMap;
 
 use serde_json::Value as Json;
 
-use super::problem::{Findings, Position, Wrong, wrong};
-use super::tree::{At, Node, Value};
+use super::problem::{Findings, Position, ProblemDescription, describe_problem};
+use super::tree::{ConfigNode, ConfigValue, Located};
 use crate::domain::model::nearest::find_nearest;
 
 /// What the shape check thought of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ShapeVerdict {
     /// It can be read into types, even if it has keys that nobody knows.
     Readable,
     Unreadable,
 }
 
-pub(super) fn check(schema: &Json, tree: &Node, findings: &mut Findings) -> Verdict {
-    let mut shape = Shape { root: schema, findings, verdict: Verdict::Readable };
-    shape.node(schema, "the file", tree.at, tree);
+pub(super) fn check_shape(schema: &Json, tree: &ConfigNode, findings: &mut Findings) -> ShapeVerdict {
+    let mut shape = ShapeChecker { root: schema, findings, verdict: ShapeVerdict::Readable };
+    shape.check_node(schema, "the file", tree.position, tree);
     shape.verdict
 }
 
-struct Shape<'a> {
+struct ShapeChecker<'a> {
     root: &'a Json,
     findings: &'a mut Findings,
-    verdict: Verdict,
+    verdict: ShapeVerdict,
 }
 
-impl<'a> Shape<'a> {
-    fn fatal(&mut self, at: Position, wrong: Wrong) {
-        self.verdict = Verdict::Unreadable;
+impl<'a> ShapeChecker<'a> {
+    fn add_fatal_problem(&mut self, at: Position, wrong: ProblemDescription) {
+        self.verdict = ShapeVerdict::Unreadable;
         self.findings.add(at, wrong);
     }
 
     /// `name` is how a message calls the node; `place` is where a person looks for it, its key.
-    fn node(&mut self, schema: &'a Json, name: &str, place: Position, node: &Node) {
-        let choices = self.choices(schema);
-        let Some(chosen) = choices.iter().copied().find(|choice| fits(choice, &node.value)) else {
-            let at = if matches!(node.value, Value::Nothing) { place } else { node.at };
-            return self.fatal(at, misfit(schema, &choices, name, &node.value));
+    fn check_node(&mut self, schema: &'a Json, name: &str, place: Position, node: &ConfigNode) {
+        let choices = self.resolve_alternatives(schema);
+        let Some(chosen) = choices.iter().copied().find(|choice| can_hold_value(choice, &node.value)) else {
+            let at = if matches!(node.value, ConfigValue::Null) { place } else { node.position };
+            return self.add_fatal_problem(at, describe_mismatch(schema, &choices, name, &node.value));
         };
         match &node.value {
-            Value::Map(entries) => self.map(chosen, name, place, entries),
-            Value::List(items) => {
+            ConfigValue::Map(entries) => self.check_map(chosen, name, place, entries),
+            ConfigValue::List(items) => {
                 for item in items {
-                    self.node(&chosen["items"], &format!("an item of {name}"), item.at, item);
+                    self.check_node(&chosen["items"], &format!("an item of {name}"), item.position, item);
                 }
             }
-            Value::Text(text) => self.text(&choices, name, node.at, text),
-            Value::Integer(number) => self.integer(chosen, name, node.at, *number),
-            Value::Nothing | Value::Truth(_) | Value::Fraction(_) => {}
+            ConfigValue::Text(text) => self.check_text(&choices, name, node.position, text),
+            ConfigValue::Integer(number) => self.check_integer(chosen, name, node.position, *number),
+            ConfigValue::Null | ConfigValue::Bool(_) | ConfigValue::Float(_) => {}
         }
     }
 
-    fn map(&mut self, schema: &'a Json, name: &str, place: Position, entries: &[(At<String>, Node)]) {
+    fn check_map(&mut self, schema: &'a Json, name: &str, place: Position, entries: &[(Located<String>, ConfigNode)]) {
         let known = schema["properties"].as_object();
         let mut seen: BTreeMap<&str, Position> = BTreeMap::new();
         let mut meant: Vec<&str> = Vec::new();
         for (key, value) in entries {
-            if let Some(first) = seen.insert(&key.value, key.at) {
+            if let Some(first) = seen.insert(&key.value, key.position) {
                 let advice = format!("keep one; the first stands on line {}", first.line);
                 // The types take the last one, which is as good as any: the file is refused either way.
-                self.findings.add(key.at, wrong(format!("`{}` is given twice", key.value), advice));
+                self.findings.add(key.position, describe_problem(format!("`{}` is given twice", key.value), advice));
             }
             if let Some(inner) = known.and_then(|known| known.get(&key.value)) {
-                self.node(inner, &format!("`{}`", key.value), key.at, value);
+                self.check_node(inner, &format!("`{}`", key.value), key.position, value);
             } else if schema["additionalProperties"].is_object() {
-                self.node(&schema["additionalProperties"], &format!("`{}`", key.value), key.at, value);
+                self.check_node(&schema["additionalProperties"], &format!("`{}`", key.value), key.position, value);
             } else {
                 let keys = || known.into_iter().flat_map(|known| known.keys().map(String::as_str));
                 let near = find_nearest(&key.value, keys());
                 meant.extend(near);
                 let advice = near.map_or_else(
-                    || format!("the keys here are {}", listed(keys(), "and")),
+                    || format!("the keys here are {}", join_quoted(keys(), "and")),
                     |near| format!("did you mean `{near}`?"),
                 );
-                self.findings.add(key.at, wrong(format!("unknown key `{}`", key.value), advice));
+                self.findings.add(key.position, describe_problem(format!("unknown key `{}`", key.value), advice));
             }
         }
         if schema["maxProperties"] == 1 && entries.len() != 1 {
-            self.verdict = Verdict::Unreadable;
+            self.verdict = ShapeVerdict::Unreadable;
             // A key that is unknown or missing is told by its own name.
             if schema["required"].is_null() {
                 let keys = known.into_iter().flat_map(|known| known.keys().map(String::as_str));
                 let message = format!("{name} must have one key and has {}", entries.len());
-                self.findings.add(place, wrong(message, format!("write either {}", listed(keys, "or"))));
+                self.findings
+                    .add(place, describe_problem(message, format!("write either {}", join_quoted(keys, "or"))));
             }
         }
         for missing in schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str) {
             if seen.contains_key(missing) {
                 continue;
             }
-            self.verdict = Verdict::Unreadable;
+            self.verdict = ShapeVerdict::Unreadable;
             // Who wrote `brnach` has been told of `branch` already.
             if meant.contains(&missing) {
                 continue;
             }
-            let at = entries.first().map_or(place, |(first, _)| first.at);
+            let at = entries.first().map_or(place, |(first, _)| first.position);
             let place = if name == "the file" { String::new() } else { format!(" in {name}") };
             let about = known.and_then(|known| known.get(missing)).unwrap_or(&Json::Null);
-            self.findings
-                .add(at, wrong(format!("`{missing}` is missing{place}"), format!("add it: {}", describe(about))));
+            self.findings.add(
+                at,
+                describe_problem(format!("`{missing}` is missing{place}"), format!("add it: {}", describe_key(about))),
+            );
         }
     }
 
-    fn text(&mut self, choices: &[&'a Json], name: &str, at: Position, text: &str) {
-        let words: Vec<&str> = choices.iter().flat_map(|choice| words_of(choice)).collect();
-        let free = choices.iter().any(|choice| has_type(choice, "string") && words_of(choice).is_empty());
+    fn check_text(&mut self, choices: &[&'a Json], name: &str, at: Position, text: &str) {
+        let words: Vec<&str> = choices.iter().flat_map(|choice| list_allowed_words(choice)).collect();
+        let free = choices.iter().any(|choice| has_type(choice, "string") && list_allowed_words(choice).is_empty());
         if free || words.contains(&text) {
             return;
         }
         let advice = match find_nearest(text, words.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
-            None => format!("use {}", alternatives(choices)),
+            None => format!("use {}", describe_alternatives(choices)),
         };
-        self.fatal(at, wrong(format!("{name} cannot be `{text}`"), advice));
+        self.add_fatal_problem(at, describe_problem(format!("{name} cannot be `{text}`"), advice));
     }
 
-    fn integer(&mut self, schema: &'a Json, name: &str, at: Position, number: i128) {
+    fn check_integer(&mut self, schema: &'a Json, name: &str, at: Position, number: i128) {
         let least = schema["minimum"].as_i64().map_or(i128::MIN, i128::from);
         let most = schema["maximum"].as_i64().map_or(i128::MAX, i128::from);
         if number < least || number > most {
-            self.fatal(at, wrong(format!("{name} cannot be {number}"), format!("use a number from {least} to {most}")));
+            self.add_fatal_problem(
+                at,
+                describe_problem(format!("{name} cannot be {number}"), format!("use a number from {least} to {most}")),
+            );
         }
     }
 
     /// A schema's alternatives, with references followed; most have one.
-    fn choices(&self, schema: &'a Json) -> Vec<&'a Json> {
+    fn resolve_alternatives(&self, schema: &'a Json) -> Vec<&'a Json> {
         if let Some(reference) = schema["$ref"].as_str() {
             let target = reference.strip_prefix('#').and_then(|pointer| self.root.pointer(pointer));
-            return target.map_or_else(Vec::new, |target| self.choices(target));
+            return target.map_or_else(Vec::new, |target| self.resolve_alternatives(target));
         }
         match schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
-            Some(choices) => choices.iter().flat_map(|choice| self.choices(choice)).collect(),
+            Some(choices) => choices.iter().flat_map(|choice| self.resolve_alternatives(choice)).collect(),
             None => vec![schema],
         }
     }
@@ -148,47 +154,50 @@ fn has_type(schema: &Json, kind: &str) -> bool {
     }
 }
 
-fn fits(schema: &Json, value: &Value) -> bool {
+fn can_hold_value(schema: &Json, value: &ConfigValue) -> bool {
     let kind = match value {
-        Value::Nothing => "null",
-        Value::Truth(_) => "boolean",
-        Value::Integer(_) => "integer",
-        Value::Fraction(_) => "number",
-        Value::Text(_) => "string",
-        Value::List(_) => "array",
-        Value::Map(_) => "object",
+        ConfigValue::Null => "null",
+        ConfigValue::Bool(_) => "boolean",
+        ConfigValue::Integer(_) => "integer",
+        ConfigValue::Float(_) => "number",
+        ConfigValue::Text(_) => "string",
+        ConfigValue::List(_) => "array",
+        ConfigValue::Map(_) => "object",
     };
     has_type(schema, kind)
 }
 
-fn misfit(schema: &Json, choices: &[&Json], name: &str, found: &Value) -> Wrong {
+fn describe_mismatch(schema: &Json, choices: &[&Json], name: &str, found: &ConfigValue) -> ProblemDescription {
     let text_wanted = choices.iter().any(|choice| has_type(choice, "string"));
     let found = match found {
-        Value::Nothing if text_wanted => {
-            return wrong(
+        ConfigValue::Null if text_wanted => {
+            return describe_problem(
                 format!("{name} is empty"),
                 "give it a value or remove the key; text that begins with `#` must stand in quotes, else it is a comment",
             );
         }
-        Value::Nothing => {
-            return wrong(format!("{name} is empty"), format!("fill it or remove the key: {}", describe(schema)));
+        ConfigValue::Null => {
+            return describe_problem(
+                format!("{name} is empty"),
+                format!("fill it or remove the key: {}", describe_key(schema)),
+            );
         }
-        Value::Truth(truth) => format!("`{truth}`"),
-        Value::Integer(number) => format!("the number {number}"),
-        Value::Fraction(number) => format!("the number {number}"),
-        Value::Text(text) => format!("the text `{}`", short(text)),
-        Value::List(_) => "a list".to_owned(),
-        Value::Map(_) => "a block of keys".to_owned(),
+        ConfigValue::Bool(truth) => format!("`{truth}`"),
+        ConfigValue::Integer(number) => format!("the number {number}"),
+        ConfigValue::Float(number) => format!("the number {number}"),
+        ConfigValue::Text(text) => format!("the text `{}`", truncate_text(text)),
+        ConfigValue::List(_) => "a list".to_owned(),
+        ConfigValue::Map(_) => "a block of keys".to_owned(),
     };
     let example = match schema["examples"][0].as_str() {
         Some(example) => format!(", for example \"{example}\""),
         None => String::new(),
     };
-    wrong(format!("{name} cannot be {found}"), format!("write {}{example}", alternatives(choices)))
+    describe_problem(format!("{name} cannot be {found}"), format!("write {}{example}", describe_alternatives(choices)))
 }
 
 /// A value that is quoted back to a person should not fill the screen.
-pub(super) fn short(text: &str) -> String {
+pub(super) fn truncate_text(text: &str) -> String {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text.to_owned(),
@@ -196,15 +205,15 @@ pub(super) fn short(text: &str) -> String {
 }
 
 /// The words among which a choice is made, if it is one.
-fn words_of(schema: &Json) -> Vec<&str> {
+fn list_allowed_words(schema: &Json) -> Vec<&str> {
     let listed = schema["enum"].as_array().into_iter().flatten();
     listed.chain([&schema["const"]]).filter_map(Json::as_str).collect()
 }
 
-fn alternatives(choices: &[&Json]) -> String {
+fn describe_alternatives(choices: &[&Json]) -> String {
     let mut said: Vec<String> = Vec::new();
     for choice in choices {
-        let words = words_of(choice);
+        let words = list_allowed_words(choice);
         said.extend(words.iter().map(|word| format!("`{word}`")));
         if words.is_empty() {
             let kinds = match &choice["type"] {
@@ -219,7 +228,9 @@ fn alternatives(choices: &[&Json]) -> String {
                 "boolean" => "`true` or `false`".to_owned(),
                 "array" => "a list".to_owned(),
                 "null" => "`~`".to_owned(),
-                _ if keys().next().is_some() => format!("a block with {}", listed(keys().map(String::as_str), "or")),
+                _ if keys().next().is_some() => {
+                    format!("a block with {}", join_quoted(keys().map(String::as_str), "or"))
+                }
                 _ => "a block of `key: value`".to_owned(),
             }));
         }
@@ -227,7 +238,7 @@ fn alternatives(choices: &[&Json]) -> String {
     said.join(" or ")
 }
 
-fn listed<'k>(words: impl Iterator<Item = &'k str>, last: &str) -> String {
+fn join_quoted<'k>(words: impl Iterator<Item = &'k str>, last: &str) -> String {
     let words: Vec<String> = words.map(|word| format!("`{word}`")).collect();
     match words.split_last() {
         Some((end, [])) => end.clone(),
@@ -237,7 +248,7 @@ fn listed<'k>(words: impl Iterator<Item = &'k str>, last: &str) -> String {
 }
 
 /// The schema's own words for a key, as the end of a sentence.
-fn describe(schema: &Json) -> String {
+fn describe_key(schema: &Json) -> String {
     let text = schema["description"].as_str().unwrap_or("see the commented example in `config/gantry.yaml`");
     let text = text.replace('\n', " ");
     let text = text.trim_end_matches('.');

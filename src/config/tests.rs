@@ -34,7 +34,7 @@ artefacts:
 fn problems(text: &str) -> String {
     match Config::parse("gantry.yaml", text) {
         Ok(_) => "nothing".to_owned(),
-        Err(problems) => problems.iter().map(Problem::to_string).collect::<Vec<_>>().join("\n"),
+        Err(problems) => problems.iter().map(ConfigProblem::to_string).collect::<Vec<_>>().join("\n"),
     }
 }
 
@@ -49,9 +49,9 @@ fn the_example_is_right_and_says_what_it_says() {
     let config = Config::parse("config/gantry.yaml", EXAMPLE).unwrap();
     assert_eq!(config.slack.api_url, "https://slack.com/api");
     assert_eq!(config.slack.hooks_origin, "https://hooks.slack.com");
-    assert_eq!(config.slack.list_to, ListTo::Person);
+    assert_eq!(config.slack.list_to, ListVisibility::Person);
     assert_eq!(config.github.api_url, "https://api.github.com");
-    assert_eq!(config.registry, Registry { mirrors: BTreeMap::new(), docker_config: None });
+    assert_eq!(config.registry, RegistryConfig { mirrors: BTreeMap::new(), docker_config: None });
     assert_eq!(config.kubeconfig, None);
 
     let rungs = config.catalogue.ladder.environments();
@@ -68,16 +68,16 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(rungs[0].deploy_timeout, SignedDuration::from_mins(15));
     assert_eq!(config.look_every, SignedDuration::from_mins(1));
 
-    let policy = &config.environments[&prod.name];
+    let policy = &config.policies[&prod.name];
     let managers = vec![Member::Handle("release-managers".to_owned())];
-    assert_eq!(policy.approvals, Some(Approvals { required: 1, from: managers.clone() }));
+    assert_eq!(policy.approvals, Some(Approvals { required: 1, approvers: managers.clone() }));
     assert_eq!(policy.approval_timeout, SignedDuration::from_hours(8));
     assert_eq!(policy.overriders, managers);
     assert_eq!(policy.promoters, [Member::Handle("developers".to_owned())]);
     assert_eq!(policy.soak, Some(SignedDuration::from_mins(30)));
     assert_eq!(policy.stall_after, SignedDuration::from_mins(5));
     assert_eq!(policy.webhook_secret, Some(SecretSource::Variable("FLUX_PROD_SECRET".to_owned())));
-    assert!(matches!(&policy.trigger, Some(Trigger::FluxReceiver(url)) if url.starts_with("https://flux.")));
+    assert!(matches!(&policy.trigger, Some(ReconcileTrigger::FluxReceiver(url)) if url.starts_with("https://flux.")));
     let moment = |weekday, hour| WeekdayTime { weekday, time: Time::constant(hour, 0, 0, 0) };
     let weekend = Period::Weekly { from: moment(Weekday::Friday, 16), to: moment(Weekday::Monday, 8) };
     let (from, to) = (date(2026, 12, 20).at(18, 0, 0, 0), date(2027, 1, 4).at(8, 0, 0, 0));
@@ -85,7 +85,7 @@ fn the_example_is_right_and_says_what_it_says() {
     assert_eq!(periods, [weekend, Period::Dated { from, to }]);
     assert_eq!(policy.freezes[0].timezone.iana_name(), Some("Europe/Kyiv"));
     assert_eq!(policy.freezes[0].reason.as_deref(), Some("weekend"));
-    assert_eq!(config.environments.len(), 4);
+    assert_eq!(config.policies.len(), 4);
 
     let names: Vec<&str> = config.catalogue.artefacts.iter().map(|artefact| artefact.name.as_str()).collect();
     assert_eq!(names, ["checkout", "mailer", "search", "storefront"]);
@@ -99,9 +99,9 @@ fn the_example_is_right_and_says_what_it_says() {
     assert!(
         matches!(&search.delivery, Delivery::Manifest { repository, branch: None, .. } if repository.name() == "gitops")
     );
-    let [rule] = &config.reports[..] else { panic!("{:?}", config.reports) };
+    let [rule] = &config.attribution_rules[..] else { panic!("{:?}", config.attribution_rules) };
     assert_eq!((rule.name.as_deref(), rule.artefacts.len(), rule.environments.len()), (Some("apps-*"), 2, 1));
-    assert_eq!(config.people[&PersonId::new("U024BE7LH")], "octocat");
+    assert_eq!(config.github_logins[&PersonId::new("U024BE7LH")], "octocat");
     let ears = config.audience.subscribed_channels(&mailer.name, prod);
     let heard: Vec<_> = ears.iter().map(|ear| (ear.channel.as_str(), ear.states.len())).collect();
     assert_eq!(heard, [("#mail", 3), ("#alarms", 1)]);
@@ -139,12 +139,12 @@ reports:
   - { name: '*', artefacts: [checkout] }
 ";
     let config = Config::parse("gantry.yaml", &format!("{SMALL}{rules}")).unwrap();
-    let [first, second] = &config.reports[..] else { panic!("{:?}", config.reports) };
+    let [first, second] = &config.attribution_rules[..] else { panic!("{:?}", config.attribution_rules) };
     assert_eq!((first.kind.as_deref(), first.name.as_deref()), (Some("Kustomization"), Some("apps-*")));
     assert_eq!(first.environments, [EnvironmentName::new("prod")]);
     assert_eq!(first.artefacts, [crate::domain::model::artefact::ArtefactName::new("checkout")]);
     assert_eq!((second.namespace.as_deref(), second.environments.len()), (None, 0));
-    assert_eq!(Config::parse("gantry.yaml", SMALL).unwrap().reports, []);
+    assert_eq!(Config::parse("gantry.yaml", SMALL).unwrap().attribution_rules, []);
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn the_small_file_is_right() {
 #[test]
 fn what_is_not_written_is_asked_of_nobody() {
     let config = Config::parse("gantry.yaml", SMALL).unwrap();
-    let policy = &config.environments[&EnvironmentName::new("prod")];
+    let policy = &config.policies[&EnvironmentName::new("prod")];
     assert_eq!(policy.approval_timeout, SignedDuration::from_hours(24));
     assert_eq!(policy.approval_timeout, Policy::default().approval_timeout);
     assert_eq!((policy.approvals.as_ref(), policy.promoters.len(), policy.overriders.len()), (None, 0, 0));
@@ -165,7 +165,7 @@ fn what_is_not_written_is_asked_of_nobody() {
 fn silence_is_told_before_a_change_is_given_up() {
     let stall_after = |keys: &str| {
         let text = SMALL.replace("    branch: prod\n", &format!("    branch: prod\n{keys}"));
-        Config::parse("gantry.yaml", &text).unwrap().environments[&EnvironmentName::new("prod")].stall_after
+        Config::parse("gantry.yaml", &text).unwrap().policies[&EnvironmentName::new("prod")].stall_after
     };
     assert_eq!(stall_after(""), SignedDuration::from_mins(5));
     assert_eq!(stall_after("    deploy_timeout: 1h\n"), SignedDuration::from_mins(5));
@@ -293,7 +293,11 @@ fn a_file_that_is_none_says_so() {
     assert_eq!((problem.line, problem.column, problem.message.as_str()), (2, 14, "this is not UTF-8"));
     let sound = directory.path().join("gantry.yaml");
     std::fs::write(&sound, format!("\u{feff}{EXAMPLE}")).unwrap();
-    assert_eq!(Config::load(&sound).unwrap().people.len(), 1, "with a byte order mark, as some editors write it");
+    assert_eq!(
+        Config::load(&sound).unwrap().github_logins.len(),
+        1,
+        "with a byte order mark, as some editors write it"
+    );
 }
 
 #[test]
@@ -309,7 +313,7 @@ fn what_is_too_large_or_too_deep_is_refused_and_not_read() {
         let said = problems(&hostile);
         assert!(said.contains("the file is larger or deeper than a configuration can be"), "{said}");
     }
-    let huge = format!("people: {{}}\n#{}", "x".repeat(tree::MOST_BYTES));
+    let huge = format!("people: {{}}\n#{}", "x".repeat(tree::MAX_BYTES));
     assert!(problems(&huge).starts_with("gantry.yaml: the file has more than 8388608 bytes"), "{}", problems(&huge));
     let endless = Config::load(Path::new("/dev/zero"));
     assert!(endless.is_err());
@@ -408,7 +412,7 @@ fn the_schema_describes_every_key_in_words_that_the_shape_check_reads() {
         }
     }
     let mut described = 0;
-    walk(&schema(), &mut described);
+    walk(&build_schema(), &mut described);
     assert!(described > 40, "{described}");
 }
 
@@ -457,10 +461,10 @@ proptest! {
 
     #[test]
     fn what_fits_the_schema_can_be_read(text in damaged()) {
-        let Ok(tree) = tree::read::<tree::Node>(&text) else { return Ok(()) };
+        let Ok(tree) = tree::parse_yaml::<tree::ConfigNode>(&text) else { return Ok(()) };
         let mut findings = Findings::new("gantry.yaml");
-        if shape::check(&schema(), &tree, &mut findings) == shape::Verdict::Readable {
-            let read = tree::read::<file::File>(&text);
+        if shape::check_shape(&build_schema(), &tree, &mut findings) == shape::ShapeVerdict::Readable {
+            let read = tree::parse_yaml::<file::RawConfig>(&text);
             prop_assert!(read.is_ok(), "{:?}", read.err());
         }
     }

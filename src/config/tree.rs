@@ -7,34 +7,34 @@ use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 use serde_saphyr::{Error, Location, MessageFormatter as _, Options, Spanned, UserMessageFormatter};
 
-use super::problem::{Position, Wrong, wrong};
+use super::problem::{Position, ProblemDescription, describe_problem};
 
 /// Ten thousand artefacts with every key are some 4 MB.
-pub(super) const MOST_BYTES: usize = 8 * 1024 * 1024;
+pub(super) const MAX_BYTES: usize = 8 * 1024 * 1024;
 
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) at: Position,
-    pub(super) value: Value,
+pub(super) struct ConfigNode {
+    pub(super) position: Position,
+    pub(super) value: ConfigValue,
 }
 
 #[derive(Debug)]
-pub(super) enum Value {
-    Nothing,
-    Truth(bool),
+pub(super) enum ConfigValue {
+    Null,
+    Bool(bool),
     Integer(i128),
-    Fraction(f64),
+    Float(f64),
     Text(String),
-    List(Vec<Node>),
+    List(Vec<ConfigNode>),
     /// In the order of the file, and a key as often as it is written.
-    Map(Vec<(At<String>, Node)>),
+    Map(Vec<(Located<String>, ConfigNode)>),
 }
 
 /// A value and where it stands.
 #[derive(Clone, Debug)]
-pub(super) struct At<T> {
+pub(super) struct Located<T> {
     pub(super) value: T,
-    pub(super) at: Position,
+    pub(super) position: Position,
 }
 
 impl From<Location> for Position {
@@ -43,108 +43,108 @@ impl From<Location> for Position {
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for At<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Located<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let spanned = Spanned::<T>::deserialize(deserializer)?;
         // Of an alias, the place where it is used: that is what the reader is looking at.
-        Ok(Self { value: spanned.value, at: spanned.referenced.into() })
+        Ok(Self { value: spanned.value, position: spanned.referenced.into() })
     }
 }
 
-impl<'de> Deserialize<'de> for Node {
+impl<'de> Deserialize<'de> for ConfigNode {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let At { value, at } = At::<Value>::deserialize(deserializer)?;
-        Ok(Self { at, value })
+        let Located { value, position: at } = Located::<ConfigValue>::deserialize(deserializer)?;
+        Ok(Self { position: at, value })
     }
 }
 
-impl<'de> Deserialize<'de> for Value {
+impl<'de> Deserialize<'de> for ConfigValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(AnyValue)
+        deserializer.deserialize_any(ConfigValueVisitor)
     }
 }
 
-struct AnyValue;
+struct ConfigValueVisitor;
 
-impl<'de> Visitor<'de> for AnyValue {
-    type Value = Value;
+impl<'de> Visitor<'de> for ConfigValueVisitor {
+    type Value = ConfigValue;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a value")
     }
 
-    fn visit_unit<E>(self) -> Result<Value, E> {
-        Ok(Value::Nothing)
+    fn visit_unit<E>(self) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Value, E> {
-        Ok(Value::Nothing)
+    fn visit_none<E>(self) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Null)
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<ConfigValue, D::Error> {
         deserializer.deserialize_any(self)
     }
 
-    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
-        Ok(Value::Truth(value))
+    fn visit_bool<E>(self, value: bool) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Bool(value))
     }
 
-    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
-        Ok(Value::Integer(value.into()))
+    fn visit_i64<E>(self, value: i64) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Integer(value.into()))
     }
 
-    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
-        Ok(Value::Integer(value.into()))
+    fn visit_u64<E>(self, value: u64) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Integer(value.into()))
     }
 
-    fn visit_i128<E>(self, value: i128) -> Result<Value, E> {
-        Ok(Value::Integer(value))
+    fn visit_i128<E>(self, value: i128) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Integer(value))
     }
 
-    fn visit_u128<E: de::Error>(self, value: u128) -> Result<Value, E> {
-        i128::try_from(value).map(Value::Integer).map_err(|_| E::custom("this number is too large"))
+    fn visit_u128<E: de::Error>(self, value: u128) -> Result<ConfigValue, E> {
+        i128::try_from(value).map(ConfigValue::Integer).map_err(|_| E::custom("this number is too large"))
     }
 
-    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
-        Ok(Value::Fraction(value))
+    fn visit_f64<E>(self, value: f64) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Float(value))
     }
 
-    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
-        Ok(Value::Text(text.to_owned()))
+    fn visit_str<E>(self, text: &str) -> Result<ConfigValue, E> {
+        Ok(ConfigValue::Text(text.to_owned()))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<ConfigValue, A::Error> {
         let mut items = Vec::new();
         while let Some(item) = seq.next_element()? {
             items.push(item);
         }
-        Ok(Value::List(items))
+        Ok(ConfigValue::List(items))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<ConfigValue, A::Error> {
         let mut entries = Vec::new();
         while let Some(entry) = map.next_entry()? {
             entries.push(entry);
         }
-        Ok(Value::Map(entries))
+        Ok(ConfigValue::Map(entries))
     }
 }
 
 /// Reads one YAML document into any type, within limits that no honest configuration reaches.
-pub(super) fn read<T: de::DeserializeOwned>(text: &str) -> Result<T, (Position, Wrong)> {
-    if text.len() > MOST_BYTES {
+pub(super) fn parse_yaml<T: de::DeserializeOwned>(text: &str) -> Result<T, (Position, ProblemDescription)> {
+    if text.len() > MAX_BYTES {
         return Err((
             Position::WHOLE_FILE,
-            wrong(
-                format!("the file has more than {MOST_BYTES} bytes"),
+            describe_problem(
+                format!("the file has more than {MAX_BYTES} bytes"),
                 "is this the right file? A configuration of ten thousand artefacts is half as large",
             ),
         ));
     }
-    serde_saphyr::from_str_with_options(text, limits()).map_err(|error| explain(text, &error))
+    serde_saphyr::from_str_with_options(text, parser_options()).map_err(|error| explain_yaml_error(text, &error))
 }
 
-fn limits() -> Options {
+fn parser_options() -> Options {
     serde_saphyr::options! {
         budget: serde_saphyr::budget! {
             max_depth: 24,
@@ -168,7 +168,7 @@ fn limits() -> Options {
     }
 }
 
-fn explain(text: &str, error: &Error) -> (Position, Wrong) {
+fn explain_yaml_error(text: &str, error: &Error) -> (Position, ProblemDescription) {
     let mut at = error.location().filter(|at| at.line() > 0).map_or(Position { line: 1, column: 1 }, Position::from);
     let error = match error.without_snippet() {
         Error::AliasError { error, .. } => error.without_snippet(),
@@ -176,35 +176,38 @@ fn explain(text: &str, error: &Error) -> (Position, Wrong) {
     };
     let said = UserMessageFormatter.format_message(error);
     let wrong = match error {
-        Error::Eof { .. } => wrong("the file ends too early", "close what was opened above: quotes, brackets, braces"),
+        Error::Eof { .. } => {
+            describe_problem("the file ends too early", "close what was opened above: quotes, brackets, braces")
+        }
         Error::MultipleDocuments { .. } => {
-            wrong("a second document begins here", "keep one, and remove the line `---` between them")
+            describe_problem("a second document begins here", "keep one, and remove the line `---` between them")
         }
         Error::Budget { .. }
         | Error::AliasReplayLimitExceeded { .. }
         | Error::AliasExpansionLimitExceeded { .. }
         | Error::AliasReplayStackDepthExceeded { .. }
-        | Error::AliasReplayCounterOverflow { .. } => wrong(
+        | Error::AliasReplayCounterOverflow { .. } => describe_problem(
             format!("the file is larger or deeper than a configuration can be ({said})"),
             "write it with fewer levels and fewer aliases",
         ),
         Error::UnknownAnchor { .. } => {
-            wrong(said, "define it above with `&name`, or put text that begins with `*` in quotes")
+            describe_problem(said, "define it above with `&name`, or put text that begins with `*` in quotes")
         }
-        Error::UnsupportedTag { .. } => wrong(said, "remove it, or put text that begins with `!` in quotes"),
-        _ if said.contains("tab") || indented_by_tab(text, at) => {
+        Error::UnsupportedTag { .. } => describe_problem(said, "remove it, or put text that begins with `!` in quotes"),
+        _ if said.contains("tab") || is_indented_by_tab(text, at) => {
             // The scanner complains of the word before the tab, on the line above.
             let next = Position { line: at.line + 1, column: 1 };
-            if !indented_by_tab(text, at) && indented_by_tab(text, next) {
+            if !is_indented_by_tab(text, at) && is_indented_by_tab(text, next) {
                 at = next;
             }
-            wrong("YAML takes no tab for indentation", "indent with spaces")
+            describe_problem("YAML takes no tab for indentation", "indent with spaces")
         }
-        _ => match character(text, at) {
-            Some(sign @ ('@' | '`' | '%')) => {
-                wrong(format!("text cannot begin with `{sign}` in YAML"), "put it in quotes, as in \"@developers\"")
-            }
-            _ => wrong(
+        _ => match find_character(text, at) {
+            Some(sign @ ('@' | '`' | '%')) => describe_problem(
+                format!("text cannot begin with `{sign}` in YAML"),
+                "put it in quotes, as in \"@developers\"",
+            ),
+            _ => describe_problem(
                 format!("this cannot be read as YAML ({said})"),
                 "check the indentation, the brackets and the quotes (text with `#` or `: ` needs them) here and on the line \
                  before",
@@ -214,14 +217,14 @@ fn explain(text: &str, error: &Error) -> (Position, Wrong) {
     (at, wrong)
 }
 
-fn line(text: &str, at: Position) -> Option<&str> {
+fn find_line(text: &str, at: Position) -> Option<&str> {
     text.lines().nth(usize::try_from(at.line).ok()?.checked_sub(1)?)
 }
 
-fn character(text: &str, at: Position) -> Option<char> {
-    line(text, at)?.chars().nth(usize::try_from(at.column).ok()?.checked_sub(1)?)
+fn find_character(text: &str, at: Position) -> Option<char> {
+    find_line(text, at)?.chars().nth(usize::try_from(at.column).ok()?.checked_sub(1)?)
 }
 
-fn indented_by_tab(text: &str, at: Position) -> bool {
-    line(text, at).is_some_and(|line| line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t'))
+fn is_indented_by_tab(text: &str, at: Position) -> bool {
+    find_line(text, at).is_some_and(|line| line.chars().take_while(|c| c.is_whitespace()).any(|c| c == '\t'))
 }

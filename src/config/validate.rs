@@ -10,114 +10,141 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::file::{self, Entries, File};
-use super::problem::{Findings, Position, Wrong, wrong};
-use super::tree::At;
-use super::{Config, Github, ListTo, Registry, Slack, scalar};
+use super::file::{self, LocatedMap, RawConfig};
+use super::problem::{Findings, Position, ProblemDescription, describe_problem};
+use super::tree::Located;
+use super::{Config, GithubConfig, ListVisibility, RegistryConfig, SlackConfig, scalar};
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::environment::{Catalogue, Ladder};
 
-const USUAL_LOOK: SignedDuration = SignedDuration::from_mins(1);
-const CLOSEST_LOOK: SignedDuration = SignedDuration::from_secs(10);
-const RAREST_LOOK: SignedDuration = SignedDuration::from_hours(1);
+const DEFAULT_LOOK_EVERY: SignedDuration = SignedDuration::from_mins(1);
+const MIN_LOOK_EVERY: SignedDuration = SignedDuration::from_secs(10);
+const MAX_LOOK_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
 /// What comes back must not be used where there are findings.
-pub(super) fn validate(file: &File, findings: &mut Findings) -> Config {
-    let mut check = Check { findings };
-    let slack = check.slack(&file.slack);
-    let github =
-        Github { api_url: check.url(file.github.api_url.as_ref(), "https://api.github.com", scalar::base_url) };
-    let registry = Registry {
-        mirrors: check.mirrors(&file.registry.mirrors),
-        docker_config: file.registry.docker_config.as_ref().and_then(|path| check.text(path, scalar::path)),
+pub(super) fn validate_config(file: &RawConfig, findings: &mut Findings) -> Config {
+    let mut check = Validator { findings };
+    let slack = check.validate_slack(&file.slack);
+    let github = GithubConfig {
+        api_url: check.parse_url_or_default(
+            file.github.api_url.as_ref(),
+            "https://api.github.com",
+            scalar::parse_base_url,
+        ),
     };
-    let kubeconfig = file.kubeconfig.as_ref().and_then(|path| check.text(path, scalar::path));
-    let look_every = check.look_every(file.look_every.as_ref());
-    let people = check.people(&file.people);
-    let (rungs, environments) = check.environments(&file.environments, slack.channel.as_deref());
-    let artefacts = check.artefacts(&file.artefacts, &rungs);
-    let audience = check.channels(&file.channels, &rungs, &artefacts);
-    let catalogue = Catalogue { ladder: Ladder::new(rungs), artefacts };
-    let reports = check.rules(&file.reports, &catalogue);
-    Config { slack, github, registry, kubeconfig, look_every, catalogue, environments, audience, reports, people }
+    let registry = RegistryConfig {
+        mirrors: check.validate_mirrors(&file.registry.mirrors),
+        docker_config: file.registry.docker_config.as_ref().and_then(|path| check.parse_text(path, scalar::parse_path)),
+    };
+    let kubeconfig = file.kubeconfig.as_ref().and_then(|path| check.parse_text(path, scalar::parse_path));
+    let look_every = check.validate_look_every(file.look_every.as_ref());
+    let people = check.validate_people(&file.people);
+    let (ladder, environments) = check.validate_environments(&file.environments, slack.channel.as_deref());
+    let artefacts = check.validate_artefacts(&file.artefacts, &ladder);
+    let audience = check.validate_channels(&file.channels, &ladder, &artefacts);
+    let catalogue = Catalogue { ladder: Ladder::new(ladder), artefacts };
+    let reports = check.validate_attribution_rules(&file.reports, &catalogue);
+    Config {
+        slack,
+        github,
+        registry,
+        kubeconfig,
+        look_every,
+        catalogue,
+        policies: environments,
+        audience,
+        attribution_rules: reports,
+        github_logins: people,
+    }
 }
 
-struct Check<'a> {
+struct Validator<'a> {
     findings: &'a mut Findings,
 }
 
-impl Check<'_> {
-    fn say(&mut self, at: Position, message: impl Into<String>, advice: impl Into<String>) {
-        self.findings.add(at, wrong(message, advice));
+impl Validator<'_> {
+    fn add_problem(&mut self, at: Position, message: impl Into<String>, advice: impl Into<String>) {
+        self.findings.add(at, describe_problem(message, advice));
     }
 
     /// What `check` makes of a text, or a finding at its place.
-    fn text<T>(&mut self, text: &At<String>, check: impl FnOnce(&str) -> Result<T, Wrong>) -> Option<T> {
-        check(&text.value).map_err(|wrong| self.findings.add(text.at, wrong)).ok()
+    fn parse_text<T>(
+        &mut self,
+        text: &Located<String>,
+        check: impl FnOnce(&str) -> Result<T, ProblemDescription>,
+    ) -> Option<T> {
+        check(&text.value).map_err(|wrong| self.findings.add(text.position, wrong)).ok()
     }
 
-    fn texts<T>(&mut self, texts: &[At<String>], check: impl Fn(&str) -> Result<T, Wrong>) -> Vec<T> {
-        texts.iter().filter_map(|text| self.text(text, &check)).collect()
+    fn parse_texts<T>(
+        &mut self,
+        texts: &[Located<String>],
+        check: impl Fn(&str) -> Result<T, ProblemDescription>,
+    ) -> Vec<T> {
+        texts.iter().filter_map(|text| self.parse_text(text, &check)).collect()
     }
 
     /// The given URL, else `usual`, which is also the example for whoever wrote it wrongly.
-    fn url(
+    fn parse_url_or_default(
         &mut self,
-        given: Option<&At<String>>,
+        given: Option<&Located<String>>,
         usual: &str,
-        check: impl FnOnce(&str, &str) -> Result<String, Wrong>,
+        check: impl FnOnce(&str, &str) -> Result<String, ProblemDescription>,
     ) -> String {
-        given.and_then(|text| self.text(text, |text| check(text, usual))).unwrap_or_else(|| usual.to_owned())
+        given.and_then(|text| self.parse_text(text, |text| check(text, usual))).unwrap_or_else(|| usual.to_owned())
     }
 
-    fn slack(&mut self, slack: &file::Slack) -> Slack {
-        Slack {
-            api_url: self.url(slack.api_url.as_ref(), "https://slack.com/api", scalar::base_url),
-            hooks_origin: self.url(slack.hooks_origin.as_ref(), "https://hooks.slack.com", scalar::origin),
+    fn validate_slack(&mut self, slack: &file::RawSlack) -> SlackConfig {
+        SlackConfig {
+            api_url: self.parse_url_or_default(slack.api_url.as_ref(), "https://slack.com/api", scalar::parse_base_url),
+            hooks_origin: self.parse_url_or_default(
+                slack.hooks_origin.as_ref(),
+                "https://hooks.slack.com",
+                scalar::parse_origin,
+            ),
             // A wrong default is still a default: its environments need not be told that they have none.
-            channel: slack
-                .channel
-                .as_ref()
-                .map(|channel| self.text(channel, scalar::channel).unwrap_or_else(|| channel.value.clone())),
+            channel: slack.channel.as_ref().map(|channel| {
+                self.parse_text(channel, scalar::parse_channel).unwrap_or_else(|| channel.value.clone())
+            }),
             list_to: match slack.list_to {
-                file::ListTo::Person => ListTo::Person,
-                file::ListTo::Channel => ListTo::Channel,
+                file::RawListVisibility::Person => ListVisibility::Person,
+                file::RawListVisibility::Channel => ListVisibility::Channel,
             },
         }
     }
 
-    fn look_every(&mut self, given: Option<&At<String>>) -> SignedDuration {
-        let check = |text: &str| match scalar::duration(text, RAREST_LOOK)? {
-            often if often < CLOSEST_LOOK => Err(wrong(
+    fn validate_look_every(&mut self, given: Option<&Located<String>>) -> SignedDuration {
+        let check = |text: &str| match scalar::parse_duration(text, MAX_LOOK_EVERY)? {
+            often if often < MIN_LOOK_EVERY => Err(describe_problem(
                 format!("`{text}` is too short"),
                 "10 seconds are the least: watches and webhooks tell sooner",
             )),
             fine => Ok(fine),
         };
-        given.and_then(|text| self.text(text, check)).unwrap_or(USUAL_LOOK)
+        given.and_then(|text| self.parse_text(text, check)).unwrap_or(DEFAULT_LOOK_EVERY)
     }
 
-    fn mirrors(&mut self, mirrors: &Entries<At<String>>) -> BTreeMap<String, String> {
+    fn validate_mirrors(&mut self, mirrors: &LocatedMap<Located<String>>) -> BTreeMap<String, String> {
         let mut checked = BTreeMap::new();
         for (host, url) in &mirrors.0 {
-            let host = self.text(host, scalar::registry_host);
-            let url = self.text(url, |url| scalar::origin(url, "https://mirror.example.com"));
+            let host = self.parse_text(host, scalar::parse_registry_host);
+            let url = self.parse_text(url, |url| scalar::parse_origin(url, "https://mirror.example.com"));
             checked.extend(host.zip(url));
         }
         checked
     }
 
-    fn people(&mut self, people: &Entries<At<String>>) -> BTreeMap<PersonId, String> {
+    fn validate_people(&mut self, people: &LocatedMap<Located<String>>) -> BTreeMap<PersonId, String> {
         let mut checked = BTreeMap::new();
         let mut logins: BTreeMap<String, Position> = BTreeMap::new();
         for (person, login) in &people.0 {
-            if let Some(first) = logins.insert(login.value.to_ascii_lowercase(), login.at) {
+            if let Some(first) = logins.insert(login.value.to_ascii_lowercase(), login.position) {
                 // Else one person could ask for a change and approve it under the other id.
                 let advice = format!("line {} has it already; a login belongs to one person", first.line);
-                self.say(login.at, format!("`{}` is two people's login", login.value), advice);
+                self.add_problem(login.position, format!("`{}` is two people's login", login.value), advice);
             }
-            let person = self.text(person, scalar::person);
-            let login = self.text(login, scalar::login);
+            let person = self.parse_text(person, scalar::parse_person);
+            let login = self.parse_text(login, scalar::parse_login);
             checked.extend(person.zip(login));
         }
         checked

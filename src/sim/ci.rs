@@ -192,7 +192,7 @@ mod tests {
     }
 
     fn ci() -> (Ci, Clock, Arc<Mutex<Vec<String>>>) {
-        let clock = Clock::by_hand(Timestamp::UNIX_EPOCH);
+        let clock = Clock::new_manual(Timestamp::UNIX_EPOCH);
         let agenda = Agenda::new(clock.clone());
         let builds = vec![
             build("checkout", "acme/checkout", TagStyle::ShortSha, &[]),

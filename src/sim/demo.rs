@@ -88,7 +88,7 @@ impl Demo {
         }
         let app = App::build(Setup { config, secrets, clock, store }).await?;
         // There is no other listener for the metrics here, and nothing in them that a town must hide.
-        let router = hands::guarded(&town).merge(page::router()).merge(app.router()).merge(app.metrics());
+        let router = hands::guarded(&town).merge(page::router()).merge(app.router()).merge(app.metrics_router());
         Ok(Self { town, app, router, _directory: directory })
     }
 
@@ -108,7 +108,7 @@ impl Demo {
         town.close();
         let _ = tokio::time::timeout(TOWN_ENDS_WITHIN, server.close()).await;
         agenda.abort();
-        if broken { Err(AppError::Broken) } else { Ok(()) }
+        if broken { Err(AppError::Panicked) } else { Ok(()) }
     }
 }
 

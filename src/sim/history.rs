@@ -189,7 +189,7 @@ impl Past<'_> {
                 for built in self.ci.build_now(thing.repository, ENVIRONMENTS[0].1, &sha, self.day(day, 1)) {
                     for (rung, (environment, _)) in ENVIRONMENTS.iter().enumerate() {
                         let at = self.day(day, 2 + i64::try_from(rung).unwrap_or_default());
-                        let clock = Clock::by_hand(at);
+                        let clock = Clock::new_manual(at);
                         let commit = manifest_commit(&clock, environment, thing.name, &built.tag);
                         self.github.commit(commit).map_err(|error| TownError(error.to_string()))?;
                         self.place(rung, &built, at);

@@ -15,16 +15,16 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::clock::Clock;
 
 /// The longest value: what a service answers may be a page of HTML.
-const LONGEST: usize = 2_000;
+const MAX_VALUE_LENGTH: usize = 2_000;
 
-pub(super) struct Lines<W> {
+pub(super) struct JsonLogLayer<W> {
     writer: W,
     clock: Clock,
 }
 
-impl<W> Lines<W> {
+impl<W> JsonLogLayer<W> {
     pub(super) fn new(writer: W) -> Self {
-        Self { writer, clock: Clock::system() }
+        Self { writer, clock: Clock::new_system() }
     }
 }
 
@@ -32,26 +32,26 @@ impl<W> Lines<W> {
 struct Fields(Map<String, Value>);
 
 impl Fields {
-    fn put(&mut self, field: &Field, value: Value) {
+    fn insert_field(&mut self, field: &Field, value: Value) {
         self.0.insert(field.name().to_owned(), value);
     }
 }
 
 impl Visit for Fields {
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.put(field, value.chars().take(LONGEST).collect::<String>().into());
+        self.insert_field(field, value.chars().take(MAX_VALUE_LENGTH).collect::<String>().into());
     }
 
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.put(field, value.into());
+        self.insert_field(field, value.into());
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.put(field, value.into());
+        self.insert_field(field, value.into());
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.put(field, value.into());
+        self.insert_field(field, value.into());
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
@@ -59,7 +59,7 @@ impl Visit for Fields {
     }
 }
 
-impl<S, W> Layer<S> for Lines<W>
+impl<S, W> Layer<S> for JsonLogLayer<W>
 where
     S: Subscriber + for<'s> LookupSpan<'s>,
     W: for<'w> MakeWriter<'w> + 'static,

@@ -16,111 +16,111 @@ pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; cha
 
 type Labels<const N: usize> = [(&'static str, String); N];
 
-fn labels<const N: usize>(names: [&'static str; N], values: [&str; N]) -> Labels<N> {
+fn build_labels<const N: usize>(names: [&'static str; N], values: [&str; N]) -> Labels<N> {
     std::array::from_fn(|at| (names[at], values[at].to_owned()))
 }
 
 /// Only grows: one atomic. Clones are the same counter.
 #[derive(Clone, Debug, Default)]
-pub struct Count(Counter);
+pub struct EventCounter(Counter);
 
-impl Count {
-    pub fn up(&self) {
+impl EventCounter {
+    pub fn increment(&self) {
         self.0.inc();
     }
 }
 
 /// A counter for each value of its labels. Clones share them.
 #[derive(Clone, Debug)]
-pub struct Counts<const N: usize> {
-    names: [&'static str; N],
+pub struct LabelledCounter<const N: usize> {
+    label_names: [&'static str; N],
     family: Family<Labels<N>, Counter>,
 }
 
-impl<const N: usize> Counts<N> {
-    pub fn by(names: [&'static str; N]) -> Self {
-        Self { names, family: Family::default() }
+impl<const N: usize> LabelledCounter<N> {
+    pub fn with_labels(names: [&'static str; N]) -> Self {
+        Self { label_names: names, family: Family::default() }
     }
 
-    pub fn up(&self, values: [&str; N]) {
-        self.family.get_or_create(&labels(self.names, values)).inc();
+    pub fn increment(&self, values: [&str; N]) {
+        self.family.get_or_create(&build_labels(self.label_names, values)).inc();
     }
 
     /// One of them, for where looking it up each time would be felt. It stands on the page from now on, with 0: what is there
     /// from the start is seen to grow by the first one, and what appears with 1 is not.
-    pub fn of(&self, values: [&str; N]) -> Count {
-        Count(self.family.get_or_create_owned(&labels(self.names, values)))
+    pub fn ensure_counter(&self, values: [&str; N]) -> EventCounter {
+        EventCounter(self.family.get_or_create_owned(&build_labels(self.label_names, values)))
     }
 }
 
 /// From a second to a day: how long people and clusters take.
-const SLOW: [f64; 12] = [1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 14_400.0, 86_400.0];
+const SLOW_BUCKETS: [f64; 12] = [1.0, 5.0, 15.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1_800.0, 3_600.0, 14_400.0, 86_400.0];
 /// From half a millisecond to five seconds: how long a disk takes.
-const FAST: [f64; 10] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 5.0];
+const FAST_BUCKETS: [f64; 10] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 1.0, 5.0];
 
 /// How long something takes that people wait for, by its labels. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Durations<const N: usize> {
-    names: [&'static str; N],
+pub struct LabelledHistogram<const N: usize> {
+    label_names: [&'static str; N],
     family: Family<Labels<N>, Histogram, fn() -> Histogram>,
 }
 
-impl<const N: usize> Durations<N> {
-    pub fn by(names: [&'static str; N]) -> Self {
-        Self { names, family: Family::new_with_constructor(|| Histogram::new(SLOW)) }
+impl<const N: usize> LabelledHistogram<N> {
+    pub fn with_labels(names: [&'static str; N]) -> Self {
+        Self { label_names: names, family: Family::new_with_constructor(|| Histogram::new(SLOW_BUCKETS)) }
     }
 
-    pub fn took(&self, values: [&str; N], seconds: f64) {
-        self.family.get_or_create(&labels(self.names, values)).observe(seconds);
+    pub fn observe(&self, values: [&str; N], seconds: f64) {
+        self.family.get_or_create(&build_labels(self.label_names, values)).observe(seconds);
     }
 }
 
 /// How long something takes that a disk does. Clones share it.
 #[derive(Clone, Debug)]
-pub struct Moments(Histogram);
+pub struct LatencyHistogram(Histogram);
 
-impl Default for Moments {
+impl Default for LatencyHistogram {
     fn default() -> Self {
-        Self(Histogram::new(FAST))
+        Self(Histogram::new(FAST_BUCKETS))
     }
 }
 
-impl Moments {
-    pub fn took(&self, seconds: f64) {
+impl LatencyHistogram {
+    pub fn observe(&self, seconds: f64) {
         self.0.observe(seconds);
     }
 }
 
 /// One scrape: what the parts have counted, and what is so just now. Names stand here in full, so that a search finds them.
 #[derive(Debug, Default)]
-pub struct Page(Registry);
+pub struct MetricsPage(Registry);
 
-impl Page {
+impl MetricsPage {
     /// Shown as `<name>_total`.
-    pub fn count(&mut self, name: &str, help: &str, count: &Count) {
+    pub fn add_counter(&mut self, name: &str, help: &str, count: &EventCounter) {
         self.0.register(name, help, count.0.clone());
     }
 
     /// Shown as `<name>_total`.
-    pub fn counts<const N: usize>(&mut self, name: &str, help: &str, counts: &Counts<N>) {
+    pub fn add_labelled_counter<const N: usize>(&mut self, name: &str, help: &str, counts: &LabelledCounter<N>) {
         self.0.register(name, help, counts.family.clone());
     }
 
-    pub fn durations<const N: usize>(&mut self, name: &str, help: &str, durations: &Durations<N>) {
+    pub fn add_labelled_histogram<const N: usize>(&mut self, name: &str, help: &str, durations: &LabelledHistogram<N>) {
         self.0.register(name, help, durations.family.clone());
     }
 
-    pub fn moments(&mut self, name: &str, help: &str, moments: &Moments) {
+    pub fn add_latency_histogram(&mut self, name: &str, help: &str, moments: &LatencyHistogram) {
         self.0.register(name, help, moments.0.clone());
     }
 
-    pub fn now(&mut self, name: &str, help: &str, value: f64) {
+    pub fn add_gauge(&mut self, name: &str, help: &str, value: f64) {
         let gauge = Gauge::<f64, AtomicU64>::default();
         gauge.set(value);
         self.0.register(name, help, gauge);
     }
 
-    pub fn now_by<const N: usize, V: AsRef<str>>(
+    pub fn add_labelled_gauge<const N: usize, V: AsRef<str>>(
         &mut self,
         name: &str,
         help: &str,
@@ -136,11 +136,11 @@ impl Page {
     }
 
     /// Shown as `<name>_info`.
-    pub fn info<const N: usize>(&mut self, name: &str, help: &str, by: [&'static str; N], values: [&str; N]) {
-        self.0.register(name, help, Info::new(labels(by, values)));
+    pub fn add_info<const N: usize>(&mut self, name: &str, help: &str, by: [&'static str; N], values: [&str; N]) {
+        self.0.register(name, help, Info::new(build_labels(by, values)));
     }
 
-    pub fn text(&self) -> String {
+    pub fn encode_text(&self) -> String {
         let mut text = String::with_capacity(16 * 1024);
         // Writing into a string does not fail.
         let _ = encode(&mut text, &self.0);

@@ -2,28 +2,28 @@
 
 use crate::adapters::reports::disposition::DispositionCounts;
 use crate::domain::command::{COMMANDS, Verb};
-use crate::telemetry::metrics::{Count, Counts};
+use crate::telemetry::metrics::{EventCounter, LabelledCounter};
 
 /// Clones share the counts.
 #[derive(Clone, Debug)]
 pub struct WorkflowMetrics {
     pub reports: DispositionCounts,
-    commands: Counts<1>,
+    commands: LabelledCounter<1>,
     /// In the order of [`COMMANDS`]: a `list` is answered from memory in a few microseconds, and costs one atomic here.
-    by_verb: Vec<Count>,
-    misunderstood: Count,
-    refusals: Counts<1>,
+    by_verb: Vec<EventCounter>,
+    misunderstood: EventCounter,
+    refusals: LabelledCounter<1>,
 }
 
 impl Default for WorkflowMetrics {
     fn default() -> Self {
-        let commands = Counts::by(["command"]);
+        let commands = LabelledCounter::with_labels(["command"]);
         Self {
             reports: DispositionCounts::default(),
-            by_verb: COMMANDS.iter().map(|entry| commands.of([entry.names[0]])).collect(),
-            misunderstood: commands.of(["misunderstood"]),
+            by_verb: COMMANDS.iter().map(|entry| commands.ensure_counter([entry.names[0]])).collect(),
+            misunderstood: commands.ensure_counter(["misunderstood"]),
             commands,
-            refusals: Counts::by(["refusal"]),
+            refusals: LabelledCounter::with_labels(["refusal"]),
         }
     }
 }
@@ -32,21 +32,21 @@ impl WorkflowMetrics {
     /// A command was answered; `None`: it was not understood.
     pub(super) fn count_command(&self, verb: Option<Verb>) {
         let at = verb.and_then(|verb| COMMANDS.iter().position(|entry| entry.verb == verb));
-        at.and_then(|at| self.by_verb.get(at)).unwrap_or(&self.misunderstood).up();
+        at.and_then(|at| self.by_verb.get(at)).unwrap_or(&self.misunderstood).increment();
     }
 
     /// By its name.
     pub(super) fn count_refusal(&self, refusal: &str) {
-        self.refusals.up([refusal]);
+        self.refusals.increment([refusal]);
     }
 
     /// By verb, or `misunderstood`.
-    pub fn commands(&self) -> &Counts<1> {
+    pub fn commands(&self) -> &LabelledCounter<1> {
         &self.commands
     }
 
     /// By the name of the rule that said no.
-    pub fn refusals(&self) -> &Counts<1> {
+    pub fn refusals(&self) -> &LabelledCounter<1> {
         &self.refusals
     }
 }

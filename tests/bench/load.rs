@@ -19,7 +19,7 @@ pub(crate) struct Requests(Vec<Vec<u8>>);
 
 impl Requests {
     pub(crate) fn sign(text: &str) -> Outcome<Self> {
-        let timestamp = Clock::system().now().as_second();
+        let timestamp = Clock::new_system().now().as_second();
         (0..VARIANTS).map(|number| request("/list", text, timestamp, number)).collect::<Outcome<_>>().map(Self)
     }
 }

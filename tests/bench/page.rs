@@ -49,7 +49,7 @@ pub(crate) fn measure(table: &mut Table) -> Outcome<()> {
     let outside = Outside::open()?;
     let folder = tempfile::tempdir()?;
     let database = format!("sqlite://{}", folder.path().join("gantry.db").display());
-    let store = runtime.block_on(Store::open(&database, Clock::system()))?;
+    let store = runtime.block_on(Store::open(&database, Clock::new_system()))?;
     let tables = runtime.block_on(TableSupportCache::load(&store))?;
     let bot = bot(&outside.origin, store, tables)?;
 
@@ -113,7 +113,7 @@ fn bot(origin: &str, store: Store, tables: TableSupportCache) -> Outcome<Context
     let mut config = Config::load(std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/gantry.yaml")))
         .map_err(|problems| problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
     config.catalogue.artefacts = artefacts(&config.catalogue.ladder)?;
-    let clock = Clock::system();
+    let clock = Clock::new_system();
     let slack = slack::client::Client::new(origin, origin, SecretString::from("xoxb-bench"))?;
     let github = github::Client::new(origin, github::client::Auth::None, clock.clone())?;
     let mirrors = BTreeMap::from([("ghcr.io".to_owned(), origin.to_owned())]);

@@ -40,7 +40,7 @@ fn acknowledged(town: &Town, table: &mut Table) -> Outcome<()> {
     bot.settle()?;
     town.introduce_alice()?;
     bot.settle()?;
-    let timestamp = Clock::system().now().as_second();
+    let timestamp = Clock::new_system().now().as_second();
     let count = A_SECOND * SECONDS;
     let requests: Vec<Vec<u8>> =
         (0..count).map(|number| request("/gantry", "cancel 0badcafe", timestamp, number)).collect::<Outcome<_>>()?;
@@ -132,7 +132,7 @@ fn crowd(town: &Town, table: &mut Table) -> Outcome<()> {
 }
 
 async fn prepare(database: &str, names: &[String]) -> Outcome<()> {
-    let clock = Clock::system();
+    let clock = Clock::new_system();
     let store = Store::open(database, clock.clone()).await?;
     for (number, name) in names.iter().enumerate() {
         let now = clock.now();

@@ -22,7 +22,7 @@ const MILLISECONDS_A_TICK: f64 = 10.0;
 
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
 pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
-    let told = flux::reports(FEW, SEED, Clock::system().now())?;
+    let told = flux::reports(FEW, SEED, Clock::new_system().now())?;
     let bot = town.start_bot()?;
     bot.settle()?;
     let before = bot.server.ticks()?;
@@ -44,7 +44,7 @@ pub(crate) fn measure(town: &Town, table: &mut Table) -> Outcome<()> {
 /// What `tests/run --load` runs.
 #[expect(clippy::cast_precision_loss, reason = "counts of a few thousand")]
 pub(crate) fn load(town: &Town, table: &mut Table) -> Outcome<()> {
-    let told = flux::reports(MANY, SEED, Clock::system().now())?;
+    let told = flux::reports(MANY, SEED, Clock::new_system().now())?;
     let mut bot = town.start_bot()?;
     bot.settle()?;
     let burst = Burst::new(&told, SEED);

@@ -28,7 +28,7 @@ impl Town {
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
         let sim = {
             let _inside = runtime.enter();
-            sim::Town::new(Clock::system(), Pace::default(), &format!("http://{}", listener.local_addr()?))?
+            sim::Town::new(Clock::new_system(), Pace::default(), &format!("http://{}", listener.local_addr()?))?
         };
         runtime.spawn(sim.agenda.clone().run(sim.closing.clone()));
         let router = sim.router();

@@ -108,7 +108,7 @@ fn commit(sha: Sha, subject: &str) -> ListedCommit {
 }
 
 async fn prepare(database: &str) -> Outcome<()> {
-    let store = Store::open(database, Clock::system()).await?;
+    let store = Store::open(database, Clock::new_system()).await?;
     let repository: Repository = REPOSITORY.parse()?;
     for number in 0..ARTEFACTS {
         let mut transaction = Transaction::new();

@@ -14,7 +14,7 @@ use super::client::{ClusterClients, ClusterError};
 use super::{describe_error, root_cause, truncate_text};
 use crate::adapters::cluster::workload_status::{Container, WorkloadResource};
 use crate::domain::model::artefact::{Namespace, Workload, WorkloadKind};
-use crate::http::date;
+use crate::http::parse_date_header;
 
 /// What a cluster says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl ClusterClients {
         }
         let version: WireVersion = serde_json::from_slice(&body)
             .map_err(|_| ClusterError("what answers there is no Kubernetes API".to_owned()))?;
-        let date = headers.get(header::DATE).and_then(|value| date(value.to_str().ok()?));
+        let date = headers.get(header::DATE).and_then(|value| parse_date_header(value.to_str().ok()?));
         Ok(ClusterInfo { version: truncate_text(&version.git_version, 40), server_time: date })
     }
 

@@ -497,7 +497,7 @@ mod tests {
     use crate::domain::model::version::Image;
 
     fn clock() -> Clock {
-        Clock::by_hand(Timestamp::from_second(1_000).unwrap())
+        Clock::new_manual(Timestamp::from_second(1_000).unwrap())
     }
 
     fn at(seconds: i64) -> Timestamp {

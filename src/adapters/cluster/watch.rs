@@ -403,7 +403,7 @@ mod tests {
         fn watching(address: std::net::SocketAddr, kinds: Vec<WorkloadKind>) -> Self {
             let kubeconfig = kubeconfig(&format!("http://{address}"));
             let clients = ClusterClients::new(Some(kubeconfig.path().to_owned()));
-            let view = ClusterView::new(Clock::by_hand(Timestamp::from_second(1_000).unwrap()));
+            let view = ClusterView::new(Clock::new_manual(Timestamp::from_second(1_000).unwrap()));
             let cancel = CancellationToken::new();
             tokio::spawn(run(clients, vec![(qa(), kinds)], view.clone(), cancel.clone()));
             Self { view, cancel, _kubeconfig: kubeconfig }
@@ -583,7 +583,7 @@ mod tests {
         town.unreadable("unreachable: ").await;
 
         let prod = Namespace { context: Some("prod".into()), name: "shop".into() };
-        let view = ClusterView::new(Clock::system());
+        let view = ClusterView::new(Clock::new_system());
         let cancel = CancellationToken::new();
         let wanted = vec![(prod, vec![WorkloadKind::DaemonSet])];
         let watch = tokio::spawn(run(ClusterClients::new(None), wanted, view.clone(), cancel.clone()));

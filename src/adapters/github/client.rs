@@ -22,7 +22,7 @@ use crate::clock::Clock;
 use crate::config::GithubAuth;
 use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
-use crate::telemetry::metrics::Counts;
+use crate::telemetry::metrics::LabelledCounter;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const READ_TIMEOUT: Duration = Duration::from_secs(15);
@@ -97,7 +97,7 @@ pub struct Client {
     limits: Arc<Mutex<ReportedLimits>>,
     pub(super) pacer: Arc<GithubPacer>,
     pub(super) read_state: Arc<ReadState>,
-    request_counts: Counts<1>,
+    request_counts: LabelledCounter<1>,
 }
 
 #[derive(Default)]
@@ -131,9 +131,9 @@ impl Client {
                 (installed, Some((app, installation)))
             }
         };
-        let requests = Counts::by(["status"]);
+        let requests = LabelledCounter::with_labels(["status"]);
         for class in ["2xx", "3xx", "4xx", "5xx", "none"] {
-            requests.of([class]);
+            requests.ensure_counter([class]);
         }
         let (limits, asking) = (Arc::default(), Arc::default());
         Ok(Self {
@@ -206,7 +206,7 @@ impl Client {
     }
 
     /// How often it was asked, by the class of its answer's status; `none` where it gave none.
-    pub fn request_counts(&self) -> &Counts<1> {
+    pub fn request_counts(&self) -> &LabelledCounter<1> {
         &self.request_counts
     }
 
@@ -236,17 +236,17 @@ impl Client {
         let (headers, answer) = match tokio::time::timeout(RESPONSE_TIMEOUT, asked).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
-                self.request_counts.up([status_class(&error)]);
+                self.request_counts.increment([status_class(&error)]);
                 tracing::debug!(method, path, "GitHub gave no answer of use");
                 return Err(self.error_from_octocrab(&error));
             }
             Err(_) => {
-                self.request_counts.up(["none"]);
+                self.request_counts.increment(["none"]);
                 tracing::debug!(method, path, "GitHub gave no answer in time");
                 return Err(GithubError::Unavailable(format!("no answer in {} s", RESPONSE_TIMEOUT.as_secs())));
             }
         };
-        self.request_counts.up([classify_status(answer.status)]);
+        self.request_counts.increment([classify_status(answer.status)]);
         tracing::debug!(method, path, status = answer.status, "GitHub answered");
         if let Some(requests) = headers.remaining {
             self.limits().state = Some(RateLimitState { remaining: requests, resets_at: headers.resets_at });

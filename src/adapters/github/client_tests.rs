@@ -91,7 +91,7 @@ async fn answer(State(fake): State<FakeGithub>, request: Request) -> Response {
 }
 
 pub(in crate::adapters::github) fn clock() -> Clock {
-    Clock::by_hand(Timestamp::from_second(1_000).unwrap())
+    Clock::new_manual(Timestamp::from_second(1_000).unwrap())
 }
 
 pub(in crate::adapters::github) fn shop() -> Repository {

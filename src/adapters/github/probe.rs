@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use super::client::{Client, FetchResult, GithubError, encode_ref};
 use crate::domain::model::artefact::Repository;
-use crate::http::date;
+use crate::http::parse_date_header;
 
 /// What is left to the one who asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -183,7 +183,7 @@ impl Client {
         let scopes =
             |all: &str| all.split(',').map(|scope| scope.trim().to_owned()).filter(|it| !it.is_empty()).collect();
         let told = headers.get("x-oauth-scopes").and_then(|value| value.to_str().ok());
-        Ok(TokenOwner { login: user.login, scopes: told.map(scopes), server_time: parse_date_header(&headers) })
+        Ok(TokenOwner { login: user.login, scopes: told.map(scopes), server_time: read_date_header(&headers) })
     }
 
     /// The App that we are, as its installation has it; `None` where we come by a token, or by none.
@@ -192,7 +192,7 @@ impl Client {
         let path = format!("/app/installations/{installation}");
         let (headers, found): (_, WireInstallation) = self.fetch_uncached(app, &path).await?;
         let WireInstallation { app_slug, permissions, events, suspended_at } = found;
-        let (suspended, date) = (suspended_at.is_some(), parse_date_header(&headers));
+        let (suspended, date) = (suspended_at.is_some(), read_date_header(&headers));
         Ok(Some(AppInstallation { slug: app_slug, permissions, events, suspended, server_time: date }))
     }
 
@@ -306,6 +306,6 @@ impl Client {
     }
 }
 
-fn parse_date_header(headers: &HeaderMap) -> Option<Timestamp> {
-    headers.get(header::DATE).and_then(|value| value.to_str().ok()).and_then(date)
+fn read_date_header(headers: &HeaderMap) -> Option<Timestamp> {
+    headers.get(header::DATE).and_then(|value| value.to_str().ok()).and_then(parse_date_header)
 }

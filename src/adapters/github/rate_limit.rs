@@ -10,7 +10,7 @@ use governor::{Quota, RateLimiter};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Clock;
-use crate::clock::ticks::{Instant, Ticks};
+use crate::clock::ticks::{GovernorClock, GovernorInstant};
 
 /// A full bucket and what flows into it meanwhile must stay below the limit, so each is half of it.
 const WRITES_PER_MINUTE: NonZeroU32 = NonZeroU32::new(40).unwrap();
@@ -19,7 +19,7 @@ const WRITES_PER_HOUR: NonZeroU32 = NonZeroU32::new(250).unwrap();
 const READS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(450).unwrap();
 const READ_BURST: NonZeroU32 = NonZeroU32::new(400).unwrap();
 
-type GithubQuotaLimiter = RateLimiter<NotKeyed, InMemoryState, Ticks, NoOpMiddleware<Instant>>;
+type GithubQuotaLimiter = RateLimiter<NotKeyed, InMemoryState, GovernorClock, NoOpMiddleware<GovernorInstant>>;
 
 pub(super) struct GithubPacer {
     writes: TurnScheduler,
@@ -28,7 +28,7 @@ pub(super) struct GithubPacer {
 
 impl GithubPacer {
     pub(super) fn new(clock: &Clock) -> Self {
-        let limit = |quota, turn| (RateLimiter::direct_with_clock(quota, Ticks::new(clock.clone())), turn);
+        let limit = |quota, turn| (RateLimiter::direct_with_clock(quota, GovernorClock::new(clock.clone())), turn);
         let turn = |a_minute: NonZeroU32| SignedDuration::from_millis(60_000 / i64::from(a_minute.get()) + 1);
         Self {
             // The minute first: what it refuses must not use up the hour.
@@ -92,7 +92,7 @@ impl TurnScheduler {
                 let count = i32::try_from(count.get()).unwrap_or(i32::MAX);
                 let next = *given + interval.saturating_mul(count);
                 let next = next.min(self.clock.now() + self.max_wait);
-                *given = not_until.earliest_possible().timestamp().max(next);
+                *given = not_until.earliest_possible().to_timestamp().max(next);
                 return Err(*given);
             }
         }
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn everybody_who_must_wait_gets_a_turn_of_their_own() {
-        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
         let pace = GithubPacer::new(&clock);
         while pace.acquire_writes(NonZeroU32::MIN).is_ok() {}
         let mut turns: Vec<Timestamp> = (0..50).map(|_| pace.acquire_writes(NonZeroU32::MIN).unwrap_err()).collect();
@@ -122,7 +122,7 @@ mod tests {
     /// Each of two writes alone would pass half of the time, and neither would ever be done.
     #[test]
     fn what_takes_two_writes_gets_both_or_none() {
-        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
         let pace = GithubPacer::new(&clock);
         let two = NonZeroU32::new(2).unwrap();
         while pace.acquire_writes(two).is_ok() {}
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn no_minute_and_no_hour_sees_more_than_github_allows() {
-        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
         let pace = GithubPacer::new(&clock);
         let mut written: Vec<i64> = Vec::new();
         while written.len() < 1_500 {
@@ -155,7 +155,7 @@ mod tests {
     }
     #[test]
     fn no_minute_sees_more_questions_than_github_allows() {
-        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
         let pace = GithubPacer::new(&clock);
         let mut asked: Vec<i64> = Vec::new();
         while asked.len() < 3_000 {
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn those_who_must_wait_to_ask_have_their_turns_soon_and_one_after_another() {
-        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
         let pace = GithubPacer::new(&clock);
         while pace.acquire_read().is_ok() {}
         // As many as ask at once.
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn those_who_never_come_back_do_not_send_the_others_far_away() {
-        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
         let pace = GithubPacer::new(&clock);
         for _ in 0..100_000 {
             let _ = pace.acquire_read();
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn questions_and_writes_do_not_wait_for_each_other() {
-        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
         let pace = GithubPacer::new(&clock);
         while pace.acquire_read().is_ok() {}
         assert_eq!(pace.acquire_writes(NonZeroU32::MIN), Ok(()));

@@ -143,8 +143,8 @@ fn percent_decode(text: &str) -> Cow<'_, str> {
     let mut rest = text.as_bytes();
     while let [first, behind @ ..] = rest {
         match (first, behind) {
-            (b'%', [a, b, behind @ ..]) if crate::http::hex_byte([*a, *b]).is_some() => {
-                bytes.extend(crate::http::hex_byte([*a, *b]));
+            (b'%', [a, b, behind @ ..]) if crate::http::decode_hex_byte([*a, *b]).is_some() => {
+                bytes.extend(crate::http::decode_hex_byte([*a, *b]));
                 rest = behind;
             }
             _ => {

@@ -1,7 +1,7 @@
 //! What becomes of each webhook, counted by who sent it.
 
 use super::ReportSender;
-use crate::telemetry::metrics::Counts;
+use crate::telemetry::metrics::LabelledCounter;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportDisposition {
@@ -61,11 +61,11 @@ impl ReportSender {
 
 /// Clones share the counts.
 #[derive(Clone, Debug)]
-pub struct DispositionCounts(Counts<2>);
+pub struct DispositionCounts(LabelledCounter<2>);
 
 impl Default for DispositionCounts {
     fn default() -> Self {
-        let fates = Self(Counts::by(["source", "result"]));
+        let fates = Self(LabelledCounter::with_labels(["source", "result"]));
         for sender in ReportSender::ALL {
             for fate in [
                 ReportDisposition::Mapped,
@@ -73,7 +73,7 @@ impl Default for DispositionCounts {
                 ReportDisposition::Unreadable,
                 ReportDisposition::Refused,
             ] {
-                fates.0.of([sender.as_str(), fate.as_str()]);
+                fates.0.ensure_counter([sender.as_str(), fate.as_str()]);
             }
         }
         fates
@@ -82,10 +82,10 @@ impl Default for DispositionCounts {
 
 impl DispositionCounts {
     pub fn record_disposition(&self, sender: ReportSender, fate: ReportDisposition) {
-        self.0.up([sender.as_str(), fate.as_str()]);
+        self.0.increment([sender.as_str(), fate.as_str()]);
     }
 
-    pub fn counts(&self) -> &Counts<2> {
+    pub fn counts(&self) -> &LabelledCounter<2> {
         &self.0
     }
 }

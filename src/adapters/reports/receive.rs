@@ -21,7 +21,7 @@ use super::{
 use crate::adapters::reports::disposition::{DispositionCounts, ReportDisposition};
 use crate::adapters::reports::generic;
 use crate::domain::model::environment::EnvironmentName;
-use crate::http::{read_body, refuse, without_panic};
+use crate::http::{catch_panic, read_body, refuse_request};
 
 /// Stores what was heard, once. `false`: it could not be stored, so the sender must send it again.
 pub type StoreWebhook = Arc<dyn Fn(ParsedWebhook) -> BoxFuture<'static, bool> + Send + Sync>;
@@ -57,7 +57,7 @@ type ReceiverState = State<Arc<WebhookReceiver>>;
 
 async fn receive_flux(State(receiver): ReceiverState, Path(environment): Path<String>, request: Request) -> Response {
     let span = webhook_span(ReportSender::Flux, &request);
-    without_panic(
+    catch_panic(
         receiver
             .count_disposition(ReportSender::Flux, receiver.accept_by_path(ReportSender::Flux, &environment, request))
             .instrument(span),
@@ -67,7 +67,7 @@ async fn receive_flux(State(receiver): ReceiverState, Path(environment): Path<St
 
 async fn receive_argocd(State(receiver): ReceiverState, Path(environment): Path<String>, request: Request) -> Response {
     let span = webhook_span(ReportSender::ArgoCd, &request);
-    without_panic(
+    catch_panic(
         receiver
             .count_disposition(
                 ReportSender::ArgoCd,
@@ -80,7 +80,7 @@ async fn receive_argocd(State(receiver): ReceiverState, Path(environment): Path<
 
 async fn receive_deployments(State(receiver): ReceiverState, request: Request) -> Response {
     let span = webhook_span(ReportSender::Deployments, &request);
-    without_panic(
+    catch_panic(
         receiver
             .count_disposition(ReportSender::Deployments, receiver.accept_by_secret(ReportSender::Deployments, request))
             .instrument(span),
@@ -90,7 +90,7 @@ async fn receive_deployments(State(receiver): ReceiverState, request: Request) -
 
 async fn receive_cdevents(State(receiver): ReceiverState, request: Request) -> Response {
     let span = webhook_span(ReportSender::CdEvents, &request);
-    without_panic(
+    catch_panic(
         receiver
             .count_disposition(ReportSender::CdEvents, receiver.accept_by_secret(ReportSender::CdEvents, request))
             .instrument(span),
@@ -100,10 +100,8 @@ async fn receive_cdevents(State(receiver): ReceiverState, request: Request) -> R
 
 async fn receive_github(State(receiver): ReceiverState, request: Request) -> Response {
     let span = webhook_span(ReportSender::GitHub, &request);
-    without_panic(
-        receiver.count_disposition(ReportSender::GitHub, receiver.accept_from_github(request)).instrument(span),
-    )
-    .await
+    catch_panic(receiver.count_disposition(ReportSender::GitHub, receiver.accept_from_github(request)).instrument(span))
+        .await
 }
 
 impl WebhookReceiver {
@@ -128,7 +126,8 @@ impl WebhookReceiver {
     /// Where the address names the environment. Argo CD cannot sign; Flux does, unless its provider is the plain `generic`.
     async fn accept_by_path(&self, sender: ReportSender, environment: &str, request: Request) -> Response {
         // One answer for an environment that has no secret and for one that is not there: nobody learns which it was.
-        let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The report does not come with this environment's secret.");
+        let unsigned =
+            || refuse_request(StatusCode::UNAUTHORIZED, "The report does not come with this environment's secret.");
         let environment = EnvironmentName::new(environment);
         let Some(secret) = self.secrets.get(&environment) else { return unsigned() };
         let signed = read_header(&request, "x-signature").filter(|_| sender == ReportSender::Flux);
@@ -152,7 +151,7 @@ impl WebhookReceiver {
         let unsigned = || {
             let words = "The report is not signed with any environment's secret: send `X-Signature: sha256=<hex>`, \
                          the HMAC of the body.";
-            refuse(StatusCode::UNAUTHORIZED, words)
+            refuse_request(StatusCode::UNAUTHORIZED, words)
         };
         let Some(signed) = read_header(&request, "x-signature") else { return unsigned() };
         let body = match read_body(request, BODY_LIMIT).await {
@@ -174,7 +173,8 @@ impl WebhookReceiver {
     }
 
     async fn accept_from_github(&self, request: Request) -> Response {
-        let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The webhook is not signed with GITHUB_WEBHOOK_SECRET.");
+        let unsigned =
+            || refuse_request(StatusCode::UNAUTHORIZED, "The webhook is not signed with GITHUB_WEBHOOK_SECRET.");
         let (signed, event) = (read_header(&request, "x-hub-signature-256"), read_header(&request, "x-github-event"));
         let (Some(secret), Some(signed)) = (&self.github_secret, signed) else { return unsigned() };
         let body = match read_body(request, GITHUB_BODY_LIMIT).await {
@@ -195,7 +195,7 @@ impl WebhookReceiver {
         if (self.store_webhook)(heard).await {
             StatusCode::ACCEPTED.into_response()
         } else {
-            refuse(StatusCode::SERVICE_UNAVAILABLE, "It could not be kept. Please send it again.")
+            refuse_request(StatusCode::SERVICE_UNAVAILABLE, "It could not be kept. Please send it again.")
         }
     }
 
@@ -207,7 +207,7 @@ impl WebhookReceiver {
         why: String,
         body: &[u8],
     ) -> Response {
-        let refusal = refuse(StatusCode::BAD_REQUEST, &why);
+        let refusal = refuse_request(StatusCode::BAD_REQUEST, &why);
         (self.store_webhook)(ParsedWebhook::Unreadable(UnreadableWebhook::new(environment, sender, why, body))).await;
         refusal
     }

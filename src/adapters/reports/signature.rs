@@ -5,13 +5,13 @@ use hmac::{Hmac, Mac};
 use secrecy::{ExposeSecret, SecretString};
 use sha2::{Sha224, Sha256, Sha384, Sha512};
 
-use crate::http::from_hex;
+use crate::http::decode_hex;
 
 /// `header` is `<algorithm>=<hex>`, as Flux and GitHub send it. An empty secret verifies nothing.
 pub fn verify_hmac(header: &str, body: &[u8], secret: &SecretString) -> bool {
     let secret = secret.expose_secret().as_bytes();
     let Some((algorithm, hex)) = header.trim().split_once('=') else { return false };
-    let Some(signature) = from_hex(hex) else { return false };
+    let Some(signature) = decode_hex(hex) else { return false };
     if secret.is_empty() {
         return false;
     }

@@ -18,7 +18,7 @@ use url::Origin;
 
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::message::{Destination, Message, MessageLocation, ResponseUrl};
-use crate::telemetry::metrics::Counts;
+use crate::telemetry::metrics::LabelledCounter;
 
 #[cfg(test)]
 pub(crate) mod fake;
@@ -49,7 +49,7 @@ struct Inner {
     identity: OnceCell<Identity>,
     /// For Socket Mode.
     tls: ClientConfig,
-    calls: Counts<2>,
+    calls: LabelledCounter<2>,
 }
 
 impl std::fmt::Debug for Client {
@@ -149,10 +149,10 @@ impl Client {
         let api_url = api.as_str().trim_end_matches('/').to_owned();
         let connector = SlackClientHyperConnector::with_connector(connector).with_slack_api_url(&api_url);
         let api = SlackClient::new(connector);
-        let (identity, calls) = (OnceCell::new(), Counts::by(["method", "result"]));
+        let (identity, calls) = (OnceCell::new(), LabelledCounter::with_labels(["method", "result"]));
         for method in ["chat.postMessage", "chat.update", "response_url"] {
             for result in ["ok", "rate_limited", "transient", "refused"] {
-                calls.of([method, result]);
+                calls.ensure_counter([method, result]);
             }
         }
         let inner =
@@ -192,13 +192,13 @@ impl Client {
     }
 
     /// How often each method was called, and with what result.
-    pub fn call_counts(&self) -> &Counts<2> {
+    pub fn call_counts(&self) -> &LabelledCounter<2> {
         &self.0.calls
     }
 
     fn count_call<T>(&self, method: &str, answer: Result<T, SendError>) -> Result<T, SendError> {
         let result = answer.as_ref().map_or_else(SendError::name, |_| "ok");
-        self.0.calls.up([method, result]);
+        self.0.calls.increment([method, result]);
         tracing::debug!(method, result, "Slack answered");
         answer
     }

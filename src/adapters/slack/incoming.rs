@@ -11,7 +11,7 @@ use super::render::blocks::ACTION_NUMBER_SEPARATOR;
 use super::scan::first;
 use crate::domain::model::actor::PersonId;
 use crate::domain::model::message::ResponseUrl;
-use crate::http::hex_byte;
+use crate::http::decode_hex_byte;
 
 /// How long Slack lets a `response_url` live.
 const RESPONSE_URL_LIFETIME: SignedDuration = SignedDuration::from_mins(30);
@@ -122,7 +122,7 @@ fn decode_form_value(value: &[u8]) -> Cow<'_, str> {
         bytes.extend_from_slice(&rest[..at]);
         let (byte, length) = match rest[at..] {
             [b'+', ..] => (b' ', 1),
-            [_, high, low, ..] => hex_byte([high, low]).map_or((b'%', 1), |byte| (byte, 3)),
+            [_, high, low, ..] => decode_hex_byte([high, low]).map_or((b'%', 1), |byte| (byte, 3)),
             _ => (b'%', 1),
         };
         bytes.push(byte);

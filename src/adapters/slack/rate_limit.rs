@@ -8,7 +8,7 @@ use governor::{Quota, RateLimiter};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::clock::Clock;
-use crate::clock::ticks::{Instant, Ticks};
+use crate::clock::ticks::{GovernorClock, GovernorInstant};
 
 /// Slack promises "short bursts" and no number; a few messages pass in practice.
 const BURST: NonZeroU32 = NonZeroU32::new(3).unwrap();
@@ -22,8 +22,12 @@ pub struct ChannelRateLimiter {
     limiter: KeyedLimiter,
 }
 
-type KeyedLimiter =
-    RateLimiter<String, HashMapStateStore<String>, Ticks, governor::middleware::NoOpMiddleware<Instant>>;
+type KeyedLimiter = RateLimiter<
+    String,
+    HashMapStateStore<String>,
+    GovernorClock,
+    governor::middleware::NoOpMiddleware<GovernorInstant>,
+>;
 
 impl ChannelRateLimiter {
     pub fn new(clock: Clock) -> Self {
@@ -39,19 +43,19 @@ impl ChannelRateLimiter {
         let channel = channel.to_owned();
         let Err(not_until) = self.limiter.check_key(&channel) else { return Ok(()) };
         let now = self.clock.now();
-        let next = not_until.earliest_possible().timestamp();
+        let next = not_until.earliest_possible().to_timestamp();
         if next.duration_since(now) <= SignedDuration::from_secs(1) {
             return Err(next);
         }
         // No wait is longer than a second, so the system's clock was set back: what we remember is of no use.
         self.limiter = build_limiter(&self.clock);
-        self.limiter.check_key(&channel).map_err(|not_until| not_until.earliest_possible().timestamp())
+        self.limiter.check_key(&channel).map_err(|not_until| not_until.earliest_possible().to_timestamp())
     }
 }
 
 fn build_limiter(clock: &Clock) -> KeyedLimiter {
     let quota = Quota::per_second(NonZeroU32::MIN).allow_burst(BURST);
-    RateLimiter::new(quota, HashMapStateStore::default(), Ticks::new(clock.clone()))
+    RateLimiter::new(quota, HashMapStateStore::default(), GovernorClock::new(clock.clone()))
 }
 
 #[cfg(test)]
@@ -64,7 +68,7 @@ mod tests {
 
     #[test]
     fn after_the_burst_one_a_second_passes_and_the_clock_says_when() {
-        let clock = Clock::by_hand(start());
+        let clock = Clock::new_manual(start());
         let mut pace = ChannelRateLimiter::new(clock.clone());
         for _ in 0..BURST.get() {
             assert_eq!(pace.try_acquire("C0DEPLOYS"), Ok(()));
@@ -81,14 +85,14 @@ mod tests {
 
     #[test]
     fn one_channel_does_not_slow_down_another() {
-        let mut pace = ChannelRateLimiter::new(Clock::by_hand(start()));
+        let mut pace = ChannelRateLimiter::new(Clock::new_manual(start()));
         while pace.try_acquire("C0DEPLOYS").is_ok() {}
         assert_eq!(pace.try_acquire("C0RELEASES"), Ok(()));
     }
 
     #[test]
     fn channels_that_fell_silent_are_forgotten() {
-        let clock = Clock::by_hand(start());
+        let clock = Clock::new_manual(start());
         let mut pace = ChannelRateLimiter::new(clock.clone());
         for person in 0..=MAX_TRACKED_CHANNELS {
             assert_eq!(pace.try_acquire(&person.to_string()), Ok(()));

@@ -17,7 +17,7 @@ use sha2::Sha256;
 
 use super::incoming::{self, IncomingRequest};
 use crate::clock::Clock;
-use crate::http::{from_hex, read_body, refuse, without_panic};
+use crate::http::{catch_panic, decode_hex, read_body, refuse_request};
 
 /// Slack's own bodies stay far below this; an interaction carries the whole message it came from.
 pub const BODY_LIMIT: usize = 128 * 1024;
@@ -71,16 +71,19 @@ impl Receiver {
 
     /// The body, once it is certain that Slack sent it, and lately.
     async fn verify_request(&self, request: Request) -> Result<Bytes, Response> {
-        let unsigned = || refuse(StatusCode::UNAUTHORIZED, "The request is not signed by Slack.");
+        let unsigned = || refuse_request(StatusCode::UNAUTHORIZED, "The request is not signed by Slack.");
         let Some(key) = &self.signing_key else {
             let closed = "Slack reaches this Gantry by Socket Mode. For requests over HTTP, set SLACK_SIGNING_SECRET.";
-            return Err(refuse(StatusCode::UNAUTHORIZED, closed));
+            return Err(refuse_request(StatusCode::UNAUTHORIZED, closed));
         };
         // Refused before a byte of the body is read: nobody without the secret makes us keep anything.
         let (timestamp, signature) = parse_signature_headers(request.headers()).ok_or_else(unsigned)?;
         let now = self.clock.now();
         if !is_fresh(&timestamp, now) {
-            return Err(refuse(StatusCode::UNAUTHORIZED, "The request's timestamp is more than five minutes off."));
+            return Err(refuse_request(
+                StatusCode::UNAUTHORIZED,
+                "The request's timestamp is more than five minutes off.",
+            ));
         }
         let body = read_body(request, BODY_LIMIT).await?;
         let mut mac = key.clone();
@@ -114,11 +117,11 @@ fn parse_signature_headers(headers: &HeaderMap) -> Option<(HeaderValue, Vec<u8>)
     if digits.len() != 64 || timestamp.len() > 20 {
         return None;
     }
-    Some((timestamp.clone(), from_hex(digits)?))
+    Some((timestamp.clone(), decode_hex(digits)?))
 }
 
 async fn handle_command(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
-    without_panic(async {
+    catch_panic(async {
         match receiver.verify_request(request).await {
             Ok(body) => handle_incoming(&receiver, incoming::parse_command(&body)).await,
             Err(response) => response,
@@ -128,7 +131,7 @@ async fn handle_command(State(receiver): State<Arc<Receiver>>, request: Request)
 }
 
 async fn handle_interaction(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
-    without_panic(async {
+    catch_panic(async {
         match receiver.verify_request(request).await {
             Ok(body) => handle_incoming(&receiver, incoming::parse_interaction(&body)).await,
             Err(response) => response,
@@ -138,7 +141,7 @@ async fn handle_interaction(State(receiver): State<Arc<Receiver>>, request: Requ
 }
 
 async fn handle_event(State(receiver): State<Arc<Receiver>>, request: Request) -> Response {
-    without_panic(async {
+    catch_panic(async {
         let body = match receiver.verify_request(request).await {
             Ok(verified) => verified,
             Err(response) => return response,
@@ -148,7 +151,7 @@ async fn handle_event(State(receiver): State<Arc<Receiver>>, request: Request) -
                 ([(header::CONTENT_TYPE, "text/plain; charset=utf-8")], challenge).into_response()
             }
             Ok(incoming::EventsApiBody::Incoming(incoming)) => handle_incoming(&receiver, Ok(*incoming)).await,
-            Err(wrong) => refuse(StatusCode::BAD_REQUEST, &wrong),
+            Err(wrong) => refuse_request(StatusCode::BAD_REQUEST, &wrong),
         }
     })
     .await
@@ -158,13 +161,13 @@ async fn handle_incoming(receiver: &Receiver, incoming: Result<IncomingRequest, 
     let incoming = match incoming {
         Ok(IncomingRequest::Ignored) => return StatusCode::OK.into_response(),
         Ok(incoming) => incoming,
-        Err(wrong) => return refuse(StatusCode::BAD_REQUEST, &wrong),
+        Err(wrong) => return refuse_request(StatusCode::BAD_REQUEST, &wrong),
     };
     match (receiver.handler)(incoming).await {
         Ack::Empty => StatusCode::OK.into_response(),
         Ack::Body(json) => ([(header::CONTENT_TYPE, "application/json")], json).into_response(),
         Ack::NotStored => {
-            refuse(StatusCode::SERVICE_UNAVAILABLE, "The request could not be kept. Please send it again.")
+            refuse_request(StatusCode::SERVICE_UNAVAILABLE, "The request could not be kept. Please send it again.")
         }
     }
 }

@@ -81,7 +81,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_we_sign_ourselves_is_let_in_and_nothing_else() {
-        let clock = Clock::by_hand(jiff::Timestamp::from_second(1_800_000_000).unwrap());
+        let clock = Clock::new_manual(jiff::Timestamp::from_second(1_800_000_000).unwrap());
         let (ours, other) = (SecretString::from("ours"), SecretString::from("another"));
         let _ = rustls::crypto::ring::default_provider().install_default();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

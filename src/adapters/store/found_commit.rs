@@ -298,7 +298,7 @@ mod tests {
 
     async fn house() -> (tempfile::TempDir, Clock, Store, Repository) {
         let dir = tempfile::tempdir().unwrap();
-        let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse().unwrap());
+        let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse().unwrap());
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
         let store = Store::open(&url, clock.clone()).await.unwrap();
         (dir, clock, store, "acme/shop".parse().unwrap())

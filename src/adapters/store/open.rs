@@ -202,7 +202,7 @@ mod tests {
 
         let dir = tempfile::TempDir::new().unwrap();
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
-        let store = Store::open(&url, Clock::system()).await.unwrap();
+        let store = Store::open(&url, Clock::new_system()).await.unwrap();
         for name in ["gantry.db", "gantry.db-wal", "gantry.db-shm"] {
             let mode = std::fs::metadata(dir.path().join(name)).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600, "{name}");

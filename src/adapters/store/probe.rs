@@ -152,7 +152,7 @@ mod tests {
         assert!(matches!(probe(&url, false).await.unwrap(), DatabaseProbe::New { .. }));
         assert!(here().is_empty(), "{:?}", here());
 
-        let store = Store::open(&url, Clock::system()).await.unwrap();
+        let store = Store::open(&url, Clock::new_system()).await.unwrap();
         let DatabaseProbe::InUse { by, .. } = probe(&url, false).await.unwrap() else { panic!("not held") };
         assert_eq!(by, Some(std::process::id().to_string()));
         let DatabaseProbe::Writable { schema, ours, .. } = probe(&url, true).await.unwrap() else { panic!("not ours") };

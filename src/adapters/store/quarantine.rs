@@ -103,7 +103,7 @@ mod tests {
     #[tokio::test]
     async fn what_a_rollback_left_stands_until_somebody_ends_it_once() {
         let dir = TempDir::new().unwrap();
-        let clock = Clock::by_hand(sample::quarantine().at);
+        let clock = Clock::new_manual(sample::quarantine().at);
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
         let store = Store::open(&url, clock).await.unwrap();
         let mut rollback = sample::change();

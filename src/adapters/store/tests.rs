@@ -40,7 +40,7 @@ fn url(dir: &Path) -> String {
 }
 
 async fn open(dir: &Path) -> Store {
-    Store::open(&url(dir), Clock::by_hand(start())).await.unwrap()
+    Store::open(&url(dir), Clock::new_manual(start())).await.unwrap()
 }
 
 struct House {
@@ -52,7 +52,7 @@ struct House {
 impl House {
     async fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        let clock = Clock::by_hand(start());
+        let clock = Clock::new_manual(start());
         let store = Store::open(&url(dir.path()), clock.clone()).await.unwrap();
         Self { store, clock, dir }
     }
@@ -330,7 +330,7 @@ async fn a_file_that_is_no_database_is_refused_with_its_name() {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("gantry.db"), "this is not a database, but long enough to look like one".repeat(50))
         .unwrap();
-    let refusal = Store::open(&url(dir.path()), Clock::by_hand(start())).await.expect_err("no database").to_string();
+    let refusal = Store::open(&url(dir.path()), Clock::new_manual(start())).await.expect_err("no database").to_string();
     assert!(refusal.contains("gantry.db"), "{refusal}");
 }
 
@@ -353,7 +353,7 @@ const CRASH_DIR: &str = "GANTRY_TEST_CRASH_DIR";
 #[expect(clippy::disallowed_methods, reason = "a setting of the test itself, given by its parent")]
 async fn writes_until_it_is_killed() {
     let Ok(dir) = std::env::var(CRASH_DIR) else { return };
-    let store = Store::open(&url(Path::new(&dir)), Clock::system()).await.unwrap();
+    let store = Store::open(&url(Path::new(&dir)), Clock::new_system()).await.unwrap();
     let writers = (0..4).map(|writer| {
         let store = store.clone();
         async move {

@@ -222,7 +222,7 @@ mod tests {
     async fn the_same_is_counted_and_another_reason_is_another_row_also_after_a_restart() {
         let dir = TempDir::new().unwrap();
         let start = Timestamp::from_second(1_800_000_000).unwrap();
-        let clock = Clock::by_hand(start);
+        let clock = Clock::new_manual(start);
         let store = open(&dir, &clock).await;
         let later = start + SignedDuration::from_secs(5);
         let last = UnmappedReport { message: "x".repeat(5_000), ..stray("apps", later) };
@@ -259,7 +259,7 @@ mod tests {
     async fn a_flood_pushes_out_the_oldest_and_time_does_the_rest() {
         let dir = TempDir::new().unwrap();
         let start = Timestamp::from_second(1_800_000_000).unwrap();
-        let clock = Clock::by_hand(start);
+        let clock = Clock::new_manual(start);
         let store = open(&dir, &clock).await;
         // Most of them in the same moment.
         let flood = (0..600).map(|n| stray(&format!("n{n:03}"), start + SignedDuration::from_micros((n == 0).into())));
@@ -282,7 +282,7 @@ mod tests {
     async fn the_last_report_of_an_environment_is_found_by_its_index() {
         let dir = TempDir::new().unwrap();
         let start = Timestamp::from_second(1_800_000_000).unwrap();
-        let store = open(&dir, &Clock::by_hand(start)).await;
+        let store = open(&dir, &Clock::new_manual(start)).await;
         let entry = |kind: LedgerKind, environment: &str, number: i64| LedgerEntry {
             at: start,
             change: None,

@@ -15,7 +15,7 @@ use super::error::StoreError;
 use super::process_lock::ProcessLock;
 use super::transaction::{Operation, Wakeups};
 use crate::clock::Clock;
-use crate::telemetry::metrics::{Count, Moments};
+use crate::telemetry::metrics::{EventCounter, LatencyHistogram};
 
 /// How many requests may wait; more of them wait for a place, which is how a flood slows down its senders.
 pub(super) const QUEUE_CAPACITY: usize = 256;
@@ -32,8 +32,8 @@ const PRUNE_INTERVAL: SignedDuration = SignedDuration::from_hours(1);
 /// How long commits take, and how many failed.
 #[derive(Clone, Debug, Default)]
 pub struct WriterMetrics {
-    pub commit_durations: Moments,
-    pub failed_commits: Count,
+    pub commit_durations: LatencyHistogram,
+    pub failed_commits: EventCounter,
 }
 
 /// An operation in the writer's queue, with the channel for its result.
@@ -179,7 +179,7 @@ pub(super) async fn run(
             }
             Err(error) => Err(error),
         };
-        metrics.commit_durations.took(began.elapsed().as_secs_f64());
+        metrics.commit_durations.observe(began.elapsed().as_secs_f64());
         match committed {
             Ok((outcomes, woken)) => {
                 for (job, outcome) in group.drain(..).zip(outcomes) {
@@ -190,7 +190,7 @@ pub(super) async fn run(
                 }
             }
             Err(error) => {
-                metrics.failed_commits.up();
+                metrics.failed_commits.increment();
                 for job in group.drain(..) {
                     job.send_result(Err(error.clone()));
                 }

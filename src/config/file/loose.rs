@@ -8,12 +8,12 @@ use std::marker::PhantomData;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use super::{Place, Presence};
-use crate::config::tree::At;
+use super::{RawPlace, RawPresence};
+use crate::config::tree::Located;
 
 /// `deployment/checkout`, or a list of such.
 #[derive(Debug)]
-pub(in crate::config) struct OneOrMany(pub(in crate::config) At<Vec<At<String>>>);
+pub(in crate::config) struct OneOrMany(pub(in crate::config) Located<Vec<Located<String>>>);
 
 impl JsonSchema for OneOrMany {
     fn schema_name() -> Cow<'static, str> {
@@ -31,15 +31,15 @@ impl JsonSchema for OneOrMany {
 
 /// A map whose keys people choose, in the order and with the places of the file.
 #[derive(Debug)]
-pub(in crate::config) struct Entries<V>(pub(in crate::config) Vec<(At<String>, V)>);
+pub(in crate::config) struct LocatedMap<V>(pub(in crate::config) Vec<(Located<String>, V)>);
 
-impl<V> Default for Entries<V> {
+impl<V> Default for LocatedMap<V> {
     fn default() -> Self {
         Self(Vec::new())
     }
 }
 
-impl<V: JsonSchema> JsonSchema for Entries<V> {
+impl<V: JsonSchema> JsonSchema for LocatedMap<V> {
     fn schema_name() -> Cow<'static, str> {
         format!("Map_of_{}", V::schema_name()).into()
     }
@@ -53,7 +53,7 @@ impl<V: JsonSchema> JsonSchema for Entries<V> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for At<T> {
+impl<T: JsonSchema> JsonSchema for Located<T> {
     fn schema_name() -> Cow<'static, str> {
         T::schema_name()
     }
@@ -73,7 +73,7 @@ impl<T: JsonSchema> JsonSchema for At<T> {
 
 impl<'de> Deserialize<'de> for OneOrMany {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Texts(Vec<Option<At<String>>>, Option<String>);
+        struct Texts(Vec<Option<Located<String>>>, Option<String>);
         impl<'de> Deserialize<'de> for Texts {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 deserializer.deserialize_any(TextsVisitor)
@@ -96,47 +96,47 @@ impl<'de> Deserialize<'de> for OneOrMany {
                 Ok(Texts(items, None))
             }
         }
-        let At { value: Texts(many, one), at } = At::<Texts>::deserialize(deserializer)?;
-        let one = one.map(|value| At { value, at });
-        Ok(Self(At { value: one.into_iter().chain(many.into_iter().flatten()).collect(), at }))
+        let Located { value: Texts(many, one), position: at } = Located::<Texts>::deserialize(deserializer)?;
+        let one = one.map(|value| Located { value, position: at });
+        Ok(Self(Located { value: one.into_iter().chain(many.into_iter().flatten()).collect(), position: at }))
     }
 }
 
-impl<'de> Deserialize<'de> for Presence {
+impl<'de> Deserialize<'de> for RawPresence {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct PresenceVisitor;
         impl<'de> Visitor<'de> for PresenceVisitor {
-            type Value = Presence;
+            type Value = RawPresence;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("`false` or settings")
             }
-            fn visit_bool<E>(self, is: bool) -> Result<Presence, E> {
-                Ok(Presence::Is(is))
+            fn visit_bool<E>(self, is: bool) -> Result<RawPresence, E> {
+                Ok(RawPresence::Present(is))
             }
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Presence, A::Error> {
-                Place::deserialize(de::value::MapAccessDeserializer::new(map)).map(Presence::Elsewhere)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawPresence, A::Error> {
+                RawPlace::deserialize(de::value::MapAccessDeserializer::new(map)).map(RawPresence::Moved)
             }
         }
         deserializer.deserialize_any(PresenceVisitor)
     }
 }
 
-impl<'de, V: Deserialize<'de>> Deserialize<'de> for Entries<V> {
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for LocatedMap<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct EntriesVisitor<V>(PhantomData<V>);
-        impl<'de, V: Deserialize<'de>> Visitor<'de> for EntriesVisitor<V> {
-            type Value = Entries<V>;
+        struct LocatedMapVisitor<V>(PhantomData<V>);
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for LocatedMapVisitor<V> {
+            type Value = LocatedMap<V>;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a map")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<V>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<LocatedMap<V>, A::Error> {
                 let mut entries = Vec::new();
                 while let Some(entry) = map.next_entry()? {
                     entries.push(entry);
                 }
-                Ok(Entries(entries))
+                Ok(LocatedMap(entries))
             }
         }
-        deserializer.deserialize_map(EntriesVisitor(PhantomData))
+        deserializer.deserialize_map(LocatedMapVisitor(PhantomData))
     }
 }

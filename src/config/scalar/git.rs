@@ -1,22 +1,22 @@
 //! Branches, tags, paths in a repository, and logins and teams on GitHub.
 
-use super::Checked;
-use crate::config::problem::wrong;
+use super::ScalarResult;
+use crate::config::problem::describe_problem;
 use crate::domain::git::manifest;
 use crate::domain::model::actor::Member;
 use crate::domain::model::nearest::find_nearest;
 
 /// By the rules of `git check-ref-format`.
-pub(in crate::config) fn branch(text: &str) -> Checked<String> {
+pub(in crate::config) fn parse_branch(text: &str) -> ScalarResult<String> {
     if let Some(rest) = text.strip_prefix("refs/heads/").or_else(|| text.strip_prefix("origin/")) {
-        return Err(wrong(format!("`{text}` is more than the name of a branch"), format!("write `{rest}`")));
+        return Err(describe_problem(format!("`{text}` is more than the name of a branch"), format!("write `{rest}`")));
     }
     if text == "gantry" || text.starts_with("gantry/") {
         let advice = "the branches under `gantry/` are made and deleted by Gantry: use another";
-        return Err(wrong(format!("`{text}` cannot be the branch of an environment"), advice));
+        return Err(describe_problem(format!("`{text}` cannot be the branch of an environment"), advice));
     }
-    if !is_ref(text) {
-        return Err(wrong(
+    if !is_valid_ref(text) {
+        return Err(describe_problem(
             format!("`{text}` cannot be a branch"),
             "write its name as Git shows it, for example `develop`",
         ));
@@ -24,7 +24,7 @@ pub(in crate::config) fn branch(text: &str) -> Checked<String> {
     Ok(text.to_owned())
 }
 
-fn is_ref(text: &str) -> bool {
+fn is_valid_ref(text: &str) -> bool {
     let part = |part: &str| !part.is_empty() && !part.starts_with('.') && part.strip_suffix(".lock").is_none();
     let banned = |c: char| c.is_control() || c.is_whitespace() || "~^:?*[\\".contains(c);
     !text.starts_with('-')
@@ -38,33 +38,39 @@ fn is_ref(text: &str) -> bool {
 }
 
 /// The name of a tag, in which `{environment}`, `{artefact}`, `{date}` and `{n}` are filled in.
-pub(in crate::config) fn tag(text: &str) -> Checked<String> {
-    let filled = fill(text, &["environment", "artefact", "date", "n"])?;
+pub(in crate::config) fn parse_tag_template(text: &str) -> ScalarResult<String> {
+    let filled = fill_placeholders(text, &["environment", "artefact", "date", "n"])?;
     if !text.contains("{n}") {
         let advice = "add `{n}`, the number that tells two changes of one day apart, as in `{environment}/{date}-{n}`";
-        return Err(wrong(format!("`{text}` would name every change alike"), advice));
+        return Err(describe_problem(format!("`{text}` would name every change alike"), advice));
     }
-    if !is_ref(&filled) {
-        return Err(wrong(format!("`{text}` cannot be a Git tag"), "write for example `{environment}/{date}-{n}`"));
+    if !is_valid_ref(&filled) {
+        return Err(describe_problem(
+            format!("`{text}` cannot be a Git tag"),
+            "write for example `{environment}/{date}-{n}`",
+        ));
     }
     Ok(text.to_owned())
 }
 
 /// The text with a harmless letter in the place of each `{placeholder}`, all of which must be known.
-fn fill(text: &str, known: &[&str]) -> Checked<String> {
+fn fill_placeholders(text: &str, known: &[&str]) -> ScalarResult<String> {
     let mut filled = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('{') {
         filled.push_str(before);
         let Some((placeholder, behind)) = after.split_once('}') else {
-            return Err(wrong(format!("a brace of `{text}` is never closed"), "write `}` after the placeholder"));
+            return Err(describe_problem(
+                format!("a brace of `{text}` is never closed"),
+                "write `}` after the placeholder",
+            ));
         };
         if !known.contains(&placeholder) {
             let advice = match find_nearest(placeholder, known.iter().copied()) {
                 Some(near) => format!("did you mean `{{{near}}}`?"),
                 None => format!("use `{{{}}}`", known.join("}`, `{")),
             };
-            return Err(wrong(format!("`{{{placeholder}}}` stands for nothing here"), advice));
+            return Err(describe_problem(format!("`{{{placeholder}}}` stands for nothing here"), advice));
         }
         filled.push('x');
         rest = behind;
@@ -74,44 +80,44 @@ fn fill(text: &str, known: &[&str]) -> Checked<String> {
 }
 
 /// The file of a manifest, with `{environment}` in it.
-pub(in crate::config) fn manifest_file(text: &str) -> Checked<String> {
-    path_in_repository(&fill(text, &["environment"])?, text)?;
+pub(in crate::config) fn parse_manifest_file(text: &str) -> ScalarResult<String> {
+    check_repository_path(&fill_placeholders(text, &["environment"])?, text)?;
     if !text.contains("{environment}") {
         let advice = "put `{environment}` where the environment's name stands, as in `envs/{environment}/app.yaml`";
-        return Err(wrong(format!("`{text}` is the same file for every environment"), advice));
+        return Err(describe_problem(format!("`{text}` is the same file for every environment"), advice));
     }
     Ok(text.to_owned())
 }
 
 /// A glob over the files of a repository.
-pub(in crate::config) fn glob(text: &str) -> Checked<String> {
-    path_in_repository(text, text)?;
+pub(in crate::config) fn parse_glob(text: &str) -> ScalarResult<String> {
+    check_repository_path(text, text)?;
     Ok(text.to_owned())
 }
 
-fn path_in_repository(path: &str, written: &str) -> Checked<()> {
+fn check_repository_path(path: &str, written: &str) -> ScalarResult<()> {
     let sound = |part: &str| !part.is_empty() && part != "." && part != "..";
     if path.is_empty() || path.contains(['\\', '\0', '\n']) || !path.trim_end_matches('/').split('/').all(sound) {
         let advice = "write it from the top of the repository and without a leading `/`, for example `lib/**`";
-        return Err(wrong(format!("`{written}` is not a path in a repository"), advice));
+        return Err(describe_problem(format!("`{written}` is not a path in a repository"), advice));
     }
     Ok(())
 }
 
-pub(in crate::config) fn login(text: &str) -> Checked<String> {
+pub(in crate::config) fn parse_login(text: &str) -> ScalarResult<String> {
     let legal = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
     if text.is_empty() || text.len() > 60 || text.starts_with('-') || !text.bytes().all(legal) {
         let advice = "write it as GitHub shows it, without `@`, for example `octocat`";
-        return Err(wrong(format!("`{text}` is not a login on GitHub"), advice));
+        return Err(describe_problem(format!("`{text}` is not a login on GitHub"), advice));
     }
     Ok(text.to_owned())
 }
 
 /// A team as its URL names it, without the `github:` before it: `acme/release-managers`.
-pub(super) fn team(text: &str) -> Checked<Member> {
+pub(super) fn parse_team(text: &str) -> ScalarResult<Member> {
     let example = "write organisation and team, as in `github:acme/release-managers`";
     let Some((organisation, team)) = text.split_once('/') else {
-        return Err(wrong(format!("`github:{text}` names no team"), example));
+        return Err(describe_problem(format!("`github:{text}` names no team"), example));
     };
     let in_both = |b: u8| b.is_ascii_alphanumeric() || b == b'-';
     let is_organisation = (1..=39).contains(&organisation.len()) && organisation.bytes().all(in_both);
@@ -120,20 +126,20 @@ pub(super) fn team(text: &str) -> Checked<Member> {
     let as_in_its_url = team.trim().replace(' ', "-").to_ascii_lowercase();
     if is_organisation && team != as_in_its_url && is_team(&as_in_its_url) {
         let advice = format!("write the team as its URL does: `github:{organisation}/{as_in_its_url}`");
-        return Err(wrong(format!("`{team}` is not how GitHub's URLs name a team"), advice));
+        return Err(describe_problem(format!("`{team}` is not how GitHub's URLs name a team"), advice));
     }
     if !is_organisation || !is_team(team) {
-        return Err(wrong(format!("`github:{text}` is not a team of GitHub"), example));
+        return Err(describe_problem(format!("`github:{text}` is not a team of GitHub"), example));
     }
     Ok(Member::Team { organisation: organisation.to_owned(), team: team.to_owned() })
 }
 
 /// Where a value stands in a file of YAML: keys and indices, as in `spec.containers[0].image`.
-pub(in crate::config) fn path_inside(text: &str) -> Checked<String> {
+pub(in crate::config) fn parse_yaml_path(text: &str) -> ScalarResult<String> {
     if manifest::check_path(text).is_err() {
         let advice =
             "write keys with dots between them and indices in brackets, as in `image.tag` or `images[0].newTag`";
-        return Err(wrong(format!("`{text}` is not a path inside a file"), advice));
+        return Err(describe_problem(format!("`{text}` is not a path inside a file"), advice));
     }
     Ok(text.to_owned())
 }

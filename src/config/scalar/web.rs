@@ -2,60 +2,61 @@
 
 use url::Url;
 
-use super::Checked;
-use crate::config::problem::wrong;
+use super::ScalarResult;
+use crate::config::problem::describe_problem;
 
-fn url(text: &str, example: &str) -> Checked<Url> {
+fn parse_url(text: &str, example: &str) -> ScalarResult<Url> {
     let advice = || format!("write it out, for example `{example}`");
-    let url = Url::parse(text).map_err(|error| wrong(format!("`{text}` is not a URL ({error})"), advice()))?;
+    let url =
+        Url::parse(text).map_err(|error| describe_problem(format!("`{text}` is not a URL ({error})"), advice()))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(wrong(format!("`{text}` is not an http or https URL"), advice()));
+        return Err(describe_problem(format!("`{text}` is not an http or https URL"), advice()));
     }
     if !url.username().is_empty() || url.password().is_some() {
         let advice = "take it out: secrets come from environment variables";
-        return Err(wrong("the URL holds a user name or a password", advice));
+        return Err(describe_problem("the URL holds a user name or a password", advice));
     }
     Ok(url)
 }
 
 /// The base of an API: paths are put behind it, so it ends without a slash and has no query.
-pub(in crate::config) fn base_url(text: &str, example: &str) -> Checked<String> {
-    let url = url(text, example)?;
+pub(in crate::config) fn parse_base_url(text: &str, example: &str) -> ScalarResult<String> {
+    let url = parse_url(text, example)?;
     if url.query().is_some() || url.fragment().is_some() {
         let advice = format!("end it with the path, for example `{example}`");
-        return Err(wrong(format!("`{text}` has more than a path behind its host"), advice));
+        return Err(describe_problem(format!("`{text}` has more than a path behind its host"), advice));
     }
     Ok(url.as_str().trim_end_matches('/').to_owned())
 }
 
 /// Scheme, host and port, and nothing behind them.
-pub(in crate::config) fn origin(text: &str, example: &str) -> Checked<String> {
-    let base = base_url(text, example)?;
-    let origin = url(text, example)?.origin().ascii_serialization();
+pub(in crate::config) fn parse_origin(text: &str, example: &str) -> ScalarResult<String> {
+    let base = parse_base_url(text, example)?;
+    let origin = parse_url(text, example)?.origin().ascii_serialization();
     if base != origin {
-        return Err(wrong(format!("`{text}` is more than an origin"), format!("write `{origin}`")));
+        return Err(describe_problem(format!("`{text}` is more than an origin"), format!("write `{origin}`")));
     }
     Ok(origin)
 }
 
 /// A URL that is called as it stands.
-pub(in crate::config) fn hook(text: &str, example: &str) -> Checked<String> {
-    url(text, example).map(String::from)
+pub(in crate::config) fn parse_hook_url(text: &str, example: &str) -> ScalarResult<String> {
+    parse_url(text, example).map(String::from)
 }
 
 /// The host of a registry, as an image begins with it.
-pub(in crate::config) fn registry_host(text: &str) -> Checked<String> {
+pub(in crate::config) fn parse_registry_host(text: &str) -> ScalarResult<String> {
     let (host, port) = text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port)));
     let legal = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'-' | b'.');
     if host.is_empty() || !host.bytes().all(legal) || port.is_some_and(|port| port.parse::<u16>().is_err()) {
         let advice = "write it as images begin, for example `ghcr.io` or `localhost:5000`";
-        return Err(wrong(format!("`{text}` is not the host of a registry"), advice));
+        return Err(describe_problem(format!("`{text}` is not the host of a registry"), advice));
     }
     Ok(text.to_owned())
 }
 
 /// An image without tag and digest.
-pub(in crate::config) fn image(text: &str) -> Checked<String> {
+pub(in crate::config) fn parse_image(text: &str) -> ScalarResult<String> {
     let (name, digest) = text.split_once('@').map_or((text, None), |(name, digest)| (name, Some(digest)));
     let last = name.rsplit('/').next().unwrap_or_default();
     let host_only = !name.contains('/');
@@ -63,7 +64,7 @@ pub(in crate::config) fn image(text: &str) -> Checked<String> {
     if digest.is_some() || (last.contains(':') && !(host_only && last.ends_with(':'))) {
         let part = if digest.is_some() { "digest" } else { "tag" };
         let advice = format!("write `{}`; which version runs is for the environments to say", bare.unwrap_or_default());
-        return Err(wrong(format!("`{text}` holds a {part}"), advice));
+        return Err(describe_problem(format!("`{text}` holds a {part}"), advice));
     }
     let component = |part: &str| {
         let edge = |b: Option<u8>| b.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
@@ -74,11 +75,12 @@ pub(in crate::config) fn image(text: &str) -> Checked<String> {
         Some((first, rest)) if first.contains(['.', ':']) || first == "localhost" => (Some(first), rest),
         _ => (None, name),
     };
-    let sound =
-        text.len() <= 255 && host.is_none_or(|host| registry_host(host).is_ok()) && path.split('/').all(component);
+    let sound = text.len() <= 255
+        && host.is_none_or(|host| parse_registry_host(host).is_ok())
+        && path.split('/').all(component);
     if !sound {
         let advice = "write registry and name in lower case, for example `ghcr.io/acme/checkout`";
-        return Err(wrong(format!("`{text}` is not the name of an image"), advice));
+        return Err(describe_problem(format!("`{text}` is not the name of an image"), advice));
     }
     Ok(text.to_owned())
 }

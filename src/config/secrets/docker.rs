@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 /// Where Docker Hub is spoken to, and what else files call it.
 const DOCKER_HUB: &str = "index.docker.io";
-const DOCKER_HUBS_OTHER_NAMES: [&str; 2] = ["docker.io", "registry-1.docker.io"];
+const DOCKER_HUB_ALIASES: [&str; 2] = ["docker.io", "registry-1.docker.io"];
 
 #[derive(Clone, Debug)]
 pub enum RegistryLogin {
@@ -23,13 +23,13 @@ pub enum RegistryLogin {
 }
 
 #[derive(Deserialize)]
-struct File {
-    auths: Option<BTreeMap<String, Entry>>,
+struct DockerConfigFile {
+    auths: Option<BTreeMap<String, DockerAuthEntry>>,
 }
 
 /// An `identitytoken` is left out: it is no password and no token, but has to be traded for one in a way of its own.
 #[derive(Deserialize)]
-struct Entry {
+struct DockerAuthEntry {
     auth: Option<String>,
     username: Option<String>,
     password: Option<String>,
@@ -38,8 +38,8 @@ struct Entry {
 
 /// By the registry's host, with its port where it has one. What is wrong ends a sentence that has named the file; it
 /// quotes nothing, for what is not where it belongs may be a password.
-pub(super) fn logins(text: &str) -> Result<BTreeMap<String, RegistryLogin>, String> {
-    let file: File = serde_json::from_str(text).map_err(|error| {
+pub(super) fn parse_logins(text: &str) -> Result<BTreeMap<String, RegistryLogin>, String> {
+    let file: DockerConfigFile = serde_json::from_str(text).map_err(|error| {
         format!(
             "which is not a docker config file (line {}, column {}): take the `config.json` that `docker login` writes.",
             error.line(),
@@ -48,18 +48,19 @@ pub(super) fn logins(text: &str) -> Result<BTreeMap<String, RegistryLogin>, Stri
     })?;
     let mut logins = BTreeMap::new();
     for (key, entry) in file.auths.unwrap_or_default() {
-        let login = entry.login().map_err(|wrong| format!("whose entry `{key}` {wrong}: log in there once more."))?;
+        let login =
+            entry.into_login().map_err(|wrong| format!("whose entry `{key}` {wrong}: log in there once more."))?;
         if let Some(login) = login {
             // Of two spellings of a host, the first in order is the shorter one: `ghcr.io`, then `https://ghcr.io/v2/`.
-            logins.entry(host(&key)).or_insert(login);
+            logins.entry(normalize_host(&key)).or_insert(login);
         }
     }
     Ok(logins)
 }
 
-impl Entry {
+impl DockerAuthEntry {
     /// `None` for an entry that only says that a program knows more.
-    fn login(self) -> Result<Option<RegistryLogin>, &'static str> {
+    fn into_login(self) -> Result<Option<RegistryLogin>, &'static str> {
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
         if let Some(token) = given(self.registrytoken) {
             if !token.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -68,7 +69,7 @@ impl Entry {
             return Ok(Some(RegistryLogin::Token(token.into())));
         }
         let (user, password) = match given(self.auth) {
-            Some(auth) => pair(&auth).ok_or("has an `auth` that is not the base64 of `user:password`")?,
+            Some(auth) => decode_auth(&auth).ok_or("has an `auth` that is not the base64 of `user:password`")?,
             None => (self.username.unwrap_or_default(), self.password.unwrap_or_default()),
         };
         if user.is_empty() || password.is_empty() {
@@ -78,7 +79,7 @@ impl Entry {
     }
 }
 
-fn pair(auth: &str) -> Option<(String, String)> {
+fn decode_auth(auth: &str) -> Option<(String, String)> {
     let text = String::from_utf8(STANDARD.decode(auth.trim()).ok()?).ok()?;
     let (user, password) = text.split_once(':')?;
     // docker fills it up with zeros, and takes them off again.
@@ -86,10 +87,10 @@ fn pair(auth: &str) -> Option<(String, String)> {
 }
 
 /// `ghcr.io` of `https://ghcr.io/v2/`.
-fn host(key: &str) -> String {
+fn normalize_host(key: &str) -> String {
     let rest = key.split_once("://").map_or(key, |(_, rest)| rest);
     let host = rest.split('/').next().unwrap_or(rest).to_ascii_lowercase();
-    if DOCKER_HUBS_OTHER_NAMES.contains(&host.as_str()) { DOCKER_HUB.to_owned() } else { host }
+    if DOCKER_HUB_ALIASES.contains(&host.as_str()) { DOCKER_HUB.to_owned() } else { host }
 }
 
 #[cfg(test)]
@@ -104,7 +105,7 @@ mod tests {
             RegistryLogin::Password { user, password } => format!("{host} {user}:{}", password.expose_secret()),
             RegistryLogin::Token(token) => format!("{host} {}", token.expose_secret()),
         };
-        Ok(logins(text)?.into_iter().map(line).collect())
+        Ok(parse_logins(text)?.into_iter().map(line).collect())
     }
 
     #[test]
@@ -164,7 +165,7 @@ mod tests {
             assert!(wrong.starts_with(said) && !wrong.contains("hunter2"), "{wrong}");
             assert!(wrong.ends_with(end) || wrong.contains("`docker login`"), "{wrong}");
         }
-        let login = logins(r#"{"auths":{"ghcr.io":{"username":"bob","password":"hunter2"}}}"#).unwrap();
+        let login = parse_logins(r#"{"auths":{"ghcr.io":{"username":"bob","password":"hunter2"}}}"#).unwrap();
         assert!(!format!("{login:?}").contains("hunter2"));
     }
 }

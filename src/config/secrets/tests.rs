@@ -36,11 +36,13 @@ fn file(directory: &tempfile::TempDir, name: &str, content: impl AsRef<[u8]>) ->
 fn what_is_missing_is_none_and_refuses_nothing() {
     let secrets = read(&[]).unwrap();
     assert!(secrets.slack_signing_secret.is_none() && secrets.slack_bot_token.is_none());
-    assert!(secrets.slack_app_token.is_none() && secrets.github.is_none() && secrets.github_webhook_secret.is_none());
-    assert!(secrets.webhooks.is_empty());
+    assert!(
+        secrets.slack_app_token.is_none() && secrets.github_auth.is_none() && secrets.github_webhook_secret.is_none()
+    );
+    assert!(secrets.webhook_secrets.is_empty());
     assert_eq!(secrets.database_url, "sqlite://gantry.db");
     let config = config(["", ", webhook_secret: { env: FLUX_PROD }"]);
-    assert!(read_for(&config, &[]).unwrap().webhooks.is_empty());
+    assert!(read_for(&config, &[]).unwrap().webhook_secrets.is_empty());
 }
 
 #[test]
@@ -56,7 +58,7 @@ fn a_secret_comes_from_its_variable_or_from_the_file_that_another_names() {
     .unwrap();
     assert_eq!(secrets.slack_signing_secret.unwrap().expose_secret(), "8f742231b10e8888");
     assert_eq!(secrets.slack_bot_token.unwrap().expose_secret(), "xoxb-from-a-file");
-    assert!(matches!(secrets.github, Some(GithubAuth::Token(token)) if token.expose_secret() == "ghp_x"));
+    assert!(matches!(secrets.github_auth, Some(GithubAuth::Token(token)) if token.expose_secret() == "ghp_x"));
     assert_eq!(secrets.database_url, "sqlite:///var/lib/gantry.db");
 }
 
@@ -113,7 +115,7 @@ fn github_is_spoken_to_by_a_token_or_by_an_app_and_not_by_both() {
     let key = "-----BEGIN RSA PRIVATE KEY-----\\nabc\\n-----END RSA PRIVATE KEY-----";
     let app = [("GITHUB_APP_ID", "7"), ("GITHUB_APP_PRIVATE_KEY", key), ("GITHUB_APP_INSTALLATION_ID", "42")];
     let secrets = read(&app).unwrap();
-    let Some(GithubAuth::App { id: 7, private_key, installation: 42 }) = secrets.github else { panic!("an app") };
+    let Some(GithubAuth::App { id: 7, private_key, installation: 42 }) = secrets.github_auth else { panic!("an app") };
     assert_eq!(private_key.expose_secret().lines().count(), 3, "`\\n` stands for a line break where there is none");
     let both = [&app[..], &[("GITHUB_TOKEN", "ghp_x")]].concat();
     assert_eq!(
@@ -129,7 +131,7 @@ fn each_environment_has_a_webhook_secret_of_its_own() {
     let config = config([", webhook_secret: { env: FLUX_DEV }", &format!(", webhook_secret: {{ file: '{path}' }}")]);
     let secrets = read_for(&config, &[("FLUX_DEV", "two")]).unwrap();
     let values: Vec<(&str, &str)> =
-        secrets.webhooks.iter().map(|(name, secret)| (name.as_str(), secret.expose_secret())).collect();
+        secrets.webhook_secrets.iter().map(|(name, secret)| (name.as_str(), secret.expose_secret())).collect();
     assert_eq!(values, [("development", "two"), ("prod", "one")]);
     assert_eq!(
         read_for(&config, &[("FLUX_DEV", "one")]).unwrap_err(),
@@ -154,9 +156,9 @@ fn logins_to_registries_come_from_the_docker_config_file_that_is_named() {
     };
     let right = file(&directory, "right", r#"{"auths":{"https://ghcr.io":{"username":"bob","password":"s3cr3t"}}}"#);
     let secrets = with(&right).unwrap();
-    assert_eq!(secrets.registries.keys().collect::<Vec<_>>(), ["ghcr.io"]);
-    assert!(!format!("{secrets:?} {:?}", secrets.registries).contains("s3cr3t"));
-    assert!(read(&[("DOCKER_CONFIG", directory.path().to_str().unwrap())]).unwrap().registries.is_empty());
+    assert_eq!(secrets.registry_logins.keys().collect::<Vec<_>>(), ["ghcr.io"]);
+    assert!(!format!("{secrets:?} {:?}", secrets.registry_logins).contains("s3cr3t"));
+    assert!(read(&[("DOCKER_CONFIG", directory.path().to_str().unwrap())]).unwrap().registry_logins.is_empty());
 
     let wrong = file(&directory, "wrong", "s3cr3t");
     for (path, said) in [
@@ -174,9 +176,9 @@ fn no_secret_shows_in_debug_or_in_what_is_said() {
     let secret = "s3cr3t-value";
     let variables = [("SLACK_BOT_TOKEN", secret), ("GITHUB_TOKEN", secret), ("DATABASE_URL", secret)];
     let secrets = read(&variables).unwrap();
-    assert!(!format!("{secrets:?} {:?}", secrets.github).contains(secret));
+    assert!(!format!("{secrets:?} {:?}", secrets.github_auth).contains(secret));
     let wrong = format!("{secret}\n{secret}");
-    for (name, _) in OWN_VARIABLES {
+    for (name, _) in KNOWN_VARIABLES {
         let said = read(&[(name, wrong.as_str())]).unwrap_err().join(" ");
         assert!(said.contains(name) && !said.contains(secret), "{said}");
     }

@@ -69,8 +69,8 @@ fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
     let of = |more: &str| {
         let text = SMALL.replace("    branch: prod\n", &format!("    branch: prod\n{more}"));
         let config = Config::parse("gantry.yaml", &text).unwrap();
-        let policy = &config.environments[&EnvironmentName::new("prod")];
-        (policy.rollback, policy.auto_rollback)
+        let policy = &config.policies[&EnvironmentName::new("prod")];
+        (policy.rollback_method, policy.auto_rollback)
     };
     assert_eq!(of(""), (PromotionMethod::Merge, false));
     assert_eq!(of("    rollback: direct\n    auto_rollback: false\n"), (PromotionMethod::Merge, false));
@@ -109,8 +109,8 @@ fn how_rollbacks_go_is_read_and_what_is_wrong_with_it_told() {
 #[test]
 fn the_example_says_how_rollbacks_go() {
     let config = Config::parse("config/gantry.yaml", include_str!("../../../config/gantry.yaml")).unwrap();
-    let prod = &config.environments[&EnvironmentName::new("prod")];
-    assert_eq!((prod.rollback, prod.auto_rollback), (PromotionMethod::PullRequest, false));
+    let prod = &config.policies[&EnvironmentName::new("prod")];
+    assert_eq!((prod.rollback_method, prod.auto_rollback), (PromotionMethod::PullRequest, false));
     let search = config.catalogue.find_artefact("search").unwrap();
     assert!(matches!(&search.delivery, Delivery::Manifest { pin: Pin::Tag, .. }), "{:?}", search.delivery);
 }

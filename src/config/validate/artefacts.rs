@@ -3,61 +3,74 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Check;
-use crate::config::problem::{Position, Wrong};
-use crate::config::tree::At;
+use super::Validator;
+use crate::config::problem::{Position, ProblemDescription};
+use crate::config::tree::Located;
 use crate::config::{file, scalar};
 use crate::domain::git::manifest::Pin;
 use crate::domain::model::artefact::{Artefact, ArtefactName, Delivery, Namespace, Place, Repository, Workload};
 use crate::domain::model::environment::{Environment, EnvironmentName};
 use crate::domain::model::nearest::find_nearest;
 
-const MOST_WORKLOADS: usize = 50;
+const MAX_WORKLOADS: usize = 50;
 
 /// What runs one image in one container, and so belongs to one artefact.
-type Spot = (Namespace, Workload, Arc<str>, Option<Arc<str>>);
+type WorkloadSlot = (Namespace, Workload, Arc<str>, Option<Arc<str>>);
 
-impl Check<'_> {
+impl Validator<'_> {
     /// Sorted by name, as the catalogue wants them.
-    pub(super) fn artefacts(&mut self, file: &At<Vec<file::Artefact>>, rungs: &[Environment]) -> Vec<Artefact> {
+    pub(super) fn validate_artefacts(
+        &mut self,
+        file: &Located<Vec<file::RawArtefact>>,
+        ladder: &[Environment],
+    ) -> Vec<Artefact> {
         if file.value.is_empty() {
-            self.say(file.at, "there is no artefact", "describe at least one: without it there is nothing to move");
+            self.add_problem(
+                file.position,
+                "there is no artefact",
+                "describe at least one: without it there is nothing to move",
+            );
         }
         let mut names: BTreeMap<String, Position> = BTreeMap::new();
-        let mut spots: BTreeMap<Spot, ArtefactName> = BTreeMap::new();
+        let mut spots: BTreeMap<WorkloadSlot, ArtefactName> = BTreeMap::new();
         let mut artefacts = Vec::new();
         for one in &file.value {
-            self.artefact_name(&one.name, rungs, &mut names);
-            let Some(artefact) = self.artefact(one, rungs) else { continue };
-            self.one_artefact_a_spot(&artefact, one.workload.0.at, &mut spots);
+            self.check_artefact_name(&one.name, ladder, &mut names);
+            let Some(artefact) = self.validate_artefact(one, ladder) else { continue };
+            self.check_unique_artefact(&artefact, one.workload.0.position, &mut spots);
             artefacts.push(artefact);
         }
         artefacts.sort_by(|a: &Artefact, b| a.name.cmp(&b.name));
         artefacts
     }
 
-    fn artefact_name(&mut self, name: &At<String>, rungs: &[Environment], names: &mut BTreeMap<String, Position>) {
-        self.text(name, scalar::name);
+    fn check_artefact_name(
+        &mut self,
+        name: &Located<String>,
+        ladder: &[Environment],
+        names: &mut BTreeMap<String, Position>,
+    ) {
+        self.parse_text(name, scalar::check_name);
         let is = |known: &str| known.eq_ignore_ascii_case(&name.value);
-        if rungs.iter().any(|rung| is(rung.name.as_str()) || rung.aliases.iter().any(|alias| is(alias))) {
+        if ladder.iter().any(|rung| is(rung.name.as_str()) || rung.aliases.iter().any(|alias| is(alias))) {
             let advice = "call it something else: in a command nobody could tell the two apart";
-            self.say(name.at, format!("`{}` is an environment already", name.value), advice);
+            self.add_problem(name.position, format!("`{}` is an environment already", name.value), advice);
         }
-        if let Some(first) = names.insert(name.value.to_ascii_lowercase(), name.at) {
+        if let Some(first) = names.insert(name.value.to_ascii_lowercase(), name.position) {
             let advice = format!("line {} has it already; names are unique in any case", first.line);
-            self.say(name.at, format!("`{}` names two artefacts", name.value), advice);
+            self.add_problem(name.position, format!("`{}` names two artefacts", name.value), advice);
         }
     }
 
-    fn artefact(&mut self, file: &file::Artefact, rungs: &[Environment]) -> Option<Artefact> {
-        let repository = self.repository(&file.repository);
-        let image = self.text(&file.image, scalar::image);
-        let paths = self.texts(&file.paths, scalar::glob);
-        let delivery = self.delivery(&file.delivery);
-        let workloads = self.workloads(&file.workload);
-        let container = self.container(file.container.as_ref());
-        let usual = Usual { workloads, container };
-        let places = self.places(file, rungs, &usual);
+    fn validate_artefact(&mut self, file: &file::RawArtefact, ladder: &[Environment]) -> Option<Artefact> {
+        let repository = self.validate_repository(&file.repository);
+        let image = self.parse_text(&file.image, scalar::parse_image);
+        let paths = self.parse_texts(&file.paths, scalar::parse_glob);
+        let delivery = self.validate_delivery(&file.delivery);
+        let workloads = self.validate_workloads(&file.workload);
+        let container = self.validate_container(file.container.as_ref());
+        let usual = PlaceDefaults { workloads, container };
+        let places = self.validate_places(file, ladder, &usual);
         Some(Artefact {
             name: ArtefactName::new(&file.name.value),
             repository: repository?,
@@ -68,105 +81,111 @@ impl Check<'_> {
         })
     }
 
-    fn repository(&mut self, text: &At<String>) -> Option<Repository> {
-        self.text(text, |text| text.parse().map_err(|sentence: String| Wrong::from(sentence)))
+    fn validate_repository(&mut self, text: &Located<String>) -> Option<Repository> {
+        self.parse_text(text, |text| text.parse().map_err(|sentence: String| ProblemDescription::from(sentence)))
     }
 
-    fn delivery(&mut self, file: &file::Delivery) -> Option<Delivery> {
-        let file::Delivery::Manifest(manifest) = file else { return Some(Delivery::Branch) };
-        let repository = self.repository(&manifest.repository);
-        let path = self.text(&manifest.file, scalar::manifest_file);
-        let branch = manifest.branch.as_ref().and_then(|branch| self.text(branch, scalar::branch));
-        let inside = manifest.path.as_ref().and_then(|path| self.text(path, scalar::path_inside));
+    fn validate_delivery(&mut self, file: &file::RawDelivery) -> Option<Delivery> {
+        let file::RawDelivery::Manifest(manifest) = file else { return Some(Delivery::Branch) };
+        let repository = self.validate_repository(&manifest.repository);
+        let path = self.parse_text(&manifest.file, scalar::parse_manifest_file);
+        let branch = manifest.branch.as_ref().and_then(|branch| self.parse_text(branch, scalar::parse_branch));
+        let inside = manifest.path.as_ref().and_then(|path| self.parse_text(path, scalar::parse_yaml_path));
         let pin = match manifest.pin {
-            file::Pin::Tag => Pin::Tag,
-            file::Pin::Digest => Pin::Digest,
+            file::RawPin::Tag => Pin::Tag,
+            file::RawPin::Digest => Pin::Digest,
         };
         Some(Delivery::Manifest { repository: repository?, file: path?, branch, path: inside, pin })
     }
 
-    fn workloads(&mut self, file: &file::OneOrMany) -> Vec<Workload> {
+    fn validate_workloads(&mut self, file: &file::OneOrMany) -> Vec<Workload> {
         if file.0.value.is_empty() {
-            self.say(
-                file.0.at,
+            self.add_problem(
+                file.0.position,
                 "the list of workloads is empty",
                 "name at least one, for example `deployment/checkout`",
             );
         }
-        if file.0.value.len() > MOST_WORKLOADS {
+        if file.0.value.len() > MAX_WORKLOADS {
             let advice =
                 "is this one artefact? Describe what is released together, and the rest as artefacts of their own";
-            self.say(file.0.at, format!("more than {MOST_WORKLOADS} workloads are too many"), advice);
+            self.add_problem(file.0.position, format!("more than {MAX_WORKLOADS} workloads are too many"), advice);
             return Vec::new();
         }
         let mut workloads = Vec::new();
         for text in &file.0.value {
-            let parsed = self.text(text, |text| text.parse::<Workload>().map_err(Wrong::from));
+            let parsed = self.parse_text(text, |text| text.parse::<Workload>().map_err(ProblemDescription::from));
             if parsed.as_ref().is_some_and(|workload| workloads.contains(workload)) {
-                self.say(text.at, format!("`{}` is listed twice", text.value), "keep one");
+                self.add_problem(text.position, format!("`{}` is listed twice", text.value), "keep one");
             }
             workloads.extend(parsed);
         }
         workloads
     }
 
-    fn container(&mut self, file: Option<&At<String>>) -> Option<Arc<str>> {
-        file.and_then(|text| self.text(text, |text| scalar::label(text, "container"))).map(Into::into)
+    fn validate_container(&mut self, file: Option<&Located<String>>) -> Option<Arc<str>> {
+        file.and_then(|text| self.parse_text(text, |text| scalar::parse_label(text, "container"))).map(Into::into)
     }
 
-    fn places(
+    fn validate_places(
         &mut self,
-        file: &file::Artefact,
-        rungs: &[Environment],
-        usual: &Usual,
+        file: &file::RawArtefact,
+        ladder: &[Environment],
+        usual: &PlaceDefaults,
     ) -> BTreeMap<EnvironmentName, Place> {
         for (name, _) in &file.environments.0 {
-            if !rungs.iter().any(|rung| rung.name.as_str() == name.value) {
-                self.say(name.at, format!("`{}` is not an environment", name.value), instead(&name.value, rungs));
+            if !ladder.iter().any(|rung| rung.name.as_str() == name.value) {
+                self.add_problem(
+                    name.position,
+                    format!("`{}` is not an environment", name.value),
+                    suggest_environment(&name.value, ladder),
+                );
             }
         }
         let mut places = BTreeMap::new();
-        for rung in rungs {
-            let presence = file.environments.0.iter().rev().find(|(name, _)| name.value == rung.name.as_str());
+        for environment in ladder {
+            let presence = file.environments.0.iter().rev().find(|(name, _)| name.value == environment.name.as_str());
             let place = match presence.map(|(_, presence)| presence) {
-                Some(file::Presence::Is(false)) => continue,
-                Some(file::Presence::Elsewhere(place)) => self.place(place, rung, usual),
-                Some(file::Presence::Is(true)) | None => Place {
-                    namespace: rung.namespace.clone(),
+                Some(file::RawPresence::Present(false)) => continue,
+                Some(file::RawPresence::Moved(place)) => self.validate_place(place, environment, usual),
+                Some(file::RawPresence::Present(true)) | None => Place {
+                    namespace: environment.namespace.clone(),
                     workloads: usual.workloads.clone(),
                     container: usual.container.clone(),
                 },
             };
-            self.one_environment_a_place(file, rung, &place, &places);
-            places.insert(rung.name.clone(), place);
+            self.check_unique_environment(file, environment, &place, &places);
+            places.insert(environment.name.clone(), place);
         }
-        if places.is_empty() && !rungs.is_empty() {
+        if places.is_empty() && !ladder.is_empty() {
             let advice = "remove one `false` under its `environments`, or the artefact";
-            self.say(file.name.at, format!("`{}` is in no environment at all", file.name.value), advice);
+            self.add_problem(file.name.position, format!("`{}` is in no environment at all", file.name.value), advice);
         }
         places
     }
 
-    fn place(&mut self, file: &file::Place, rung: &Environment, usual: &Usual) -> Place {
-        let namespace =
-            file.namespace.as_ref().and_then(|text| self.text(text, |text| scalar::label(text, "namespace")));
-        let context = file.context.as_ref().and_then(|text| self.text(text, scalar::context));
-        let workloads = file.workload.as_ref().map(|workload| self.workloads(workload));
+    fn validate_place(&mut self, file: &file::RawPlace, environment: &Environment, usual: &PlaceDefaults) -> Place {
+        let namespace = file
+            .namespace
+            .as_ref()
+            .and_then(|text| self.parse_text(text, |text| scalar::parse_label(text, "namespace")));
+        let context = file.context.as_ref().and_then(|text| self.parse_text(text, scalar::parse_context));
+        let workloads = file.workload.as_ref().map(|workload| self.validate_workloads(workload));
         Place {
             namespace: Namespace {
-                context: context.map(Into::into).or_else(|| rung.namespace.context.clone()),
-                name: namespace.map_or_else(|| rung.namespace.name.clone(), Into::into),
+                context: context.map(Into::into).or_else(|| environment.namespace.context.clone()),
+                name: namespace.map_or_else(|| environment.namespace.name.clone(), Into::into),
             },
             workloads: workloads.unwrap_or_else(|| usual.workloads.clone()),
-            container: self.container(file.container.as_ref()).or_else(|| usual.container.clone()),
+            container: self.validate_container(file.container.as_ref()).or_else(|| usual.container.clone()),
         }
     }
 
     /// One workload cannot run two versions, so it cannot be two environments.
-    fn one_environment_a_place(
+    fn check_unique_environment(
         &mut self,
-        file: &file::Artefact,
-        rung: &Environment,
+        file: &file::RawArtefact,
+        environment: &Environment,
         place: &Place,
         places: &BTreeMap<EnvironmentName, Place>,
     ) {
@@ -174,14 +193,20 @@ impl Check<'_> {
             other.namespace == place.namespace && other.workloads.iter().any(|one| place.workloads.contains(one))
         };
         if let Some((other, _)) = places.iter().find(|(_, other)| shares(other)) {
-            let message = format!("`{}` is the same workload in `{other}` and in `{}`", file.name.value, rung.name);
+            let message =
+                format!("`{}` is the same workload in `{other}` and in `{}`", file.name.value, environment.name);
             let advice =
                 "give the environments namespaces of their own, or the artefact another `workload` in one of them";
-            self.say(file.workload.0.at, message, advice);
+            self.add_problem(file.workload.0.position, message, advice);
         }
     }
 
-    fn one_artefact_a_spot(&mut self, artefact: &Artefact, at: Position, spots: &mut BTreeMap<Spot, ArtefactName>) {
+    fn check_unique_artefact(
+        &mut self,
+        artefact: &Artefact,
+        at: Position,
+        spots: &mut BTreeMap<WorkloadSlot, ArtefactName>,
+    ) {
         for (environment, place) in &artefact.places {
             for workload in &place.workloads {
                 let spot = (place.namespace.clone(), workload.clone(), artefact.image.clone(), place.container.clone());
@@ -190,7 +215,7 @@ impl Check<'_> {
                 {
                     let message =
                         format!("`{}` and `{other}` are the same {workload} in `{environment}`", artefact.name);
-                    self.say(at, message, "keep one of them, or tell them apart by `image` or `container`");
+                    self.add_problem(at, message, "keep one of them, or tell them apart by `image` or `container`");
                     return;
                 }
             }
@@ -199,19 +224,19 @@ impl Check<'_> {
 }
 
 /// What an artefact has where its `environments` say nothing else.
-struct Usual {
+struct PlaceDefaults {
     workloads: Vec<Workload>,
     container: Option<Arc<str>>,
 }
 
-pub(super) fn instead(text: &str, rungs: &[Environment]) -> String {
-    let by_alias = rungs.iter().find(|rung| rung.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text)));
+pub(super) fn suggest_environment(text: &str, ladder: &[Environment]) -> String {
+    let by_alias = ladder.iter().find(|rung| rung.aliases.iter().any(|alias| alias.eq_ignore_ascii_case(text)));
     let near = by_alias
         .map(|rung| rung.name.as_str())
-        .or_else(|| find_nearest(text, rungs.iter().map(|rung| rung.name.as_str())));
+        .or_else(|| find_nearest(text, ladder.iter().map(|rung| rung.name.as_str())));
     near.map_or_else(
         || {
-            let names: Vec<String> = rungs.iter().map(|rung| format!("`{}`", rung.name)).collect();
+            let names: Vec<String> = ladder.iter().map(|rung| format!("`{}`", rung.name)).collect();
             format!("the environments are {}", names.join(", "))
         },
         |near| format!("did you mean `{near}`?"),

@@ -30,7 +30,7 @@ struct Bench {
 impl Bench {
     async fn open() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
         let agenda = Agenda::new(clock.clone());
         let (faults, strays) = (Faults::default(), Strays::default());
         let cluster = Cluster::new(agenda.clone(), Pace::default(), faults.clone(), strays.clone());

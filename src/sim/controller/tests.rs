@@ -32,7 +32,7 @@ struct World {
 impl World {
     async fn open() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let clock = Clock::by_hand(Timestamp::from_second(1_800_000_000).unwrap());
+        let clock = Clock::new_manual(Timestamp::from_second(1_800_000_000).unwrap());
         let agenda = Agenda::new(clock.clone());
         let (faults, strays, pace) = (Faults::default(), Strays::default(), Pace::default());
         let registry = Registry::new(strays.clone());

@@ -77,7 +77,7 @@ mod tests {
 
     #[test]
     fn names_become_ids_and_the_rest_is_escaped() {
-        let mut state = State::new(Clock::by_hand(Timestamp::UNIX_EPOCH), ("T".to_owned(), "acme".to_owned()));
+        let mut state = State::new(Clock::new_manual(Timestamp::UNIX_EPOCH), ("T".to_owned(), "acme".to_owned()));
         state.people.push(Person { id: "U1".to_owned(), name: "jo.ann".to_owned(), ..Person::default() });
         state.channels.push(Channel { id: "C1".to_owned(), name: "deploys".to_owned(), ..Channel::default() });
         state.groups.push(Group { id: "S1".to_owned(), handle: "devs".to_owned(), members: Vec::new() });

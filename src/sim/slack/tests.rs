@@ -121,7 +121,7 @@ struct Town {
 }
 
 async fn town() -> Town {
-    town_by(Clock::by_hand("2026-11-16T10:00:00Z".parse().unwrap())).await
+    town_by(Clock::new_manual("2026-11-16T10:00:00Z".parse().unwrap())).await
 }
 
 async fn town_by(clock: Clock) -> Town {

@@ -157,7 +157,7 @@ impl Context {
 
     /// Does the environment's rule want it rolled back? Once, never a rollback, and never where nobody can read what runs.
     pub(crate) fn auto_rollback_due(&self, change: &Change) -> bool {
-        let policy = self.config.environments.get(&change.plan.environment);
+        let policy = self.config.policies.get(&change.plan.environment);
         let (Stage::Failed { deploying, at, .. } | Stage::Stalled { deploying, at, unread: false, .. }) = &change.stage
         else {
             return false;

@@ -46,7 +46,7 @@ impl Context {
             return Ok(());
         }
         let environment = &claim.change.plan.environment;
-        let Some(policy) = self.config.environments.get(environment) else {
+        let Some(policy) = self.config.policies.get(environment) else {
             // Without its rules nothing may go there, least of all what they were to let in.
             return self.mark_errored(claim, format!("{environment} is not configured any more.")).await;
         };
@@ -226,7 +226,7 @@ impl Context {
 
     async fn find_unmet_checks(&self, plan: &Plan, shown: &Sha) -> Result<Option<MergeCondition>, GithubError> {
         let checks = self.github.fetch_checks(plan.write_target().0, shown).await?;
-        let required = self.config.environments.get(&plan.environment).is_some_and(|policy| policy.checks_required);
+        let required = self.config.policies.get(&plan.environment).is_some_and(|policy| policy.checks_required);
         Ok(if !checks.red.is_empty() {
             Some(MergeCondition::ChecksRed { names: checks.red })
         } else if !checks.running.is_empty() {
@@ -306,7 +306,7 @@ impl Context {
     /// What the rules say now, when it would take effect: they were asked before, but the world goes on.
     pub(crate) async fn find_unmet_conditions(&self, change: &Change) -> Result<Vec<MergeCondition>, StoreError> {
         let plan = &change.plan;
-        let policy = self.config.environments.get(&plan.environment).cloned().unwrap_or_default();
+        let policy = self.config.policies.get(&plan.environment).cloned().unwrap_or_default();
         let mut against = Vec::new();
         let rollback = plan.rollback.as_ref();
         // Where everybody may, nobody has to tell; and what the environment's own rule does is nobody's right.

@@ -89,7 +89,7 @@ impl Context {
         }
         // Also before another try: what holds it back may have come since the last one.
         let unmet_conditions = self.find_unmet_conditions(&claim.change).await?;
-        let policy = self.config.environments.get(&claim.change.plan.environment);
+        let policy = self.config.policies.get(&claim.change.plan.environment);
         // Asked for before approvals were: nobody has been asked for theirs.
         let unasked = merging.awaiting.is_none()
             && claim.change.plan.rollback.is_none()

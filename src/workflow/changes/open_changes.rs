@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use crate::domain::change::{Change, ChangeId, Stage};
 use crate::domain::model::artefact::ArtefactName;
 use crate::domain::model::environment::EnvironmentName;
-use crate::telemetry::metrics::{Counts, Durations};
+use crate::telemetry::metrics::{LabelledCounter, LabelledHistogram};
 
 const PROMOTION: &str = "promotion";
 const ROLLBACK: &str = "rollback";
@@ -28,20 +28,20 @@ struct Inner {
 /// What is counted of changes that began, moved on and ended since we started.
 #[derive(Debug)]
 pub struct ChangeMetrics {
-    pub begun: Counts<2>,
-    pub ended: Counts<3>,
-    pub phase_durations: Durations<3>,
-    pub total_durations: Durations<2>,
+    pub begun: LabelledCounter<2>,
+    pub ended: LabelledCounter<3>,
+    pub phase_durations: LabelledHistogram<3>,
+    pub total_durations: LabelledHistogram<2>,
 }
 
 impl Default for OpenChanges {
     fn default() -> Self {
         let (pokes, news) = (watch::Sender::new(0), watch::Sender::new(0));
         let measures = ChangeMetrics {
-            begun: Counts::by(["kind", "environment"]),
-            ended: Counts::by(["end", "kind", "environment"]),
-            phase_durations: Durations::by(["step", "kind", "environment"]),
-            total_durations: Durations::by(["kind", "environment"]),
+            begun: LabelledCounter::with_labels(["kind", "environment"]),
+            ended: LabelledCounter::with_labels(["end", "kind", "environment"]),
+            phase_durations: LabelledHistogram::with_labels(["step", "kind", "environment"]),
+            total_durations: LabelledHistogram::with_labels(["kind", "environment"]),
         };
         Self(Arc::new(Inner {
             open: RwLock::default(),
@@ -87,9 +87,9 @@ impl OpenChanges {
     /// What may happen there is counted from 0.
     pub fn init_counters(&self, environment: &EnvironmentName) {
         for kind in [PROMOTION, ROLLBACK] {
-            self.0.metrics.begun.of([kind, environment.as_str()]);
+            self.0.metrics.begun.ensure_counter([kind, environment.as_str()]);
             for end in ["deployed", "failed", "stalled", "errored"] {
-                self.0.metrics.ended.of([end, kind, environment.as_str()]);
+                self.0.metrics.ended.ensure_counter([end, kind, environment.as_str()]);
             }
         }
     }
@@ -161,7 +161,7 @@ impl ChangeMetrics {
         let Some(before) = before else {
             if now.stage.is_active() {
                 log_stage(now, kind, "begun");
-                self.begun.up([kind, environment]);
+                self.begun.increment([kind, environment]);
             }
             return;
         };
@@ -171,13 +171,13 @@ impl ChangeMetrics {
         let merged = before.stage.deploying().is_none() && now.stage.deploying().is_some();
         log_stage(now, kind, if merged { "merged" } else { now.stage.name() });
         for (step, took) in now.measure_phases_since(&before.stage) {
-            self.phase_durations.took([step.as_str(), kind, environment], took.as_secs_f64());
+            self.phase_durations.observe([step.as_str(), kind, environment], took.as_secs_f64());
         }
         if !now.stage.is_active() {
-            self.ended.up([now.stage.name(), kind, environment]);
+            self.ended.increment([now.stage.name(), kind, environment]);
         }
         if let Stage::Deployed { at, .. } = &now.stage {
-            self.total_durations.took([kind, environment], at.duration_since(now.began_at()).as_secs_f64());
+            self.total_durations.observe([kind, environment], at.duration_since(now.began_at()).as_secs_f64());
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::workflow::context::Context;
 impl Context {
     /// When a change that shows no sign of life is looked into.
     pub(crate) fn compute_stall_time(&self, change: &Change, deploying: &DeployState) -> Timestamp {
-        let policy = self.config.environments.get(&change.plan.environment).cloned().unwrap_or_default();
+        let policy = self.config.policies.get(&change.plan.environment).cloned().unwrap_or_default();
         deploying.merged_at + policy.stall_after
     }
 

@@ -187,8 +187,8 @@ impl Context {
     }
 
     fn compute_tag_affixes(&self, change: &Change) -> (String, String) {
-        let policy = self.config.environments.get(&change.plan.environment);
-        let template = policy.and_then(|policy| policy.tag.as_deref());
+        let policy = self.config.policies.get(&change.plan.environment);
+        let template = policy.and_then(|policy| policy.tag_template.as_deref());
         format_tag_affixes(template, &change.plan, self.clock.now().to_zoned(jiff::tz::TimeZone::UTC).date())
     }
 
@@ -223,7 +223,7 @@ impl Context {
             return deploying.nudge.clone();
         }
         let plan = &change.plan;
-        let trigger = self.config.environments.get(&plan.environment)?.trigger.as_ref()?;
+        let trigger = self.config.policies.get(&plan.environment)?.trigger.as_ref()?;
         match self.controller.trigger_reconcile(trigger, plan, &deploying.result).await {
             Ok(()) => Some(TriggerOutcome::Done),
             Err(why) => Some(TriggerOutcome::Failed { why }),

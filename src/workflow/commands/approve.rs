@@ -153,8 +153,8 @@ impl Context {
     }
 
     pub(crate) async fn build_approval_refusal(&self, act: RestrictedAction, environment: &EnvironmentName) -> Refusal {
-        let policy = self.config.environments.get(environment).cloned().unwrap_or_default();
-        let members = policy.approvals.map_or(policy.promoters, |approvals| approvals.from);
+        let policy = self.config.policies.get(environment).cloned().unwrap_or_default();
+        let members = policy.approvals.map_or(policy.promoters, |approvals| approvals.approvers);
         Refusal::NotPermitted {
             action: act,
             environment: environment.clone(),

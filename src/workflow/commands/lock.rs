@@ -226,9 +226,9 @@ impl Context {
 
     /// Whom to name where [`Bot::may_hold`] says no.
     pub(crate) fn list_eligible_members(&self, environment: &EnvironmentName) -> Vec<Member> {
-        let Some(policy) = self.config.environments.get(environment) else { return Vec::new() };
+        let Some(policy) = self.config.policies.get(environment) else { return Vec::new() };
         let mut holders = policy.promoters.clone();
-        for member in policy.approvals.iter().flat_map(|approvals| &approvals.from) {
+        for member in policy.approvals.iter().flat_map(|approvals| &approvals.approvers) {
             if !holders.contains(member) {
                 holders.push(member.clone());
             }

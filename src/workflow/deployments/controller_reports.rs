@@ -104,8 +104,11 @@ impl Context {
         let applied = |artefact: &Artefact, place: &Place| -> AppliedWorkload {
             self.cluster_view.find_appliers(place, &artefact.image)
         };
-        let known =
-            ReportAttributor { catalogue: &self.config.catalogue, rules: &self.config.reports, applied: &applied };
+        let known = ReportAttributor {
+            catalogue: &self.config.catalogue,
+            rules: &self.config.attribution_rules,
+            applied: &applied,
+        };
         Some(known.attribute_report(&to_attribution_input(report)))
     }
 

@@ -51,7 +51,7 @@ impl Context {
     }
 
     fn log_receipt(&self, sender: ReportSender, key: &str, stored: Result<Receipt, StoreError>) -> bool {
-        let request = telemetry::request_id(to_inbox_source(sender).as_str(), key);
+        let request = telemetry::derive_request_id(to_inbox_source(sender).as_str(), key);
         if let Ok(Receipt::Replay) = stored {
             self.metrics.reports.record_disposition(sender, ReportDisposition::Duplicate);
         }

@@ -236,7 +236,7 @@ impl Context {
         environment: &EnvironmentName,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        match self.config.environments.get(environment) {
+        match self.config.policies.get(environment) {
             Some(policy) => self.is_among(person, &policy.promoters, repository).await,
             None => Ok(false),
         }
@@ -249,8 +249,8 @@ impl Context {
         environment: &EnvironmentName,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        match self.config.environments.get(environment).and_then(|policy| policy.approvals.as_ref()) {
-            Some(approvals) => self.is_among(person, &approvals.from, repository).await,
+        match self.config.policies.get(environment).and_then(|policy| policy.approvals.as_ref()) {
+            Some(approvals) => self.is_among(person, &approvals.approvers, repository).await,
             None => self.may_promote(person, environment, repository).await,
         }
     }
@@ -262,7 +262,7 @@ impl Context {
         environment: &EnvironmentName,
         repository: &Repository,
     ) -> Result<bool, LookupError> {
-        match self.config.environments.get(environment).map(|policy| policy.overriders.as_slice()) {
+        match self.config.policies.get(environment).map(|policy| policy.overriders.as_slice()) {
             None | Some([]) => Ok(false),
             Some(overriders) => self.is_among(person, overriders, repository).await,
         }
@@ -276,7 +276,7 @@ impl Context {
         repository: &Repository,
     ) -> Result<bool, LookupError> {
         let promotes = self.may_promote(person, environment, repository).await;
-        let policy = self.config.environments.get(environment);
+        let policy = self.config.policies.get(environment);
         // Without approvals the second question would be the first again.
         if matches!(promotes, Ok(true)) || policy.is_none_or(|policy| policy.approvals.is_none()) {
             return promotes;

@@ -125,7 +125,7 @@ impl Context {
         blockers: &mut Obstacles,
     ) -> Result<(Box<Plan>, Option<Box<Change>>), PlanError> {
         let catalogue = &self.config.catalogue;
-        let policy = self.config.environments.get(&target.name).cloned().unwrap_or_default();
+        let policy = self.config.policies.get(&target.name).cloned().unwrap_or_default();
         let below = promotion::require_environment_below(artefact, target, &catalogue.ladder)?;
         self.check_rights(request, artefact, target, &policy, blockers).await?;
         for rung in [below, target] {

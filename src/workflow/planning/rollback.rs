@@ -134,8 +134,8 @@ impl Context {
             bad,
             locks,
         };
-        let policy = self.config.environments.get(&target.name);
-        let promote = policy.map_or(PromotionMethod::Merge, |policy| policy.rollback);
+        let policy = self.config.policies.get(&target.name);
+        let promote = policy.map_or(PromotionMethod::Merge, |policy| policy.rollback_method);
         let head = past.head.clone();
         let from = match past.current.clone() {
             Some(current) => Some(self.add_known_digest(&past, current).await),
@@ -440,7 +440,7 @@ impl Context {
 
     /// Must a person say yes to what was found? In production, and wherever it is not just the version before.
     pub(crate) fn needs_rollback_confirmation(&self, plan: &Plan) -> bool {
-        let policy = self.config.environments.get(&plan.environment);
+        let policy = self.config.policies.get(&plan.environment);
         let rung = self.config.catalogue.ladder.environments().iter().rev().map(|rung| &rung.name).next();
         let production = rung == Some(&plan.environment)
             || policy.is_some_and(|policy| policy.approvals.is_some())

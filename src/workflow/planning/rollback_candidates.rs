@@ -191,7 +191,7 @@ impl Context {
         let before: Vec<_> =
             self.github.list_first_parents(repository, start, MAX_COMMITS).await?.into_iter().skip(1).collect();
         let prefix = format!("{}/", target.name);
-        let template = self.config.environments.get(&target.name).and_then(|policy| policy.tag.clone());
+        let template = self.config.policies.get(&target.name).and_then(|policy| policy.tag_template.clone());
         let tags = match template {
             // A name that is made otherwise is looked for by what stands before the number.
             Some(template) if !template.starts_with("{environment}/") => Vec::new(),

@@ -8,7 +8,7 @@ use crate::adapters::slack::receive::Ack;
 use crate::adapters::slack::render::page_buttons::Viewer;
 use crate::adapters::slack::render::{Rendered, help, notice};
 use crate::adapters::store::{InboxOrigin, Receipt, StoreError};
-use crate::config::ListTo;
+use crate::config::ListVisibility;
 use crate::domain::command::{self, Command, Verb};
 use crate::domain::model::actor::Role;
 use crate::domain::view::list::ListFilter;
@@ -67,8 +67,8 @@ impl Context {
                 self.metrics.count_command(Some(Verb::List));
                 let filter = ListFilter { artefact, environment };
                 match self.config.slack.list_to {
-                    ListTo::Person => Ack::Body(self.render_list(filter, 0, Viewer::Person).to_ack_body(false)),
-                    ListTo::Channel => {
+                    ListVisibility::Person => Ack::Body(self.render_list(filter, 0, Viewer::Person).to_ack_body(false)),
+                    ListVisibility::Channel => {
                         Ack::Body(self.render_list(filter, 0, Viewer::Channel { shared_by: None }).to_ack_body(true))
                     }
                 }
@@ -134,7 +134,7 @@ impl Context {
         from: &RequestOrigin,
         incoming: &IncomingRequest,
     ) -> Result<(), StoreError> {
-        let request = telemetry::request_id(source.as_str(), &from.key);
+        let request = telemetry::derive_request_id(source.as_str(), &from.key);
         let source_name = source.as_str();
         let body = serde_json::to_value(incoming).unwrap_or_default();
         // Boxed, so that an answer from memory does not have to make room for it.

@@ -9,7 +9,7 @@ use crate::adapters::slack::render::{
     rollback, status,
 };
 use crate::adapters::store::{InboxItem, LedgerKind, StoreError, Transaction};
-use crate::config::ListTo;
+use crate::config::ListVisibility;
 use crate::domain::change::plan::Plan;
 use crate::domain::change::{Change, ChangeId};
 use crate::domain::command::{self, Command};
@@ -77,7 +77,7 @@ impl Context {
             Command::Help { about } => request.reply_private(help::render_help(about, catalogue)),
             Command::List { artefact, environment } => {
                 let filter = ListFilter { artefact, environment };
-                if in_thread || self.config.slack.list_to == ListTo::Channel {
+                if in_thread || self.config.slack.list_to == ListVisibility::Channel {
                     request.reply_public(self.render_list(filter, 0, Viewer::Channel { shared_by: None }))
                 } else {
                     request.reply_private(self.render_list(filter, 0, Viewer::Person))

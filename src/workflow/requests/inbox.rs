@@ -233,7 +233,7 @@ impl Context {
 
 /// What it is called in the log.
 pub(crate) fn request_id(received: &InboxItem) -> String {
-    telemetry::request_id(received.origin.as_str(), &received.key)
+    telemetry::derive_request_id(received.origin.as_str(), &received.key)
 }
 
 /// Around all that follows from it.

@@ -244,7 +244,7 @@ async fn a_rollback_that_the_ledger_does_not_know_counts_by_its_own_word() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     town.sim.slack.point_at(&format!("http://{}", listener.local_addr().unwrap()));
     let demo = Demo::remembering(false, town.sim.clone(), |yaml| yaml).await.unwrap();
-    let bot = demo.app.bot.clone();
+    let bot = demo.app.context.clone();
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
     let served = tokio::spawn(demo.serve(listener, async {
         let _ = ended.await;

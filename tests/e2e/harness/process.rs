@@ -292,7 +292,7 @@ impl Apart {
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let quick = SignedDuration::from_millis(60);
         let pace = Pace { build: quick, notice: quick, replica: quick, deadline: quick * 20, retry: quick * 2 };
-        let town = Town::new(Clock::system(), pace, &origin).unwrap();
+        let town = Town::new(Clock::new_system(), pace, &origin).unwrap();
         let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
         town.slack.point_at(&format!("http://{address}"));
         town.github.point_at(&format!("http://{address}"));

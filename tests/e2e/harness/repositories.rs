@@ -47,7 +47,7 @@ pub(crate) struct Rungs<'a> {
 impl Hub {
     pub(crate) async fn open() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse::<Timestamp>().unwrap());
+        let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse::<Timestamp>().unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let github = GitHub::new(clock.clone(), Faults::default(), Strays::default(), origin.clone());

@@ -66,7 +66,7 @@ impl Town {
         edit: impl FnOnce(String) -> String,
     ) -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let clock = Clock::by_hand(start);
+        let clock = Clock::new_manual(start);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let sim = sim::Town::new(clock.clone(), Pace::default(), &origin).unwrap();
@@ -74,7 +74,7 @@ impl Town {
         let folder = tempfile::tempdir().unwrap();
         leave(folder.path(), &origin).await;
         let demo = Demo::within(folder, past, sim.clone(), edit).await.unwrap();
-        let bot = demo.app.bot.clone();
+        let bot = demo.app.context.clone();
         let (end, ended) = oneshot::channel();
         tokio::spawn(demo.serve(listener, async {
             let _ = ended.await;

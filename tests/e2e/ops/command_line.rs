@@ -175,7 +175,7 @@ fn the_demo_starts_shows_its_page_and_ends_on_ctrl_c() {
     assert!(page.starts_with("HTTP/1.1 200") && page.contains("<title>"), "{page}");
     // Neither an open stream nor a body that never comes may hold the end up.
     let mut slow = TcpStream::connect(&demo.address).unwrap();
-    let now = gantry::clock::Clock::system().now().as_second();
+    let now = gantry::clock::Clock::new_system().now().as_second();
     let signature = "0".repeat(64);
     let head = format!(
         "POST /slack/commands HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\nX-Slack-Request-Timestamp: {now}\r\nX-Slack-Signature: v0={signature}\r\n\r\nabc"

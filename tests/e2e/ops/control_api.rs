@@ -181,7 +181,7 @@ async fn there_is_nothing_to_submit_yet() {
 async fn production_is_guarded_as_a_team_would_guard_it_and_nobody_has_to_wait_for_long() {
     let town = Town::open().await;
     let prod = gantry::domain::model::environment::EnvironmentName::new("prod");
-    let policy = &town.bot.config.environments[&prod];
+    let policy = &town.bot.config.policies[&prod];
     let rung = town.bot.config.catalogue.ladder.find("prod").unwrap();
     assert_eq!(rung.promotion_method, gantry::domain::model::environment::PromotionMethod::PullRequest);
     assert_eq!(policy.approvals.as_ref().map(|approvals| approvals.required), Some(1));

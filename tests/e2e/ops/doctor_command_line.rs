@@ -35,7 +35,7 @@ impl Desk {
         let folder = tempfile::tempdir().unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let town = Town::new(Clock::system(), Pace::default(), &origin).unwrap();
+        let town = Town::new(Clock::new_system(), Pace::default(), &origin).unwrap();
         let kubeconfig = folder.path().join("kubeconfig");
         std::fs::write(&kubeconfig, town.kubeconfig()).unwrap();
         std::fs::write(folder.path().join("gantry.yaml"), edit(&town.configuration(&kubeconfig))).unwrap();
@@ -348,7 +348,7 @@ async fn reports_that_could_not_be_mapped_are_told_by_what_the_database_keeps() 
     let mut apart = crate::harness::process::Apart::open().await;
     let body = serde_json::json!({
         "involvedObject": { "kind": "Kustomization", "name": "infra", "namespace": "flux-system" },
-        "severity": "error", "timestamp": Clock::system().now().to_string(), "reason": "BuildFailed",
+        "severity": "error", "timestamp": Clock::new_system().now().to_string(), "reason": "BuildFailed",
         "message": "kustomize build failed", "metadata": { "revision": format!("qa@sha1:{}", "a".repeat(40)) },
     });
     let flux = reqwest::Client::new().post(format!("http://{}/webhooks/flux/qa", apart.address));

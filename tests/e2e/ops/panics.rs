@@ -19,20 +19,20 @@ async fn a_panic_of_the_stores_writer_ends_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let origin = format!("http://{}", listener.local_addr().unwrap());
-    let town = Town::new(Clock::system(), Pace::default(), &origin).unwrap();
+    let town = Town::new(Clock::new_system(), Pace::default(), &origin).unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
     std::fs::write(&kubeconfig, town.kubeconfig()).unwrap();
     let config = Config::parse("the test", &town.configuration(&kubeconfig)).unwrap();
     let secrets = Secrets::read(&config, Town::secret).unwrap();
     // The writer prunes rows older than some days before now. At the beginning of time that subtraction panics.
     let url = format!("sqlite://{}", folder.path().join("gantry.db").display());
-    let store = Store::open(&url, Clock::by_hand(Timestamp::MIN)).await.unwrap();
-    let app = App::build(Setup { config, secrets, clock: Clock::system(), store }).await.unwrap();
+    let store = Store::open(&url, Clock::new_manual(Timestamp::MIN)).await.unwrap();
+    let app = App::build(Setup { config, secrets, clock: Clock::new_system(), store }).await.unwrap();
 
     let router = app.router();
     let served = tokio::spawn(app.serve(listener, router, std::future::pending()));
     // Readiness is the first write.
     let _ = reqwest::get(format!("{origin}/readyz")).await;
     let ended = timeout(Duration::from_secs(30), served).await.expect("the process ends").unwrap();
-    assert!(matches!(ended, Err(AppError::Broken)), "{ended:?}");
+    assert!(matches!(ended, Err(AppError::Panicked)), "{ended:?}");
 }

@@ -172,7 +172,7 @@ async fn nothing_that_was_tampered_with_is_let_in() {
         Box::pin(async { Ack::Empty })
     });
     let now = jiff::Timestamp::from_second(1_800_000_000).unwrap();
-    let router = Receiver::new(Some(&"secret".to_owned().into()), Clock::by_hand(now), answer).into_router();
+    let router = Receiver::new(Some(&"secret".to_owned().into()), Clock::new_manual(now), answer).into_router();
     let body = command("list", "1.1").into_bytes();
     let at = now.as_second().to_string();
     let signature = format!("v0={}", hex_hmac("secret", &[b"v0:", at.as_bytes(), b":", &body]));

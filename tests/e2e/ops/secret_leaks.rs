@@ -267,9 +267,9 @@ fn nothing_of_the_configuration_shows_a_secret_by_debug() {
     let secrets = Secrets::read(&config, known).unwrap();
     let parts = BTreeMap::from([
         ("secrets", format!("{secrets:#?}")),
-        ("github", format!("{:?}", secrets.github)),
-        ("webhooks", format!("{:?}", secrets.webhooks)),
-        ("registries", format!("{:?}", secrets.registries)),
+        ("github", format!("{:?}", secrets.github_auth)),
+        ("webhooks", format!("{:?}", secrets.webhook_secrets)),
+        ("registries", format!("{:?}", secrets.registry_logins)),
         ("config", format!("{config:?}")),
     ]);
     for (name, shown) in parts {

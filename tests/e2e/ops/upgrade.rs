@@ -56,7 +56,7 @@ impl Left {
         let folder = tempfile::tempdir().unwrap();
         let url = self.restore(folder.path(), FORMER).await;
         // By then everything is due.
-        let clock = Clock::by_hand("2030-01-01T00:00:00Z".parse().unwrap());
+        let clock = Clock::new_manual("2030-01-01T00:00:00Z".parse().unwrap());
         let store = Store::open(&url, clock).await.unwrap_or_else(|error| panic!("{}: {error}", self.name));
         let unanswered = store.list_due_inbox_items(InboxQueue::Requests, 100).await.unwrap();
         for waiting in &unanswered {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{Client, SendError};
 use crate::adapters::slack::client::response;
-use crate::http::date;
+use crate::http::parse_date_header;
 
 const MANIFEST: &str = include_str!("../../../../deploy/slack/manifest.yaml");
 const PAGE_SIZE: &str = "999";
@@ -64,7 +64,12 @@ impl Client {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let scopes = header("x-oauth-scopes")
             .map(|all| all.split(',').map(|scope| scope.trim().to_owned()).filter(|scope| !scope.is_empty()).collect());
-        Ok(TokenInfo { team: text("team"), bot: text("user"), scopes, date: header("date").and_then(date) })
+        Ok(TokenInfo {
+            team: text("team"),
+            bot: text("user"),
+            scopes,
+            date: header("date").and_then(parse_date_header),
+        })
     }
 
     /// The channels that we are in, private ones too.

@@ -79,7 +79,7 @@ impl Client {
             Err(ConnectError::Refused(_)) => "unauthorised",
             Err(ConnectError::Failed(_)) => "transient",
         };
-        self.0.calls.up([OPEN_METHOD, result]);
+        self.0.calls.increment([OPEN_METHOD, result]);
         opened
     }
 

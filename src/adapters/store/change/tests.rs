@@ -20,7 +20,7 @@ struct House {
 impl House {
     async fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        let clock = Clock::by_hand(sample::change().asked_at);
+        let clock = Clock::new_manual(sample::change().asked_at);
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
         Self { store: Store::open(&url, clock.clone()).await.unwrap(), clock, _dir: dir }
     }

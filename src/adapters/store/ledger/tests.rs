@@ -23,7 +23,7 @@ impl House {
     async fn new() -> Self {
         let dir = TempDir::new().unwrap();
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
-        let store = Store::open(&url, Clock::by_hand(sample::change().asked_at)).await.unwrap();
+        let store = Store::open(&url, Clock::new_manual(sample::change().asked_at)).await.unwrap();
         Self { store, url, _dir: dir }
     }
 

@@ -17,7 +17,7 @@ struct House {
 impl House {
     async fn new() -> Self {
         let dir = TempDir::new().unwrap();
-        let clock = Clock::by_hand(sample::lock().since);
+        let clock = Clock::new_manual(sample::lock().since);
         let url = format!("sqlite://{}", dir.path().join("gantry.db").display());
         Self { store: Store::open(&url, clock.clone()).await.unwrap(), clock, _dir: dir }
     }

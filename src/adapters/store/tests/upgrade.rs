@@ -124,7 +124,7 @@ async fn a_file_of_every_earlier_version_is_brought_up_to_date_and_loses_nothing
         assert!(before["ledger"].len() > 5 && before["outbox"].len() > 1, "{}: there is something to lose", left.name);
         connection.close().await.unwrap();
 
-        let store = Store::open(&url(dir.path()), Clock::by_hand(start())).await;
+        let store = Store::open(&url(dir.path()), Clock::new_manual(start())).await;
         store.unwrap_or_else(|error| panic!("{}: {error}", left.name)).close().await;
 
         let mut connection = side(dir.path()).await;
@@ -161,7 +161,7 @@ async fn all_that_earlier_versions_wrote_can_be_read() {
         println!("{}", left.name);
         let dir = TempDir::new().unwrap();
         let mut connection = left.restore(dir.path()).await;
-        let clock = Clock::by_hand(Left::left_at(&mut connection).await);
+        let clock = Clock::new_manual(Left::left_at(&mut connection).await);
         connection.close().await.unwrap();
         let store = opened(dir.path(), clock).await;
 
@@ -288,7 +288,7 @@ async fn a_file_from_before_the_first_release_is_refused_and_left_as_it_is() {
         let columns = columns(&mut connection).await;
         let before = rows(&mut connection, &columns).await;
         connection.close().await.unwrap();
-        let at_start = Store::open(&url(dir.path()), Clock::by_hand(start())).await.unwrap_err().to_string();
+        let at_start = Store::open(&url(dir.path()), Clock::new_manual(start())).await.unwrap_err().to_string();
         assert!(at_start.contains("gantry.db` was written by a Gantry from before its first release"), "{at_start}");
         assert!(at_start.contains("Move the file away"), "{at_start}");
         let by_doctor = probe(&url(dir.path()), false).await.unwrap_err().to_string();
@@ -306,7 +306,7 @@ async fn a_migration_that_fails_leaves_nothing_of_itself_and_can_be_tried_again(
     sqlx::query("CREATE TABLE hold (obstacle TEXT)").execute(&mut connection).await.unwrap();
     connection.close().await.unwrap();
 
-    let refusal = Store::open(&url(dir.path()), Clock::by_hand(start())).await.unwrap_err().to_string();
+    let refusal = Store::open(&url(dir.path()), Clock::new_manual(start())).await.unwrap_err().to_string();
     assert!(refusal.contains("gantry.db` cannot be brought up to date"), "{refusal}");
     assert!(refusal.contains("table hold already exists"), "{refusal}");
 

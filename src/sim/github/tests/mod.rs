@@ -38,7 +38,7 @@ struct Town {
 impl Town {
     async fn open() -> Self {
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse().unwrap());
+        let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse().unwrap());
         let (faults, strays) = (Faults::default(), Strays::default());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/sim/github", listener.local_addr().unwrap());

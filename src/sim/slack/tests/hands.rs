@@ -12,7 +12,7 @@ use crate::sim::faults::Fault;
 
 #[tokio::test]
 async fn a_command_arrives_signed_and_its_answer_is_private() {
-    let town = town_by(Clock::system()).await;
+    let town = town_by(Clock::new_system()).await;
     town.bot.will(Reply::Json(json!({ "response_type": "ephemeral", "text": "checkout runs 1.4" })));
     let ack = town.slack.command("alice", "deploys", "/list checkout & @bob in #releases").await.unwrap();
     assert_eq!((ack.status, ack.body["text"].as_str()), (200, Some("checkout runs 1.4")));

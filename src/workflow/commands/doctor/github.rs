@@ -45,7 +45,7 @@ impl DoctorRun<'_> {
         let mut checks = vec![github::check_account(&account)];
         let account = match account {
             // What is wrong with it was said.
-            Ok(GithubIdentity::Anonymous) if self.doctor.secrets.is_any_given(&CREDENTIAL_VARIABLES) => {
+            Ok(GithubIdentity::Anonymous) if self.doctor.secrets.is_any_set(&CREDENTIAL_VARIABLES) => {
                 return (Vec::new(), Vec::new());
             }
             Ok(GithubIdentity::Anonymous) | Err(_) => return (checks, Vec::new()),
@@ -79,7 +79,7 @@ impl DoctorRun<'_> {
 
     async fn probe_rate_limit(&self) -> ProbeResult<Option<RequestQuota>> {
         // Strangers have an hour of their own, which is of no use to anybody.
-        if self.doctor.secrets.github.is_none() {
+        if self.doctor.secrets.github_auth.is_none() {
             return Ok(None);
         }
         let hour = self.ask_with_timeout(self.doctor.github.fetch_rate_limit()).await?;
@@ -89,7 +89,7 @@ impl DoctorRun<'_> {
     /// And what GitHub's clock said.
     async fn probe_account(&self) -> ProbeResult<(GithubIdentity, Option<Timestamp>)> {
         let client = &self.doctor.github;
-        match &self.doctor.secrets.github {
+        match &self.doctor.secrets.github_auth {
             None => Ok((GithubIdentity::Anonymous, None)),
             Some(GithubAuth::Token(_)) => {
                 let owner = self.ask_with_timeout(client.fetch_token_owner()).await?;
@@ -118,9 +118,9 @@ impl DoctorRun<'_> {
     }
 
     fn list_teams(&self) -> BTreeSet<(String, String)> {
-        let policies = self.doctor.config.environments.values();
+        let policies = self.doctor.config.policies.values();
         let members = policies.flat_map(|policy| {
-            let approvers = policy.approvals.iter().flat_map(|approvals| &approvals.from);
+            let approvers = policy.approvals.iter().flat_map(|approvals| &approvals.approvers);
             approvers.chain(&policy.promoters).chain(&policy.overriders)
         });
         let team = |member: &Member| match member {

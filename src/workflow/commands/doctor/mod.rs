@@ -146,7 +146,7 @@ impl DoctorRun<'_> {
     }
 
     fn check_reports(&self, rungs: &[EnvironmentName], reported: Option<ReportSummary>) -> Vec<HealthCheck> {
-        let policies = &self.doctor.config.environments;
+        let policies = &self.doctor.config.policies;
         let has_secret = |name| policies.get(name).is_some_and(|policy| policy.webhook_secret.is_some());
         let Some(ReportSummary { unmapped: strays, last_reports: last }) = reported else {
             return reports::check_missing_secrets(rungs.iter().filter(|name| !has_secret(name)));

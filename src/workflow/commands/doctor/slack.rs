@@ -15,7 +15,7 @@ use super::DoctorRun;
 impl DoctorRun<'_> {
     pub(super) async fn check_slack(&self, url: Option<&str>) -> (Vec<HealthCheck>, Vec<ClockReading>) {
         let Some(client) = &self.doctor.slack else {
-            let unset = !self.doctor.secrets.is_any_given(&["SLACK_BOT_TOKEN"]);
+            let unset = !self.doctor.secrets.is_any_set(&["SLACK_BOT_TOKEN"]);
             let checks = unset
                 .then(slack::explain_missing_token)
                 .into_iter()
@@ -60,8 +60,8 @@ impl DoctorRun<'_> {
         });
         let secret = match &secrets.slack_signing_secret {
             Some(secret) => secret,
-            None if secrets.is_any_given(&["SLACK_SIGNING_SECRET"]) => return SignatureProbe::UnusableSecret,
-            None if secrets.is_any_given(&["SLACK_APP_TOKEN"]) => {
+            None if secrets.is_any_set(&["SLACK_SIGNING_SECRET"]) => return SignatureProbe::UnusableSecret,
+            None if secrets.is_any_set(&["SLACK_APP_TOKEN"]) => {
                 return SignatureProbe::SocketMode { untried: url.as_deref().map(RedactedUrl::from_url) };
             }
             None => return SignatureProbe::NoSecret,
@@ -86,8 +86,8 @@ impl DoctorRun<'_> {
     /// Whom the rules name, each once for a rule.
     async fn resolve_rule_members(&self, client: &Client) -> Vec<RulePrincipal> {
         let mut rules: Vec<(String, &Member)> = Vec::new();
-        for (environment, policy) in &self.doctor.config.environments {
-            let approvers = policy.approvals.iter().flat_map(|approvals| &approvals.from);
+        for (environment, policy) in &self.doctor.config.policies {
+            let approvers = policy.approvals.iter().flat_map(|approvals| &approvals.approvers);
             rules.extend(approvers.map(|member| (format!("{environment}'s approvals"), member)));
             rules.extend(policy.promoters.iter().map(|member| (format!("{environment}'s promoters"), member)));
             rules.extend(policy.overriders.iter().map(|member| (format!("{environment}'s overriders"), member)));
@@ -142,7 +142,7 @@ impl DoctorRun<'_> {
                 let from: Vec<&RulePrincipal> = named.iter().filter(|named| named.rule == rule).collect();
                 slack::check_approver_count(environment.as_str(), approvals.required, &from)
             };
-        self.doctor.config.environments.iter().filter_map(of).collect()
+        self.doctor.config.policies.iter().filter_map(of).collect()
     }
 }
 

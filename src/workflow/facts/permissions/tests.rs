@@ -67,7 +67,7 @@ impl Outside {
         let origin = format!("http://{}", listener.local_addr().unwrap());
         let router = Router::new().fallback(answer).with_state(self.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse().unwrap());
+        let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse().unwrap());
         let slack = crate::adapters::slack::client::Client::new(
             &format!("{origin}/slack"),
             &origin,

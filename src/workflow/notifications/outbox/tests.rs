@@ -32,7 +32,7 @@ fn undelivered(details: LedgerDetails) -> String {
 
 impl Post {
     async fn open() -> Self {
-        let clock = Clock::by_hand("2026-11-16T09:00:00Z".parse().unwrap());
+        let clock = Clock::new_manual("2026-11-16T09:00:00Z".parse().unwrap());
         Self::open_in(TempDir::new().unwrap(), FakeSlack::start().await, clock).await
     }
 
