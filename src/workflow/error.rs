@@ -1,11 +1,45 @@
-//! A rule's no, among the errors of those who are asked for facts.
+//! The errors of this folder: refusals, lookups that failed, requests and stages to be tried again.
 
 use crate::adapters::github::GithubError;
+use crate::adapters::registry::RegistryError;
+use crate::adapters::slack::render::Rendered;
+use crate::adapters::slack::render::notice;
 use crate::adapters::store::StoreError;
 use crate::domain::rules::promotion::Refusal;
 use crate::domain::view::why::Obstacles;
 
-use crate::workflow::facts::image_commits::LookupError;
+/// Somebody who should know could not be asked.
+#[derive(Debug, thiserror::Error)]
+#[error("{why}")]
+pub struct LookupError {
+    why: String,
+    /// Retrying may help.
+    pub(crate) transient: bool,
+}
+
+impl LookupError {
+    /// It is worth trying again.
+    pub(crate) fn new_transient(why: String) -> Self {
+        Self { why, transient: true }
+    }
+
+    pub(crate) fn new_permanent(why: String) -> Self {
+        Self { why, transient: false }
+    }
+}
+
+impl From<GithubError> for LookupError {
+    fn from(error: GithubError) -> Self {
+        let passes = error.is_transient();
+        Self { why: error.to_string(), transient: passes }
+    }
+}
+
+impl From<RegistryError> for LookupError {
+    fn from(error: RegistryError) -> Self {
+        Self { why: error.to_string(), transient: matches!(error, RegistryError::Unavailable(_)) }
+    }
+}
 
 impl From<StoreError> for LookupError {
     fn from(error: StoreError) -> Self {
@@ -55,5 +89,68 @@ pub(crate) fn record_obstacle<T>(
             Ok(None)
         }
         Err(error) => Err(error),
+    }
+}
+
+/// What could not be done now, though it may be done later; and what is said if it never can.
+pub(crate) struct RetryLater {
+    pub(crate) reason: String,
+    pub(crate) give_up_reply: Rendered,
+    /// It is waited for what takes its time, and not for somebody who does not answer.
+    pub(crate) is_polling: bool,
+}
+
+impl RetryLater {
+    /// It is tried again a few times, each after a longer pause.
+    pub(crate) fn with_backoff(why: String, otherwise: Rendered) -> Self {
+        Self { reason: why, give_up_reply: otherwise, is_polling: false }
+    }
+
+    /// It is looked at every other second, for ten minutes.
+    pub(crate) fn with_polling(why: String, otherwise: Rendered) -> Self {
+        Self { reason: why, give_up_reply: otherwise, is_polling: true }
+    }
+}
+
+impl RetryLater {
+    /// The store cannot be read or written.
+    pub(crate) fn from_store_error(error: &StoreError) -> Self {
+        Self::with_backoff(error.to_string(), notice::render_not_stored())
+    }
+}
+
+/// What keeps a step from its end.
+pub(crate) enum StageError {
+    Github(GithubError),
+    Store(StoreError),
+}
+
+impl From<GithubError> for StageError {
+    fn from(error: GithubError) -> Self {
+        Self::Github(error)
+    }
+}
+
+impl From<StoreError> for StageError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+pub(crate) enum ApprovalCheckError {
+    Stage(StageError),
+    /// It is unknown whose approval counts.
+    Lookup(LookupError),
+}
+
+impl From<StageError> for ApprovalCheckError {
+    fn from(halt: StageError) -> Self {
+        Self::Stage(halt)
+    }
+}
+
+impl From<LookupError> for ApprovalCheckError {
+    fn from(error: LookupError) -> Self {
+        Self::Lookup(error)
     }
 }

@@ -1,9 +1,11 @@
 //! The inbox's rows: requests and webhooks that were received and must be worked on. A done row keeps its key, so that a
 //! replay has no effect.
 
+use crate::telemetry;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use sqlx::{QueryBuilder, Sqlite, SqliteConnection};
+use tracing::{Span, field};
 
 use super::error::StoreError;
 use super::handle::Store;
@@ -66,6 +68,19 @@ pub struct InboxItem {
     pub received_at: Timestamp,
     /// How often it was postponed.
     pub attempts: u32,
+}
+
+impl InboxItem {
+    /// The id of the request in the log.
+    pub fn request_id(&self) -> String {
+        telemetry::derive_request_id(self.origin.as_str(), &self.key)
+    }
+
+    /// The span of everything that is done for this row.
+    pub fn create_span(&self) -> Span {
+        let source = self.origin.as_str();
+        tracing::error_span!("request", request.id = self.request_id(), source, change.id = field::Empty)
+    }
 }
 
 /// Reads along the index of waiting rows: no more than `limit` of them, however long the line is.

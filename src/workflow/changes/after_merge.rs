@@ -19,9 +19,10 @@ use crate::domain::rules::rollback::{ImagePresence, RollbackEvidence};
 use crate::workflow::commands::lock::build_direct_message;
 use crate::workflow::commands::rollback::describe_failure;
 use crate::workflow::context::Context;
+use crate::workflow::error::RetryLater;
 use crate::workflow::planning::rollback::{RollbackDecision, RollbackRequest, RollbackTarget};
-use crate::workflow::requests::dispatch::{Request, retry_after_store_error};
-use crate::workflow::requests::inbox::{Response, RetryLater};
+use crate::workflow::requests::reply::Request;
+use crate::workflow::requests::reply::Response;
 
 /// Somebody who must be asked before a rule can roll back is away: the pause before the next try.
 const LOOKUP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_secs(15);
@@ -103,7 +104,8 @@ impl Context {
         let Some(known) = self.config.catalogue.find_artefact(artefact.as_str()) else {
             return Ok(Response::default());
         };
-        let mut quarantines = self.store.list_quarantines().await.map_err(|error| retry_after_store_error(&error))?;
+        let mut quarantines =
+            self.store.list_quarantines().await.map_err(|error| RetryLater::from_store_error(&error))?;
         quarantines.retain(|quarantine| quarantine.has_artefact(&known.name));
         let (called, others): (Vec<_>, Vec<_>) = quarantines.into_iter().partition(|it| it.is_named(version));
         let Some(newest) = called.first().cloned() else {

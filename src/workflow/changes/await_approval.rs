@@ -1,5 +1,6 @@
 //! A change that waits: who has said yes, by Slack or by a review on GitHub, and what else must hold before it is merged.
 
+use crate::workflow::error::ApprovalCheckError;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::adapters::github::{GithubError, MergeReadiness, PullRequest, Review, ReviewVerdict};
@@ -18,9 +19,9 @@ use crate::domain::rules::lock::Lock;
 use crate::domain::rules::quarantine::Quarantine;
 
 use super::merge::compute_next_try;
-use crate::workflow::changes::pull_request::StageError;
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::LookupError;
+use crate::workflow::error::StageError;
 
 /// How soon GitHub is asked again whether it can be merged, while it still computes that.
 const MERGEABILITY_POLL_INTERVAL: SignedDuration = SignedDuration::from_secs(2);
@@ -378,24 +379,6 @@ impl Context {
         let Some(overridden) = &plan.overridden else { return Ok(None) };
         let may = self.may_override(&overridden.by, &plan.environment, &plan.repository).await?;
         Ok(may.then_some(overridden))
-    }
-}
-
-enum ApprovalCheckError {
-    Stage(StageError),
-    /// Nobody can tell who may.
-    Lookup(LookupError),
-}
-
-impl From<StageError> for ApprovalCheckError {
-    fn from(halt: StageError) -> Self {
-        Self::Stage(halt)
-    }
-}
-
-impl From<LookupError> for ApprovalCheckError {
-    fn from(error: LookupError) -> Self {
-        Self::Lookup(error)
     }
 }
 

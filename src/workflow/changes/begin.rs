@@ -13,7 +13,7 @@ use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::message::{Destination, FallbackRecipient, Message, MessageKey};
 
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::LookupError;
 
 impl Context {
     /// Does a promotion there wait for a person's yes, or at least for GitHub's?

@@ -11,8 +11,8 @@ use crate::domain::model::environment::PromotionMethod;
 use crate::domain::model::version::Sha;
 
 use super::merge::describe_missing_commit;
-use crate::workflow::changes::pull_request::StageError;
 use crate::workflow::context::Context;
+use crate::workflow::error::StageError;
 
 /// How often a branch that moves under our hands is tried again at once.
 const MAX_ATTEMPTS: usize = 4;

@@ -1,6 +1,7 @@
 //! The pull request of a change: its frozen branch is made, shown, looked at, merged and put away.
 //! What people say to it is `approve`'s.
 
+use crate::workflow::error::StageError;
 use jiff::SignedDuration;
 
 use crate::adapters::github::{
@@ -26,24 +27,6 @@ const CLEAN_UP_BACKOFF_TRIES: u32 = 6;
 /// What GitHub does not let us put away is tried again so often, and so long after it was asked for or taken up again.
 const CLEAN_UP_RETRY_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 const CLEAN_UP_TIME_LIMIT: SignedDuration = SignedDuration::from_hours(48);
-
-/// What keeps a step from its end.
-pub(crate) enum StageError {
-    Github(GithubError),
-    Store(StoreError),
-}
-
-impl From<GithubError> for StageError {
-    fn from(error: GithubError) -> Self {
-        Self::Github(error)
-    }
-}
-
-impl From<StoreError> for StageError {
-    fn from(error: StoreError) -> Self {
-        Self::Store(error)
-    }
-}
 
 fn describe_merge_elsewhere(plan: &Plan, pull: &PullRequestRef, into: &str, commit: &Sha) -> String {
     let (number, (_, branch), commit) = (pull.number, plan.write_target(), commit.short());

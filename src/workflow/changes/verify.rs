@@ -15,7 +15,7 @@ use crate::domain::runtime::rollout::RolloutState;
 
 use super::merge::{compute_backoff, compute_next_try};
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::LookupError;
 
 /// A tag that could not be made so often is left out, with a warning.
 const MAX_TAG_TRIES: u32 = 6;

@@ -10,8 +10,9 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::rules::promotion::{Refusal, RestrictedAction};
 use crate::workflow::changes::begin::build_ledger_entry;
 use crate::workflow::context::Context;
-use crate::workflow::requests::dispatch::{Request, retry_after_store_error};
-use crate::workflow::requests::inbox::{Response, RetryLater};
+use crate::workflow::error::RetryLater;
+use crate::workflow::requests::reply::Request;
+use crate::workflow::requests::reply::Response;
 
 /// A press that does not lead to a decision, with the answer to it.
 enum NoDecision {
@@ -100,7 +101,8 @@ impl Context {
         short: &str,
         reason: &str,
     ) -> Result<Response, RetryLater> {
-        let called = self.store.find_changes_by_short(short).await.map_err(|error| retry_after_store_error(&error))?;
+        let called =
+            self.store.find_changes_by_short(short).await.map_err(|error| RetryLater::from_store_error(&error))?;
         let waits = called.iter().find(|change| change.stage.awaiting().is_some());
         let Some(change) = waits.or(called.first()) else {
             return Ok(asked.reply_private(status::render_unknown_change(short)));
@@ -129,7 +131,8 @@ impl Context {
     ) -> Result<(Change, ApprovalState), NoDecision> {
         let named = value.split_once(':').and_then(|(id, seen)| Some((ChangeId::parse(id)?, seen)));
         let Some((id, seen)) = named else { return Err(Response::default().into()) };
-        let Some(change) = self.store.find_change(id).await.map_err(|error| retry_after_store_error(&error))? else {
+        let Some(change) = self.store.find_change(id).await.map_err(|error| RetryLater::from_store_error(&error))?
+        else {
             return Err(asked.reply_private(status::render_unknown_change(&id.to_short_id())).into());
         };
         let Stage::AwaitingApproval(awaiting) = change.stage.clone() else {
@@ -167,7 +170,7 @@ impl Context {
         let overtaken =
             || RetryLater::with_backoff("somebody else was faster".to_owned(), approve::render_already_decided(before));
         let claims =
-            self.store.claim_changes(vec![before.id]).await.map_err(|error| retry_after_store_error(&error))?;
+            self.store.claim_changes(vec![before.id]).await.map_err(|error| RetryLater::from_store_error(&error))?;
         let Some(claim) = claims.into_iter().next().filter(|claim| claim.change == *before) else {
             return Err(overtaken().into());
         };

@@ -25,13 +25,14 @@ use crate::adapters::slack::render::diff as render;
 use crate::adapters::slack::render::page_buttons::Viewer;
 
 use crate::workflow::context::Context;
+use crate::workflow::error::LookupError;
 use crate::workflow::error::PlanError;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::RetryLater;
 use crate::workflow::notifications::outbox::TableSupport;
 use crate::workflow::planning::pending_commits::parse_manifest_version;
 use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
-use crate::workflow::requests::dispatch::{Request, retry_after_store_error};
-use crate::workflow::requests::inbox::{Response, RetryLater};
+use crate::workflow::requests::reply::Request;
+use crate::workflow::requests::reply::Response;
 
 /// How many artefacts are looked at at once; GitHub's client has limits of its own.
 const MAX_PARALLEL_DIFFS: usize = 8;
@@ -160,7 +161,7 @@ impl Context {
                     self.store
                         .commit(said(&diffs).transaction)
                         .await
-                        .map_err(|error| retry_after_store_error(&error))?;
+                        .map_err(|error| RetryLater::from_store_error(&error))?;
                     // A private answer to a command cannot be edited: it is said once before the end.
                     show_at = openly.then(|| Instant::now() + UPDATE_INTERVAL);
                 }

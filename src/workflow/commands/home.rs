@@ -25,9 +25,9 @@ use crate::domain::runtime::rollout::RolloutState;
 use crate::domain::view::list::ListFilter;
 
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
-use crate::workflow::requests::dispatch::retry_after_store_error;
-use crate::workflow::requests::inbox::{Response, RetryLater};
+use crate::workflow::error::LookupError;
+use crate::workflow::error::RetryLater;
+use crate::workflow::requests::reply::Response;
 
 /// Slack does not tell who has closed it, so after this nobody is taken to look at it any more.
 const READER_TTL: SignedDuration = SignedDuration::from_mins(30);
@@ -119,7 +119,7 @@ impl Context {
     pub(crate) async fn show_home(&self, person: &PersonId, role: Role) -> Result<Response, RetryLater> {
         let said = if role == Role::Member {
             let now = self.clock.now();
-            let said = self.render_home(person, now).await.map_err(|error| retry_after_store_error(&error))?;
+            let said = self.render_home(person, now).await.map_err(|error| RetryLater::from_store_error(&error))?;
             self.home_readers.record_opened(person, HomeSnapshot { made_at: now, digest: hash_blocks(&said) });
             said
         } else {
@@ -136,7 +136,7 @@ impl Context {
         let key = MessageKey::new(&format!("welcome:{}", from.channel));
         let ours = me.bot == from.person && me.team == from.team;
         // Who was taken out and invited again has said it before.
-        if !ours || self.store.is_posted_or_queued(&key).await.map_err(|error| retry_after_store_error(&error))? {
+        if !ours || self.store.is_posted_or_queued(&key).await.map_err(|error| RetryLater::from_store_error(&error))? {
             return Ok(Response::default());
         }
         let said = help::render_welcome(&self.config.catalogue);

@@ -1,5 +1,6 @@
 //! `lock`, `unlock`, `locks` and the button that takes a lock over; and the reminders to those who forgot theirs.
 
+use crate::workflow::requests::reply::LockReply;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -16,34 +17,10 @@ use crate::domain::rules::lock::{Lock, LockId};
 use crate::domain::rules::promotion::Refusal;
 
 use crate::workflow::context::Context;
-use crate::workflow::requests::dispatch::retry_after_store_error;
-use crate::workflow::requests::inbox::RetryLater;
+use crate::workflow::error::RetryLater;
 
 /// When the database cannot be read or written, it is tried again after this.
 const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
-
-/// What is answered privately, and what takes effect together with it.
-pub(crate) struct LockReply {
-    pub(crate) answer: Rendered,
-    pub(crate) transaction: Transaction,
-    /// The message with the button gives way to the answer.
-    pub(crate) replaces_message: bool,
-    /// The rule that said no.
-    pub(crate) refusal_rule: Option<&'static str>,
-}
-
-impl From<Rendered> for LockReply {
-    fn from(said: Rendered) -> Self {
-        Self { answer: said, transaction: Transaction::new(), replaces_message: false, refusal_rule: None }
-    }
-}
-
-impl LockReply {
-    /// By the name that the same no has where a change is asked for.
-    fn from_refusal(rule: &'static str, said: Rendered) -> Self {
-        Self { refusal_rule: Some(rule), ..said.into() }
-    }
-}
 
 /// Reminds the owners of locks that were forgotten, until it is cancelled.
 pub async fn run(bot: Context, cancel: CancellationToken) {
@@ -99,7 +76,8 @@ impl Context {
         if let Some(no) = self.check_may_lock(&from.person, &environment, artefact.as_ref()).await? {
             return Ok(no);
         }
-        let locks = self.store.list_locks(Some(&environment)).await.map_err(|error| retry_after_store_error(&error))?;
+        let locks =
+            self.store.list_locks(Some(&environment)).await.map_err(|error| RetryLater::from_store_error(&error))?;
         if let Some(held) = locks.iter().find(|lock| lock.artefact == artefact) {
             let said = render::lock::render_already_locked(held, held.by == from.person);
             return Ok(LockReply::from_refusal("locked", said));
@@ -133,7 +111,7 @@ impl Context {
         artefact: Option<&ArtefactName>,
     ) -> Result<LockReply, RetryLater> {
         let mut locks =
-            self.store.list_locks(Some(environment)).await.map_err(|error| retry_after_store_error(&error))?;
+            self.store.list_locks(Some(environment)).await.map_err(|error| RetryLater::from_store_error(&error))?;
         let Some(at) = locks.iter().position(|lock| lock.artefact.as_ref() == artefact) else {
             return Ok(render::lock::render_not_locked(environment, artefact, &locks).into());
         };
@@ -160,7 +138,7 @@ impl Context {
     }
 
     pub(crate) async fn list_locks(&self, environment: Option<&EnvironmentName>) -> Result<LockReply, RetryLater> {
-        let locks = self.store.list_locks(environment).await.map_err(|error| retry_after_store_error(&error))?;
+        let locks = self.store.list_locks(environment).await.map_err(|error| RetryLater::from_store_error(&error))?;
         Ok(render::lock::render_locks(&locks, environment).into())
     }
 
@@ -171,7 +149,7 @@ impl Context {
         value: &str,
     ) -> Result<Option<LockReply>, RetryLater> {
         let Some(id) = LockId::parse(value) else { return Ok(None) };
-        let Some(lock) = self.store.find_lock(id).await.map_err(|error| retry_after_store_error(&error))? else {
+        let Some(lock) = self.store.find_lock(id).await.map_err(|error| RetryLater::from_store_error(&error))? else {
             return Ok(Some(render::lock::render_lock_gone().into()));
         };
         if lock.by == from.person {

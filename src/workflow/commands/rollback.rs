@@ -12,9 +12,10 @@ use crate::domain::model::version::Version;
 use crate::domain::rules::promotion::{ChangeInProgress, Refusal};
 
 use crate::workflow::context::Context;
+use crate::workflow::error::RetryLater;
 use crate::workflow::planning::rollback::{RollbackDecision, RollbackRequest, RollbackTarget};
-use crate::workflow::requests::dispatch::{Request, retry_after_store_error};
-use crate::workflow::requests::inbox::{Response, RetryLater};
+use crate::workflow::requests::reply::Request;
+use crate::workflow::requests::reply::Response;
 
 /// What becomes of a promotion that is being merged when a rollback is asked for.
 #[derive(Clone, Copy, PartialEq)]
@@ -57,7 +58,8 @@ impl Context {
     /// The button on the card of a change, or beside its failure.
     pub(crate) async fn handle_rollback_click(&self, asked: Request<'_>, value: &str) -> Result<Response, RetryLater> {
         let Some(id) = ChangeId::parse(value) else { return Ok(Response::default()) };
-        let Some(change) = self.store.find_change(id).await.map_err(|error| retry_after_store_error(&error))? else {
+        let Some(change) = self.store.find_change(id).await.map_err(|error| RetryLater::from_store_error(&error))?
+        else {
             return Ok(asked.reply_private(status::render_unknown_change(&id.to_short_id())));
         };
         let request = RollbackRequest {
@@ -78,7 +80,7 @@ impl Context {
             .store
             .list_changes_of(&change.change_lock_key(), 1)
             .await
-            .map_err(|error| retry_after_store_error(&error))?;
+            .map_err(|error| RetryLater::from_store_error(&error))?;
         let is_newest = newest.first().is_some_and(|newest| newest.id == change.id);
         if !is_newest || !matches!(change.stage, Stage::Errored { .. }) {
             // Something else has happened there since: whoever wants to go back now must see from what.
@@ -176,7 +178,7 @@ impl Context {
             Ok(RollbackDecision::Conflict { plan, holder }) => {
                 if on_conflict == OnConflict::Cancel {
                     let cancel = Transaction::new().request_cancel(holder.id, asked.from.person.clone());
-                    self.store.commit(cancel).await.map_err(|error| retry_after_store_error(&error))?;
+                    self.store.commit(cancel).await.map_err(|error| RetryLater::from_store_error(&error))?;
                 }
                 let why = format!("change {} is being merged", holder.id.to_short_id());
                 return Err(RetryLater::with_polling(why, rollback::render_wait_timeout(&plan)));

@@ -6,8 +6,9 @@ use crate::domain::model::message::Destination;
 use crate::domain::view::list::ListFilter;
 
 use crate::workflow::context::Context;
-use crate::workflow::requests::dispatch::{Request, retry_after_store_error};
-use crate::workflow::requests::inbox::{Response, RetryLater};
+use crate::workflow::error::RetryLater;
+use crate::workflow::requests::reply::Request;
+use crate::workflow::requests::reply::Response;
 
 impl Context {
     pub(crate) async fn turn_page(&self, asked: Request<'_>, turn: PageAction) -> Result<Response, RetryLater> {
@@ -24,7 +25,7 @@ impl Context {
                 return Ok(Response::default());
             }
             PageRequest::Status { filter, cursor } => {
-                self.render_status(filter, cursor, whom).await.map_err(|error| retry_after_store_error(&error))?
+                self.render_status(filter, cursor, whom).await.map_err(|error| RetryLater::from_store_error(&error))?
             }
             PageRequest::Diff { source, target, page } => {
                 match self.render_diff_page(&source, &target, page, whom).await {
@@ -35,7 +36,7 @@ impl Context {
             PageRequest::History { filter, count, cursor } => self
                 .render_history(filter, count, cursor, whom)
                 .await
-                .map_err(|error| retry_after_store_error(&error))?,
+                .map_err(|error| RetryLater::from_store_error(&error))?,
         };
         let (in_channel, replace) = (turn.mode != PageMode::Private, turn.mode != PageMode::Share);
         Ok(Transaction::new()

@@ -9,11 +9,12 @@ use crate::domain::rules::promotion::Refusal;
 use crate::domain::view::why::{Obstacles, ReadyPromotion, WhyAnswer};
 
 use crate::workflow::context::Context;
+use crate::workflow::error::LookupError;
 use crate::workflow::error::PlanError;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::RetryLater;
 use crate::workflow::planning::promotion::{PromotionRequest, VersionSelector};
-use crate::workflow::requests::dispatch::Request;
-use crate::workflow::requests::inbox::{Response, RetryLater};
+use crate::workflow::requests::reply::Request;
+use crate::workflow::requests::reply::Response;
 
 impl Context {
     /// As it is for whoever asks; `openly` for all who read along.

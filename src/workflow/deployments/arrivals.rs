@@ -24,7 +24,7 @@ use crate::domain::view::history::ArrivalDetails;
 
 use crate::workflow::changes::verify::VersionOwnership;
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::LookupError;
 
 /// What is not known of an arrival by then is told without it.
 pub(crate) const ANNOUNCE_TIMEOUT: Duration = Duration::from_secs(5);

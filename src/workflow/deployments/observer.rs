@@ -18,7 +18,7 @@ use crate::domain::runtime::sighting::Sighting;
 
 use crate::workflow::context::Context;
 use crate::workflow::deployments::arrivals::SightingUpdate;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::LookupError;
 
 /// A message about an arrival is completed only while people still read it.
 const COMPLETION_WINDOW: SignedDuration = SignedDuration::from_hours(1);

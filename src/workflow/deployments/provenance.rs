@@ -11,8 +11,8 @@ use crate::domain::runtime::provenance::Provenance;
 use crate::domain::runtime::sighting::Sighting;
 
 use crate::workflow::context::Context;
+use crate::workflow::error::LookupError;
 use crate::workflow::error::PlanError;
-use crate::workflow::facts::image_commits::LookupError;
 
 /// A little less than the time between two looks: a branch that caught up takes the mark away at the next.
 const MARKED_RECHECK_INTERVAL: SignedDuration = SignedDuration::from_secs(50);

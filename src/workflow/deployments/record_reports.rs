@@ -12,7 +12,7 @@ use crate::adapters::store::{InboxItem, InboxQueue, StoreError, Transaction};
 
 use crate::workflow::context::Context;
 use crate::workflow::deployments::webhook_inbox::WebhookEvent;
-use crate::workflow::requests::inbox::{PANIC_RETRY_DELAY, STORE_RETRY_DELAY, create_request_span};
+use crate::workflow::requests::inbox::{PANIC_RETRY_DELAY, STORE_RETRY_DELAY};
 
 /// Few enough that whoever waits for the writer behind them does not notice.
 const WEBHOOKS_PER_TRANSACTION: u32 = 128;
@@ -62,7 +62,7 @@ impl Context {
             tokio::task::yield_now().await;
             // What ended in a panic may end in another: it takes none of its neighbours with it.
             let understood =
-                AssertUnwindSafe(async { create_request_span(received).in_scope(|| self.handle_webhook(received)) })
+                AssertUnwindSafe(async { received.create_span().in_scope(|| self.handle_webhook(received)) })
                     .catch_unwind()
                     .await;
             let now = self.clock.now();

@@ -10,7 +10,7 @@ use crate::domain::model::artefact::Repository;
 use crate::domain::model::version::Sha;
 
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::LookupError;
 use crate::workflow::ttl_cache::TtlCache;
 
 /// People ask the same thing twice, and each other; a branch that moved meanwhile is seen soon enough.

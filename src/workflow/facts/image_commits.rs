@@ -1,14 +1,15 @@
 //! Which commit an image was built from: by its tag, its labels, a Git tag, or the controller's word.
 //! What was found out is kept for ever; what nothing tells is asked again later.
 
+use crate::workflow::error::LookupError;
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::sync::Mutex;
 
-use crate::adapters::github::{self, GithubError, extract_sha_candidate};
-use crate::adapters::registry::{self, RegistryError};
+use crate::adapters::github::{self, extract_sha_candidate};
+use crate::adapters::registry::{self};
 use crate::adapters::reports::Report;
 use crate::adapters::store::{ImageCommit, Transaction};
 use crate::domain::change::{ControllerMessage, FailureEvidence, Proof};
@@ -138,39 +139,6 @@ impl ImageCommitCache {
 
     fn write(&self) -> RwLockWriteGuard<'_, Inner> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Somebody who should know could not be asked.
-#[derive(Debug, thiserror::Error)]
-#[error("{why}")]
-pub struct LookupError {
-    why: String,
-    /// They are away; it is not that they refuse.
-    pub(crate) transient: bool,
-}
-
-impl LookupError {
-    /// It is worth trying again.
-    pub(crate) fn new_transient(why: String) -> Self {
-        Self { why, transient: true }
-    }
-
-    pub(crate) fn new_permanent(why: String) -> Self {
-        Self { why, transient: false }
-    }
-}
-
-impl From<GithubError> for LookupError {
-    fn from(error: GithubError) -> Self {
-        let passes = error.is_transient();
-        Self { why: error.to_string(), transient: passes }
-    }
-}
-
-impl From<RegistryError> for LookupError {
-    fn from(error: RegistryError) -> Self {
-        Self { why: error.to_string(), transient: matches!(error, RegistryError::Unavailable(_)) }
     }
 }
 

@@ -15,7 +15,7 @@ use crate::domain::model::environment::EnvironmentName;
 
 use super::people::People;
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::LookupError;
 use crate::workflow::ttl_cache::TtlCache;
 
 /// Who was taken out of a team has lost its rights within a minute.

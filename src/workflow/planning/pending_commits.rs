@@ -15,8 +15,8 @@ use crate::domain::rules::quarantine::Quarantine;
 use crate::domain::rules::rollback::{ImagePresence, SourceMap};
 
 use crate::workflow::context::Context;
+use crate::workflow::error::LookupError;
 use crate::workflow::error::PlanError;
-use crate::workflow::facts::image_commits::LookupError;
 use crate::workflow::planning::rollback_candidates::HISTORY_LIMIT;
 
 /// How many merges are looked at to find out what a version was called.

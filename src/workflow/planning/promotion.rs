@@ -21,8 +21,8 @@ use crate::domain::runtime::sighting::Sighting;
 use crate::domain::view::why::Obstacles;
 
 use crate::workflow::context::Context;
+use crate::workflow::error::LookupError;
 use crate::workflow::error::{PlanError, record_obstacle};
-use crate::workflow::facts::image_commits::LookupError;
 use crate::workflow::planning::pending_commits::{assume_unknown_pending, is_pinned_by_digest};
 
 /// How far back a version is looked for that is named.

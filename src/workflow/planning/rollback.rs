@@ -14,8 +14,8 @@ use crate::domain::rules::promotion::{ChangeInProgress, Refusal, RestrictedActio
 use crate::domain::rules::rollback::{BadVersion, HealthyPeriod, ImagePresence, Rollback, RollbackEvidence};
 
 use crate::workflow::context::Context;
+use crate::workflow::error::LookupError;
 use crate::workflow::error::PlanError;
-use crate::workflow::facts::image_commits::LookupError;
 use crate::workflow::planning::pending_commits::is_pinned_by_digest;
 use crate::workflow::planning::rollback_candidates::{EnvironmentHistory, HISTORY_LIMIT, RollbackCandidate};
 

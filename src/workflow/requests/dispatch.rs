@@ -1,33 +1,32 @@
 //! Answers what people asked for by command, mention or button, when it is its turn in the inbox.
 
+use crate::workflow::requests::reply::Request;
 use jiff::Timestamp;
 
-use crate::adapters::slack::incoming::{IncomingRequest, RequestOrigin};
+use crate::adapters::slack::incoming::IncomingRequest;
 use crate::adapters::slack::render::page_buttons::{PageAction, Viewer};
 use crate::adapters::slack::render::{
-    Rendered, approve, arrival, card, command_button as typed, help, lock, notice, plan, promote_button, refusal,
-    rollback, status,
+    approve, arrival, card, command_button as typed, help, lock, notice, plan, promote_button, rollback, status,
 };
-use crate::adapters::store::{InboxItem, LedgerKind, StoreError, Transaction};
+use crate::adapters::store::{InboxItem, LedgerKind, Transaction};
 use crate::config::ListVisibility;
+use crate::domain::change::ChangeId;
 use crate::domain::change::plan::Plan;
-use crate::domain::change::{Change, ChangeId};
 use crate::domain::command::{self, Command};
 use crate::domain::model::actor::Role;
 use crate::domain::model::artefact::{ArtefactName, Delivery};
 use crate::domain::model::environment::EnvironmentName;
-use crate::domain::model::message::{Destination, Message, MessageFile, MessageKey, MessageLocation};
-use crate::domain::rules::promotion::{Refusal, RestrictedAction};
+use crate::domain::rules::promotion::RestrictedAction;
 use crate::domain::rules::rollback::ImagePresence;
 use crate::domain::view::list::ListFilter;
 
-use super::inbox::{Response, RetryLater};
 use crate::workflow::commands::diff::DiffRequest;
-use crate::workflow::commands::lock::LockReply;
 use crate::workflow::commands::rollback::OnConflict;
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::LookupError;
+use crate::workflow::error::RetryLater;
 use crate::workflow::planning::promotion::{PromotionDecision, PromotionRequest, VersionSelector};
+use crate::workflow::requests::reply::Response;
 
 impl Context {
     pub(crate) async fn dispatch_incoming(
@@ -85,7 +84,11 @@ impl Context {
             }
             Command::Status { .. } | Command::History { .. } => {
                 let whom = if in_thread { Viewer::Channel { shared_by: None } } else { Viewer::Person };
-                match self.answer_from_store(&command, whom).await.map_err(|error| retry_after_store_error(&error))? {
+                match self
+                    .answer_from_store(&command, whom)
+                    .await
+                    .map_err(|error| RetryLater::from_store_error(&error))?
+                {
                     Some(answer) if in_thread => request.reply_public(answer),
                     Some(answer) => request.reply_private(answer),
                     None => Response::default(),
@@ -270,7 +273,7 @@ impl Context {
     ) -> Result<Response, RetryLater> {
         let request = Request { replaces_message: true, ..request };
         let shown = match ChangeId::parse(value) {
-            Some(id) => self.store.find_shown_plan(id).await.map_err(|error| retry_after_store_error(&error))?,
+            Some(id) => self.store.find_shown_plan(id).await.map_err(|error| RetryLater::from_store_error(&error))?,
             None => None,
         };
         let Some(shown) = shown.filter(|shown| self.is_plan_valid(shown)) else {
@@ -333,7 +336,8 @@ impl Context {
     /// The button on the card of a change that ended in an error.
     async fn handle_retry_click(&self, request: Request<'_>, value: &str) -> Result<Response, RetryLater> {
         let Some(id) = ChangeId::parse(value) else { return Ok(Response::default()) };
-        let Some(change) = self.store.find_change(id).await.map_err(|error| retry_after_store_error(&error))? else {
+        let Some(change) = self.store.find_change(id).await.map_err(|error| RetryLater::from_store_error(&error))?
+        else {
             return Ok(request.reply_private(status::render_unknown_change(&id.to_short_id())));
         };
         if change.plan.rollback.is_some() {
@@ -396,7 +400,8 @@ impl Context {
     }
 
     async fn cancel_change(&self, request: Request<'_>, short: &str) -> Result<Response, RetryLater> {
-        let called = self.store.find_changes_by_short(short).await.map_err(|error| retry_after_store_error(&error))?;
+        let called =
+            self.store.find_changes_by_short(short).await.map_err(|error| RetryLater::from_store_error(&error))?;
         // Of two with the same digits, the one that can be cancelled is meant.
         let unmerged = called.iter().find(|change| change.stage.can_cancel());
         let Some(change) = unmerged.or(called.first()) else {
@@ -434,150 +439,4 @@ impl Context {
         let seen_at = Timestamp::from_microsecond(parts.next()?.parse().ok()?).ok()?;
         Some((artefact, environment, seen_at))
     }
-}
-
-/// Who asks, and by which request.
-#[derive(Clone, Copy)]
-pub(crate) struct Request<'a> {
-    pub(crate) from: &'a RequestOrigin,
-    pub(crate) received: &'a InboxItem,
-    /// The message with the button gives way to the answer.
-    pub(crate) replaces_message: bool,
-}
-
-impl Request<'_> {
-    pub(crate) fn reply_private(self, said: Rendered) -> Response {
-        Transaction::new().enqueue_message(self.build_private_message(said)).into()
-    }
-
-    /// What a use case answers privately, with what it does.
-    fn reply_with_transaction(self, reply: LockReply) -> Response {
-        let LockReply { answer: said, transaction, replaces_message: replace, refusal_rule: refused } = reply;
-        let mut work = Self { replaces_message: replace && self.from.private, ..self }.reply_private(said);
-        work.transaction = transaction.append(work.transaction);
-        Response { refusal_rule: refused, ..work }
-    }
-
-    /// For all who read along.
-    pub(crate) fn reply_public(self, said: Rendered) -> Response {
-        Transaction::new().enqueue_message(self.build_public_message(said)).into()
-    }
-
-    /// For all who read along, or for one; with the card of that change to follow.
-    pub(crate) fn reply_with_visibility(self, said: Rendered, openly: bool, change: Option<ChangeId>) -> Response {
-        let message = if openly { self.build_public_message(said) } else { self.build_private_message(said) };
-        let message = match change {
-            Some(change) => message.with_link(Context::card_key(change)),
-            None => message,
-        };
-        Transaction::new().enqueue_message(message).into()
-    }
-
-    /// In the thread where it was asked, else in the channel.
-    fn build_public_message(self, said: Rendered) -> Message {
-        let from = self.from;
-        // By a button in a thread, what does not take its message's place belongs into that thread.
-        let may_reply = self.replaces_message || from.thread.is_none();
-        if let Some(response_url) = from.build_response_url(self.received.received_at).filter(|_| may_reply) {
-            return said.into_message(Destination::Reply {
-                response_url,
-                in_channel: true,
-                replace: self.replaces_message,
-            });
-        }
-        let key = MessageKey::new(&format!("answer:{}", from.key));
-        said.into_message(Destination::Post {
-            channel: from.channel.clone(),
-            key,
-            thread: find_thread_key(from),
-            asked: None,
-        })
-    }
-
-    /// A file that belongs to the answer: into the thread where that stands or, if it is private, directly.
-    pub(crate) fn attach_file(self, said: Rendered, file: MessageFile, openly: bool) -> Message {
-        let from = self.from;
-        let key = MessageKey::new(&format!("file:{}", from.key));
-        let answer = MessageKey::new(&format!("answer:{}", from.key));
-        let (channel, thread) = if openly {
-            (from.channel.clone(), find_thread_key(from).or(Some(answer)))
-        } else {
-            (from.person.as_str().to_owned(), None)
-        };
-        said.into_message(Destination::Post { channel, key, thread, asked: None }).with_file(file)
-    }
-
-    pub(crate) fn reply_with_card_link(self, said: Rendered, change: ChangeId) -> Response {
-        Transaction::new().enqueue_message(self.build_private_message(said).with_link(Context::card_key(change))).into()
-    }
-
-    pub(crate) fn reply_refusal(self, no: &Refusal) -> Response {
-        let said = refusal::render_refusal(no);
-        let work = match no {
-            Refusal::ChangeInProgress(under_way) => self.reply_with_card_link(said, under_way.id),
-            _ => self.reply_private(said),
-        };
-        Response { refusal_rule: Some(no.code()), ..work }
-    }
-
-    /// Whoever must be asked does not answer: again later, or never.
-    pub(crate) fn reply_lookup_error(self, error: &LookupError) -> Result<Response, RetryLater> {
-        let otherwise = refusal::render_lookup_failure(&error.to_string());
-        if error.transient {
-            Err(RetryLater::with_backoff(error.to_string(), otherwise))
-        } else {
-            Ok(self.reply_private(otherwise))
-        }
-    }
-
-    /// The change is told by its card; whoever asked elsewhere, or named no environment, gets a link to it.
-    pub(crate) fn reply_change_begun(
-        self,
-        change: Change,
-        transaction: Transaction,
-        others: Option<&[EnvironmentName]>,
-    ) -> Response {
-        let key = Context::card_key(change.id);
-        let pointer = match others {
-            Some(others) => {
-                self.build_private_message(plan::render_chosen_environment(&change.plan, others)).with_link(key)
-            }
-            None if self.replaces_message => {
-                self.build_private_message(plan::render_card_link(&change.plan)).with_link(key)
-            }
-            None => self.build_private_message(plan::render_card_link(&change.plan)).with_link_if_elsewhere(key),
-        };
-        Response { transaction: transaction.enqueue_message(pointer), changes: vec![change], refusal_rule: None }
-    }
-
-    pub(crate) fn build_private_message(self, said: Rendered) -> Message {
-        let message = build_person_message(self.from, self.received, said);
-        match message.to {
-            Destination::Person { person, channel, thread, response_url, .. } => Message {
-                to: Destination::Person { person, channel, thread, response_url, replace: self.replaces_message },
-                ..message
-            },
-            _ => message,
-        }
-    }
-}
-
-pub(crate) fn retry_after_store_error(error: &StoreError) -> RetryLater {
-    RetryLater::with_backoff(error.to_string(), notice::render_not_stored())
-}
-
-pub(crate) fn build_person_message(from: &RequestOrigin, received: &InboxItem, said: Rendered) -> Message {
-    said.into_message(Destination::Person {
-        person: from.person.clone(),
-        // A modal stands in no channel.
-        channel: Some(from.channel.clone()).filter(|channel| !channel.is_empty()),
-        thread: find_thread_key(from),
-        response_url: from.build_response_url(received.received_at),
-        replace: false,
-    })
-}
-
-/// The thread in which it was asked, named by the message that it hangs on.
-fn find_thread_key(from: &RequestOrigin) -> Option<MessageKey> {
-    from.thread.clone().map(|ts| MessageKey::from_location(&MessageLocation { channel: from.channel.clone(), ts }))
 }

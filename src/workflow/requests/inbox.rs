@@ -1,22 +1,21 @@
 //! Works off what was stored: the commands, mentions and clicks that memory alone could not answer.
 
+use crate::workflow::error::RetryLater;
+use crate::workflow::requests::reply::Response;
 use std::collections::HashMap;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::task::{Id, JoinSet};
 use tokio_util::sync::CancellationToken;
-use tracing::{Instrument, Span, field};
+use tracing::Instrument;
 
 use crate::adapters::slack::incoming::{IncomingRequest, RequestOrigin};
-use crate::adapters::slack::render::Rendered;
 use crate::adapters::store::{InboxId, InboxItem, InboxOrigin, InboxQueue, StoreError, Transaction};
-use crate::domain::change::Change;
 use crate::domain::command;
-use crate::telemetry;
 
 use crate::workflow::context::Context;
-use crate::workflow::requests::dispatch::build_person_message;
+use crate::workflow::requests::reply::build_person_message;
 
 /// How many are worked on at once: one that waits for Slack holds up nobody but itself.
 const MAX_CONCURRENT: usize = 16;
@@ -45,7 +44,7 @@ pub async fn run(bot: Context, cancel: CancellationToken) {
             Ok((received, next_due)) => {
                 for received in received {
                     let (bot, id) = (bot.clone(), received.id);
-                    let span = create_request_span(&received);
+                    let span = received.create_span();
                     let task = under_way.spawn(async move { bot.process_request(received).await }.instrument(span));
                     busy.insert(task.id(), id);
                 }
@@ -100,48 +99,12 @@ async fn find_due_requests(
     Ok((received, bot.store.find_next_inbox_due(InboxQueue::Requests, asked_at).await?))
 }
 
-/// What could not be done now, though it may be done later; and what is said if it never can.
-pub(crate) struct RetryLater {
-    pub(crate) reason: String,
-    pub(crate) give_up_reply: Rendered,
-    /// It is waited for what takes its time, and not for somebody who does not answer.
-    pub(crate) is_polling: bool,
-}
-
-impl RetryLater {
-    /// It is tried again a few times, each after a longer pause.
-    pub(crate) fn with_backoff(why: String, otherwise: Rendered) -> Self {
-        Self { reason: why, give_up_reply: otherwise, is_polling: false }
-    }
-
-    /// It is looked at every other second, for ten minutes.
-    pub(crate) fn with_polling(why: String, otherwise: Rendered) -> Self {
-        Self { reason: why, give_up_reply: otherwise, is_polling: true }
-    }
-}
-
-/// What follows from something in the inbox.
-#[derive(Default)]
-pub(crate) struct Response {
-    pub(crate) transaction: Transaction,
-    /// The changes that the transaction begins, takes up again or moves on.
-    pub(crate) changes: Vec<Change>,
-    /// The rule that said no.
-    pub(crate) refusal_rule: Option<&'static str>,
-}
-
-impl From<Transaction> for Response {
-    fn from(transaction: Transaction) -> Self {
-        Self { transaction, ..Self::default() }
-    }
-}
-
 impl Context {
     async fn process_request(&self, received: InboxItem) {
         let id = received.id;
         let done = match self.decode_and_dispatch(&received).await {
             Ok(Response { transaction, mut changes, refusal_rule: refused }) => {
-                let request = request_id(&received);
+                let request = received.request_id();
                 let done = self.store.commit(transaction.with_request(&request).finish_inbox_item(id)).await;
                 if done.is_ok() {
                     self.count_command(&received);
@@ -171,7 +134,7 @@ impl Context {
                 if let Some(from) = parse_origin(&received) {
                     transaction = transaction
                         .enqueue_message(build_person_message(&from, &received, otherwise))
-                        .with_request(&request_id(&received));
+                        .with_request(&received.request_id());
                 }
                 self.store.commit(transaction).await
             }
@@ -229,17 +192,6 @@ impl Context {
             | InboxOrigin::CdEvents => Ok(Response::default()),
         }
     }
-}
-
-/// What it is called in the log.
-pub(crate) fn request_id(received: &InboxItem) -> String {
-    telemetry::derive_request_id(received.origin.as_str(), &received.key)
-}
-
-/// Around all that follows from it.
-pub(crate) fn create_request_span(received: &InboxItem) -> Span {
-    let source = received.origin.as_str();
-    tracing::error_span!("request", request.id = request_id(received), source, change.id = field::Empty)
 }
 
 fn parse_origin(received: &InboxItem) -> Option<RequestOrigin> {

@@ -3,3 +3,4 @@
 pub mod acknowledge;
 pub(crate) mod dispatch;
 pub mod inbox;
+pub(crate) mod reply;

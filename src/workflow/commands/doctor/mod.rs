@@ -31,7 +31,7 @@ use crate::domain::model::environment::EnvironmentName;
 use crate::domain::model::version::Version;
 
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::LookupError;
 
 /// For one question.
 const QUESTION_TIMEOUT: Duration = Duration::from_secs(6);

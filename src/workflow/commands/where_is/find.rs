@@ -10,7 +10,7 @@ use crate::domain::model::version::{Commit, Sha};
 use crate::domain::view::where_is::QueryMatch;
 use crate::domain::view::where_query::{QueryInterpretation, WhereQuery};
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
+use crate::workflow::error::LookupError;
 use crate::workflow::ttl_cache::TtlCache;
 
 /// How many repositories are asked at once.

@@ -22,9 +22,10 @@ use crate::domain::view::where_is::{
 use crate::domain::view::where_query::WhereQuery;
 
 use crate::workflow::context::Context;
-use crate::workflow::facts::image_commits::LookupError;
-use crate::workflow::requests::dispatch::Request;
-use crate::workflow::requests::inbox::{Response, RetryLater};
+use crate::workflow::error::LookupError;
+use crate::workflow::error::RetryLater;
+use crate::workflow::requests::reply::Request;
+use crate::workflow::requests::reply::Response;
 
 pub use find::NotFoundCache;
 use find::{CommitMatch, MAX_CHOICES};

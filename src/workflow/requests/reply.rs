@@ -1,0 +1,200 @@
+//! Requests and their responses: who asked, and the messages and effects that answer.
+
+use crate::adapters::slack::incoming::RequestOrigin;
+use crate::adapters::slack::render::Rendered;
+use crate::adapters::slack::render::plan;
+use crate::adapters::slack::render::refusal;
+use crate::adapters::store::InboxItem;
+use crate::adapters::store::Transaction;
+use crate::domain::change::Change;
+use crate::domain::change::ChangeId;
+use crate::domain::model::environment::EnvironmentName;
+use crate::domain::model::message::Destination;
+use crate::domain::model::message::Message;
+use crate::domain::model::message::MessageFile;
+use crate::domain::model::message::MessageKey;
+use crate::domain::model::message::MessageLocation;
+use crate::domain::rules::promotion::Refusal;
+use crate::workflow::context::Context;
+use crate::workflow::error::LookupError;
+use crate::workflow::error::RetryLater;
+/// What is answered privately, and what takes effect together with it.
+pub(crate) struct LockReply {
+    pub(crate) answer: Rendered,
+    pub(crate) transaction: Transaction,
+    /// The message with the button gives way to the answer.
+    pub(crate) replaces_message: bool,
+    /// The rule that said no.
+    pub(crate) refusal_rule: Option<&'static str>,
+}
+
+impl From<Rendered> for LockReply {
+    fn from(said: Rendered) -> Self {
+        Self { answer: said, transaction: Transaction::new(), replaces_message: false, refusal_rule: None }
+    }
+}
+
+impl LockReply {
+    /// By the name that the same no has where a change is asked for.
+    pub(crate) fn from_refusal(rule: &'static str, said: Rendered) -> Self {
+        Self { refusal_rule: Some(rule), ..said.into() }
+    }
+}
+
+/// What follows from something in the inbox.
+#[derive(Default)]
+pub(crate) struct Response {
+    pub(crate) transaction: Transaction,
+    /// The changes that the transaction begins, takes up again or moves on.
+    pub(crate) changes: Vec<Change>,
+    /// The rule that said no.
+    pub(crate) refusal_rule: Option<&'static str>,
+}
+
+impl From<Transaction> for Response {
+    fn from(transaction: Transaction) -> Self {
+        Self { transaction, ..Self::default() }
+    }
+}
+
+/// Who asks, and by which request.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'a> {
+    pub(crate) from: &'a RequestOrigin,
+    pub(crate) received: &'a InboxItem,
+    /// The message with the button gives way to the answer.
+    pub(crate) replaces_message: bool,
+}
+
+impl Request<'_> {
+    pub(crate) fn reply_private(self, said: Rendered) -> Response {
+        Transaction::new().enqueue_message(self.build_private_message(said)).into()
+    }
+
+    /// What a use case answers privately, with what it does.
+    pub(crate) fn reply_with_transaction(self, reply: LockReply) -> Response {
+        let LockReply { answer: said, transaction, replaces_message: replace, refusal_rule: refused } = reply;
+        let mut work = Self { replaces_message: replace && self.from.private, ..self }.reply_private(said);
+        work.transaction = transaction.append(work.transaction);
+        Response { refusal_rule: refused, ..work }
+    }
+
+    /// For all who read along.
+    pub(crate) fn reply_public(self, said: Rendered) -> Response {
+        Transaction::new().enqueue_message(self.build_public_message(said)).into()
+    }
+
+    /// For all who read along, or for one; with the card of that change to follow.
+    pub(crate) fn reply_with_visibility(self, said: Rendered, openly: bool, change: Option<ChangeId>) -> Response {
+        let message = if openly { self.build_public_message(said) } else { self.build_private_message(said) };
+        let message = match change {
+            Some(change) => message.with_link(Context::card_key(change)),
+            None => message,
+        };
+        Transaction::new().enqueue_message(message).into()
+    }
+
+    /// In the thread where it was asked, else in the channel.
+    fn build_public_message(self, said: Rendered) -> Message {
+        let from = self.from;
+        // By a button in a thread, what does not take its message's place belongs into that thread.
+        let may_reply = self.replaces_message || from.thread.is_none();
+        if let Some(response_url) = from.build_response_url(self.received.received_at).filter(|_| may_reply) {
+            return said.into_message(Destination::Reply {
+                response_url,
+                in_channel: true,
+                replace: self.replaces_message,
+            });
+        }
+        let key = MessageKey::new(&format!("answer:{}", from.key));
+        said.into_message(Destination::Post {
+            channel: from.channel.clone(),
+            key,
+            thread: find_thread_key(from),
+            asked: None,
+        })
+    }
+
+    /// A file that belongs to the answer: into the thread where that stands or, if it is private, directly.
+    pub(crate) fn attach_file(self, said: Rendered, file: MessageFile, openly: bool) -> Message {
+        let from = self.from;
+        let key = MessageKey::new(&format!("file:{}", from.key));
+        let answer = MessageKey::new(&format!("answer:{}", from.key));
+        let (channel, thread) = if openly {
+            (from.channel.clone(), find_thread_key(from).or(Some(answer)))
+        } else {
+            (from.person.as_str().to_owned(), None)
+        };
+        said.into_message(Destination::Post { channel, key, thread, asked: None }).with_file(file)
+    }
+
+    pub(crate) fn reply_with_card_link(self, said: Rendered, change: ChangeId) -> Response {
+        Transaction::new().enqueue_message(self.build_private_message(said).with_link(Context::card_key(change))).into()
+    }
+
+    pub(crate) fn reply_refusal(self, no: &Refusal) -> Response {
+        let said = refusal::render_refusal(no);
+        let work = match no {
+            Refusal::ChangeInProgress(under_way) => self.reply_with_card_link(said, under_way.id),
+            _ => self.reply_private(said),
+        };
+        Response { refusal_rule: Some(no.code()), ..work }
+    }
+
+    /// Whoever must be asked does not answer: again later, or never.
+    pub(crate) fn reply_lookup_error(self, error: &LookupError) -> Result<Response, RetryLater> {
+        let otherwise = refusal::render_lookup_failure(&error.to_string());
+        if error.transient {
+            Err(RetryLater::with_backoff(error.to_string(), otherwise))
+        } else {
+            Ok(self.reply_private(otherwise))
+        }
+    }
+
+    /// The change is told by its card; whoever asked elsewhere, or named no environment, gets a link to it.
+    pub(crate) fn reply_change_begun(
+        self,
+        change: Change,
+        transaction: Transaction,
+        others: Option<&[EnvironmentName]>,
+    ) -> Response {
+        let key = Context::card_key(change.id);
+        let pointer = match others {
+            Some(others) => {
+                self.build_private_message(plan::render_chosen_environment(&change.plan, others)).with_link(key)
+            }
+            None if self.replaces_message => {
+                self.build_private_message(plan::render_card_link(&change.plan)).with_link(key)
+            }
+            None => self.build_private_message(plan::render_card_link(&change.plan)).with_link_if_elsewhere(key),
+        };
+        Response { transaction: transaction.enqueue_message(pointer), changes: vec![change], refusal_rule: None }
+    }
+
+    pub(crate) fn build_private_message(self, said: Rendered) -> Message {
+        let message = build_person_message(self.from, self.received, said);
+        match message.to {
+            Destination::Person { person, channel, thread, response_url, .. } => Message {
+                to: Destination::Person { person, channel, thread, response_url, replace: self.replaces_message },
+                ..message
+            },
+            _ => message,
+        }
+    }
+}
+
+pub(crate) fn build_person_message(from: &RequestOrigin, received: &InboxItem, said: Rendered) -> Message {
+    said.into_message(Destination::Person {
+        person: from.person.clone(),
+        // A modal stands in no channel.
+        channel: Some(from.channel.clone()).filter(|channel| !channel.is_empty()),
+        thread: find_thread_key(from),
+        response_url: from.build_response_url(received.received_at),
+        replace: false,
+    })
+}
+
+/// The thread in which it was asked, named by the message that it hangs on.
+fn find_thread_key(from: &RequestOrigin) -> Option<MessageKey> {
+    from.thread.clone().map(|ts| MessageKey::from_location(&MessageLocation { channel: from.channel.clone(), ts }))
+}
