@@ -17,7 +17,7 @@ use crate::architecture::house::{all_sources, root};
 
 /// The figures of today, each with its goal. They may only fall: a change that improves one lowers its limit here.
 const LIMITS: &[RatchetLimit] = &[
-    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 42, goal: NO_LARGE_CYCLE },
+    RatchetLimit { figure: Figure::FilesInCycles("crate::workflow"), limit: 41, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::domain"), limit: 29, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::store"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::adapters::slack"), limit: 12, goal: NO_LARGE_CYCLE },
@@ -29,13 +29,13 @@ const LIMITS: &[RatchetLimit] = &[
     RatchetLimit { figure: Figure::FilesInCycles("crate::app"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCycles("crate::telemetry"), limit: 0, goal: NO_LARGE_CYCLE },
     RatchetLimit { figure: Figure::FilesInCyclesElsewhere, limit: 0, goal: NO_LARGE_CYCLE },
-    RatchetLimit { figure: Figure::BrokenLaws, limit: 80, goal: "0" },
+    RatchetLimit { figure: Figure::BrokenLaws, limit: 64, goal: "0" },
     RatchetLimit { figure: Figure::ContextMethods, limit: 329, goal: "10" },
     RatchetLimit { figure: Figure::RepeatedTypeNames, limit: 0, goal: "0" },
     RatchetLimit { figure: Figure::OneWordFunctions, limit: 77, goal: "under 40 %" },
     RatchetLimit { figure: Figure::VagueCommentLines, limit: 313, goal: "under 3 %" },
     RatchetLimit { figure: Figure::LongModuleDocs, limit: 2, goal: "0" },
-    RatchetLimit { figure: Figure::LongFiles, limit: 8, goal: "0" },
+    RatchetLimit { figure: Figure::LongFiles, limit: 7, goal: "0" },
 ];
 
 const NO_LARGE_CYCLE: &str = "no cycle of more than two files";
@@ -141,6 +141,11 @@ const LAWS: &[ImportRule] = &[
         may_import: &["crate::workflow::error", "crate::workflow::ttl_cache", "crate::workflow::metrics"],
     },
     ImportRule {
+        of: &["crate::workflow::requests::reply"],
+        within: "crate::workflow",
+        may_import: &["crate::workflow::error"],
+    },
+    ImportRule {
         of: &["crate::workflow::requests::inbox"],
         within: "crate::workflow",
         may_import: &[
@@ -149,6 +154,7 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::metrics",
             "crate::workflow::facts",
             "crate::workflow::requests::dispatch",
+            "crate::workflow::requests::reply",
         ],
     },
     ImportRule {
@@ -160,6 +166,7 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::metrics",
             "crate::workflow::facts",
             "crate::workflow::commands",
+            "crate::workflow::requests::reply",
         ],
     },
     ImportRule {
@@ -173,6 +180,7 @@ const LAWS: &[ImportRule] = &[
             "crate::workflow::planning",
             "crate::workflow::changes::begin",
             "crate::workflow::changes::open_changes",
+            "crate::workflow::requests::reply",
         ],
     },
     ImportRule {

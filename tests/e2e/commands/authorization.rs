@@ -262,7 +262,8 @@ fn every_id_that_slack_sends_back_is_listed() {
         for literal in ["\"action_id\": \"", "\"callback_id\": \"", "\"block_id\": \""] {
             assert!(!code.contains(literal), "{} names one without a constant", path.display());
         }
-        for (at, _) in code.match_indices("button(\"") {
+        let is_whole_name = |at: usize| !code[..at].ends_with(|before: char| before == '_' || before.is_alphanumeric());
+        for (at, _) in code.match_indices("button(\"").filter(|(at, _)| is_whole_name(*at)) {
             let id = code[at..].split(", ").nth(1).unwrap_or_default();
             assert!(!id.starts_with('"'), "{}: the button {id} has no constant", path.display());
         }
